@@ -8,6 +8,7 @@ mod entry;
 mod moving;
 mod multicast;
 mod names;
+mod packets;
 mod pages;
 mod publish;
 mod readme;

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::{House, until, within};
-use nowcast::session::{CloseCode, LaneConfig, PacketOutcome, Replication};
-use nowcast::{CarrierKind, Channel, MessageKind, Source};
+use nowcast::session::{CloseCode, LaneConfig, PacketOutcome, Refused, Replication};
+use nowcast::{Bounds, CarrierKind, Channel, Feed, MessageKind, RefusedPut, Source};
 
 const CARRIERS: [CarrierKind; 2] = [CarrierKind::WebTransport, CarrierKind::WebSocket];
 
@@ -225,6 +225,118 @@ async fn a_source_is_heard_beside_a_lane_that_always_has_more() {
     }
 }
 
+/// Puts what it is told to say when it is called, and writes nothing into packets.
+struct Speaker {
+    words: Mutex<mpsc::Receiver<&'static str>>,
+}
+
+impl Replication for Speaker {
+    fn has_more(&self, _lane: u8) -> bool {
+        false
+    }
+
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _out: &mut Vec<u8>) {}
+}
+
+impl Source for Speaker {
+    fn settled(&mut self, _outcome: PacketOutcome) {}
+
+    fn feed(&mut self, feed: &mut Feed) {
+        for word in self.words.lock().expect("nobody panics").try_iter() {
+            if word == "enough" {
+                feed.close(70, "said all");
+            } else {
+                feed.state(1, 1, word.as_bytes(), Instant::now());
+                feed.event(1, word.as_bytes());
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_puts_what_is_news_when_it_is_called_and_may_end_the_channel() {
+    let mut house = House::build().await;
+    for carrier in CARRIERS {
+        let (ours, theirs) = house.join(&[carrier]).await;
+        within(20, async {
+            let (say, words) = mpsc::channel();
+            theirs.set_source(Box::new(Speaker { words: words.into() }));
+            for word in ["one", "two"] {
+                say.send(word).expect("the source is there");
+                theirs.source_has_more();
+                let state = ours.receive().await.expect("it is open");
+                let event = ours.receive().await.expect("it is open");
+                assert_eq!(
+                    (state.kind, &state.bytes[..]),
+                    (MessageKind::State { key: 1.into() }, word.as_bytes())
+                );
+                assert_eq!((event.kind, &event.bytes[..]), (MessageKind::Event, word.as_bytes()));
+            }
+            say.send("enough").expect("the source is there");
+            theirs.source_has_more();
+            let closed = ours.closed().await;
+            assert_eq!((closed.code.0, closed.reason.as_ref()), (70, "said all"));
+        })
+        .await;
+    }
+}
+
+/// Puts events until one is refused, and notes what was refused.
+struct Insistent {
+    puts: usize,
+    refused: Arc<Mutex<Vec<RefusedPut>>>,
+}
+
+impl Replication for Insistent {
+    fn has_more(&self, _lane: u8) -> bool {
+        false
+    }
+
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _out: &mut Vec<u8>) {}
+}
+
+impl Source for Insistent {
+    fn settled(&mut self, _outcome: PacketOutcome) {}
+
+    fn feed(&mut self, feed: &mut Feed) {
+        self.refused.lock().expect("nobody panics").extend(feed.take_refused());
+        for number in 0..std::mem::take(&mut self.puts) {
+            feed.event(1, &[number as u8; 100]);
+        }
+        feed.event(2, b"of another lane");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_hears_what_was_refused_and_nothing_overtakes_that_on_its_lane() {
+    const ENTRIES_MAX: usize = 20;
+    let mut house = House::build_with(|config| {
+        let bounds = Bounds { entries_max: ENTRIES_MAX, bytes_max: 64 * 1_024 };
+        config.accept.session.lanes = vec![LaneConfig { bounds, ..LaneConfig::default() }; 3];
+    })
+    .await;
+    let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
+    let refused = Arc::<Mutex<Vec<RefusedPut>>>::default();
+    // All of one turn is put before a packet leaves, so no more than the bound is taken.
+    theirs.set_source(Box::new(Insistent { puts: ENTRIES_MAX + 5, refused: Arc::clone(&refused) }));
+    within(20, async {
+        let (mut events, mut others) = (Vec::new(), 0);
+        while events.len() < ENTRIES_MAX || others == 0 {
+            let message = ours.receive().await.expect("it is open");
+            match message.lane.number() {
+                1 => events.push(message.bytes[0]),
+                _ => others += 1,
+            }
+        }
+        assert_eq!(events, (0..ENTRIES_MAX as u8).collect::<Vec<_>>());
+    })
+    .await;
+    until("it hears of them without another call", || refused.lock().expect("nobody panics").len() == 5)
+        .await;
+    let of_lane_1 = RefusedPut { lane: 1.into(), key: None, why: Refused::Full };
+    assert_eq!(*refused.lock().expect("nobody panics"), vec![of_lane_1; 5]);
+}
+
 /// Breaks in one of the things that it is asked, or when it is dropped.
 struct Broken {
     place: &'static str,
@@ -251,6 +363,10 @@ impl Source for Broken {
     fn settled(&mut self, _outcome: PacketOutcome) {
         assert_ne!(self.place, "settled", "the application's mistake");
     }
+
+    fn feed(&mut self, _feed: &mut Feed) {
+        assert_ne!(self.place, "feed", "the application's mistake");
+    }
 }
 
 impl Drop for Broken {
@@ -267,6 +383,7 @@ async fn a_source_that_breaks_ends_its_channel_and_poisons_nothing() {
         ("has_more", PANICKED),
         ("fill", PANICKED),
         ("settled", PANICKED),
+        ("feed", PANICKED),
         ("room", "the source wrote more than there was room for"),
     ] {
         let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;

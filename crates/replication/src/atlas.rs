@@ -1,6 +1,10 @@
 //! Where everything is, by sections: what is near together and seen by the same policy is one section.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use crate::chart::{Chart, Redrawn};
+use crate::picture::Pictures;
 
 /// Cells along the radius of an interest: smaller cells fit the circle better, larger ones cost less to tell.
 const CELLS_PER_RADIUS: f32 = 4.0;
@@ -61,19 +65,29 @@ pub struct Relocation {
     pub to: Option<SectionId>,
 }
 
-/// All sections of a world, and which entity is in which. One for a world.
+/// All sections of a world, and which entity is in which. One for a world; whoever looks about reads its [`Chart`].
 #[derive(Debug, Default)]
 pub struct Atlas {
     /// Ordered by id.
     entities: Vec<Known>,
-    sections: BTreeMap<SectionId, Section>,
+    sections: BTreeMap<SectionId, Arc<Section>>,
     layers: Vec<Layer>,
     /// Sections that became empty, and when, the oldest first.
     emptied: VecDeque<(u32, SectionId)>,
     /// Those that the newest update made.
     created: Vec<SectionId>,
+    /// Those that the newest update made, changed or dropped.
+    touched: BTreeSet<SectionId>,
     relocations: Vec<Relocation>,
     last_section: u32,
+    pictures: Pictures<Chart>,
+}
+
+/// A section that came to be; see [`Atlas::created`].
+#[derive(Clone, Debug)]
+pub struct NewSection {
+    pub(crate) id: SectionId,
+    pub(crate) section: Arc<Section>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,18 +97,18 @@ struct Known {
 }
 
 /// What is near together, of one policy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub(crate) policy: Policy,
-    cell: Cell,
+    pub(crate) cell: Cell,
     /// Two opposite corners of its cell, in metres.
     bounds: [[f32; 3]; 2],
     /// Ordered by id.
-    members: Vec<u32>,
+    pub(crate) members: Vec<u32>,
     emptied_tick: u32,
 }
 
-type Cell = [i32; 3];
+pub(crate) type Cell = [i32; 3];
 
 /// A [`Reach`] that can be compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,12 +119,12 @@ pub(crate) enum Policy {
 }
 
 /// The sections of one policy.
-#[derive(Debug)]
-struct Layer {
-    policy: Policy,
+#[derive(Clone, Debug)]
+pub(crate) struct Layer {
+    pub(crate) policy: Policy,
     /// The side of its cells, in metres; `None` if it is not divided.
-    side: Option<f32>,
-    by_cell: BTreeMap<Cell, SectionId>,
+    pub(crate) side: Option<f32>,
+    pub(crate) by_cell: BTreeMap<Cell, SectionId>,
 }
 
 impl Reach {
@@ -167,7 +181,23 @@ impl Atlas {
         }
         self.entities = entities;
         self.sweep(tick);
+        self.redraw();
         &self.relocations
+    }
+
+    /// Makes a picture of what is different now, if anything is.
+    fn redraw(&mut self) {
+        if self.touched.is_empty() {
+            return;
+        }
+        let touched = std::mem::take(&mut self.touched).into_iter();
+        let sections = touched.map(|id| (id, self.sections.get(&id).cloned())).collect();
+        self.pictures.publish(Redrawn { version: self.last_section, sections });
+    }
+
+    /// What clients look at: a picture of now that stays as it is.
+    pub fn chart(&self) -> &Arc<Chart> {
+        self.pictures.newest()
     }
 
     /// What the newest [`Atlas::update`] answered.
@@ -191,45 +221,10 @@ impl Atlas {
         self.sections.get(&section).map_or(&[], |section| &section.members)
     }
 
-    pub(crate) fn section(&self, id: SectionId) -> Option<&Section> {
-        self.sections.get(&id)
-    }
-
-    pub(crate) fn sections(&self) -> impl Iterator<Item = (SectionId, &Section)> {
-        self.sections.iter().map(|(id, section)| (*id, section))
-    }
-
-    /// The sections that the newest update made.
-    pub(crate) fn created(&self) -> &[SectionId] {
-        &self.created
-    }
-
-    /// A number that is another one whenever there is a section more than before.
-    pub(crate) fn version(&self) -> u32 {
-        self.last_section
-    }
-
-    /// Hands every section to `visit` that an eye may see: none that it sees is left out.
-    pub(crate) fn visit_near(&self, eye: [f32; 3], mut visit: impl FnMut(SectionId, &Section)) {
-        for layer in &self.layers {
-            let Some((side, radius)) = layer.side.zip(layer.policy.radius()) else {
-                layer.by_cell.values().for_each(|id| visit(*id, &self.sections[id]));
-                continue;
-            };
-            let reach = leave_metres(radius) + side;
-            let [low, high] = [-reach, reach].map(|by| cell_of(eye.map(|at| at + by), side));
-            let columns = (0..2).map(|axis| i64::from(high[axis]) - i64::from(low[axis]) + 1);
-            if columns.product::<i64>() > layer.by_cell.len() as i64 {
-                layer.by_cell.values().for_each(|id| visit(*id, &self.sections[id]));
-                continue;
-            }
-            for x in low[0]..=high[0] {
-                for y in low[1]..=high[1] {
-                    let column = layer.by_cell.range([x, y, low[2]]..=[x, y, high[2]]);
-                    column.for_each(|(_, id)| visit(*id, &self.sections[id]));
-                }
-            }
-        }
+    /// The sections that the newest update made; see [`crate::Sight::follow`].
+    pub fn created(&self) -> Vec<NewSection> {
+        let section = |id: &SectionId| Some(NewSection { id: *id, section: self.sections.get(id)?.clone() });
+        self.created.iter().filter_map(section).collect()
     }
 
     /// The section of a place; the one that it was in, as long as it is not clearly outside.
@@ -257,14 +252,17 @@ impl Atlas {
         layer.by_cell.insert(cell, id);
         let bounds = layer.bounds(cell);
         let section = Section { policy, cell, bounds, members: Vec::new(), emptied_tick: 0 };
-        self.sections.insert(id, section);
+        self.sections.insert(id, Arc::new(section));
+        self.touched.insert(id);
         self.created.push(id);
         id
     }
 
     fn relocate(&mut self, tick: u32, id: u32, from: Option<SectionId>, to: Option<SectionId>) {
         if let Some(from) = from {
+            self.touched.insert(from);
             let section = self.sections.get_mut(&from).expect("it is kept while somebody is in it");
+            let section = Arc::make_mut(section);
             if let Ok(place) = section.members.binary_search(&id) {
                 section.members.remove(place);
             }
@@ -274,7 +272,9 @@ impl Atlas {
             }
         }
         if let Some(to) = to {
-            let members = &mut self.sections.get_mut(&to).expect("it was just found").members;
+            self.touched.insert(to);
+            let section = self.sections.get_mut(&to).expect("it was just found");
+            let members = &mut Arc::make_mut(section).members;
             let place = members.partition_point(|member| *member < id);
             members.insert(place, id);
         }
@@ -290,13 +290,15 @@ impl Atlas {
                 return;
             }
             self.emptied.pop_front();
-            let is_unused = |section: &Section| section.members.is_empty() && section.emptied_tick == since;
+            let is_unused =
+                |section: &Arc<Section>| section.members.is_empty() && section.emptied_tick == since;
             if !self.sections.get(&id).is_some_and(is_unused) {
                 continue;
             }
-            if let Some(Section { policy, cell, .. }) = self.sections.remove(&id) {
-                for layer in self.layers.iter_mut().filter(|layer| layer.policy == policy) {
-                    layer.by_cell.remove(&cell);
+            if let Some(section) = self.sections.remove(&id) {
+                self.touched.insert(id);
+                for layer in self.layers.iter_mut().filter(|layer| layer.policy == section.policy) {
+                    layer.by_cell.remove(&section.cell);
                 }
             }
             self.layers.retain(|layer| !layer.by_cell.is_empty());
@@ -305,7 +307,7 @@ impl Atlas {
 }
 
 impl Layer {
-    fn new(policy: Policy) -> Self {
+    pub(crate) fn new(policy: Policy) -> Self {
         let side = match policy {
             Policy::Always => Some(PLAIN_CELL_METRES),
             Policy::Within { .. } => policy.radius().map(Reach::cell_metres),
@@ -347,7 +349,7 @@ impl Section {
 }
 
 /// Cells are around the multiples of their side, so that a small world about the origin is one cell.
-fn cell_of(position: [f32; 3], side: f32) -> Cell {
+pub(crate) fn cell_of(position: [f32; 3], side: f32) -> Cell {
     position.map(|metres| libm::roundf(metres / side) as i32)
 }
 

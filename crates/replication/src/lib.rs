@@ -5,6 +5,9 @@
 //! the viewer has acknowledged of it. Differences are made from frames alone, so viewers that have the same share the
 //! bytes: what a [`Viewer`] keeps is a few numbers for each group, never a copy of the world.
 //!
+//! Whoever steps the world calls [`Atlas::update`] and [`History::publish`], and hands out [`Atlas::chart`] and [`History::frames`]:
+//! pictures of that step that stay as they are. Viewers read them on other threads, and neither side ever waits for the other.
+//!
 //! ```
 //! use nowcast_replication::{History, Replica, Transform, Viewer};
 //! use nowcast_world::{Behaviour, Definition, Kind, Pose, Scene, Spawn, Walker, World};
@@ -27,10 +30,11 @@
 //!     world.step();
 //!     let transform = |pose: Pose| Transform { position: pose.position, rotation: pose.rotation };
 //!     history.publish(number as u32, world.poses().map(|(id, pose)| (id.0, transform(pose))));
-//!     viewer.due(&history, Some(ada.0)); // six times as often as most viewers need
+//!     let eye = world.entity(ada).map(|ada| ada.pose.position);
+//!     viewer.due(history.frames(), eye); // six times as often as most viewers need
 //!     while viewer.has_more() {
 //!         let mut payload = Vec::new();
-//!         viewer.fill(&history, number, 1_100, &mut payload);
+//!         viewer.fill(history.frames(), number, 1_100, &mut payload);
 //!         replica.apply(&payload)?; // at the other end of a link
 //!     }
 //!     viewer.settled(number, true); // the session says what arrived
@@ -45,24 +49,33 @@
 //! | `row.rs` | transforms as whole numbers |
 //! | `transform.rs` | [`Transform`]: where something is |
 //! | `atlas.rs` | [`Atlas`]: space in sections, and what is where |
+//! | `chart.rs` | [`Chart`]: the same at one step, immutable |
 //! | `sight.rs` | [`Sight`]: which sections one viewer sees |
-//! | `history.rs` | [`History`]: what there is to tell, once for all viewers |
+//! | `history.rs` | [`History`]: takes down what moves, once for all viewers |
+//! | `frames.rs` | [`Frames`]: what there is to tell at one step, immutable |
+//! | `picture.rs` | [`Pictures`]: immutable pictures of what goes on changing |
 //! | `viewer.rs` | [`Viewer`]: what one viewer has, and what it is sent next |
 //! | `payload.rs` | the bytes (`spec/WORLD.md`, section 5) |
 //! | `replica.rs` | [`Replica`]: the other end |
 
 mod atlas;
+mod chart;
+mod frames;
 mod history;
 mod payload;
+mod picture;
 mod replica;
 mod row;
 mod sight;
 mod transform;
 mod viewer;
 
-pub use atlas::{Atlas, Placed, Reach, Relocation, SectionId};
+pub use atlas::{Atlas, NewSection, Placed, Reach, Relocation, SectionId};
+pub use chart::Chart;
+pub use frames::Frames;
 pub use history::{History, Moving};
 pub use payload::PayloadError;
+pub use picture::{Follow, Pictures};
 pub use replica::{Applied, Replica};
 pub use row::{Row, STEPS_PER_METRE, layout, row_of, transform_of};
 pub use sight::{Look, Sight};

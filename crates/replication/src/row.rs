@@ -23,9 +23,14 @@ pub fn layout() -> Layout {
     Layout::new(&fields).expect("it is within the bounds of a layout")
 }
 
+/// Metres in steps of a row.
+pub(crate) fn steps(metres: f32) -> i32 {
+    libm::roundf(metres * STEPS_PER_METRE) as i32
+}
+
 /// A transform, rounded. What is not finite, or too far away for 32 bits, becomes the nearest there is.
 pub fn row_of(transform: &Transform) -> Row {
-    let position = transform.position.map(|metres| libm::roundf(metres * STEPS_PER_METRE) as i32);
+    let position = transform.position.map(steps);
     let rotation = transform.rotation;
     let largest =
         (1..4).fold(0, |best, at| if rotation[at].abs() > rotation[best].abs() { at } else { best });

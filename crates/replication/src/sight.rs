@@ -1,6 +1,7 @@
-//! What one client sees of an [`Atlas`].
+//! What one client sees of a [`Chart`].
 
-use crate::atlas::{Atlas, Policy, STIR_METRES, Section, SectionId, enter_metres, leave_metres};
+use crate::atlas::{NewSection, Policy, STIR_METRES, Section, SectionId, enter_metres, leave_metres};
+use crate::chart::Chart;
 
 /// Which sections one client sees. What it sees it is told of; what comes into sight or leaves it is said by [`Sight::look`].
 #[derive(Clone, Debug)]
@@ -47,14 +48,15 @@ impl Sight {
         &self.seen
     }
 
-    /// Takes in the sections that the newest update of the atlas made, as far as they are in reach. To be called after each
-    /// update, so that who walks into a new section is not out of sight for a moment. The sections hold nothing that was known before.
-    pub fn follow(&mut self, atlas: &Atlas) {
+    /// Takes in the sections that an update of the atlas made, as far as they are in reach. To be called for each update, before
+    /// its relocations are looked at, so that what moves into a new section is not out of sight for a moment. The sections hold
+    /// nothing but what moved there in that update.
+    pub fn follow(&mut self, created: &[NewSection]) {
         if self.looked.is_none() {
             return;
         }
-        for id in atlas.created() {
-            if atlas.section(*id).is_some_and(|section| self.can_see(section, enter_metres)) {
+        for NewSection { id, section } in created {
+            if self.can_see(section, enter_metres) {
                 self.add(*id);
             }
         }
@@ -62,24 +64,24 @@ impl Sight {
 
     /// Looks from `eye`, in metres; without one, from where it looked last; everywhere, if it never had one. About
     /// `entities_max` entities come into sight at once, the nearest first; the others with the next looks.
-    pub fn look(&mut self, atlas: &Atlas, eye: Option<[f32; 3]>, entities_max: usize) -> Look {
+    pub fn look(&mut self, chart: &Chart, eye: Option<[f32; 3]>, entities_max: usize) -> Look {
         self.eye = eye.or(self.eye);
-        let looked = Looked { version: atlas.version(), from: self.eye };
+        let looked = Looked { version: chart.version(), from: self.eye };
         if !self.is_behind && self.looked.is_some_and(|before| before.is_like(&looked)) {
             return Look::default();
         }
         self.looked = Some(looked);
-        let left = self.lose(atlas);
-        let entered = self.find(atlas, entities_max);
+        let left = self.lose(chart);
+        let entered = self.find(chart, entities_max);
         Look { entered, left }
     }
 
     /// Drops what is out of reach now.
-    fn lose(&mut self, atlas: &Atlas) -> Vec<SectionId> {
+    fn lose(&mut self, chart: &Chart) -> Vec<SectionId> {
         let mut left = Vec::new();
         let mut seen = std::mem::take(&mut self.seen);
         seen.retain(|id| {
-            let section = atlas.section(*id);
+            let section = chart.section(*id);
             let stays = section.is_some_and(|section| self.can_see(section, leave_metres));
             // A section that is no more was empty.
             if !stays && section.is_some() {
@@ -92,7 +94,7 @@ impl Sight {
     }
 
     /// Adds what is in reach now.
-    fn find(&mut self, atlas: &Atlas, entities_max: usize) -> Vec<SectionId> {
+    fn find(&mut self, chart: &Chart, entities_max: usize) -> Vec<SectionId> {
         let mut found: Vec<(f32, SectionId, usize)> = Vec::new();
         let mut consider = |id: SectionId, section: &Section| {
             if !self.sees(id) && self.can_see(section, enter_metres) {
@@ -101,8 +103,8 @@ impl Sight {
             }
         };
         match self.eye {
-            Some(eye) => atlas.visit_near(eye, consider),
-            None => atlas.sections().for_each(|(id, section)| consider(id, section)),
+            Some(eye) => chart.visit_near(eye, consider),
+            None => chart.sections().for_each(|(id, section)| consider(id, section)),
         }
         found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut count = 0;
@@ -152,7 +154,7 @@ impl Looked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::atlas::{Placed, Reach};
+    use crate::atlas::{Atlas, Placed, Reach};
 
     fn row(reach: Reach) -> impl Iterator<Item = Placed> {
         (1..=100).map(move |id| Placed { id, position: [id as f32 * 10.0, 0.0, 0.0], reach, size: 0.0 })
@@ -172,7 +174,7 @@ mod tests {
         let mut sight = Sight::new(1);
         for step in 0..900 {
             let x = 500.0 - (step as f32 - 450.0).abs();
-            sight.look(&atlas, Some([x, 0.0, 0.0]), usize::MAX);
+            sight.look(atlas.chart(), Some([x, 0.0, 0.0]), usize::MAX);
             let seen = seen(&sight, &atlas);
             for id in 1..=100 {
                 let away = (id as f32 * 10.0 - x).abs();
@@ -188,10 +190,10 @@ mod tests {
         atlas.update(0, row(Reach::Within(60.0)));
         let mut sight = Sight::new(1);
         for x in [300.0, 306.0, 300.0] {
-            sight.look(&atlas, Some([x, 0.0, 0.0]), usize::MAX);
+            sight.look(atlas.chart(), Some([x, 0.0, 0.0]), usize::MAX);
         }
         for x in [306.0, 300.0, 306.0, 300.0] {
-            assert_eq!(sight.look(&atlas, Some([x, 0.0, 0.0]), usize::MAX), Look::default());
+            assert_eq!(sight.look(atlas.chart(), Some([x, 0.0, 0.0]), usize::MAX), Look::default());
         }
     }
 
@@ -202,10 +204,10 @@ mod tests {
         let far = |(at, reach)| Placed { id: at as u32 + 1, position: [900.0, 0.0, 0.0], reach, size: 0.0 };
         atlas.update(0, reaches.into_iter().enumerate().map(far));
         let mut sight = Sight::new(1);
-        sight.look(&atlas, Some([0.0; 3]), usize::MAX);
+        sight.look(atlas.chart(), Some([0.0; 3]), usize::MAX);
         assert_eq!(seen(&sight, &atlas), [1, 2]);
         let mut spectator = Sight::new(2);
-        spectator.look(&atlas, None, usize::MAX);
+        spectator.look(atlas.chart(), None, usize::MAX);
         assert_eq!(seen(&spectator, &atlas), [1, 3, 5], "one without an eye sees what is everybody's");
     }
 
@@ -217,7 +219,7 @@ mod tests {
         let mut looks = 0;
         let mut before = 0;
         loop {
-            let look = sight.look(&atlas, Some([10.0, 0.0, 0.0]), 10);
+            let look = sight.look(atlas.chart(), Some([10.0, 0.0, 0.0]), 10);
             if look.entered.is_empty() {
                 break;
             }

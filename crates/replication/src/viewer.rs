@@ -1,14 +1,19 @@
 //! What one viewer has of a world, and what it is sent next.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use crate::history::{Encoder, History, Kept, Past};
+use crate::frames::{Encoder, Frames, Kept, Past};
 use crate::payload::{HEAD_BYTES, RecordHead};
+use crate::row::steps;
 use crate::sight::Sight;
 use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, STEPS_PER_METRE, SectionId};
 
 /// Packets whose fate is awaited; older ones count as lost. More than a second of them at any rate.
 const AWAITED_MAX: usize = 1_024;
+
+/// Packets whose memory is kept to be used again: about as many as are on their way.
+const SPARE_MAX: usize = 8;
 
 /// Groups that may fail to fit into a packet before the next packet is waited for.
 const MISFITS_MAX: usize = 3;
@@ -30,7 +35,7 @@ pub struct Viewer {
     known: Vec<Known>,
     /// The sections in sight, in order; `None` for all.
     sight: Option<Vec<SectionId>>,
-    /// Of the history, when `known` was put together; `None` if that is to be done.
+    /// Of the frames, when `known` was put together; `None` if that is to be done.
     version: Option<u64>,
     /// What is farther away is sent in every second round.
     far_metres: Option<f32>,
@@ -40,11 +45,14 @@ pub struct Viewer {
     wanted: Vec<u16>,
     /// Packets whose fate is not known, in the order of their numbers.
     awaited: VecDeque<Awaited>,
+    /// Memory of packets whose fate is known, and of the last sorting, to be used again.
+    spare: Vec<Vec<Sent>>,
+    urgencies: Vec<(f32, u16)>,
     /// Whether the viewer is to hear of the time even if nothing moved.
     wants_tick: bool,
     encoder: Encoder,
     /// From which tick on which of the viewer's controls were in force: the newest, and those before them, because the newest
-    /// are set before the history has their tick.
+    /// are set before the frames have their tick.
     controls: [(u32, u16); 2],
     bytes_left: Option<usize>,
     bytes_per_round_max: Option<usize>,
@@ -123,17 +131,17 @@ impl Viewer {
         }
     }
 
-    /// A round begins: what moved since the last one is to be sent, most urgently what is near to the entity `avatar`.
-    pub fn due(&mut self, history: &History, avatar: Option<u32>) {
+    /// A round begins: what moved since the last one is to be sent, most urgently what is near to `eye`, in metres.
+    pub fn due(&mut self, frames: &Frames, eye: Option<[f32; 3]>) {
         self.wants_tick = true;
         self.bytes_left = self.bytes_per_round_max;
-        if self.version != Some(history.version()) {
-            self.meet(history);
+        if self.version != Some(frames.version()) {
+            self.meet(frames);
         }
-        let eye = avatar.and_then(|id| history.position(id));
+        let eye = eye.map(|eye| eye.map(steps));
         self.stats.oldest_steps = [0; 3];
         for known in &mut self.known {
-            let Some(newest) = history.group(known.group).and_then(|group| group.newest()) else { continue };
+            let Some(newest) = frames.group(known.group).and_then(|group| group.newest()) else { continue };
             if known.sent == Some(newest.frame.tick()) {
                 continue;
             }
@@ -150,11 +158,11 @@ impl Viewer {
     }
 
     /// Finds the groups in sight. Those that were out of sight begin anew.
-    fn meet(&mut self, history: &History) {
+    fn meet(&mut self, frames: &Frames) {
         let mut groups: Vec<u16> = match &self.sight {
-            None => history.all_groups().collect(),
+            None => frames.all_groups().collect(),
             Some(sections) => {
-                sections.iter().flat_map(|section| history.groups_of(*section)).copied().collect()
+                sections.iter().flat_map(|section| frames.groups_of(*section)).copied().collect()
             }
         };
         groups.sort_unstable();
@@ -166,7 +174,7 @@ impl Viewer {
             known.unwrap_or_else(|| Known::new(group, self.arrivals))
         });
         self.known = met.collect();
-        self.version = Some(history.version());
+        self.version = Some(frames.version());
     }
 
     fn find(&mut self, group: u16) -> Option<&mut Known> {
@@ -180,18 +188,17 @@ impl Viewer {
     }
 
     fn sort(&mut self) {
-        let mut urgencies: Vec<(f32, u16)> = self
-            .known
-            .iter()
-            .filter(|known| known.is_wanted)
-            .map(|known| (known.urgency, known.group))
-            .collect();
-        urgencies.sort_by(|a, b| a.0.total_cmp(&b.0));
-        self.wanted.clear();
-        self.wanted.extend(urgencies.into_iter().map(|(_, group)| group));
+        let Self { known, urgencies, wanted, .. } = self;
+        let is_wanted = known.iter().filter(|known| known.is_wanted);
+        urgencies.clear();
+        urgencies.extend(is_wanted.map(|known| (known.urgency, known.group)));
+        // Equals stay in their order without memory for sorting: groups rise.
+        urgencies.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        wanted.clear();
+        wanted.extend(urgencies.iter().map(|(_, group)| *group));
     }
 
-    /// From the step `tick` on, the viewer's controls of this number are in force. To be said before the history has that step,
+    /// From the step `tick` on, the viewer's controls of this number are in force. To be said before the frames have that step,
     /// so that no payload claims more than what is in it.
     pub fn set_controls(&mut self, tick: u32, number: u16) {
         if self.controls[0].1 != number {
@@ -210,26 +217,26 @@ impl Viewer {
     }
 
     /// Appends what is most urgent for packet `number`, at most `room` bytes; nothing if not even that fits.
-    pub fn fill(&mut self, history: &History, number: u64, room: usize, out: &mut Vec<u8>) {
+    pub fn fill(&mut self, frames: &Frames, number: u64, room: usize, out: &mut Vec<u8>) {
         let start = out.len();
         if room < HEAD_BYTES {
             return;
         }
         let end = start + room;
-        out.extend_from_slice(&history.tick().to_le_bytes());
-        out.extend_from_slice(&self.controls_at(history.tick()).to_le_bytes());
-        let mut records = Vec::new();
+        out.extend_from_slice(&frames.tick().to_le_bytes());
+        out.extend_from_slice(&self.controls_at(frames.tick()).to_le_bytes());
+        let mut records = self.spare.pop().unwrap_or_default();
         let mut misfits = 0;
         let mut at = self.wanted.len();
         while at > 0 && misfits < MISFITS_MAX && !self.is_spent() {
             at -= 1;
             let group = self.wanted[at];
-            let Some((head, delta)) = self.record(history, group) else {
+            let Some((head, delta)) = self.record(frames, group) else {
                 self.settle_wish(at);
                 continue;
             };
             let before = out.len();
-            head.write(history.tick(), &delta, out);
+            head.write(frames.tick(), &delta, out);
             if out.len() > end {
                 out.truncate(before);
                 misfits += 1;
@@ -248,7 +255,7 @@ impl Viewer {
         }
         if records.is_empty() && !self.wants_tick {
             out.truncate(start);
-            return;
+            return self.keep_spare(records);
         }
         self.wants_tick = false;
         self.stats.payloads += 1;
@@ -258,31 +265,37 @@ impl Viewer {
             && let Some(oldest) = self.awaited.pop_front()
         {
             self.lost(&oldest.records);
+            self.keep_spare(oldest.records);
+        }
+    }
+
+    fn keep_spare(&mut self, mut records: Vec<Sent>) {
+        if self.spare.len() < SPARE_MAX {
+            records.clear();
+            self.spare.push(records);
         }
     }
 
     /// How a group is sent; `None` if there is nothing new.
-    fn record(&mut self, history: &History, group: u16) -> Option<(RecordHead, std::sync::Arc<[u8]>)> {
+    fn record(&mut self, frames: &Frames, group: u16) -> Option<(RecordHead, Arc<[u8]>)> {
         let known = self.find(group)?;
         let (sent, mut past) = (known.sent, known.acked);
-        let frames = history.group(group)?;
-        let newest = frames.newest()?;
+        let group_frames = frames.group(group)?;
+        let newest = group_frames.newest()?;
         let tick = newest.frame.tick();
         if sent == Some(tick) {
             return None;
         }
         let is_kept = |tick: &Option<u32>| {
-            tick.is_some_and(|tick| frames.kept(tick).is_some() && frames.is_unbroken_since(tick))
+            tick.is_some_and(|tick| group_frames.kept(tick).is_some() && group_frames.is_unbroken_since(tick))
         };
         if past[0] == Some(tick) {
             return None;
         }
         let kept = past.iter().take_while(|tick| is_kept(tick)).count();
         past[kept..].fill(None);
-        let delta = frames.delta(past, &mut self.encoder)?;
-        let stay = past[0]
-            .and_then(|tick| frames.kept(tick))
-            .map_or(0, |kept| kept.until.wrapping_sub(kept.frame.tick()));
+        let delta = group_frames.delta(past, &mut self.encoder)?;
+        let stay = past[0].and_then(|tick| Some(group_frames.until(tick)?.wrapping_sub(tick))).unwrap_or(0);
         debug_assert!(delta.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
         Some((RecordHead { group, tick, past, stay }, delta))
     }
@@ -313,10 +326,16 @@ impl Viewer {
     pub fn settled(&mut self, packet: u64, arrived: bool) {
         let Ok(at) = self.awaited.binary_search_by_key(&packet, |awaited| awaited.packet) else { return };
         let Some(Awaited { records, .. }) = self.awaited.remove(at) else { return };
-        if !arrived {
-            return self.lost(&records);
+        if arrived {
+            self.arrived(&records);
+        } else {
+            self.lost(&records);
         }
-        for record in records {
+        self.keep_spare(records);
+    }
+
+    fn arrived(&mut self, records: &[Sent]) {
+        for &record in records {
             let Some(known) = self.find_sent(record) else { continue };
             let tick = record.tick;
             let Some(sent) = known.sent.or(known.acked[0]) else {

@@ -10,11 +10,11 @@ fn what_was_not_told_in_a_round_is_older_in_the_next_one() {
         let place = Transform { position: [tick as f32, 0.0, 0.0], rotation: [0.0, 0.0, 0.0, 1.0] };
         history.publish(tick, [(1, place)].into_iter());
         if tick % 3 == 0 {
-            viewer.due(&history, Some(1));
+            viewer.due(history.frames(), Some(place.position));
             ages.push(viewer.stats.oldest_steps);
             // The packet of one round finds no room.
             if tick != 6 {
-                viewer.fill(&history, u64::from(tick), 1_100, &mut Vec::new());
+                viewer.fill(history.frames(), u64::from(tick), 1_100, &mut Vec::new());
             }
         }
     }

@@ -1,8 +1,10 @@
 //! Interest over lossy links: what a client shows is what the server would show it, whoever moves in or out of whose sight.
 //!
-//! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` one alone.
+//! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` one alone. With `NOWCAST_PLAYS=FILE` what reaches the
+//! clients is written there, one play a line, for `packages/nowcast/test/world/sight.test.ts` to play it to the other implementation.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io::Write;
 
 use nowcast_replication::{
     Atlas, History, Moving, Placed, Reach, Replica, Row, SectionId, Sight, Transform, Viewer, row_of,
@@ -15,8 +17,19 @@ const RADIUS: f32 = 30.0;
 const ENTITIES_MAX: usize = 90;
 const CLIENTS: usize = 3;
 
+/// Steps after which nothing is lost any more and nothing moves.
+const QUIET_STEPS: u32 = 240;
+
 /// The delay of what never arrives.
 const LOST: u32 = 1 << 20;
+
+/// In a lull the client hears nothing but the time, for so many rounds: long enough to forget what it may forget.
+const LULL_ROUNDS: u32 = 258;
+const ROUND_STEPS: u32 = 3;
+const BEFORE_LULL_STEPS: u32 = 30;
+
+/// Out of sight of everything but what everybody sees.
+const NOWHERE: [f32; 3] = [9_000.0, 0.0, 9_000.0];
 
 /// Xorshift: small, and the same everywhere.
 struct Chance(u64);
@@ -85,13 +98,15 @@ struct Client {
     viewer: Viewer,
     lane: Lane,
     packets: VecDeque<(u32, u64, Vec<u8>)>,
+    /// Packets that arrived, and when the server hears of it.
+    acknowledgements: Vec<(u32, u64)>,
     last_packet: u64,
     replica: Replica,
     described: BTreeSet<u32>,
     /// Since when each entity was described without a break, as far as the server knows.
     in_sight_since: BTreeMap<u32, u32>,
-    /// What arrived, in its order.
-    arrived: Vec<Value>,
+    /// What arrived, in its order, if somebody wants to know.
+    arrived: Option<Vec<Value>>,
 }
 
 impl Client {
@@ -104,11 +119,12 @@ impl Client {
             viewer: Viewer::with_bytes_per_round_max(400),
             lane: Lane::default(),
             packets: VecDeque::new(),
+            acknowledgements: Vec::new(),
             last_packet: 0,
             replica: Replica::default(),
             described: BTreeSet::new(),
             in_sight_since: BTreeMap::new(),
-            arrived: Vec::new(),
+            arrived: None,
         }
     }
 
@@ -128,7 +144,7 @@ impl Client {
     /// What a server tells of one step of the world on lane 0.
     fn tell(&mut self, tick: u32, atlas: &Atlas, is_round: bool) {
         let sees = |sight: &Sight, section: Option<SectionId>| section.is_some_and(|at| sight.sees(at));
-        self.sight.follow(atlas);
+        self.sight.follow(&atlas.created());
         for moved in atlas.relocations() {
             match (sees(&self.sight, moved.from), sees(&self.sight, moved.to)) {
                 (false, true) => self.show(moved.id, tick),
@@ -142,7 +158,7 @@ impl Client {
         if !is_round {
             return;
         }
-        let look = self.sight.look(atlas, Some(self.eye), 25);
+        let look = self.sight.look(atlas.chart(), Some(self.eye), 25);
         for section in look.left {
             atlas.members(section).iter().for_each(|id| self.lose(*id, State::OutOfSight(tick)));
         }
@@ -153,14 +169,14 @@ impl Client {
 
     fn round(&mut self, history: &History) {
         self.viewer.set_sight(&self.sight, RADIUS / 2.0);
-        self.viewer.due(history, None);
+        self.viewer.due(history.frames(), None);
     }
 
     fn send(&mut self, step: u32, history: &History, loss: u32, chance: &mut Chance) {
         while self.viewer.has_more() {
             let mut payload = Vec::new();
             self.last_packet += 1;
-            self.viewer.fill(history, self.last_packet, 1_000, &mut payload);
+            self.viewer.fill(history.frames(), self.last_packet, 1_000, &mut payload);
             // What nothing fits into waits for the next round.
             if payload.is_empty() {
                 break;
@@ -170,42 +186,68 @@ impl Client {
         }
     }
 
-    fn receive(&mut self, step: u32, states_percent: u32, chance: &mut Chance) {
+    fn receive(&mut self, step: u32, link: &Link, chance: &mut Chance) {
         let (arrived, later): (VecDeque<_>, VecDeque<_>) =
             std::mem::take(&mut self.packets).into_iter().partition(|(at, ..)| *at <= step);
         self.packets = later;
         for (_, number, payload) in arrived {
-            let bytes: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
-            self.arrived.push(json!({ "payload": bytes }));
-            let applied = self.replica.apply(&payload).expect("a sender of ours wrote it");
-            assert_eq!(
-                applied.missing, 0,
-                "NOWCAST_SEED={}: client {} has what it is told against",
-                self.seed, self.number
-            );
-            self.viewer.settled(number, true);
+            self.note(|| {
+                let bytes: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
+                json!({ "payload": bytes })
+            });
+            self.apply(&payload);
+            let delay = if link.ack_steps_max > 0 { chance.below(link.ack_steps_max) } else { 0 };
+            self.acknowledgements.push((step + delay, number));
         }
+        self.acknowledge(step);
         // A packet is known to be lost some time later.
         while self.packets.front().is_some_and(|(at, ..)| *at >= LOST && at - LOST + 12 < step) {
             let (_, number, _) = self.packets.pop_front().unwrap();
             self.viewer.settled(number, false);
         }
-        for (id, state) in self.lane.deliver(states_percent, chance) {
+        for (id, state) in self.lane.deliver(link.states_percent, chance) {
             match state {
                 State::Described => {
                     self.described.insert(id);
-                    self.arrived.push(json!({ "in_sight": id }));
+                    self.note(|| json!({ "in_sight": id }));
                 }
                 State::OutOfSight(tick) => {
                     self.described.remove(&id);
                     self.replica.hide(id, tick);
-                    self.arrived.push(json!({ "out_of_sight": id, "tick": tick }));
+                    self.note(|| json!({ "out_of_sight": id, "tick": tick }));
                 }
                 State::Gone => {
                     self.described.remove(&id);
-                    self.arrived.push(json!({ "gone": id }));
+                    self.note(|| json!({ "gone": id }));
                 }
             }
+        }
+    }
+
+    fn apply(&mut self, payload: &[u8]) {
+        let applied = self.replica.apply(payload).expect("a sender of ours wrote it");
+        assert_eq!(
+            applied.missing, 0,
+            "NOWCAST_SEED={}: client {} has what it is told against",
+            self.seed, self.number
+        );
+    }
+
+    /// The server hears of what arrived, in the order in which it hears of it.
+    fn acknowledge(&mut self, step: u32) {
+        let (heard, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.acknowledgements).into_iter().partition(|(at, _)| *at <= step);
+        self.acknowledgements = later;
+        heard.into_iter().for_each(|(_, number)| self.viewer.settled(number, true));
+    }
+
+    /// For a while nothing is said but the time.
+    fn lull(&mut self, tick: u32) {
+        self.note(|| json!({ "lull": LULL_ROUNDS, "tick": tick, "every": ROUND_STEPS }));
+        for round in 1..=LULL_ROUNDS {
+            let mut payload = tick.wrapping_add(round * ROUND_STEPS).to_le_bytes().to_vec();
+            payload.extend_from_slice(&[0, 0]);
+            self.apply(&payload);
         }
     }
 
@@ -214,11 +256,37 @@ impl Client {
         self.described.iter().filter_map(|id| Some((*id, self.replica.row(*id)?))).collect()
     }
 
+    /// Notes what it shows beside what arrived.
+    fn note_shown(&mut self) {
+        if self.arrived.is_some() {
+            let shown = self.shown().into_iter().map(|(id, row)| json!({ "id": id, "row": row }));
+            let shown: Vec<_> = shown.collect();
+            self.note(|| json!({ "shown": shown }));
+        }
+    }
+
+    fn note(&mut self, what: impl FnOnce() -> Value) {
+        if let Some(arrived) = &mut self.arrived {
+            arrived.push(what());
+        }
+    }
+
     /// What the server would show it.
     fn due(&self, atlas: &Atlas, history: &History) -> BTreeMap<u32, Row> {
         let is_seen = |id: u32| atlas.section_of(id).is_some_and(|section| self.sight.sees(section));
         history.rows().filter(|(id, _)| is_seen(*id)).map(|(id, row)| (id, *row)).collect()
     }
+}
+
+/// What becomes of what is sent.
+#[derive(Clone, Copy)]
+struct Link {
+    /// Percent of payloads that are lost.
+    loss: u32,
+    /// Percent of the waiting states of lane 0 that arrive in a step.
+    states_percent: u32,
+    /// Steps within which the server hears of what arrived.
+    ack_steps_max: u32,
 }
 
 struct Play {
@@ -231,15 +299,17 @@ struct Play {
     clients: Vec<Client>,
     /// Where each entity was at each step.
     past: BTreeMap<u32, Vec<(u32, Row)>>,
-    loss: u32,
-    states_percent: u32,
+    link: Link,
 }
 
 impl Play {
     fn new(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
-        let loss = [0, 1, 5, 30][chance.below(4) as usize];
-        let states_percent = [100, 60, 15][chance.below(3) as usize];
+        let link = Link {
+            loss: [0, 1, 5, 30][chance.below(4) as usize],
+            states_percent: [100, 60, 15][chance.below(3) as usize],
+            ack_steps_max: [0, 10, 90][chance.below(3) as usize],
+        };
         let mut play = Self {
             tick: u32::MAX - 100,
             bodies: BTreeMap::new(),
@@ -248,8 +318,7 @@ impl Play {
             history: History::default(),
             clients: (1..=CLIENTS as u32).map(|number| Client::new(seed, number)).collect(),
             past: BTreeMap::new(),
-            loss,
-            states_percent,
+            link,
             chance,
         };
         (0..40).for_each(|_| play.appear());
@@ -311,7 +380,33 @@ impl Play {
         }
     }
 
-    fn step(&mut self, step: u32, loss: u32) {
+    /// Some of the clients look elsewhere, very long, and then back, so that they may have forgotten what they saw. What they
+    /// acknowledged before may be heard of only now.
+    fn lull(&mut self, step: u32) {
+        let eyes: Vec<[f32; 3]> = self.clients.iter().map(|client| client.eye).collect();
+        for client in &mut self.clients {
+            if self.chance.happens(70) {
+                client.eye = NOWHERE;
+            }
+        }
+        // Until nothing is left to say, for the server would not be silent before.
+        let link = Link { loss: 0, states_percent: 100, ..self.link };
+        let link = std::mem::replace(&mut self.link, link);
+        for more in 0..BEFORE_LULL_STEPS {
+            self.step(step + more);
+        }
+        for client in &mut self.clients {
+            // Whatever is on its way arrives meanwhile.
+            client.packets.iter_mut().filter(|(at, ..)| *at < LOST).for_each(|(at, ..)| *at = 0);
+            client.receive(step + BEFORE_LULL_STEPS, &self.link, &mut self.chance);
+            client.lull(self.tick);
+        }
+        self.link = link;
+        self.tick = self.tick.wrapping_add(LULL_ROUNDS * ROUND_STEPS);
+        self.clients.iter_mut().zip(eyes).for_each(|(client, eye)| client.eye = eye);
+    }
+
+    fn step(&mut self, step: u32) {
         self.tick = self.tick.wrapping_add(1);
         let placed = self.bodies.iter().map(|(id, body)| Placed {
             id: *id,
@@ -320,7 +415,7 @@ impl Play {
             size: 1.0,
         });
         self.atlas.update(self.tick, placed);
-        let is_round = |client: &Client| (step + client.number).is_multiple_of(3);
+        let is_round = |client: &Client| (step + client.number).is_multiple_of(ROUND_STEPS);
         for client in &mut self.clients {
             let is_round = is_round(client);
             client.tell(self.tick, &self.atlas, is_round);
@@ -339,8 +434,8 @@ impl Play {
             if is_round(client) {
                 client.round(&self.history);
             }
-            client.send(step, &self.history, loss, &mut self.chance);
-            client.receive(step, self.states_percent, &mut self.chance);
+            client.send(step, &self.history, self.link.loss, &mut self.chance);
+            client.receive(step, &self.link, &mut self.chance);
         }
     }
 
@@ -362,32 +457,45 @@ impl Play {
     }
 }
 
-fn play(seed: u64) -> u64 {
+/// Plays a seed, in which so much comes and goes as is answered. What arrives is noted if that `is_noted`.
+fn play(seed: u64, steps: u32, is_noted: bool) -> (Play, u64) {
     let mut play = Play::new(seed);
+    if is_noted {
+        play.clients.iter_mut().for_each(|client| client.arrived = Some(Vec::new()));
+    }
+    let in_sight = |play: &Play| -> usize {
+        play.clients.iter().map(|client| client.due(&play.atlas, &play.history).len()).sum()
+    };
     let mut changes = 0;
-    for step in 0..STEPS {
+    let mut step = 0;
+    while step < steps {
         play.live();
-        let in_sight = |play: &Play| -> usize {
-            play.clients.iter().map(|client| client.due(&play.atlas, &play.history).len()).sum()
-        };
         let before = in_sight(&play);
-        play.step(step, play.loss);
-        let after = in_sight(&play);
-        changes += u64::from(before != after);
+        play.step(step);
+        changes += u64::from(before != in_sight(&play));
+        step += 1;
+        if play.chance.happens(2) {
+            play.lull(step);
+            step += BEFORE_LULL_STEPS;
+        }
         if step.is_multiple_of(5) {
             play.check_past(seed);
+            play.clients.iter_mut().for_each(Client::note_shown);
         }
     }
     // Nothing moves any more, and what was lost is told again until everybody has it.
-    for step in STEPS..STEPS + 240 {
-        let loss = if step < STEPS + 120 { play.loss } else { 0 };
-        play.step(step, loss);
+    for more in 0..QUIET_STEPS {
+        if more == QUIET_STEPS / 2 {
+            play.link.loss = 0;
+        }
+        play.step(step + more);
     }
-    for client in &play.clients {
+    for client in &mut play.clients {
         let due = client.due(&play.atlas, &play.history);
         assert_eq!(client.shown(), due, "NOWCAST_SEED={seed}: client {}", client.number);
+        client.note_shown();
     }
-    changes
+    (play, changes)
 }
 
 fn number(name: &str) -> Option<u64> {
@@ -397,35 +505,36 @@ fn number(name: &str) -> Option<u64> {
 #[test]
 fn a_client_shows_what_the_server_would_show_it_and_nothing_of_before_it_came_into_sight() {
     if let Some(seed) = number("NOWCAST_SEED") {
-        play(seed);
+        play(seed, STEPS, false);
         return;
     }
     let seeds = number("NOWCAST_SEEDS").unwrap_or(SEEDS);
-    let changes: u64 = (0..seeds).map(play).sum();
+    let mut file = std::env::var_os("NOWCAST_PLAYS").map(|path| std::fs::File::create(path).unwrap());
+    let mut changes = 0;
+    for seed in 0..seeds {
+        let (play, changed) = play(seed, STEPS, file.is_some());
+        changes += changed;
+        let Some(file) = &mut file else { continue };
+        for client in play.clients {
+            let line = json!({ "seed": seed, "client": client.number, "steps": client.arrived });
+            writeln!(file, "{line}").unwrap();
+        }
+    }
     assert!(changes > seeds * 20, "much comes and goes: {changes}");
 }
 
-/// `spec/vectors/world/sight.json`: what reaches one client, in its order, and what it shows then.
+/// `spec/vectors/world/sight.json`: what reaches clients, in its order, and what they show then.
 ///
 /// `NOWCAST_BLESS=1` writes it anew after a deliberate change of the format.
 #[test]
 fn the_vectors_of_sight_hold() {
-    let mut play = Play::new(11);
-    (play.loss, play.states_percent) = (10, 40);
-    let mut steps = Vec::new();
-    for step in 0..150 {
-        play.live();
-        play.step(step, play.loss);
-        let client = &mut play.clients[0];
-        steps.append(&mut client.arrived);
-        if step % 10 == 9 {
-            let shown = client.shown().into_iter().map(|(id, row)| json!({ "id": id, "row": row }));
-            steps.push(json!({ "shown": shown.collect::<Vec<_>>() }));
-        }
-    }
+    let plays = [3, 5, 11].map(|seed| {
+        let (mut play, _) = play(seed, 60, true);
+        json!({ "seed": seed, "client": 1, "steps": play.clients.swap_remove(0).arrived })
+    });
     let vector = json!({
-        "about": "What reaches a client: payloads, and what lane 0 says of entities. Where it says so, the client shows these rows of those in sight.",
-        "steps": steps,
+        "about": "What reaches clients: payloads, rounds in which nothing is said but the time, and what lane 0 says of entities. Where it says so, a client shows these rows of those in sight.",
+        "plays": plays,
     });
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/world/sight.json");
     if std::env::var_os("NOWCAST_BLESS").is_some() {
@@ -463,7 +572,7 @@ fn told_of_a_field(side: u32) -> (u64, usize, usize) {
         while client.viewer.has_more() {
             let mut payload = Vec::new();
             client.last_packet += 1;
-            client.viewer.fill(&history, client.last_packet, 1_100, &mut payload);
+            client.viewer.fill(history.frames(), client.last_packet, 1_100, &mut payload);
             client.viewer.settled(client.last_packet, true);
             bytes += payload.len();
         }

@@ -28,7 +28,7 @@ impl Replication for Feed {
 
     fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
         let (history, viewer) = &mut *self.0.borrow_mut();
-        viewer.fill(history, number, room, out);
+        viewer.fill(history.frames(), number, room, out);
     }
 }
 
@@ -63,7 +63,7 @@ impl Scene {
             let (history, viewer) = &mut *self.feed.0.borrow_mut();
             history.publish(tick, poses.iter().map(|(id, pose)| (*id, *pose)));
             if is_due {
-                viewer.due(history, poses.keys().next().copied());
+                viewer.due(history.frames(), poses.values().next().map(|pose| pose.position));
             }
         }
         self.pair.with(End::Acceptor, |session, _| {
@@ -258,9 +258,9 @@ fn viewers_who_lost_different_packets_share_the_bytes_again_soon() {
     for tick in 0..20u32 {
         history.publish(tick, (1..=10).map(|id| (id, pose((tick * id) as f32 * 0.01, 0.0))));
         for (at, (viewer, payload)) in viewers.iter_mut().zip(&mut payloads).enumerate() {
-            viewer.due(&history, None);
+            viewer.due(history.frames(), None);
             payload.clear();
-            viewer.fill(&history, tick.into(), 1_100, payload);
+            viewer.fill(history.frames(), tick.into(), 1_100, payload);
             let is_lost = (5..8).contains(&tick) && at == 1;
             viewer.settled(tick.into(), !is_lost);
         }
@@ -283,9 +283,9 @@ fn a_tight_budget_prefers_what_is_near_and_starves_nothing() {
     let (mut near, mut far) = (0, 0);
     for tick in 0..400u32 {
         history.publish(tick, (1..=100).map(|id| (id, at(id, tick))));
-        viewer.due(&history, Some(1));
+        viewer.due(history.frames(), Some(at(1, tick).position));
         let mut payload = Vec::new();
-        viewer.fill(&history, tick.into(), 1_100, &mut payload);
+        viewer.fill(history.frames(), tick.into(), 1_100, &mut payload);
         let before: BTreeMap<u32, Row> = replica.rows().collect();
         replica.apply(&payload).unwrap();
         viewer.settled(tick.into(), true);
@@ -307,9 +307,9 @@ fn a_viewer_that_lost_its_memory_is_told_all_again() {
     let mut viewer = Viewer::default();
     let mut replica = Replica::default();
     let round = |viewer: &mut Viewer, replica: &mut Replica, history: &History, tick: u32| {
-        viewer.due(history, None);
+        viewer.due(history.frames(), None);
         let mut payload = Vec::new();
-        viewer.fill(history, tick.into(), 1_100, &mut payload);
+        viewer.fill(history.frames(), tick.into(), 1_100, &mut payload);
         viewer.settled(tick.into(), true);
         replica.apply(&payload).unwrap()
     };
@@ -351,11 +351,11 @@ fn the_vectors_of_the_specification_hold() {
         });
         viewer.set_controls(tick, (step / 4) as u16);
         history.publish(tick, here);
-        viewer.due(&history, Some(1));
+        viewer.due(history.frames(), Some([step as f32 / 1_024.0, 1.0, -(step as f32) / 512.0]));
         while viewer.has_more() {
             let mut payload = Vec::new();
             let number = steps.len() as u64;
-            viewer.fill(&history, number, 1_100, &mut payload);
+            viewer.fill(history.frames(), number, 1_100, &mut payload);
             let fate = match number % 11 {
                 3 | 4 => "lost",
                 7 => "late",
@@ -398,8 +398,8 @@ fn a_payload_names_the_controls_that_were_in_force_at_its_step_and_never_later_o
     let (mut history, mut viewer, mut replica) = (History::default(), Viewer::default(), Replica::default());
     let mut told = |history: &History, viewer: &mut Viewer| {
         let mut payload = Vec::new();
-        viewer.due(history, None);
-        viewer.fill(history, 0, 1_100, &mut payload);
+        viewer.due(history.frames(), None);
+        viewer.fill(history.frames(), 0, 1_100, &mut payload);
         let applied = replica.apply(&payload).unwrap();
         (applied.tick, applied.controls)
     };

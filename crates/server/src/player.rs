@@ -317,7 +317,7 @@ impl Player {
     pub(crate) fn close(&self, closing: Closing) {
         match &self.way {
             Way::Plain(plain) => plain.queue.close(closing),
-            Way::Session(writer) => writer.close(&closing),
+            Way::Session(writer) => writer.close(closing),
         }
     }
 

@@ -17,12 +17,12 @@ mod turns;
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nowcast::entry::{Allowance, Verdict};
-use nowcast_replication::{Atlas, History, Sight};
+use nowcast_replication::{Atlas, History};
 use nowcast_world::{
     Command as WorldCommand, EntityId, Input, OwnerError, OwnerRequest, PlayerId, Refusal, STEP_HZ,
 };
@@ -48,6 +48,7 @@ use crate::room_metrics::RoomMetrics;
 use crate::room_name::AskedRoom;
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
+use crate::session::Board;
 use crate::snapshot::Snapshot;
 use crate::worlds::Offered;
 
@@ -97,7 +98,9 @@ pub(crate) struct Room {
     /// The newest snapshots, newest last, whose encodings are still shared.
     shared: VecDeque<Arc<Snapshot>>,
     /// What sessions are told of movement.
-    history: Arc<RwLock<History>>,
+    history: History,
+    /// Where the drivers of sessions find what the room looks like.
+    board: Arc<Board>,
     /// The names that tokens gave.
     names: Names,
     /// What waits to be said.
@@ -139,8 +142,6 @@ struct SeatedPlayer {
     behind_ms: u16,
     refusals: Allowance,
     moves_refused: Allowance,
-    /// What it sees, if it is on a session.
-    sight: Sight,
 }
 
 /// A player who comes in this step, and what it is to be told beside its greeting.
@@ -150,7 +151,6 @@ struct Newcomer {
     /// Whether it is the player that it was before.
     is_resumed: bool,
     notice: Option<&'static str>,
-    sight: Sight,
 }
 
 impl Room {
@@ -200,7 +200,8 @@ impl Room {
                 confirmed: Vec::new(),
                 last_player,
                 shared: VecDeque::new(),
-                history: Arc::default(),
+                history: History::default(),
+                board: Arc::default(),
                 names: Names::default(),
                 was_used: false,
                 chat: Chat::new(Instant::now()),
@@ -264,14 +265,12 @@ impl Room {
         let happenings = self.hold_back(happenings);
         self.world.record(self.was_used);
         let newcomers = self.seat(newcomers);
-        self.follow_with_eyes();
         self.tell(&changes, &happenings, is_redefined);
-        self.look_about();
         self.tell_owners();
         self.greet(newcomers, &happenings);
         self.confirm();
         self.publish_snapshot();
-        self.publish_history();
+        self.publish_picture();
         self.measure(started);
         self.tenancy.ticked();
     }
@@ -324,7 +323,7 @@ impl Room {
         if let Some(key) = player.key {
             self.world.seat(id, key);
         }
-        Newcomer { player, id, is_resumed: false, notice, sight: Sight::new(id.0) }
+        Newcomer { player, id, is_resumed: false, notice }
     }
 
     /// Somebody comes back to the player that it was.
@@ -332,7 +331,7 @@ impl Room {
         let name = self.world.world().scene().player(id).map(|known| known.name.clone());
         self.bind_name(&player, id, &name.unwrap_or_default());
         self.rooms.metrics.players_resumed.inc();
-        Newcomer { player, id, is_resumed: true, notice: None, sight: Sight::new(id.0) }
+        Newcomer { player, id, is_resumed: true, notice: None }
     }
 
     /// Advances the world, and with it the room's own count of steps.
@@ -462,13 +461,13 @@ impl Room {
     }
 
     /// Tells newcomers who they are and everything that is there, and counts them in.
-    fn greet(&mut self, mut newcomers: Vec<Newcomer>, happenings: &[Happening]) {
+    fn greet(&mut self, newcomers: Vec<Newcomer>, happenings: &[Happening]) {
         if newcomers.is_empty() {
             return;
         }
         self.greet_plain_clients(&newcomers);
-        self.greet_sessions(&mut newcomers);
-        for Newcomer { player, id, notice, sight, .. } in newcomers {
+        self.greet_sessions(&newcomers);
+        for Newcomer { player, id, notice, .. } in newcomers {
             // What the rules tell all is over; what they tell this player as it comes is not.
             self.tell_personally(&player, id, happenings);
             if let Some(notice) = notice {
@@ -489,7 +488,6 @@ impl Room {
                 behind_ms: self.world.world().scene().player(id).map_or(0, |known| known.behind_ms),
                 refusals,
                 moves_refused,
-                sight,
             });
         }
     }
@@ -512,7 +510,6 @@ impl Room {
         }
         if self.tick.is_multiple_of(u64::from(STEP_HZ)) {
             self.metrics.forget_ages();
-            self.metrics.in_sight.set(self.count_in_sight() as i64);
         }
         if let (Some(before), Some(after)) = (started.cpu_time, thread_cpu_time()) {
             metrics.tick_cpu_seconds.observe((after - before).as_secs_f64());

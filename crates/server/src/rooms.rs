@@ -322,6 +322,7 @@ mod tests {
     use crate::player::{Plain, Way};
     use crate::room::Room;
     use crate::send_queue::Outgoing;
+    use crate::session::writer::SessionWriter;
     use crate::worlds::{Rules, WorldConfig};
     use nowcast_world::{Definition, World};
 
@@ -352,7 +353,7 @@ mod tests {
     }
 
     /// Waits for something that another thread does.
-    fn until(what: &str, holds: impl Fn() -> bool) {
+    fn until(what: &str, mut holds: impl FnMut() -> bool) {
         let deadline = Instant::now() + Duration::from_secs(30);
         while !holds() {
             assert!(Instant::now() < deadline, "{what} does not come");
@@ -378,6 +379,48 @@ mod tests {
         let (_seat, player) = enter(&rooms, "plaza");
         until("the welcome", || player.plain().unwrap().queue.take().is_some());
         assert_eq!(rooms.health(), Health::Good, "other rooms can be opened all the time");
+    }
+
+    /// How many snapshots have come for a client of the plain protocol since this was last asked.
+    fn take_snapshots(player: &Player) -> usize {
+        let queue = &player.plain().expect("it speaks the plain protocol").queue;
+        std::iter::from_fn(|| queue.take()).filter(|next| matches!(next, Outgoing::Snapshot(_))).count()
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_driver_that_is_stuck_while_it_fills_a_packet_holds_up_no_tick() {
+        let mut listening = nowcast::ListenConfig::loopback(0);
+        listening.accept.session = crate::session::session_config();
+        let listener = nowcast::Listener::bind(listening).await.unwrap();
+        let mut service = listener.advertise("plaza").await.unwrap();
+        let url = format!("nowcast://127.0.0.1:{}/plaza", listener.port());
+        let (theirs, ours) = tokio::join!(nowcast::connect(&url), service.accept());
+        let (theirs, ours) = (theirs.unwrap(), Arc::new(ours.unwrap()));
+
+        let rooms = rooms(empty_world);
+        let (_other_seat, other) = enter(&rooms, "plaza");
+        let seat = rooms.reserve("plaza", None).expect("there is room");
+        let writer = SessionWriter::new(ours, 60, &rooms.metrics);
+        let way = Way::Session(writer);
+        let player = Arc::new(Player::new(Name::Asked("Bob".into()), way, 60, false, false));
+        seat.enter(Arc::clone(&player));
+        theirs.receive().await.expect("it is welcomed");
+
+        let held = player.session_writer().expect("it is on a session").hold_up_driver();
+        take_snapshots(&other);
+        player.notice("said while the driver is stuck");
+        let mut snapshots = 0;
+        until("a second of ticks", || {
+            snapshots += take_snapshots(&other);
+            snapshots >= 60
+        });
+        drop(held);
+        loop {
+            let message = theirs.receive().await.expect("it goes on");
+            if message.bytes.windows(9).any(|bytes| bytes == b"driver is") {
+                break;
+            }
+        }
     }
 
     #[test]

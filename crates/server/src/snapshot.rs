@@ -24,9 +24,11 @@ const ANGLE_BITS: u32 = 16;
 pub(crate) struct Snapshot {
     tick: u64,
     /// Ordered by id.
-    poses: Vec<RoundedPose>,
-    /// The same before rounding.
-    exact: Vec<Pose>,
+    exact: Vec<(EntityId, Pose)>,
+    /// The same rounded, once somebody is told of it.
+    rounded: OnceLock<Vec<RoundedPose>>,
+    /// An earlier one of the same world that is rounded already, until this one is.
+    earlier: Mutex<Option<Arc<Self>>>,
     moves: Mutex<Moves>,
 }
 
@@ -52,14 +54,10 @@ struct RoundedPose {
 }
 
 impl Snapshot {
-    /// Records the poses of a world. Angles are expensive to compute and most bodies rest, so a body that is where an
-    /// `earlier` snapshot of the same world has it is taken from there.
-    pub(crate) fn new(tick: u64, world: &World, earlier: Option<&Self>) -> Self {
-        let (known_poses, known_exact) =
-            earlier.map_or((&[][..], &[][..]), |earlier| (&earlier.poses[..], &earlier.exact[..]));
-        let mut known = known_poses.iter().zip(known_exact).peekable();
-        let mut poses = Vec::with_capacity(known_poses.len());
-        let mut exact = Vec::with_capacity(known_poses.len());
+    /// Records the poses of a world. Angles are expensive to compute, so they are computed where a client is told of them; and
+    /// most bodies rest, so a body that is where an `earlier` snapshot of the same world has it is taken from there. Pass one that
+    /// [is rounded](Self::is_rounded).
+    pub(crate) fn new(tick: u64, world: &World, earlier: Option<Arc<Self>>) -> Self {
         let definition = world.scene().definition();
         let is_private =
             |kind: &Kind| matches!(definition.interest_of(kind), Interest::Never | Interest::Owner);
@@ -68,13 +66,30 @@ impl Snapshot {
             let kind = || world.entity(*id).map(|entity| world.scene().kind_of(entity.kind));
             !has_private || !kind().is_some_and(is_private)
         };
-        for (id, pose) in world.poses().filter(|(id, _)| is_told(id)) {
-            while known.next_if(|(rounded, _)| rounded.id < id.0).is_some() {}
-            let rested = known.next_if(|(rounded, exact)| rounded.id == id.0 && **exact == pose);
-            poses.push(rested.map_or_else(|| RoundedPose::new(id.0, &pose), |(rounded, _)| *rounded));
-            exact.push(pose);
-        }
-        Self { tick, poses, exact, moves: Mutex::default() }
+        let exact = world.poses().filter(|(id, _)| is_told(id)).collect();
+        let (rounded, moves) = Default::default();
+        Self { tick, exact, rounded, earlier: Mutex::new(earlier), moves }
+    }
+
+    /// Whether its poses are rounded already.
+    pub(crate) fn is_rounded(&self) -> bool {
+        self.rounded.get().is_some()
+    }
+
+    /// The rounded poses. The first who asks computes them; others wait for it.
+    fn poses(&self) -> &[RoundedPose] {
+        self.rounded.get_or_init(|| {
+            let earlier = self.earlier.lock().expect("nobody panics while holding it").take();
+            let known = earlier.as_ref().map(|earlier| earlier.poses().iter().zip(&earlier.exact));
+            let mut known = known.into_iter().flatten().peekable();
+            let mut poses = Vec::with_capacity(self.exact.len());
+            for (id, pose) in &self.exact {
+                while known.next_if(|(rounded, _)| rounded.id < id.0).is_some() {}
+                let rested = known.next_if(|(rounded, (_, exact))| rounded.id == id.0 && exact == pose);
+                poses.push(rested.map_or_else(|| RoundedPose::new(id.0, pose), |(rounded, _)| *rounded));
+            }
+            poses
+        })
     }
 
     /// The `move` for a client that knows `baseline`.
@@ -115,9 +130,9 @@ impl Snapshot {
 
     /// The entities that are not where `baseline` has them. Both are ordered by id, so one pass over both is enough.
     fn moved_since(&self, baseline: &Self, encoding: Encoding) -> Vec<Moved> {
-        let mut known = baseline.poses.iter().peekable();
+        let mut known = baseline.poses().iter().peekable();
         let mut moved = Vec::new();
-        for pose in &self.poses {
+        for pose in self.poses() {
             while known.next_if(|known| known.id < pose.id).is_some() {}
             if known.peek() != Some(&pose) {
                 moved.push(pose.to_moved(encoding));
@@ -207,8 +222,8 @@ mod tests {
         live
     }
 
-    fn snapshot(live: &Live, earlier: Option<&Snapshot>) -> Snapshot {
-        Snapshot::new(live.world().tick(), live.world(), earlier)
+    fn snapshot(live: &Live, earlier: Option<&Arc<Snapshot>>) -> Arc<Snapshot> {
+        Arc::new(Snapshot::new(live.world().tick(), live.world(), earlier.cloned()))
     }
 
     /// Lets Ada come, and returns her avatar.
@@ -248,8 +263,13 @@ mod tests {
             (0..6).for_each(|_| live.step());
             snapshot(&live, None)
         });
+        snapshots[1].poses();
         let reused = snapshot(&live, Some(&snapshots[1]));
-        assert_eq!(reused.poses, snapshots[2].poses, "what is taken from an earlier snapshot is the same");
+        assert_eq!(
+            reused.poses(),
+            snapshots[2].poses(),
+            "what is taken from an earlier snapshot is the same"
+        );
         let ids = |moved: Vec<Moved>| moved.into_iter().map(|moved| moved.id).collect::<Vec<_>>();
         let mut every = ids(snapshots[1].moved_since(&snapshots[0], Encoding::Json));
         every.extend(ids(snapshots[2].moved_since(&snapshots[1], Encoding::Json)));

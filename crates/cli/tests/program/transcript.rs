@@ -74,7 +74,7 @@ impl Replication for Movement {
     }
 
     fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
-        self.viewer.fill(&self.history, number, room, out);
+        self.viewer.fill(self.history.frames(), number, room, out);
     }
 }
 
@@ -250,7 +250,8 @@ impl Server {
         }
         if ms.is_multiple_of(ROUND_MS) && self.has_joined && self.session.is_open() {
             let avatar = self.world.world().scene().player(ADA).and_then(|player| player.avatar);
-            self.movement.viewer.due(&self.movement.history, avatar.map(|id| id.0));
+            let eye = avatar.and_then(|id| self.world.world().entity(id)).map(|avatar| avatar.pose.position);
+            self.movement.viewer.due(self.movement.history.frames(), eye);
         }
     }
 

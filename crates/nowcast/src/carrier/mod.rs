@@ -4,6 +4,7 @@
 //! has ended. Everything else (acknowledging, pacing, going on elsewhere) is the session's.
 
 mod congestion;
+mod patience;
 mod socket;
 mod websocket;
 mod webtransport;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::JoinHandle;
 
+pub(crate) use patience::QuicRuntime;
 pub use socket::{OverTcp, poll_room};
 pub(crate) use websocket::config as websocket_config;
 pub use websocket::{SUBPROTOCOL, UNSENT_BYTES_MAX, WebSocket, prepare_stream};

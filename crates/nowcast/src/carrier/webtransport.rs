@@ -19,6 +19,9 @@ const QUARTER_STREAM_ID: u8 = 0;
 const DATAGRAM_BYTES_MAX: usize = nowcast_session::PACKET_BYTES_MIN as usize + 1;
 /// What QUIC's buffer counts for a datagram beyond its bytes.
 const BOOKKEEPING_BYTES: usize = 64;
+/// Packets in QUIC's buffer: the few of one turn, which then go to the system in one call. QUIC takes them out at once, because its
+/// congestion controller stands aside; so nothing stale waits there.
+const UNSENT_PACKETS_MAX: usize = 4;
 /// A datagram of the largest size and all around it fit into this, and this into a path of 1,280 bytes.
 const UDP_PAYLOAD_BYTES: u16 = 1_252;
 /// Datagrams that arrived and were not looked at yet; the oldest are dropped beyond that.
@@ -27,6 +30,8 @@ const RECEIVE_BUFFER_BYTES: usize = 256 * 1_024;
 const IDLE_TIMEOUT_MS: u32 = 30_000;
 /// QUIC's own acknowledgements say nothing that the session waits for, and each is a packet: no more than one for so many.
 const PACKETS_PER_ACK: u32 = 10;
+/// They wait so long for a packet in which they can ride. The library asks for no more than the round trip, and for 25 ms at least.
+const ACK_DELAY_MAX: Duration = Duration::from_millis(100);
 /// HTTP/3 needs three in one direction, browsers open a few more for practice.
 const UNI_STREAMS_MAX: u32 = 8;
 /// The session itself is one.
@@ -43,7 +48,7 @@ type Sending = Pin<Box<dyn Future<Output = Result<(), SendDatagramError>> + Send
 pub struct WebTransport {
     session: Session,
     arriving: Datagrams,
-    /// The packet that waits for room in QUIC's buffer, which holds one more.
+    /// The packet that waits for room in QUIC's buffer.
     sending: Option<Sending>,
     is_closing: bool,
 }
@@ -149,12 +154,12 @@ fn lost(error: &ConnectionError) -> Ended {
 /// How QUIC behaves below sessions.
 pub(crate) fn transport_config() -> Arc<TransportConfig> {
     let mut acks = AckFrequencyConfig::default();
-    acks.ack_eliciting_threshold(VarInt::from_u32(PACKETS_PER_ACK - 1));
+    acks.ack_eliciting_threshold(VarInt::from_u32(PACKETS_PER_ACK - 1)).max_ack_delay(Some(ACK_DELAY_MAX));
     let mut config = TransportConfig::default();
     config
         .ack_frequency_config(Some(acks))
         .congestion_controller_factory(Arc::new(AsideFactory))
-        .datagram_send_buffer_size(DATAGRAM_BYTES_MAX + BOOKKEEPING_BYTES)
+        .datagram_send_buffer_size(UNSENT_PACKETS_MAX * (DATAGRAM_BYTES_MAX + BOOKKEEPING_BYTES))
         .datagram_receive_buffer_size(Some(RECEIVE_BUFFER_BYTES))
         .initial_mtu(UDP_PAYLOAD_BYTES)
         .min_mtu(UDP_PAYLOAD_BYTES)

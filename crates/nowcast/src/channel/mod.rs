@@ -39,7 +39,7 @@ pub use lane::Lane;
 pub use message::{CommandId, LaneId, Message, MessageKind, Received};
 pub use payload::{Payload, decode};
 pub use shapes::{ShapeId, TypeShape};
-pub use source::Source;
+pub use source::{Feed, RefusedPut, Source};
 pub use status::{Phase, Status, StatusChanges};
 
 pub(crate) use kept::Kept;
@@ -282,7 +282,7 @@ impl Channel {
         self.link.set_source(source);
     }
 
-    /// The replication source has something to send.
+    /// The source has something to send. It never waits, not even for a source that is just being asked.
     pub fn source_has_more(&self) {
         self.link.source_has_more();
     }

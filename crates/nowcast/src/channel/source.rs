@@ -1,8 +1,19 @@
-//! States that do not come from a queue.
+//! What a channel says that does not come from a queue.
 
-use nowcast_session::{PacketOutcome, Replication};
+use std::time::Instant;
 
-/// Feeds lanes with states of its own, which depend on what the peer has; see [`Replication`].
+use nowcast_queue::Key;
+use nowcast_session::{PacketOutcome, Refused, Replication, Session, Time};
+
+use super::LaneId;
+use super::shapes::as_event;
+use crate::clock;
+
+/// Memory that is kept for what is fed next.
+const KEPT_BYTES: usize = 1_024;
+
+/// Feeds a channel from its driver's side: lanes with states of its own, which depend on what the peer has (see
+/// [`Replication`]), and whatever else is to be put before packets are filled.
 ///
 /// It is called while nothing is locked, just before a packet may leave: it may call its channel, and what it does delays the
 /// packets of that channel alone, as long as the runtime has another thread. A source that holds its channel keeps it open.
@@ -14,4 +25,98 @@ use nowcast_session::{PacketOutcome, Replication};
 pub trait Source: Replication + Send {
     /// Hears what became of the bytes that it put into a packet.
     fn settled(&mut self, outcome: PacketOutcome);
+
+    /// Puts what is news since it was last asked. It is asked when it was set, after
+    /// [`Channel::source_has_more`](super::Channel::source_has_more), and once more when something was not taken.
+    fn feed(&mut self, _feed: &mut Feed) {}
+}
+
+/// What [`Source::feed`] puts into its channel. All of it is put together when the source has spoken, so it leaves together, as
+/// a batch does.
+#[derive(Debug, Default)]
+pub struct Feed {
+    puts: Vec<FedPut>,
+    /// The payloads, one after the other.
+    bytes: Vec<u8>,
+    refused: Vec<RefusedPut>,
+    closing: Option<(u32, String)>,
+}
+
+/// A state, if it has a key, and when it was produced; or an event.
+#[derive(Debug)]
+struct FedPut {
+    lane: LaneId,
+    state: Option<(Key, Instant)>,
+    /// Where its payload ends.
+    end: usize,
+}
+
+/// Something that a source put and the channel did not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedPut {
+    /// Where it was put.
+    pub lane: LaneId,
+    /// The state's key; `None` for an event.
+    pub key: Option<Key>,
+    /// Why.
+    pub why: Refused,
+}
+
+impl Feed {
+    /// Puts a state that was produced at `at`; as [`Lane::try_state`](super::Lane::try_state).
+    pub fn state(&mut self, lane: impl Into<LaneId>, key: impl Into<Key>, value: &[u8], at: Instant) {
+        self.bytes.extend_from_slice(value);
+        self.put(lane.into(), Some((key.into(), at)));
+    }
+
+    /// Puts an event; as [`Lane::try_event`](super::Lane::try_event).
+    pub fn event(&mut self, lane: impl Into<LaneId>, payload: &[u8]) {
+        self.bytes.extend_from_slice(&as_event(payload));
+        self.put(lane.into(), None);
+    }
+
+    fn put(&mut self, lane: LaneId, state: Option<(Key, Instant)>) {
+        self.puts.push(FedPut { lane, state, end: self.bytes.len() });
+    }
+
+    /// What the channel did not take of what the source put when it was asked before, in the order of the puts. Of a lane that
+    /// refuses something, nothing is taken that was put after it in the same turn.
+    pub fn take_refused(&mut self) -> Vec<RefusedPut> {
+        std::mem::take(&mut self.refused)
+    }
+
+    /// Ends the channel as [`Channel::close`](super::Channel::close) does. Of several calls the first one counts.
+    pub fn close(&mut self, code: u32, reason: &str) {
+        self.closing.get_or_insert_with(|| (code, reason.to_owned()));
+    }
+
+    /// Moves all that was put into the session. Returns whether all of it was taken.
+    pub(crate) fn put_into(&mut self, session: &mut Session, now: Time) -> bool {
+        self.refused.clear();
+        let mut begin = 0;
+        for FedPut { lane, state, end } in self.puts.drain(..) {
+            let payload = &self.bytes[begin..end];
+            begin = end;
+            let refused_before = self.refused.iter().find(|refused| refused.lane == lane);
+            let put = match (refused_before, state) {
+                (Some(refused), _) => Err(refused.why),
+                (None, Some((key, at))) => {
+                    session.put_state(clock::at(at).min(now), lane.number(), key.raw(), payload)
+                }
+                (None, None) => session.put_event(now, lane.number(), payload, None).map(drop),
+            };
+            if let Err(why) = put {
+                self.refused.push(RefusedPut { lane, key: state.map(|(key, _)| key), why });
+            }
+        }
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_BYTES);
+        self.puts.shrink_to(KEPT_BYTES / size_of::<FedPut>());
+        self.refused.is_empty()
+    }
+
+    /// How the source ends the channel, if it does.
+    pub(crate) fn take_closing(&mut self) -> Option<(u32, String)> {
+        self.closing.take()
+    }
 }

@@ -10,7 +10,7 @@ use hyper::header::HOST;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use quinn::crypto::rustls::QuicClientConfig;
-use quinn::{ClientConfig, Endpoint, EndpointConfig, TokioRuntime};
+use quinn::{ClientConfig, Endpoint, EndpointConfig};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -28,8 +28,8 @@ use super::address::Address;
 use super::error::{ConnectError, Opening};
 use super::trust::{Trust, client_config};
 use crate::carrier::{
-    Carrier, CarrierKind, OverTcp, SUBPROTOCOL, WebSocket, WebTransport, prepare_stream, transport_config,
-    websocket_config,
+    Carrier, CarrierKind, OverTcp, QuicRuntime, SUBPROTOCOL, WebSocket, WebTransport, prepare_stream,
+    transport_config, websocket_config,
 };
 use crate::certificate::CertificateHash;
 use crate::endpoint::{Discovery, RefusalAnswer, datagrams};
@@ -139,7 +139,7 @@ impl Remote {
         };
         // A socket of its own for each attempt: after a change of network the old one may lead nowhere.
         let socket = datagrams(SocketAddr::new(unspecified, 0)).map_err(|error| self.unreachable(&error))?;
-        let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))
+        let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(QuicRuntime))
             .map_err(|error| self.unreachable(&error))?;
         let host = self.address.host.as_str();
         let connection = endpoint

@@ -1,10 +1,12 @@
 //! What a driver and the handles of its channel share: the session, its carrier, and the tasks that wait.
 
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use nowcast_session::{CloseCode, Closed, MessageKind as Kind, Notice, Refused, Session, Time};
 use tokio::sync::watch;
 
@@ -24,6 +26,15 @@ const EXPIRED_MAX: usize = 1_024;
 /// A session with all around it, behind one lock.
 pub(crate) struct Shared {
     core: Mutex<Core>,
+    pub(super) driver: Arc<DriverWaker>,
+}
+
+/// Wakes the driver, for which nobody needs the lock.
+#[derive(Default)]
+pub(super) struct DriverWaker {
+    waker: AtomicWaker,
+    /// Whether the source has been called since the driver last took note of it.
+    source_is_called: AtomicBool,
 }
 
 /// What the lock guards.
@@ -40,8 +51,7 @@ pub(crate) struct Core {
     pub(crate) armed: Option<Time>,
     /// When the driver last looked at the clock.
     pub(crate) looked_at: Time,
-    driver: Option<Waker>,
-    driver_is_woken: bool,
+    driver: Arc<DriverWaker>,
     readers: WakerSet,
     writers: WakerSet,
     /// The packets that were acknowledged when the writers were last woken.
@@ -69,7 +79,9 @@ impl Shared {
     pub(crate) fn new(session: Session, carrier: Option<Box<dyn Carrier>>) -> Arc<Self> {
         let kind = carrier.as_ref().map(|carrier| carrier.kind());
         let (changes, _) = watch::channel((Phase::Connecting, kind));
+        let driver = Arc::<DriverWaker>::default();
         Arc::new(Self {
+            driver: Arc::clone(&driver),
             core: Mutex::new(Core {
                 session,
                 carrier,
@@ -78,8 +90,7 @@ impl Shared {
                 subscription: None,
                 armed: None,
                 looked_at: clock::now(),
-                driver: None,
-                driver_is_woken: false,
+                driver,
                 readers: WakerSet::default(),
                 writers: WakerSet::default(),
                 acknowledged: 0,
@@ -104,6 +115,24 @@ impl Shared {
     }
 }
 
+impl DriverWaker {
+    /// Has the driver look at the session soon.
+    fn wake(&self) {
+        self.waker.wake();
+    }
+
+    /// Has the driver ask the source soon.
+    pub(super) fn call_source(&self) {
+        self.source_is_called.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Whether the source was called since this was last asked. To be asked after the driver has begun to look.
+    pub(super) fn take_call(&self) -> bool {
+        self.source_is_called.swap(false, Ordering::Acquire)
+    }
+}
+
 impl Core {
     /// Goes on over another carrier; the one before is ended.
     pub(crate) fn attach(&mut self, now: Time, carrier: Box<dyn Carrier>) {
@@ -123,21 +152,13 @@ impl Core {
     }
 
     /// Has the driver look at the session soon.
-    pub(crate) fn wake_driver(&mut self) {
-        if mem::replace(&mut self.driver_is_woken, true) {
-            return;
-        }
-        if let Some(driver) = &self.driver {
-            driver.wake_by_ref();
-        }
+    pub(crate) fn wake_driver(&self) {
+        self.driver.wake();
     }
 
     /// The driver looks; whoever wants it to look again wakes `waker`.
-    pub(crate) fn driver_looks(&mut self, waker: &Waker) {
-        self.driver_is_woken = false;
-        if !self.driver.as_ref().is_some_and(|driver| driver.will_wake(waker)) {
-            self.driver = Some(waker.clone());
-        }
+    pub(crate) fn driver_looks(&self, waker: &Waker) {
+        self.driver.waker.register(waker);
     }
 
     /// Hands out the session's news.

@@ -146,13 +146,13 @@ impl Link for SessionLink {
         let mut core = self.lock();
         // Nobody asks a source after the end.
         let unused = if core.is_left() { Some(source) } else { core.next_source.replace(source) };
-        core.wake_driver();
         drop(core);
+        self.shared.driver.call_source();
         discard(unused);
     }
 
     fn source_has_more(&self) {
-        self.lock().wake_driver();
+        self.shared.driver.call_source();
     }
 
     fn ping(&self) {

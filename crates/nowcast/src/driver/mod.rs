@@ -1,9 +1,9 @@
 //! The task that runs one session over its carrier: the only place where packets are moved.
 //!
-//! Its turn, in order: take what arrived, let time pass, fill packets as long as the carrier takes them, hand out news,
-//! sleep until something happens. The application puts and takes under the same lock and wakes the driver; packets are
-//! filled only in its turn, when the carrier is ready, so they hold the newest values (late binding). Only the application's
-//! source is asked without the lock (`sourced.rs`).
+//! Its turn, in order: take what arrived, let time pass, let the application's source put what is news, fill packets as long
+//! as the carrier takes them, hand out news, sleep until something happens. The application puts and takes under the same
+//! lock and wakes the driver; packets are filled only in its turn, when the carrier is ready, so they hold the newest values
+//! (late binding). Only the application's source is asked without the lock (`sourced.rs`).
 
 mod core;
 mod feed;
@@ -132,6 +132,7 @@ impl<'a> Turn<'a> {
         linger(&mut core, self.now);
         core.session.handle_timeout(self.now);
         self.sourced.begin(&mut core.session);
+        core = self.feed_from_source(core);
         let sent;
         (core, sent) = self.send(core, context);
         core.take_news();
@@ -207,6 +208,27 @@ impl<'a> Turn<'a> {
         let mut core = self.unlocked(core, |turn| answered = turn.sourced.ask(question));
         if let Err(reason) = answered {
             core.session.close(self.now, CloseCode::APPLICATION, reason);
+        }
+        core
+    }
+
+    /// Lets the source put what is news, if it was called: while the channel is not locked it says what, and then all of it is
+    /// put at once.
+    fn feed_from_source(&mut self, core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
+        if !self.shared.driver.take_call() || core.session.is_closed() {
+            return core;
+        }
+        let mut fed = Ok(());
+        let mut core = self.unlocked(core, |turn| fed = turn.sourced.feed());
+        if let Err(reason) = fed {
+            core.session.close(self.now, CloseCode::APPLICATION, reason);
+            return core;
+        }
+        if !self.sourced.put_fed(&mut core.session, self.now) {
+            self.shared.driver.call_source();
+        }
+        if let Some((code, reason)) = self.sourced.take_closing() {
+            core.close(self.now, CloseCode(code), &reason);
         }
         core
     }

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nowcast_session::{PacketOutcome, Replication, Session, Time};
 
-use crate::channel::Source;
+use crate::channel::{Feed, Source};
 
 const PANICKED: &str = "the source panicked";
 const OVERFLOWED: &str = "the source wrote more than there was room for";
@@ -25,6 +25,8 @@ const LANES_MAX: u8 = 16;
 #[derive(Default)]
 pub(super) struct Sourced {
     source: Option<Box<dyn Source>>,
+    /// What it has put beside drafts, until the session has it.
+    feed: Feed,
     /// What the source has not heard yet of the bytes that it wrote.
     outcomes: Vec<PacketOutcome>,
     /// A bit for each lane that the session feeds from a source.
@@ -68,7 +70,7 @@ impl Sourced {
     /// Another source from now on. Returns the one before it, which is dropped where no lock is held.
     pub(super) fn replace(&mut self, source: Box<dyn Source>) -> Option<Box<dyn Source>> {
         self.drafts.clear();
-        (self.waiting, self.asked) = (0, None);
+        (self.waiting, self.asked, self.feed) = (0, None, Feed::default());
         self.source.replace(source)
     }
 
@@ -110,22 +112,60 @@ impl Sourced {
     /// Why the channel has to end. The source is gone then.
     pub(super) fn ask(&mut self, question: Question) -> Result<(), &'static str> {
         self.asked = Some(question);
-        let asked = catch_unwind(AssertUnwindSafe(|| self.put_question(question)));
-        let answered = asked.unwrap_or(Err(PANICKED));
-        if answered.is_err() {
-            (self.waiting, self.drafts) = (0, Vec::new());
-            discard(self.source.take());
-        }
-        answered
+        self.guarded(|sourced| sourced.put_question(question))
     }
 
-    fn put_question(&mut self, Question { mut room, lanes }: Question) -> Result<(), &'static str> {
-        let Self { source: Some(source), outcomes, drafts, waiting, number, first, .. } = self else {
-            return Ok(());
-        };
+    /// Lets the source say what it has to put. To be called while no lock is held.
+    ///
+    /// # Errors
+    /// Why the channel has to end. The source is gone then.
+    pub(super) fn feed(&mut self) -> Result<(), &'static str> {
+        self.guarded(|sourced| {
+            sourced.settle();
+            if let Some(source) = &mut sourced.source {
+                source.feed(&mut sourced.feed);
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs the source's code, which may panic.
+    fn guarded(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<(), &'static str>,
+    ) -> Result<(), &'static str> {
+        let ran = catch_unwind(AssertUnwindSafe(|| run(self))).unwrap_or(Err(PANICKED));
+        if ran.is_err() {
+            (self.waiting, self.drafts, self.feed) = (0, Vec::new(), Feed::default());
+            discard(self.source.take());
+        }
+        ran
+    }
+
+    /// Moves what the source has put into the session. Returns whether all of it was taken; what was not, the source finds out
+    /// when it is asked next.
+    pub(super) fn put_fed(&mut self, session: &mut Session, now: Time) -> bool {
+        self.feed.put_into(session, now)
+    }
+
+    /// How the source ends the channel, if it does.
+    pub(super) fn take_closing(&mut self) -> Option<(u32, String)> {
+        self.feed.take_closing()
+    }
+
+    /// Tells the source what became of its bytes.
+    fn settle(&mut self) {
+        let Self { source: Some(source), outcomes, drafts, .. } = self else { return };
         let given_up = drafts.drain(..).map(|Draft { lane, number, .. }| (lane, number));
         let given_up = given_up.map(|(lane, number)| PacketOutcome { lane, number, arrived: false });
         outcomes.drain(..).chain(given_up).for_each(|outcome| source.settled(outcome));
+    }
+
+    fn put_question(&mut self, Question { mut room, lanes }: Question) -> Result<(), &'static str> {
+        self.settle();
+        let Self { source: Some(source), drafts, waiting, number, first, .. } = self else {
+            return Ok(());
+        };
         *waiting = 0;
         let in_turn = (*first..LANES_MAX).chain(0..*first);
         for lane in in_turn.filter(|lane| lanes & (1 << lane) != 0) {

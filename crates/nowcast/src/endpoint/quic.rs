@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, TokioRuntime, VarInt};
+use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, VarInt};
 use rustls::crypto::ring;
 use rustls::version::TLS13;
 use tokio::time::timeout;
@@ -18,7 +18,7 @@ use web_transport_quinn::http::StatusCode;
 use web_transport_quinn::{ALPN, Request};
 
 use super::{Asking, Directory, RefusalAnswer, name_in, no_such_name};
-use crate::carrier::{WebTransport, transport_config};
+use crate::carrier::{QuicRuntime, WebTransport, transport_config};
 use crate::certificate::Certificates;
 use crate::entry::{Page, network_of, origin_of};
 
@@ -63,7 +63,7 @@ impl QuicEndpoint {
         let mut port = 0;
         for socket in sockets {
             port = socket.local_addr()?.port();
-            let runtime = Arc::new(TokioRuntime);
+            let runtime = Arc::new(QuicRuntime);
             let endpoint = Endpoint::new(EndpointConfig::default(), Some(config.clone()), socket, runtime)?;
             tokio::spawn(accept_all(endpoint.clone(), Arc::clone(&directory)));
             endpoints.push(endpoint);

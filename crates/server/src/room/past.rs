@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nowcast_replication::Sight;
 use nowcast_script::Assets;
 use nowcast_store::{At, Batch, Moment, SavedWorld, SqliteStore, Stretch, UtcTime, WorldName};
 use nowcast_world::journal::{Entry, Record};
@@ -280,7 +279,7 @@ impl Room {
             .map(|player| {
                 let id = PlayerId(u32::MAX - past.onlookers);
                 past.onlookers += 1;
-                Newcomer { player, id, is_resumed: false, notice: Some(WELCOME), sight: Sight::new(id.0) }
+                Newcomer { player, id, is_resumed: false, notice: Some(WELCOME) }
             })
             .collect()
     }

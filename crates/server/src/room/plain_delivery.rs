@@ -205,7 +205,8 @@ impl Room {
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::new(Snapshot::new(self.tick, self.world.world(), self.shared.back().map(Arc::as_ref)))
+        let rounded = self.shared.iter().rev().find(|snapshot| snapshot.is_rounded());
+        Arc::new(Snapshot::new(self.tick, self.world.world(), rounded.cloned()))
     }
 }
 

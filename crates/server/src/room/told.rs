@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use nowcast_replication::{Follow, Pictures};
 use nowcast_world::{EntityId, EntityRef, Motion, PlayerId, Scene, Value, World};
 
 use crate::dictionary::{Dictionary, attribute_bytes};
@@ -15,11 +16,40 @@ use crate::session::{Entity, Place};
 #[derive(Default)]
 pub(crate) struct Told {
     /// Ordered by id.
-    entities: Vec<ToldEntity>,
+    entities: Vec<Arc<ToldEntity>>,
+    /// The same for readers on other threads.
+    descriptions: Pictures<Descriptions>,
     players: BTreeMap<PlayerId, ToldPlayer>,
     screens: Screens,
     /// Whether nothing can be taken for the same because the step of its last change is.
     is_stale: bool,
+}
+
+/// Every entity as it is told after one step: immutable, for clients into whose sight it comes.
+#[derive(Clone, Default)]
+pub(crate) struct Descriptions {
+    entities: BTreeMap<EntityId, Arc<ToldEntity>>,
+}
+
+impl Descriptions {
+    /// An entity as it is told.
+    pub(crate) fn entity(&self, id: EntityId) -> Option<&ToldEntity> {
+        self.entities.get(&id).map(Arc::as_ref)
+    }
+}
+
+impl Follow for Descriptions {
+    /// Entities that are told otherwise than before; `None` for what is gone.
+    type Change = Vec<(EntityId, Option<Arc<ToldEntity>>)>;
+
+    fn follow(&mut self, change: &Self::Change) {
+        for (id, entity) in change {
+            match entity {
+                Some(entity) => self.entities.insert(*id, Arc::clone(entity)),
+                None => self.entities.remove(id),
+            };
+        }
+    }
 }
 
 /// An entity as it was told.
@@ -106,11 +136,13 @@ impl Told {
         changes: &mut Changes,
     ) {
         let scene = world.scene();
+        let mut redescribed = Vec::new();
         let mut before = std::mem::take(&mut self.entities).into_iter().peekable();
         let mut entities = Vec::with_capacity(before.len());
         for entity in world.entities().iter() {
             while let Some(gone) = before.next_if(|known| known.id < entity.id) {
                 changes.gone.extend((!gone.is_private).then_some(gone.id));
+                redescribed.push((gone.id, None));
             }
             let known = before.next_if(|known| known.id == entity.id);
             let place = place_of(scene, &entity);
@@ -121,7 +153,7 @@ impl Told {
                     entities.push(known);
                     continue;
                 }
-                let now = describe(scene, dictionary, &entity, place);
+                let now = Arc::new(describe(scene, dictionary, &entity, place));
                 if now.is_private && !known.is_private {
                     changes.gone.push(now.id);
                 }
@@ -134,14 +166,23 @@ impl Told {
                 } else if known.entity.attributes != now.entity.attributes {
                     changes.attributes.push(now.id);
                 }
+                redescribed.push((now.id, Some(Arc::clone(&now))));
                 entities.push(now);
             } else {
                 changes.described.push(entity.id);
-                entities.push(describe(scene, dictionary, &entity, place));
+                let now = Arc::new(describe(scene, dictionary, &entity, place));
+                redescribed.push((now.id, Some(Arc::clone(&now))));
+                entities.push(now);
             }
         }
-        changes.gone.extend(before.filter(|gone| !gone.is_private).map(|gone| gone.id));
+        for gone in before {
+            changes.gone.extend((!gone.is_private).then_some(gone.id));
+            redescribed.push((gone.id, None));
+        }
         self.entities = entities;
+        if !redescribed.is_empty() {
+            self.descriptions.publish(redescribed);
+        }
     }
 
     fn update_players(&mut self, scene: &Scene, changes: &mut Changes) {
@@ -166,14 +207,19 @@ impl Told {
     }
 
     /// Every entity as it was told, ordered by id.
-    pub(crate) fn entities(&self) -> &[ToldEntity] {
+    pub(crate) fn entities(&self) -> &[Arc<ToldEntity>] {
         &self.entities
     }
 
     /// An entity as it was told.
-    pub(crate) fn entity(&self, id: EntityId) -> Option<&ToldEntity> {
+    pub(crate) fn entity(&self, id: EntityId) -> Option<&Arc<ToldEntity>> {
         let row = self.entities.binary_search_by_key(&id, |told| told.id).ok()?;
         Some(&self.entities[row])
+    }
+
+    /// Every entity as it is told now, for readers on other threads.
+    pub(crate) fn descriptions(&self) -> &Arc<Descriptions> {
+        self.descriptions.newest()
     }
 
     /// Every player as it was told, ordered by number.

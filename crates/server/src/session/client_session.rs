@@ -135,7 +135,7 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
         // Nobody is welcomed before it is kept: a kill right afterwards would make the token good for anybody once more.
         hold_token(token, key).map_err(|_| Closing::TokenUsed)?.wait().await;
     }
-    let writer = SessionWriter::new(Arc::clone(channel), network_hz);
+    let writer = SessionWriter::new(Arc::clone(channel), network_hz, &shared.metrics);
     let may_edit = may_edit(entry, &shared.config.entry);
     let player = Player::new(name, Way::Session(writer), network_hz, may_edit, is_program);
     Ok((seat, Arc::new(player.with_key(key).with_address(address)), early))

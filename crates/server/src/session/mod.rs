@@ -4,20 +4,24 @@
 //! | --- | --- |
 //! | `messages.rs` | what is said, in the wire format |
 //! | `news.rs` | what all clients are told of one step |
+//! | `board.rs` | what a room looks like after a step, where drivers find it |
+//! | `post.rs` | what a room says to one client, on its path to the driver |
 //! | `admission.rs` | who comes in: `/nowcast/ROOM`, WebTransport on the same port |
 //! | `client_session.rs` | one client, from its session's beginning to its end |
 //! | `playout.rs` | when the controls of a client that counts its steps come into force |
 //! | `input_watchdog.rs` | what the controls of a client that counts no steps say, and until when they hold |
 //! | `writer.rs` | what a room says to one client |
-//! | `replication_source.rs` | movement, written when a packet leaves |
+//! | `delivery.rs` | what one client is told, worked out on its driver's thread when a packet leaves |
 
 pub(crate) mod admission;
+mod board;
 pub(crate) mod client_session;
+mod delivery;
 mod input_watchdog;
 mod messages;
 mod news;
 pub(crate) mod playout;
-mod replication_source;
+mod post;
 pub(crate) mod writer;
 
 use std::time::Duration;
@@ -27,12 +31,14 @@ use nowcast::session::{LaneConfig, Limits};
 
 use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
+pub(crate) use board::{Board, Picture, SeenPlayer};
 pub use messages::{
     Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, EntityState, FromWorld,
     Kind, Line, MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player,
     REPLICATION_LANE, STEPS_KEY, Said, Screen, StateKey, Step, Steps, ToWorld, VIEW_KEY, View, WORLD_LANE,
 };
-pub(crate) use news::{News, states_of_look};
+pub(crate) use news::News;
+pub(crate) use post::Welcome;
 
 /// What a client may leave unread by us: a few seconds of the busiest client.
 const WINDOW_BYTES: u32 = 16 * 1024;

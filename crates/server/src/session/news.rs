@@ -1,15 +1,16 @@
 //! What sessions are told of one step, encoded once for all who hear of it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use nowcast_replication::{Atlas, Look, Relocation, SectionId, Sight};
+use nowcast_replication::{Atlas, Chart, Look, NewSection, Relocation, SectionId, Sight};
 use nowcast_wire::encode_to_vec;
 use nowcast_world::{EntityId, PlayerId, Value};
 
 use super::{FromWorld, Player, Said, Screen, StateKey};
 use crate::dictionary::Dictionary;
 use crate::room::happenings::{Audience, Happening};
-use crate::room::told::{Changes, Shown, Told, ToldEntity, ToldPlayer};
+use crate::room::told::{Changes, Descriptions, Shown, Told, ToldEntity, ToldPlayer};
 
 /// A state, and the player that it is told alone, if it is one's.
 type State = (Option<PlayerId>, u64, Vec<u8>);
@@ -22,17 +23,20 @@ struct EntityNews {
     to: Option<SectionId>,
     /// Whether it is another one for those who saw it before.
     is_changed: bool,
-    /// Empty if it is gone.
-    value: Arc<[u8]>,
+    /// `None` if it is gone.
+    entity: Option<Arc<ToldEntity>>,
 }
 
 /// What happened in a step, in the order in which it is told.
-#[derive(Default)]
 pub(crate) struct News {
+    /// When it happened.
+    at: Instant,
     /// What there can be from now on, if that changed.
     define: Option<Vec<u8>>,
-    /// The step.
-    tick: u32,
+    /// The room's count of steps.
+    tick: u64,
+    /// The sections that came to be, before anything was told of them.
+    created: Vec<NewSection>,
     /// Entities that changed or are elsewhere, ordered by id; whoever sees them is told.
     entities: Vec<EntityNews>,
     /// What there is, by key, in the order in which it is put; empty for what is gone. For one player alone where one is named: a
@@ -47,12 +51,17 @@ impl News {
     pub(crate) fn of(
         changes: &Changes,
         told: &Told,
-        (tick, atlas): (u32, &Atlas),
+        (tick, atlas): (u64, &Atlas),
         happenings: &[Happening],
         dictionary: Option<&Dictionary>,
     ) -> Self {
-        let entities = entity_news(changes, told, atlas);
-        let mut news = Self { define: dictionary.map(define), tick, entities, ..Self::default() };
+        let mut news = Self {
+            define: dictionary.map(define),
+            tick,
+            created: atlas.created(),
+            entities: entity_news(changes, told, atlas),
+            ..Self::none()
+        };
         let Self { states, events, said, .. } = &mut news;
         states.extend(changes.left.iter().map(|id| (None, StateKey::Player(*id).number(), Vec::new())));
         for id in changes.players.iter() {
@@ -80,7 +89,35 @@ impl News {
     /// Everything that all were told so far, for a newcomer: all but its own screen and what it sees.
     pub(crate) fn all(told: &Told, dictionary: &Dictionary) -> Self {
         let states = told.players().map(|(id, player)| state_of_player(id, player)).collect();
-        Self { define: Some(define(dictionary)), states, ..Self::default() }
+        Self { define: Some(define(dictionary)), states, ..Self::none() }
+    }
+
+    fn none() -> Self {
+        let (created, entities, states, events, said) = Default::default();
+        Self { at: Instant::now(), define: None, tick: 0, created, entities, states, events, said }
+    }
+
+    /// When it happened.
+    pub(super) fn at(&self) -> Instant {
+        self.at
+    }
+
+    /// The room's count of steps then.
+    pub(super) fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// Whether it is told soon enough with the next round of movement: nothing happened but that entities moved from one
+    /// section into another.
+    pub(super) fn can_wait(&self) -> bool {
+        let Self { define, entities, states, events, said, .. } = self;
+        let is_calm = define.is_none() && states.is_empty() && events.is_empty() && said.is_empty();
+        is_calm && entities.iter().all(|news| !news.is_changed && news.entity.is_some())
+    }
+
+    /// The sections that came to be.
+    pub(super) fn created(&self) -> &[NewSection] {
+        &self.created
     }
 
     /// The definition, if it is told.
@@ -91,12 +128,13 @@ impl News {
     /// What became of the entities that a player sees, or saw.
     pub(crate) fn entities_for(&self, sight: &Sight) -> impl Iterator<Item = (u64, Arc<[u8]>)> {
         let sees = |section: Option<SectionId>| section.is_some_and(|section| sight.sees(section));
-        self.entities.iter().filter_map(move |EntityNews { id, from, to, is_changed, value }| {
+        self.entities.iter().filter_map(move |EntityNews { id, from, to, is_changed, entity }| {
+            let value = || entity.as_ref().map_or_else(|| Arc::from([]), |entity| entity.bytes());
             let told = match (sees(*from), sees(*to)) {
-                (true, true) if *is_changed => Arc::clone(value),
-                (false, true) => Arc::clone(value),
-                (true, false) if value.is_empty() => Arc::clone(value),
-                (true, false) => out_of_sight(self.tick),
+                (true, true) if *is_changed => value(),
+                (false, true) => value(),
+                (true, false) if entity.is_none() => value(),
+                (true, false) => out_of_sight(self.tick as u32),
                 (true, true) | (false, false) => return None,
             };
             Some((StateKey::Entity(*id).number(), told))
@@ -131,20 +169,20 @@ pub(super) fn state_of_screen(shown: &Shown) -> (u64, Vec<u8>) {
 }
 
 /// What a player who looked about is told: what is out of sight since this step, and what came into sight, as a whole.
-pub(crate) fn states_of_look(
+pub(super) fn states_of_look(
     look: &Look,
-    told: &Told,
-    (tick, atlas): (u32, &Atlas),
+    descriptions: &Descriptions,
+    (tick, chart): (u32, &Chart),
 ) -> Vec<(u64, Arc<[u8]>)> {
     let members = |sections: &[SectionId]| {
         let mut ids: Vec<u32> =
-            sections.iter().flat_map(|section| atlas.members(*section)).copied().collect();
+            sections.iter().flat_map(|section| chart.members(*section)).copied().collect();
         ids.sort_unstable();
         ids.into_iter().map(EntityId)
     };
     let hidden = members(&look.left).map(|id| (StateKey::Entity(id).number(), out_of_sight(tick)));
     let shown = members(&look.entered)
-        .filter_map(|id| Some((StateKey::Entity(id).number(), told.entity(id)?.bytes())));
+        .filter_map(|id| Some((StateKey::Entity(id).number(), descriptions.entity(id)?.bytes())));
     hidden.chain(shown).collect()
 }
 
@@ -170,8 +208,7 @@ fn entity_news(changes: &Changes, told: &Told, atlas: &Atlas) -> Vec<EntityNews>
     });
     let news = news.into_iter().map(|(Relocation { id, from, to }, is_changed)| {
         let id = EntityId(id);
-        let value = told.entity(id).map_or_else(|| Arc::from([]), ToldEntity::bytes);
-        EntityNews { id, from, to, is_changed, value }
+        EntityNews { id, from, to, is_changed, entity: told.entity(id).cloned() }
     });
     news.collect()
 }
@@ -307,9 +344,9 @@ mod tests {
         }
 
         /// Hears the news as a client does that sees everything.
-        fn hear(&mut self, news: &News, atlas: &Atlas, id: PlayerId) {
+        fn hear(&mut self, news: &News, id: PlayerId) {
             let sight = self.sight.get_or_insert_with(|| Sight::new(id.0));
-            sight.follow(atlas);
+            sight.follow(news.created());
             let entities: Vec<_> = news.entities_for(sight).collect();
             self.put(entities.into_iter());
             self.put(news.states_for(id));
@@ -325,8 +362,8 @@ mod tests {
             let mut client = Self::default();
             client.put(News::all(told, dictionary).states_for(id));
             let mut sight = Sight::new(id.0);
-            let look = sight.look(atlas, None, usize::MAX);
-            client.put(states_of_look(&look, told, (0, atlas)).into_iter());
+            let look = sight.look(atlas.chart(), None, usize::MAX);
+            client.put(states_of_look(&look, told.descriptions(), (0, atlas.chart())).into_iter());
             client.sight = Some(sight);
             client.states.extend(told.screens_of(id).map(|shown| state_of_screen(&shown)));
             client.plain = Known { screens: BTreeMap::new(), ..Known::of(world, id) };
@@ -517,9 +554,9 @@ mod tests {
             self.steps += 1;
             let placed = self.world.entities().iter().map(|entity| self.dictionary.placed(&entity));
             self.atlas.update(self.steps, placed);
-            let news = News::of(&changes, &self.told, (self.steps, &self.atlas), &[], None);
+            let news = News::of(&changes, &self.told, (self.steps.into(), &self.atlas), &[], None);
             for (player, client) in &mut self.clients {
-                client.hear(&news, &self.atlas, *player);
+                client.hear(&news, *player);
                 client.plain.hear(&changes, &self.told, *player);
             }
         }

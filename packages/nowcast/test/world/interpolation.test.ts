@@ -246,6 +246,53 @@ describe("interpolation", () => {
     expect(interpolator.ageMs(world.body.id)).toBeCloseTo(995, -1);
   });
 
+  /** Plays snapshots every 3 steps; `isHeard` says which of them tell where the body is. Gives its steps from frame to frame. */
+  function speedsOf(isHeard: (round: number) => boolean): {
+    readonly speeds: number[];
+    readonly ageMs: number;
+  } {
+    const world = new RecordedWorld();
+    const interpolator = createInterpolator(world);
+    world.welcome(0);
+    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+    const speeds: number[] = [];
+    let [heard, x] = [0, 0];
+    for (let round = 0; round < 400; round++) {
+      const tick = round * 3;
+      const moves = isHeard(round);
+      if (moves) {
+        (world.body as Mutable<Entity>).stillTick = heard;
+        heard = tick;
+      }
+      world.snapshot(tick, tick * STEP_MS, moves);
+      for (let frame = 0; frame < 3; frame++) {
+        interpolator.sample((tick + frame) * STEP_MS);
+        interpolator.pose(world.body.id, pose);
+        speeds.push((pose.position[0]! - x) / STEP_MS);
+        x = pose.position[0]!;
+      }
+    }
+    return {
+      speeds: speeds.map((speed) => speed * 1000).slice(300),
+      ageMs: interpolator.ageMs(world.body.id),
+    };
+  }
+
+  it("shows what is far away and heard of in every second round as evenly as all else, a round later", () => {
+    const near = speedsOf(() => true);
+    const far = speedsOf((round) => round % 2 === 0);
+    for (const { speeds } of [near, far]) {
+      expect(Math.min(...speeds)).toBeGreaterThan(2.9);
+      expect(Math.max(...speeds)).toBeLessThan(3.1);
+    }
+    expect(far.ageMs - near.ageMs).toBeCloseTo(50, 0);
+  });
+
+  it("shows nothing later because one packet was lost", () => {
+    const [whole, lossy] = [speedsOf(() => true), speedsOf((round) => round % 20 !== 7)];
+    expect(lossy.ageMs).toBeCloseTo(whole.ageMs, 6);
+  });
+
   it("does not take a page that draws three frames a second for a slow network", () => {
     const world = new RecordedWorld();
     let free = (): void => undefined;

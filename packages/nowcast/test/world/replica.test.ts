@@ -15,15 +15,6 @@ interface Vector {
 
 const path = new URL("../../../../spec/vectors/world/replication.json", import.meta.url);
 const { steps, rows } = JSON.parse(readFileSync(path, "utf8")) as Vector;
-type SightStep =
-  | { readonly payload: string }
-  | { readonly in_sight: number }
-  | { readonly out_of_sight: number; readonly tick: number }
-  | { readonly gone: number }
-  | { readonly shown: Vector["rows"] };
-
-const sightPath = new URL("../../../../spec/vectors/world/sight.json", import.meta.url);
-const sightSteps = (JSON.parse(readFileSync(sightPath, "utf8")) as { steps: readonly SightStep[] }).steps;
 const nobody: Movement = { moved: () => {} };
 
 interface Arrival {
@@ -62,33 +53,6 @@ describe("a replica", () => {
       expect([...values.subarray(at, at + 7)], `entity ${id}`).toEqual(row);
       expect(last.get(id), `what was told of entity ${id}`).toEqual(row);
     }
-  });
-
-  it("shows what the vectors say of who came into sight and left it", () => {
-    const replica = new Replica();
-    const inSight = new Set<number>();
-    let checks = 0;
-    for (const step of sightSteps) {
-      if ("payload" in step) {
-        expect(replica.apply(Buffer.from(step.payload, "hex"), nobody).missing).toBe(0);
-      } else if ("in_sight" in step) {
-        inSight.add(step.in_sight);
-      } else if ("out_of_sight" in step) {
-        inSight.delete(step.out_of_sight);
-        replica.hide(step.out_of_sight, step.tick);
-      } else if ("gone" in step) {
-        inSight.delete(step.gone);
-      } else {
-        const ids = [...inSight].filter((id) => replica.find(id) !== undefined).sort((a, b) => a - b);
-        const rowOf = (id: number): number[] => {
-          const { values, at } = replica.find(id)!;
-          return [...values.subarray(at, at + 7)];
-        };
-        expect(ids.map((id) => ({ id, row: rowOf(id) }))).toEqual(step.shown);
-        checks++;
-      }
-    }
-    expect(checks).toBeGreaterThan(10);
   });
 
   it("shows an entity that comes into sight again where it is, not where it was", () => {

@@ -72,6 +72,8 @@ class SnapshotInterpolator implements Interpolator {
   private readonly tracks = new Map<EntityId, PoseTrack>();
   private readonly stopListening: (() => void)[];
   private newestTick = 0;
+  /** The newest step that was heard of before that one. */
+  private previousTick = 0;
   private stepHz = 60;
   /** When the newest frame began, and when this program was free after it; undefined until it is. */
   private frameMs = Number.NEGATIVE_INFINITY;
@@ -93,6 +95,7 @@ class SnapshotInterpolator implements Interpolator {
         this.timeline.restart(stepHz);
         this.stepHz = stepHz;
         this.newestTick = tick;
+        this.previousTick = tick;
       }),
       source.on("spawn", ({ entities }) => {
         for (const entity of entities) this.add(entity);
@@ -102,11 +105,12 @@ class SnapshotInterpolator implements Interpolator {
       }),
       source.on("change", ({ entity }) => this.tracks.get(entity.id)?.place(entity)),
       source.on("snapshot", ({ tick, receivedAtMs, moved }) => {
-        const previousTick = this.newestTick;
+        if (tick > this.newestTick) this.previousTick = this.newestTick;
         this.newestTick = tick;
         this.timeline.record(tick, receivedAtMs, this.earliestMs(receivedAtMs));
+        const previousTick = Math.min(tick, this.previousTick);
         for (const entity of moved) {
-          this.tracks.get(entity.id)?.record(entity, entity.stillTick ?? previousTick);
+          this.tracks.get(entity.id)?.record(entity, entity.stillTick ?? previousTick, previousTick);
         }
       }),
     ];
@@ -137,8 +141,11 @@ class SnapshotInterpolator implements Interpolator {
   }
 
   ageMs(id: EntityId): number {
-    const known = Math.max(this.newestTick, this.tracks.get(id)?.newestTick ?? 0);
-    return this.timeline.delayMs + (Math.max(0, this.timeline.tick - known) * 1000) / this.stepHz;
+    const track = this.tracks.get(id);
+    const known = Math.max(this.newestTick, track?.newestTick ?? 0);
+    const lag = track?.lag ?? 0;
+    const beyond = Math.max(0, this.timeline.tick - lag - known);
+    return this.timeline.delayMs + ((lag + beyond) * 1000) / this.stepHz;
   }
 
   close(): void {
@@ -170,6 +177,12 @@ const SAMPLES_MAX = 64;
 const SAMPLES_MIN = 1;
 /** Position and quaternion. */
 const STRIDE = 7;
+/** An entity is shown at most so many steps later than others of which more is heard. */
+const LAG_MAX = 15;
+/** How fast the lag of an entity adapts, in steps a step: its motion is that much slower or faster meanwhile. */
+const LAG_WARP = 0.2;
+/** By so much the lag that is needed shrinks with each time that news of an entity is not late. */
+const LAG_DECAY = 0.25;
 
 const PLACED = [0, 0, 0, 1];
 
@@ -180,6 +193,14 @@ class PoseTrack {
   private poses = new Float64Array(SAMPLES_MIN * STRIDE);
   private newest = 0;
   private count = 1;
+  /**
+   * How many steps later than others it is shown, and how many it needs. A server tells of what is far away in every second round, or
+   * later still. Then the moment that is shown has passed its newest sample when the next one comes.
+   */
+  lag = 0;
+  private lagNeeded = 0;
+  private lateBefore = 0;
+  private lagTick = Number.NEGATIVE_INFINITY;
 
   constructor(entity: Entity) {
     this.write(0, entity);
@@ -198,9 +219,16 @@ class PoseTrack {
     this.write(0, entity);
   }
 
-  /** Up to `stillTick` it was where it was before: without better knowledge, up to the snapshot before. */
-  record(entity: Entity, stillTick: number): void {
+  /**
+   * Up to `stillTick` it was where it was before: without better knowledge, up to the snapshot before, which was of `previousTick`.
+   * Where it moved earlier than that, the snapshot before did not tell.
+   */
+  record(entity: Entity, stillTick: number, previousTick: number): void {
     const last = this.ticks[this.newest]!;
+    const late = Math.min(LAG_MAX, previousTick - Math.max(last, stillTick));
+    // Once may be a packet that was lost, for which nothing waits.
+    this.lagNeeded = Math.max(0, Math.min(late, this.lateBefore), this.lagNeeded - LAG_DECAY);
+    this.lateBefore = late;
     if (entity.tick <= last) return this.write(this.newest, entity);
     if (last < stillTick && stillTick < entity.tick) this.repeatNewest(stillTick);
     this.write(this.push(), entity);
@@ -211,7 +239,9 @@ class PoseTrack {
   }
 
   /** `knownTick` is the newest that was heard of: up to there what did not move stood still. */
-  at(tick: number, knownTick: number, stepHz: number, out: Pose): void {
+  at(shownTick: number, knownTick: number, stepHz: number, out: Pose): void {
+    this.adaptLag(shownTick);
+    const tick = shownTick - this.lag;
     let after = this.newest;
     const newestTick = this.ticks[after]!;
     if (tick >= newestTick) {
@@ -225,6 +255,14 @@ class PoseTrack {
       after = before;
     }
     this.read(after, out);
+  }
+
+  private adaptLag(shownTick: number): void {
+    const elapsed = shownTick - this.lagTick;
+    this.lagTick = shownTick;
+    if (this.lag === this.lagNeeded || elapsed <= 0) return;
+    const most = LAG_WARP * elapsed;
+    this.lag += Math.max(-most, Math.min(most, this.lagNeeded - this.lag));
   }
 
   /** `before` is the sample `back` steps behind the newest. */

@@ -1,0 +1,102 @@
+//! Which sections there are at one step, and what is in them: immutable, for all who look about.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::atlas::{Layer, Section, SectionId, cell_of, leave_metres};
+use crate::picture::Follow;
+
+/// All sections of a world, and what is in them, as they are at one step; see [`crate::Atlas::chart`].
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    sections: BTreeMap<SectionId, Arc<Section>>,
+    layers: Vec<Layer>,
+    /// Another number whenever there is a section more than before.
+    version: u32,
+}
+
+/// The sections that are different since the step before; `None` for what is no more.
+#[derive(Debug)]
+pub struct Redrawn {
+    pub(crate) version: u32,
+    pub(crate) sections: Vec<(SectionId, Option<Arc<Section>>)>,
+}
+
+impl Follow for Chart {
+    type Change = Redrawn;
+
+    fn follow(&mut self, redrawn: &Redrawn) {
+        self.version = redrawn.version;
+        for (id, section) in &redrawn.sections {
+            match section {
+                Some(section) => self.draw(*id, section),
+                None => self.erase(*id),
+            }
+        }
+    }
+}
+
+impl Chart {
+    fn draw(&mut self, id: SectionId, section: &Arc<Section>) {
+        if self.sections.insert(id, Arc::clone(section)).is_some() {
+            return;
+        }
+        let at = self.layers.iter().position(|layer| layer.policy == section.policy).unwrap_or_else(|| {
+            self.layers.push(Layer::new(section.policy));
+            self.layers.len() - 1
+        });
+        self.layers[at].by_cell.insert(section.cell, id);
+    }
+
+    fn erase(&mut self, id: SectionId) {
+        let Some(section) = self.sections.remove(&id) else { return };
+        for layer in self.layers.iter_mut().filter(|layer| layer.policy == section.policy) {
+            // Another section may be there already.
+            if layer.by_cell.get(&section.cell) == Some(&id) {
+                layer.by_cell.remove(&section.cell);
+            }
+        }
+        self.layers.retain(|layer| !layer.by_cell.is_empty());
+    }
+
+    /// The entities in a section, ordered by id.
+    pub fn members(&self, section: SectionId) -> &[u32] {
+        self.sections.get(&section).map_or(&[], |section| &section.members)
+    }
+
+    pub(crate) fn section(&self, id: SectionId) -> Option<&Section> {
+        self.sections.get(&id).map(Arc::as_ref)
+    }
+
+    pub(crate) fn sections(&self) -> impl Iterator<Item = (SectionId, &Section)> {
+        self.sections.iter().map(|(id, section)| (*id, section.as_ref()))
+    }
+
+    /// A number that is another one whenever there is a section more than before.
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Hands every section to `visit` that an eye may see: none that it sees is left out.
+    pub(crate) fn visit_near(&self, eye: [f32; 3], mut visit: impl FnMut(SectionId, &Section)) {
+        for layer in &self.layers {
+            let Some((side, radius)) = layer.side.zip(layer.policy.radius()) else {
+                layer.by_cell.values().for_each(|id| visit(*id, &self.sections[id]));
+                continue;
+            };
+            let reach = leave_metres(radius) + side;
+            let [low, high] = [-reach, reach].map(|by| cell_of(eye.map(|at| at + by), side));
+            let columns = (0..2).map(|axis| i64::from(high[axis]) - i64::from(low[axis]) + 1);
+            if columns.product::<i64>() > layer.by_cell.len() as i64 {
+                layer.by_cell.values().for_each(|id| visit(*id, &self.sections[id]));
+                continue;
+            }
+            for x in low[0]..=high[0] {
+                for y in low[1]..=high[1] {
+                    let column = layer.by_cell.range([x, y, low[2]]..=[x, y, high[2]]);
+                    column.for_each(|(_, id)| visit(*id, &self.sections[id]));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What there is to tell of a world's movement at one step: immutable, for all viewers.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use nowcast_wire::delta::{Codec, Frame, Linear, Mode};
+
+use crate::FRAMES_KEPT;
+use crate::atlas::SectionId;
+use crate::picture::Follow;
+use crate::row::{WIDTH, layout};
+
+/// Encodings of one frame that are shared. Viewers with very different losses beyond that encode for themselves.
+const SHARED_MAX: usize = 32;
+
+/// The recent frames of everything that moves, in groups, as they are at one step; see [`crate::History::frames`]. Whoever
+/// holds it reads without a lock, and encodings are shared with all who have the same frames.
+#[derive(Clone, Debug, Default)]
+pub struct Frames {
+    tick: u32,
+    groups: Vec<GroupFrames>,
+    /// The groups of each section.
+    sections: BTreeMap<SectionId, Vec<u16>>,
+    /// Grows whenever a section has other groups.
+    version: u64,
+}
+
+/// The frames of one group, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GroupFrames {
+    kept: VecDeque<Arc<Kept>>,
+    /// The newest frame without an entity, if it is kept.
+    empty_tick: Option<u32>,
+}
+
+/// A frame that is kept.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) frame: Frame,
+    /// The last tick at which the group was still like in the frame before.
+    tick_before: u32,
+    /// Two opposite corners of the smallest box around its entities; `None` without any.
+    pub(crate) bounds: Option<Bounds>,
+    /// How far the fastest of its entities got since the step before, in steps of a row.
+    pub(crate) steps_moved: u32,
+    /// How far the largest of its entities reaches from its centre, in metres.
+    pub(crate) size: f32,
+    shared: Mutex<Shared>,
+}
+
+/// The encodings of a frame.
+#[derive(Debug, Default)]
+struct Shared {
+    /// By the ticks of the frames that it is encoded against.
+    made: Vec<(Past, Arc<[u8]>)>,
+    /// Whether there is a newer frame: whoever still encodes this one is late and alone, so nothing is kept any more.
+    is_retired: bool,
+}
+
+/// The least and the greatest coordinates, in steps.
+pub(crate) type Bounds = [[i32; 3]; 2];
+
+/// The ticks of the baselines that a frame is encoded against, newest first; `None` beyond the last.
+pub(crate) type Past = [Option<u32>; 3];
+
+/// What is different since the step before.
+#[derive(Debug)]
+pub struct Turn {
+    pub(crate) tick: u32,
+    /// The newest frames of groups that changed.
+    pub(crate) frames: Vec<(u16, Arc<Kept>)>,
+    /// Sections that have other groups, and which.
+    pub(crate) sections: Vec<(SectionId, Vec<u16>)>,
+}
+
+impl Follow for Frames {
+    type Change = Turn;
+
+    fn follow(&mut self, turn: &Turn) {
+        self.tick = turn.tick;
+        for (group, kept) in &turn.frames {
+            let group = usize::from(*group);
+            if group >= self.groups.len() {
+                self.groups.resize_with(group + 1, GroupFrames::default);
+            }
+            self.groups[group].push(Arc::clone(kept));
+        }
+        self.version += u64::from(!turn.sections.is_empty());
+        for (section, groups) in &turn.sections {
+            if groups.is_empty() {
+                self.sections.remove(section);
+            } else {
+                self.sections.insert(*section, groups.clone());
+            }
+        }
+    }
+}
+
+impl Frames {
+    /// The step, modulo 2^32.
+    pub fn tick(&self) -> u32 {
+        self.tick
+    }
+
+    /// A number that is another one whenever a section has other groups.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The groups of a section.
+    pub(crate) fn groups_of(&self, section: SectionId) -> &[u16] {
+        self.sections.get(&section).map_or(&[], Vec::as_slice)
+    }
+
+    /// The groups of all sections.
+    pub(crate) fn all_groups(&self) -> impl Iterator<Item = u16> {
+        self.sections.values().flatten().copied()
+    }
+
+    pub(crate) fn group(&self, group: u16) -> Option<&GroupFrames> {
+        self.groups.get(usize::from(group))
+    }
+}
+
+impl GroupFrames {
+    fn push(&mut self, kept: Arc<Kept>) {
+        if self.kept.len() == FRAMES_KEPT {
+            let oldest = self.kept.pop_front().map(|kept| kept.frame.tick());
+            self.empty_tick = self.empty_tick.filter(|empty| Some(*empty) != oldest);
+        }
+        if kept.frame.ids().is_empty() {
+            self.empty_tick = Some(kept.frame.tick());
+        }
+        self.kept.push_back(kept);
+    }
+
+    /// The group as it is now; `None` before it was published for the first time.
+    pub(crate) fn newest(&self) -> Option<&Kept> {
+        self.kept.back().map(Arc::as_ref)
+    }
+
+    fn place(&self, tick: u32) -> Option<usize> {
+        // Ticks wrap, so the order is that of their distance from the newest.
+        let newest = self.kept.back()?.frame.tick();
+        let age = newest.wrapping_sub(tick);
+        let at = self.kept.partition_point(|kept| newest.wrapping_sub(kept.frame.tick()) > age);
+        (self.kept.get(at)?.frame.tick() == tick).then_some(at)
+    }
+
+    /// The frame of a tick, if it is still kept.
+    pub(crate) fn kept(&self, tick: u32) -> Option<&Kept> {
+        self.place(tick).map(|at| self.kept[at].as_ref())
+    }
+
+    /// The last tick at which the group was still like in the frame of a tick; of the newest frame, the tick at which it became so.
+    pub(crate) fn until(&self, tick: u32) -> Option<u32> {
+        let at = self.place(tick)?;
+        Some(self.kept.get(at + 1).map_or(tick, |next| next.tick_before))
+    }
+
+    /// Whether the group was never empty since its frame of a tick: a client may have forgotten what is older than that.
+    pub(crate) fn is_unbroken_since(&self, tick: u32) -> bool {
+        self.empty_tick.is_none_or(|empty| tick.wrapping_sub(empty) as i32 > 0)
+    }
+
+    /// The newest frame encoded against the baselines of `past`, once for all viewers that have the same.
+    pub(crate) fn delta(&self, past: Past, encoder: &mut Encoder) -> Option<Arc<[u8]>> {
+        let newest = self.kept.back()?;
+        let shared = || newest.shared.lock().expect("nobody panics while holding it");
+        let known = shared().made.iter().find(|(of, _)| *of == past).map(|(_, bytes)| Arc::clone(bytes));
+        if known.is_some() {
+            return known;
+        }
+        // Encoded outside of the lock: two that come at once may both do it, which is cheaper than waiting.
+        let mut frames = [None; 3];
+        for (frame, tick) in frames.iter_mut().zip(past.iter().flatten()) {
+            *frame = Some(&self.kept(*tick)?.frame);
+        }
+        let count = past.iter().flatten().count();
+        let frames = frames.map(|frame| frame.unwrap_or(&newest.frame));
+        let bytes = encoder.encode(&newest.frame, &frames[..count]);
+        let mut shared = shared();
+        if shared.made.len() < SHARED_MAX && !shared.is_retired {
+            shared.made.push((past, Arc::clone(&bytes)));
+        }
+        Some(bytes)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn kept_count(&self) -> usize {
+        self.kept.len()
+    }
+}
+
+impl Kept {
+    pub(crate) fn new(frame: Frame, tick_before: u32, steps_moved: u32, size: f32) -> Self {
+        let (bounds, shared) = (bounds(&frame), Mutex::default());
+        Self { frame, tick_before, bounds, steps_moved, size, shared }
+    }
+
+    /// There is a newer frame, so the encodings are forgotten: unless somebody looks for one at this very moment, for whom nobody
+    /// waits. Then they go with the frame.
+    pub(crate) fn retire(&self) {
+        if let Ok(mut shared) = self.shared.try_lock() {
+            *shared = Shared { made: Vec::new(), is_retired: true };
+        }
+    }
+}
+
+fn bounds(frame: &Frame) -> Option<Bounds> {
+    let mut rows = frame.values().chunks_exact(WIDTH);
+    let first = rows.next()?;
+    let corner = [first[0], first[1], first[2]];
+    Some(rows.fold([corner; 2], |[mut low, mut high], row| {
+        for axis in 0..3 {
+            low[axis] = low[axis].min(row[axis]);
+            high[axis] = high[axis].max(row[axis]);
+        }
+        [low, high]
+    }))
+}
+
+/// Makes deltas; it remembers nothing between two of them but the memory it works in.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    codec: Codec<Linear>,
+    scratch: Vec<u8>,
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self { codec: Codec::new(layout(), Mode::Fast, Linear::default()), scratch: Vec::new() }
+    }
+}
+
+impl Encoder {
+    fn encode(&mut self, frame: &Frame, past: &[&Frame]) -> Arc<[u8]> {
+        self.scratch.clear();
+        self.codec
+            .encode_against_frames(frame, past, &mut self.scratch)
+            .expect("rows are made within the layout, and ids rise");
+        Arc::from(&self.scratch[..])
+    }
+}

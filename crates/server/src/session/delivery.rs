@@ -1,0 +1,279 @@
+//! What one client on a session is told, worked out on its driver's thread: what it sees, what of the news is its own, and
+//! movement, written when a packet leaves.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use nowcast::session::{PacketOutcome, Refused, Replication};
+use nowcast::{Feed, RefusedPut, Source};
+use nowcast_replication::{Look, Sight, Viewer};
+use nowcast_world::{PlayerId, STEP_HZ};
+
+use super::board::{Board, Picture};
+use super::news::{News, state_of_screen, states_of_look};
+use super::post::{Letterbox, Mail, Welcome};
+use super::{CHAT_LANE, MISSED_KEY, Missed, REPLICATION_LANE, WORLD_LANE};
+use crate::closing::Closing;
+use crate::metrics::Metrics;
+use crate::room_metrics::{Class, RoomMetrics};
+
+/// Entities that come into sight in one round; more come with the next ones, the nearest first. A description has about 40
+/// bytes.
+const ENTITIES_PER_ROUND_MAX: usize = 400;
+
+/// Entities that a newcomer is told of at once.
+const ENTITIES_AT_ONCE_MAX: usize = 1_000;
+
+/// One client's end of a room: reads its mail, and looks at the board.
+///
+/// **Invariant**: of the mail that is read, none is of a later step than the picture that is looked at, and none of that
+/// step or an earlier one is left. So what comes into sight is described as the news before have it, and the news after go on from
+/// there. A room posts the mail of a step before it puts the step's picture on the board.
+pub(super) struct Delivery {
+    letterbox: Letterbox,
+    /// The next mail, of a step whose picture is not out yet.
+    ahead: Option<Mail>,
+    metrics: Arc<Metrics>,
+    /// Since the client was welcomed.
+    view: Option<View>,
+    /// Lines of chat that the client was not sent.
+    missed: u32,
+    /// Whether it was told how many these are.
+    is_missed_told: bool,
+}
+
+/// What a client sees.
+struct View {
+    player: PlayerId,
+    board: Arc<Board>,
+    sight: Sight,
+    viewer: Viewer,
+    /// What the client's room counts.
+    metrics: Arc<RoomMetrics>,
+    /// Entities in sight, as the room's gauge has them, and in which second that was.
+    in_sight: i64,
+    counted_second: Option<u64>,
+}
+
+impl Delivery {
+    pub(super) fn new(letterbox: Letterbox, metrics: Arc<Metrics>) -> Self {
+        Self { letterbox, ahead: None, metrics, view: None, missed: 0, is_missed_told: true }
+    }
+
+    /// Reads the mail, and begins a round if one is due.
+    fn deliver(&mut self, feed: &mut Feed) {
+        // A round is asked for when its picture is out, so the picture is taken after that was heard.
+        let is_due = self.letterbox.take_round();
+        let mut picture = self.view.as_ref().and_then(|view| view.board.newest());
+        while let Some(mail) = self.ahead.take().or_else(|| self.letterbox.take()) {
+            match mail {
+                Mail::Welcome(welcome) => {
+                    let newest = welcome.board.newest();
+                    match newest.filter(|picture| picture.tick >= welcome.tick) {
+                        Some(newest) => {
+                            self.welcome(feed, *welcome, &newest);
+                            picture = Some(newest);
+                        }
+                        None => {
+                            self.ahead = Some(Mail::Welcome(welcome));
+                            break;
+                        }
+                    }
+                }
+                Mail::News(news) => {
+                    if picture.as_ref().is_none_or(|picture| picture.tick < news.tick()) {
+                        self.ahead = Some(Mail::News(news));
+                        break;
+                    }
+                    self.news(feed, &news);
+                }
+                Mail::Event(event) => self.event(feed, &event),
+                Mail::Forget => {
+                    if let Some(view) = &mut self.view {
+                        view.viewer.reset();
+                    }
+                }
+                #[cfg(test)]
+                Mail::Hold(until) => drop(until.recv()),
+            }
+        }
+        if let Some(picture) = picture.filter(|_| is_due) {
+            self.round(feed, &picture);
+        }
+    }
+
+    /// Tells a newcomer who it is and what is there.
+    fn welcome(&mut self, feed: &mut Feed, welcome: Welcome, picture: &Picture) {
+        let Welcome { player, event, all, screens, board, metrics, bytes_per_round_max, .. } = welcome;
+        let viewer = Viewer::with_bytes_per_round_max(bytes_per_round_max);
+        let (sight, counted_second) = (Sight::new(player.0), None);
+        self.view = Some(View { player, board, sight, viewer, metrics, in_sight: 0, counted_second });
+        self.event(feed, &event);
+        self.news(feed, &all);
+        self.look(feed, picture, all.at(), ENTITIES_AT_ONCE_MAX);
+        for (key, value) in screens.iter().map(state_of_screen) {
+            self.state(feed, key, &value, all.at());
+        }
+    }
+
+    /// Tells what happened: first what there can be, then what there is, then what happened, so that whoever hears of an event
+    /// sees what came of it.
+    fn news(&mut self, feed: &mut Feed, news: &News) {
+        let Some(View { player, sight, .. }) = &mut self.view else { return };
+        let (player, at) = (*player, news.at());
+        sight.follow(news.created());
+        if let Some(define) = news.define() {
+            self.count(Class::Description, define.len());
+            feed.event(WORLD_LANE, define);
+        }
+        let Some(View { sight, .. }) = &self.view else { return };
+        for (key, value) in news.entities_for(sight) {
+            self.state(feed, key, &value, at);
+        }
+        for (key, value) in news.states_for(player) {
+            self.state(feed, key, value, at);
+        }
+        for event in news.events_for(player) {
+            self.event(feed, event);
+        }
+        for said in news.said() {
+            self.tell_missed(feed, at);
+            self.count(Class::Event, said.len());
+            feed.event(CHAT_LANE, said);
+        }
+    }
+
+    /// Lets the client look about, and begins a round of movement.
+    fn round(&mut self, feed: &mut Feed, picture: &Picture) {
+        let at = Instant::now();
+        self.look(feed, picture, at, ENTITIES_PER_ROUND_MAX);
+        if let Some(view) = &mut self.view {
+            view.viewer.set_sight(&view.sight, picture.far_metres);
+            view.viewer.due(&picture.frames, picture.player(view.player).eye);
+            view.metrics.note_ages(&view.viewer.stats);
+            view.count_in_sight(picture);
+        }
+        self.tell_missed(feed, at);
+    }
+
+    /// Tells what came into sight and what is out of it.
+    fn look(&mut self, feed: &mut Feed, picture: &Picture, at: Instant, entities_max: usize) {
+        let Some(View { player, sight, .. }) = &mut self.view else { return };
+        let eye = picture.player(*player).eye;
+        let look = sight.look(&picture.chart, eye, entities_max);
+        if look == Look::default() {
+            return;
+        }
+        self.metrics.sight_entered.inc_by(picture.count_members(&look.entered));
+        self.metrics.sight_left.inc_by(picture.count_members(&look.left));
+        let states = states_of_look(&look, &picture.descriptions, (picture.tick as u32, &picture.chart));
+        for (key, value) in &states {
+            self.state(feed, *key, value, at);
+        }
+    }
+
+    fn state(&self, feed: &mut Feed, key: u64, value: &[u8], at: Instant) {
+        self.count(Class::Description, value.len());
+        feed.state(WORLD_LANE, key, value, at);
+    }
+
+    fn event(&self, feed: &mut Feed, event: &[u8]) {
+        self.count(Class::Event, event.len());
+        feed.event(WORLD_LANE, event);
+    }
+
+    fn count(&self, class: Class, bytes: usize) {
+        if let Some(view) = &self.view {
+            view.metrics.count_bytes(class, bytes);
+        }
+    }
+
+    /// Tells how many lines of chat were missed, if the client has not heard. Of a client that does not read so fast, the session takes no
+    /// more of them, and none before it has taken this.
+    fn tell_missed(&mut self, feed: &mut Feed, at: Instant) {
+        if !self.is_missed_told {
+            self.is_missed_told = true;
+            let missed = nowcast_wire::encode_to_vec(&Missed { lines: self.missed });
+            feed.state(CHAT_LANE, MISSED_KEY, &missed, at);
+        }
+    }
+
+    /// Hears what the session did not take. Returns why the client has to leave, if it has.
+    fn hear_refused(&mut self, refused: Vec<RefusedPut>) -> Option<Closing> {
+        for RefusedPut { lane, key, why } in refused {
+            match why {
+                Refused::Full | Refused::TooLarge { .. } if lane.number() == CHAT_LANE => {
+                    self.is_missed_told = false;
+                    if key.is_none() {
+                        self.missed = self.missed.wrapping_add(1);
+                        self.metrics.lines_missed.inc();
+                    }
+                }
+                // A client that left so much unread is told nothing more.
+                Refused::Full => return Some(Closing::TooSlow),
+                // A client that cannot be told what there is would see a world with holes.
+                Refused::TooLarge { bytes, bytes_max } => {
+                    let what =
+                        format!("the world has a message of {bytes} bytes, the client takes {bytes_max}");
+                    return Some(Closing::Protocol(what));
+                }
+                // A client whose channel is closed is gone anyway.
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+impl View {
+    /// Counts what is in sight, once a second.
+    fn count_in_sight(&mut self, picture: &Picture) {
+        let second = Some(picture.tick / u64::from(STEP_HZ));
+        if self.counted_second != second {
+            self.counted_second = second;
+            let in_sight = picture.count_members(self.sight.sections()) as i64;
+            self.metrics.in_sight.inc_by(in_sight - self.in_sight);
+            self.in_sight = in_sight;
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.metrics.in_sight.dec_by(self.in_sight);
+    }
+}
+
+impl Replication for Delivery {
+    fn has_more(&self, lane: u8) -> bool {
+        lane == REPLICATION_LANE && self.view.as_ref().is_some_and(|view| view.viewer.has_more())
+    }
+
+    fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
+        let Some(View { player, board, viewer, metrics, .. }) = &mut self.view else { return };
+        // The newest there is when the packet leaves.
+        let Some(picture) = board.newest() else { return };
+        let (before, put_off) = (out.len(), viewer.stats.postponed);
+        viewer.set_controls(picture.frames.tick(), picture.player(*player).controls);
+        viewer.fill(&picture.frames, number, room, out);
+        metrics.note_movement(out.len() - before, viewer.stats.postponed - put_off);
+    }
+}
+
+impl Source for Delivery {
+    fn settled(&mut self, outcome: PacketOutcome) {
+        if let Some(view) = &mut self.view {
+            view.viewer.settled(outcome.number, outcome.arrived);
+        }
+    }
+
+    fn feed(&mut self, feed: &mut Feed) {
+        if let Some(closing) = self.letterbox.closing() {
+            return feed.close(closing.session_code(), &closing.reason());
+        }
+        match self.hear_refused(feed.take_refused()) {
+            Some(closing) => feed.close(closing.session_code(), &closing.reason()),
+            None => self.deliver(feed),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+/**
+ * What a client shows is what its server would show it, whatever moves into sight and out of it, over links that lose, delay and
+ * acknowledge late. The server is the other implementation: `crates/replication/tests/interest.rs` plays at random and writes down
+ * what reaches its clients. A few of its plays are the vectors; `NOWCAST_PLAYS=FILE` names a file with as many as it was asked for.
+ */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { Emitter } from "../../src/events/emitter.js";
+import type { EntityId, WorldEvents } from "../../src/world/index.js";
+import { type Movement, Replica, readPosition } from "../../src/world/session/replica.js";
+import { Scene } from "../../src/world/session/scene.js";
+import { WorldState } from "../../src/world/world-state.js";
+import { entity, kind, payload } from "./server-words.js";
+
+interface Shown {
+  readonly id: number;
+  readonly row: readonly number[];
+}
+
+type Step =
+  | { readonly payload: string }
+  | { readonly lull: number; readonly tick: number; readonly every: number }
+  | { readonly in_sight: number }
+  | { readonly out_of_sight: number; readonly tick: number }
+  | { readonly gone: number }
+  | { readonly shown: readonly Shown[] };
+
+interface Play {
+  readonly seed: number;
+  readonly client: number;
+  readonly steps: readonly Step[];
+}
+
+const WIDTH = 7;
+const nobody: Movement = { moved: () => {} };
+
+/** The replica alone: shows rows exactly, and nothing that it has no row of. */
+class Rows {
+  readonly #replica = new Replica();
+  readonly #inSight = new Set<number>();
+
+  apply(payload: Uint8Array): number {
+    return this.#replica.apply(payload, nobody).missing;
+  }
+
+  inSight(id: number): void {
+    this.#inSight.add(id);
+  }
+
+  outOfSight(id: number, tick: number): void {
+    this.#inSight.delete(id);
+    this.#replica.hide(id, tick);
+  }
+
+  gone(id: number): void {
+    this.#inSight.delete(id);
+  }
+
+  shown(): readonly Shown[] {
+    const ids = [...this.#inSight].sort((a, b) => a - b);
+    return ids.flatMap((id) => {
+      const row = this.#replica.find(id);
+      return row === undefined ? [] : [{ id, row: [...row.values.subarray(row.at, row.at + WIDTH)] }];
+    });
+  }
+}
+
+/** The step at which all plays begin: just before the count of steps wraps. */
+const BEGINNING = 2 ** 32 - 101;
+
+function* plays(): Generator<Play> {
+  const path = process.env["NOWCAST_PLAYS"];
+  if (path !== undefined) {
+    for (const line of readFileSync(path, "utf8").split("\n")) {
+      if (line !== "") yield JSON.parse(line) as Play;
+    }
+    return;
+  }
+  const vectors = new URL("../../../../spec/vectors/world/sight.json", import.meta.url);
+  yield* (JSON.parse(readFileSync(vectors, "utf8")) as { readonly plays: readonly Play[] }).plays;
+}
+
+/** Metres of a row, as the world has them. */
+function positionOf({ row }: Shown): readonly number[] {
+  const position = [0, 0, 0];
+  readPosition(Int32Array.from(row), 0, position);
+  return position;
+}
+
+function run({ seed, client, steps }: Play): number {
+  const where = `client ${client} of seed ${seed}`;
+  const rows = new Rows();
+  // The world that a program sees: an entity stays in it until it is said to be gone or out of sight.
+  const state = new WorldState(new Emitter<WorldEvents>());
+  const scene = new Scene(state);
+  scene.restart(BEGINNING);
+  scene.define({ version: 1, kinds: [kind("thing", {})], actions: [], events: [], assets: [] });
+  let checks = 0;
+  const apply = (bytes: Uint8Array): void => {
+    expect(rows.apply(bytes), `${where}: told against frames that are not here`).toBe(0);
+    expect(scene.apply(bytes).missing, where).toBe(0);
+  };
+  const say = (id: number, value: Uint8Array): void => void scene.put(id, value);
+  for (const step of steps) {
+    if ("payload" in step) {
+      apply(Buffer.from(step.payload, "hex"));
+    } else if ("lull" in step) {
+      for (let round = 1; round <= step.lull; round++) {
+        apply(payload((step.tick + round * step.every) >>> 0, 0, []));
+      }
+    } else if ("in_sight" in step) {
+      rows.inSight(step.in_sight);
+      say(step.in_sight, entity({}));
+    } else if ("out_of_sight" in step) {
+      rows.outOfSight(step.out_of_sight, step.tick);
+      const value = new Uint8Array(4);
+      new DataView(value.buffer).setUint32(0, step.tick, true);
+      say(step.out_of_sight, value);
+    } else if ("gone" in step) {
+      rows.gone(step.gone);
+      say(step.gone, new Uint8Array(0));
+    } else {
+      expect(rows.shown(), where).toEqual(step.shown);
+      for (const shown of step.shown) {
+        const { position } = state.entities.get(shown.id as EntityId)!;
+        expect(position, `${where}: entity ${shown.id}`).toEqual(positionOf(shown));
+      }
+      checks++;
+    }
+  }
+  // In the end, when all has arrived, the world has what the server would show, and nothing else.
+  const last = steps.at(-1)!;
+  const ids = "shown" in last ? last.shown.map(({ id }) => id) : [];
+  expect(
+    [...state.entities.keys()].sort((a, b) => a - b),
+    where,
+  ).toEqual(ids);
+  return checks;
+}
+
+describe("a client of a world in which much comes into sight and leaves it", () => {
+  it("shows what its server would show it", () => {
+    let checks = 0;
+    for (const play of plays()) checks += run(play);
+    expect(checks).toBeGreaterThan(30);
+  }, 600_000);
+});
