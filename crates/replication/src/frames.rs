@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use nowcast_wire::delta::{Codec, Frame, Linear, Mode};
 
 use crate::FRAMES_KEPT;
-use crate::atlas::SectionId;
 use crate::picture::Follow;
 use crate::row::{WIDTH, layout};
+use crate::section::SectionId;
 
 /// Encodings of one frame that are shared. Viewers with very different losses beyond that encode for themselves.
 const SHARED_MAX: usize = 32;
