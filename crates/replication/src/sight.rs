@@ -154,7 +154,8 @@ impl Looked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::atlas::{Atlas, Placed, Reach};
+    use crate::atlas::{Atlas, Placed};
+    use crate::section::Reach;
 
     fn row(reach: Reach) -> impl Iterator<Item = Placed> {
         (1..=100).map(move |id| Placed { id, position: [id as f32 * 10.0, 0.0, 0.0], reach, size: 0.0 })
