@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::atlas::{Layer, Section, SectionId, cell_of, leave_metres};
 use crate::picture::Follow;
+use crate::section::{Layer, Section, SectionId, cell_of, leave_metres};
 
 /// All sections of a world, and what is in them, as they are at one step; see [`crate::Atlas::chart`].
 #[derive(Clone, Debug, Default)]

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use nowcast_wire::delta::{Codec, Frame, Limits, Linear, Mode};
 
-use crate::atlas::SectionId;
 use crate::picture::Follow;
 use crate::row::{Grain, WIDTH};
+use crate::section::SectionId;
 use crate::{FRAMES_KEPT, GROUP_ENTITIES_MAX};
 
 /// Encodings of one frame that are shared. Viewers with very different losses beyond that encode for themselves.

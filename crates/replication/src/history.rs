@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use nowcast_wire::delta::Frame;
 
-use crate::atlas::SectionId;
 use crate::frames::{Frames, Kept, Turn};
 use crate::picture::Pictures;
 use crate::row::{Grain, Row};
+use crate::section::SectionId;
 use crate::transform::Transform;
 use crate::{GROUP_ENTITIES_MAX, GROUPS_MAX};
 

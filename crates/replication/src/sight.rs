@@ -1,7 +1,7 @@
 //! What one client sees of a [`Chart`].
 
-use crate::atlas::{NewSection, Policy, STIR_METRES, Section, SectionId, enter_metres, leave_metres};
 use crate::chart::Chart;
+use crate::section::{NewSection, Policy, STIR_METRES, Section, SectionId, enter_metres, leave_metres};
 
 /// Which sections one client sees. What it sees it is told of; what comes into sight or leaves it is said by [`Sight::look`].
 #[derive(Clone, Debug)]
@@ -154,8 +154,9 @@ impl Looked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::atlas::{Atlas, Placed, Reach};
+    use crate::atlas::{Atlas, Placed};
     use crate::row::Grain;
+    use crate::section::Reach;
 
     fn row(reach: Reach) -> impl Iterator<Item = Placed> {
         let at = |id| [id as f32 * 10.0, 0.0, 0.0];

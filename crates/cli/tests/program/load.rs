@@ -37,8 +37,21 @@ fn column(table: &Value, name: &str) -> Vec<(String, Option<f64>)> {
 #[test]
 fn ten_clients_over_each_carrier_are_told_of_everything_and_cost_something() {
     let page = fresh_page("load");
-    let args =
-        ["--clients", "10", "--near", "10", "--seconds", "1", "--repeats", "1", "--no-peers", "--seed", "3"];
+    let args = [
+        "--clients",
+        "10",
+        "--near",
+        "10",
+        "--crowds",
+        "10:100",
+        "--seconds",
+        "1",
+        "--repeats",
+        "1",
+        "--no-peers",
+        "--seed",
+        "3",
+    ];
     let output = lab_load(&args, &page);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}");
@@ -46,11 +59,12 @@ fn ten_clients_over_each_carrier_are_told_of_everything_and_cost_something() {
     let notes = report["notes"].to_string();
     assert!(!notes.contains("came in") && !notes.contains("were lost"), "{notes}");
     let sections = report["sections"].as_array().expect("a report has sections");
-    assert_eq!(sections.len(), 3);
-    let [all, near, feelings] = [0, 1, 2].map(|at| &sections[at]["tables"][0]);
+    assert_eq!(sections.len(), 4);
+    let [all, near, crowd, feelings] = [0, 1, 2, 3].map(|at| &sections[at]["tables"][0]);
     let traffic = &sections[0]["tables"][1];
     assert_eq!(column(all, "clients").len(), 3, "{all}");
     assert_eq!(column(near, "clients").len(), 2, "{near}");
+    assert_eq!(column(crowd, "things").len(), 2, "{crowd}");
     for (server, packets) in column(traffic, "packets, a client and second") {
         assert!(packets.is_some_and(|packets| packets > 5.0), "{server}: {packets:?}");
     }

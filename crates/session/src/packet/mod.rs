@@ -65,18 +65,22 @@ pub struct Data<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kinds {
     is_eliciting: bool,
-    has_only_states: bool,
+    /// It says nothing that a later packet would not say anew.
+    is_soon_replaced: bool,
     /// A bit for each lane of a frame other than WINDOW.
     lanes: u16,
     window_lanes: u16,
 }
 
 impl Kinds {
-    const NONE: Self = Self { is_eliciting: false, has_only_states: true, lanes: 0, window_lanes: 0 };
+    const NONE: Self = Self { is_eliciting: false, is_soon_replaced: true, lanes: 0, window_lanes: 0 };
 
     fn note(&mut self, frame: &Frame<'_>) {
         self.is_eliciting |= frame.is_eliciting();
-        self.has_only_states &= matches!(frame, Frame::States(_) | Frame::Window { .. } | Frame::Padding);
+        self.is_soon_replaced &= matches!(
+            frame,
+            Frame::States(_) | Frame::Replication { .. } | Frame::Window { .. } | Frame::Padding
+        );
         let lane = frame.lane().map_or(0, |lane| 1 << lane);
         match frame {
             Frame::Window { .. } => self.window_lanes |= lane,
@@ -113,9 +117,9 @@ impl<'a> Data<'a> {
         self.kinds.is_eliciting
     }
 
-    /// Whether it has no frames but STATES, WINDOW and PADDING.
-    pub fn has_only_states(&self) -> bool {
-        self.kinds.has_only_states
+    /// Whether it has no frames but STATES, REPLICATION, WINDOW and PADDING.
+    pub fn is_soon_replaced(&self) -> bool {
+        self.kinds.is_soon_replaced
     }
 
     /// How many lanes there must be for its frames: those that bring something, and those of WINDOW.

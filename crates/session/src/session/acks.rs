@@ -66,8 +66,8 @@ impl Acknowledger {
         }
         if data.is_eliciting() {
             let ends_quiet = now.since(last_heard) >= QUIET;
-            let has_only_states = data.has_only_states();
-            let packet = Eliciting { bytes: length, leaves_gap, ends_quiet, has_only_states };
+            let is_soon_replaced = data.is_soon_replaced();
+            let packet = Eliciting { bytes: length, leaves_gap, ends_quiet, is_soon_replaced };
             self.pending.arrived(now, &packet, is_reliable);
         }
     }
@@ -140,8 +140,8 @@ struct Eliciting {
     leaves_gap: bool,
     /// Nothing had arrived for long.
     ends_quiet: bool,
-    /// Whether it has nothing but states, which a later one replaces if it is lost.
-    has_only_states: bool,
+    /// Whether it has nothing but what a later one replaces if it is lost.
+    is_soon_replaced: bool,
 }
 
 impl Pending {
@@ -156,7 +156,7 @@ impl Pending {
         let company = match is_reliable {
             // On a stream nobody waits for the acknowledgement of little.
             true => Some(now + LITTLE_DELAY),
-            false if packet.has_only_states && (self.eliciting == 1 || self.is_held) => {
+            false if packet.is_soon_replaced && (self.eliciting == 1 || self.is_held) => {
                 let allowed = allowance(self.reported_delay);
                 let limit = allowed - allowed / MARGIN;
                 self.cadence.next_at(now).map(|next| next.min(now + limit))
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     const STATES: Eliciting =
-        Eliciting { bytes: 400, leaves_gap: false, ends_quiet: false, has_only_states: true };
+        Eliciting { bytes: 400, leaves_gap: false, ends_quiet: false, is_soon_replaced: true };
 
     fn at(millis: u64) -> Time {
         Time::from_micros(3_600_000_000 + millis * 1_000)
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn events_and_gaps_are_never_held_and_what_follows_no_longer_than_the_first() {
         let mut acks = sending_at(&[0, 50, 100]);
-        acks.arrived(at(101), &Eliciting { has_only_states: false, ..STATES }, false);
+        acks.arrived(at(101), &Eliciting { is_soon_replaced: false, ..STATES }, false);
         assert_eq!(acks.due_at(at(101)), Some(at(106)));
         let mut acks = sending_at(&[0, 50, 100]);
         acks.arrived(at(101), &Eliciting { leaves_gap: true, ..STATES }, false);
