@@ -64,7 +64,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Everything, some half an hour.
+    /// Everything, in an hour.
     #[must_use]
     pub fn full(program: PathBuf, command: String) -> Plan {
         Plan {
