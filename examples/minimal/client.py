@@ -9,7 +9,7 @@ Joins over WebSocket, walks, sees itself move, does something, loses its connect
 
 import base64, math, os, socket, struct, sys, time
 
-from movement import Movement
+from movement import Movement, metres
 from reader import Reader, varint
 
 LIMITS = [8, 1_048_576, 262_144, 16_384, 10_000, 60_000]  # SESSION.md, section 9
@@ -322,7 +322,7 @@ class Client:
     @property
     def where(self):
         row = self.rows.get(self.avatar)
-        return [part / 1024 for part in row[:3]] if row else None
+        return metres(*row) if row else None
 
     def hear(self, event):
         reader = Reader(event)

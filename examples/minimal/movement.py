@@ -9,11 +9,10 @@ def wrap(n):
     return (n + 2**31) % 2**32 - 2**31
 
 
-def largest_of(row, largest):
-    """A row's components if `largest` were the one left out (DELTA.md, section 3)."""
+def largest_of(row, largest, top):
+    """A row's components if `largest` were the one left out, of numbers up to `top` (DELTA.md, section 3)."""
     if row[3] == largest:
         return row[4:]
-    top = 4095.0
     q = [2.0 * s - top for s in row[4:]]
     rest = 2.0 * top * top - (q[0] * q[0] + q[1] * q[1] + q[2] * q[2])
     q.insert(row[3], math.sqrt(rest) if rest > 0 else 0.0)
@@ -33,28 +32,46 @@ class Movement:
         self.controls = 0  # the newest of ours that were in force, by their number
 
     def read(self, payload):
+        """Where things are now: of each id its grain and its row."""
         reader, where = Reader(payload), {}
         now, self.controls = reader.u(4), reader.u(2)
+        tick, past = now, []
         while reader.more():
             first = reader.varint()
-            group, tick = first >> 2, now - reader.varint()
-            past = [tick - reader.varint() for _ in range(first & 3)]
-            if past:
-                reader.varint()
+            group, is_alike, depth = first >> 3, first >> 2 & 1, first & 3
+            if is_alike:
+                if depth != len(past) or not past:
+                    raise ValueError("a record is like one before it that it cannot be like")
+            else:
+                tick = now - reader.varint()
+                past = [tick - reader.varint() for _ in range(depth)]
+                if past:
+                    reader.varint()
+            grain = None if past else reader.varint()
             delta = reader.take(reader.varint())
             frames = self.groups.setdefault(group, {})
             if tick in frames or any(tick not in frames for tick in past):
                 continue
-            frames[tick] = read_delta(delta, tick, past, [frames[tick] for tick in past])
-            where.update(frames[max(frames)])
+            if past:
+                grain = frames[past[0]][0]
+            rows = read_delta(delta, grain, tick, past, [frames[tick][1] for tick in past])
+            frames[tick] = grain, rows
+            newest, rows = frames[max(frames)]
+            where.update((id, (newest, row)) for id, row in rows.items())
             while len(frames) > 128:
                 del frames[min(frames)]
         return where
 
 
-def read_delta(data, tick, ticks, past):
+def metres(grain, row):
+    """A row's position: a step of it is 1/2^p m (WORLD.md, section 4)."""
+    return [part / 2 ** (grain >> 4) for part in row[:3]]
+
+
+def read_delta(data, grain, tick, ticks, past):
     """DELTA.md, sections 5 to 8, frames alone (13). A frame is rows of seven numbers by id."""
     bits, at = int.from_bytes(data[1:], "little"), 0
+    top = 2.0 ** (grain & 15) - 1.0
 
     def plain(n):
         nonlocal at
@@ -95,7 +112,7 @@ def read_delta(data, tick, ticks, past):
         for i in range(7):
             guess = b[i] if b else before[i]
             if b and i != 3:
-                x, y, z = (b[i], p[i], o[i]) if i < 3 else [largest_of(r, row[3])[i - 4] for r in (b, p, o)]
+                x, y, z = (b[i], p[i], o[i]) if i < 3 else [largest_of(r, row[3], top)[i - 4] for r in (b, p, o)]
                 step = wrap(x - y)
                 moves = abs(step) <= 2**20 and 0 < behind <= 255 and ahead <= 255
                 guess = x + ((2 * step * ahead + behind) // (2 * behind) if moves else 0)
