@@ -74,7 +74,7 @@ struct Known {
     grain: Grain,
 }
 
-/// Who is in a group.
+/// The entities of a group.
 #[derive(Debug, Default)]
 struct Group {
     section: SectionId,

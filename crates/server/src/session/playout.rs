@@ -37,7 +37,7 @@ const RESERVE_STEPS: i32 = 2;
 
 // Only what was stood may be taken again.
 const _: () = assert!(LATE_STEPS_MAX as u32 <= REST_STEPS && PATIENCE_STEPS <= REST_STEPS);
-// Whoever is waited for is no stranger when it comes, and its controls may be others in each step.
+// A player that is waited for is not taken for a stranger when it comes. Its controls may be different in each step.
 const _: () = assert!(PATIENCE_STEPS as i32 + WAIT_STEPS_MAX < APART_STEPS_MAX);
 const _: () = assert!(CHANGES_MAX as i32 >= APART_STEPS_MAX);
 
