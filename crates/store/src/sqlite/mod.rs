@@ -1,7 +1,7 @@
 //! The store that is built in: one SQLite database in one folder.
 //!
 //! A thread of its own writes (`writer.rs`) what others put into a queue (`queue.rs`): all worlds in one transaction, at
-//! most every 50 ms by default, with a write-ahead log that is synced at each commit. Readers have connections of their own
+//! most every 30 ms by default, with a write-ahead log that is synced at each commit. Readers have connections of their own
 //! (`reader.rs`); `pack.rs` makes rows of what was given. `schema.rs` has the tables, and what is checked before a file is touched.
 
 mod pack;
@@ -11,7 +11,6 @@ mod row;
 mod schema;
 mod writer;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -44,7 +43,7 @@ pub struct SqliteStore {
     folder: PathBuf,
     writer: Option<JoinHandle<()>>,
     /// Held as long as the store is open.
-    _lock: File,
+    _lock: schema::FolderLock,
 }
 
 /// How a store is opened.
@@ -52,14 +51,15 @@ pub struct SqliteStore {
 pub struct Options {
     /// Bytes that may wait for the disk. What is beyond is refused, and its world goes on with a snapshot later.
     pub queue_bytes_max: usize,
-    /// A transaction begins so long after the one before, or later. A killed process loses what happened in about this
-    /// time; each transaction costs a sync of the disk. This is the one place of the cadence.
+    /// A transaction begins so long after the one before, or later. A killed process loses what happened in this time,
+    /// a step, and the time of a commit: together the 50 ms of `docs/STORAGE.md`. Each transaction costs a sync of the disk.
+    /// This is the one place of the cadence.
     pub commit_interval: Duration,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { queue_bytes_max: 64 << 20, commit_interval: Duration::from_millis(50) }
+        Options { queue_bytes_max: 64 << 20, commit_interval: Duration::from_millis(30) }
     }
 }
 

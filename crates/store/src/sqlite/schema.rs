@@ -77,9 +77,20 @@ pub(super) fn database(folder: &Path) -> PathBuf {
     folder.join("worlds.db")
 }
 
-/// Takes the folder for this process, until the file is dropped. The kernel lets go of it when the process ends, however it
-/// ends.
-pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
+/// A folder that is taken for this process, until this is dropped. The kernel lets go of it when the process ends, however
+/// it ends.
+pub(super) struct FolderLock(File);
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child of this process that is between `fork` and `exec` has the same open file, and with it
+        // the lock. A folder that cannot be let go of is told to who wants it next.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Takes the folder for this process.
+pub(super) fn lock(folder: &Path) -> Result<FolderLock, StoreError> {
     fs::create_dir_all(folder).map_err(|error| StoreError::new(folder, error.into()))?;
     let path = folder.join("lock");
     let failed = |error: std::io::Error| StoreError::new(&path, error.into());
@@ -97,7 +108,7 @@ pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
     file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).map_err(failed)?;
     // For people and for the error above; the lock holds without it, and a full disk is told by what follows.
     let _ = writeln!(file, "{}", std::process::id());
-    Ok(file)
+    Ok(FolderLock(file))
 }
 
 /// A connection to a store that was examined.
@@ -293,4 +304,22 @@ pub(super) fn sync_folder(folder: &Path) -> Result<(), Problem> {
     #[cfg(not(unix))]
     let _ = folder;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_let_go_of_while_a_child_that_has_just_begun_still_holds_the_file() {
+        let folder = std::env::temp_dir().join(format!("nowcast-store-lock-{}", std::process::id()));
+        let taken = lock(&folder).expect("nobody has it");
+        // What `fork` gives a child until it calls `exec`: the same open file.
+        let of_the_child = taken.0.try_clone().expect("there are descriptors");
+        assert!(matches!(lock(&folder), Err(StoreError { problem: Problem::InUse { .. }, .. })));
+        drop(taken);
+        assert!(lock(&folder).is_ok());
+        drop(of_the_child);
+        fs::remove_dir_all(&folder).expect("it is this test's own");
+    }
 }

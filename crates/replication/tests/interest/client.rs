@@ -1,0 +1,245 @@
+//! One client of a play: the server's side of it, the link, and what it shows.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use nowcast_replication::{Atlas, Grain, History, Replica, Row, SectionId, Sight, Viewer};
+use serde_json::{Value, json};
+
+use crate::chance::Chance;
+
+pub(crate) const RADIUS: f32 = 30.0;
+
+/// The delay of what never arrives.
+pub(crate) const LOST: u32 = 1 << 20;
+
+/// In a lull the client hears nothing but the time, for so many rounds: long enough to forget what it may forget.
+pub(crate) const LULL_ROUNDS: u32 = 258;
+pub(crate) const ROUND_STEPS: u32 = 3;
+
+/// What lane 0 says of one entity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Described,
+    OutOfSight(u32),
+    Gone,
+}
+
+/// A reliable lane of states: the newest of each key arrives in the end, in any order and as late as it likes.
+#[derive(Default)]
+pub(crate) struct Lane {
+    pub(crate) waiting: BTreeMap<u32, State>,
+}
+
+impl Lane {
+    fn put(&mut self, id: u32, state: State) {
+        self.waiting.insert(id, state);
+    }
+
+    fn deliver(&mut self, percent: u32, chance: &mut Chance) -> Vec<(u32, State)> {
+        let arrives: Vec<u32> = self.waiting.keys().copied().filter(|_| chance.happens(percent)).collect();
+        arrives.into_iter().map(|id| (id, self.waiting.remove(&id).unwrap())).collect()
+    }
+}
+
+/// The server's side of one client, the link, and the client.
+pub(crate) struct Client {
+    seed: u64,
+    pub(crate) number: u32,
+    pub(crate) eye: [f32; 3],
+    sight: Sight,
+    pub(crate) viewer: Viewer,
+    pub(crate) lane: Lane,
+    pub(crate) packets: VecDeque<(u32, u64, Vec<u8>)>,
+    /// Packets that arrived, and when the server hears of it.
+    acknowledgements: Vec<(u32, u64)>,
+    pub(crate) last_packet: u64,
+    replica: Replica,
+    described: BTreeSet<u32>,
+    /// Since when each entity was described without a break, as far as the server knows.
+    pub(crate) in_sight_since: BTreeMap<u32, u32>,
+    /// What arrived, in its order, if somebody wants to know.
+    pub(crate) arrived: Option<Vec<Value>>,
+}
+
+impl Client {
+    pub(crate) fn new(seed: u64, number: u32) -> Self {
+        Self {
+            seed,
+            number,
+            eye: [0.0; 3],
+            sight: Sight::new(number),
+            viewer: Viewer::with_bytes_per_round_max(400),
+            lane: Lane::default(),
+            packets: VecDeque::new(),
+            acknowledgements: Vec::new(),
+            last_packet: 0,
+            replica: Replica::default(),
+            described: BTreeSet::new(),
+            in_sight_since: BTreeMap::new(),
+            arrived: None,
+        }
+    }
+
+    fn show(&mut self, id: u32, tick: u32) {
+        // A client that did not hear that it was out of sight shows it where it was, until it hears more.
+        let is_unheard = matches!(self.lane.waiting.get(&id), Some(State::OutOfSight(_)));
+        self.lane.put(id, State::Described);
+        if !is_unheard {
+            self.in_sight_since.insert(id, tick);
+        }
+    }
+
+    fn lose(&mut self, id: u32, state: State) {
+        self.lane.put(id, state);
+    }
+
+    /// What a server tells of one step of the world on lane 0.
+    pub(crate) fn tell(&mut self, tick: u32, atlas: &Atlas, is_round: bool) {
+        let sees = |sight: &Sight, section: Option<SectionId>| section.is_some_and(|at| sight.sees(at));
+        self.sight.follow(&atlas.created());
+        for moved in atlas.relocations() {
+            match (sees(&self.sight, moved.from), sees(&self.sight, moved.to)) {
+                (false, true) => self.show(moved.id, tick),
+                (true, false) if atlas.entities().any(|(placed, _)| placed.id == moved.id) => {
+                    self.lose(moved.id, State::OutOfSight(tick));
+                }
+                (true, false) => self.lose(moved.id, State::Gone),
+                _ => {}
+            }
+        }
+        if !is_round {
+            return;
+        }
+        let look = self.sight.look(atlas.chart(), Some(self.eye), 25);
+        for section in look.left {
+            atlas.members(section).iter().for_each(|id| self.lose(*id, State::OutOfSight(tick)));
+        }
+        for section in look.entered {
+            atlas.members(section).iter().for_each(|id| self.show(*id, tick));
+        }
+    }
+
+    pub(crate) fn round(&mut self, history: &History) {
+        self.viewer.set_sight(&self.sight, RADIUS / 2.0);
+        self.viewer.due(history.frames(), None);
+    }
+
+    pub(crate) fn send(&mut self, step: u32, history: &History, loss: u32, chance: &mut Chance) {
+        while self.viewer.has_more() {
+            let mut payload = Vec::new();
+            self.last_packet += 1;
+            self.viewer.fill(history.frames(), self.last_packet, 1_000, &mut payload);
+            // What nothing fits into waits for the next round.
+            if payload.is_empty() {
+                break;
+            }
+            let delay = if chance.happens(loss) { LOST } else { chance.below(9) };
+            self.packets.push_back((step + delay, self.last_packet, payload));
+        }
+    }
+
+    pub(crate) fn receive(&mut self, step: u32, link: &Link, chance: &mut Chance) {
+        let (arrived, later): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.packets).into_iter().partition(|(at, ..)| *at <= step);
+        self.packets = later;
+        for (_, number, payload) in arrived {
+            self.note(|| {
+                let bytes: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
+                json!({ "payload": bytes })
+            });
+            self.apply(&payload);
+            let delay = if link.ack_steps_max > 0 { chance.below(link.ack_steps_max) } else { 0 };
+            self.acknowledgements.push((step + delay, number));
+        }
+        self.acknowledge(step);
+        // A packet is known to be lost some time later.
+        while self.packets.front().is_some_and(|(at, ..)| *at >= LOST && at - LOST + 12 < step) {
+            let (_, number, _) = self.packets.pop_front().unwrap();
+            self.viewer.settled(number, false);
+        }
+        for (id, state) in self.lane.deliver(link.states_percent, chance) {
+            match state {
+                State::Described => {
+                    self.described.insert(id);
+                    self.note(|| json!({ "in_sight": id }));
+                }
+                State::OutOfSight(tick) => {
+                    self.described.remove(&id);
+                    self.replica.hide(id, tick);
+                    self.note(|| json!({ "out_of_sight": id, "tick": tick }));
+                }
+                State::Gone => {
+                    self.described.remove(&id);
+                    self.note(|| json!({ "gone": id }));
+                }
+            }
+        }
+    }
+
+    fn apply(&mut self, payload: &[u8]) {
+        let applied = self.replica.apply(payload).expect("a sender of ours wrote it");
+        assert_eq!(
+            applied.missing, 0,
+            "NOWCAST_SEED={}: client {} has what it is told against",
+            self.seed, self.number
+        );
+    }
+
+    /// The server hears of what arrived, in the order in which it hears of it.
+    fn acknowledge(&mut self, step: u32) {
+        let (heard, later): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.acknowledgements).into_iter().partition(|(at, _)| *at <= step);
+        self.acknowledgements = later;
+        heard.into_iter().for_each(|(_, number)| self.viewer.settled(number, true));
+    }
+
+    /// For a while nothing is said but the time.
+    pub(crate) fn lull(&mut self, tick: u32) {
+        self.note(|| json!({ "lull": LULL_ROUNDS, "tick": tick, "every": ROUND_STEPS }));
+        for round in 1..=LULL_ROUNDS {
+            let mut payload = tick.wrapping_add(round * ROUND_STEPS).to_le_bytes().to_vec();
+            payload.extend_from_slice(&[0, 0]);
+            self.apply(&payload);
+        }
+    }
+
+    /// What it shows: what is described, where rows have it.
+    pub(crate) fn shown(&self) -> BTreeMap<u32, Row> {
+        self.described.iter().filter_map(|id| Some((*id, self.replica.row(*id)?))).collect()
+    }
+
+    /// Notes what it shows beside what arrived.
+    pub(crate) fn note_shown(&mut self) {
+        if self.arrived.is_some() {
+            let shown = self.shown().into_iter().map(|(id, row)| {
+                let grain = self.replica.grain(id).map(Grain::to_number);
+                json!({ "id": id, "row": row, "grain": grain })
+            });
+            let shown: Vec<_> = shown.collect();
+            self.note(|| json!({ "shown": shown }));
+        }
+    }
+
+    fn note(&mut self, what: impl FnOnce() -> Value) {
+        if let Some(arrived) = &mut self.arrived {
+            arrived.push(what());
+        }
+    }
+
+    /// What the server would show it.
+    pub(crate) fn due(&self, atlas: &Atlas, history: &History) -> BTreeMap<u32, Row> {
+        let is_seen = |id: u32| atlas.section_of(id).is_some_and(|section| self.sight.sees(section));
+        history.rows().filter(|(id, _)| is_seen(*id)).map(|(id, row)| (id, *row)).collect()
+    }
+}
+
+/// What becomes of what is sent.
+#[derive(Clone, Copy)]
+pub(crate) struct Link {
+    /// Percent of payloads that are lost.
+    pub(crate) loss: u32,
+    /// Percent of the waiting states of lane 0 that arrive in a step.
+    pub(crate) states_percent: u32,
+    /// Steps within which the server hears of what arrived.
+    pub(crate) ack_steps_max: u32,
+}

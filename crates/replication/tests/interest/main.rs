@@ -1,0 +1,114 @@
+//! Interest over lossy links: what a client shows is what the server would show it, whoever moves in or out of whose sight.
+//!
+//! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` one alone. With `NOWCAST_PLAYS=FILE` what reaches the
+//! clients is written there, one play a line, for `packages/nowcast/test/world/sight.test.ts` to play it to the other implementation.
+
+mod chance;
+mod client;
+mod play;
+
+use std::io::Write;
+
+use nowcast_replication::{Atlas, Grain, History, Moving, Placed, Reach, Transform, Viewer};
+use serde_json::{Value, json};
+
+use client::Client;
+use play::play;
+
+const SEEDS: u64 = 200;
+const STEPS: u32 = 240;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a whole number"))
+}
+
+#[test]
+fn a_client_shows_what_the_server_would_show_it_and_nothing_of_before_it_came_into_sight() {
+    if let Some(seed) = number("NOWCAST_SEED") {
+        play(seed, STEPS, false);
+        return;
+    }
+    let seeds = number("NOWCAST_SEEDS").unwrap_or(SEEDS);
+    let mut file = std::env::var_os("NOWCAST_PLAYS").map(|path| std::fs::File::create(path).unwrap());
+    let mut changes = 0;
+    for seed in 0..seeds {
+        let (play, changed) = play(seed, STEPS, file.is_some());
+        changes += changed;
+        let Some(file) = &mut file else { continue };
+        for client in play.clients {
+            let line = json!({ "seed": seed, "client": client.number, "steps": client.arrived });
+            writeln!(file, "{line}").unwrap();
+        }
+    }
+    assert!(changes > seeds * 20, "much comes and goes: {changes}");
+}
+
+/// `spec/vectors/world/sight.json`: what reaches clients, in its order, and what they show then.
+///
+/// `NOWCAST_BLESS=1` writes it anew after a deliberate change of the format.
+#[test]
+fn the_vectors_of_sight_hold() {
+    let plays = [3, 5, 11].map(|seed| {
+        let (mut play, _) = play(seed, 60, true);
+        json!({ "seed": seed, "client": 1, "steps": play.clients.swap_remove(0).arrived })
+    });
+    let vector = json!({
+        "about": "What reaches clients: payloads, rounds in which nothing is said but the time, and what lane 0 says of entities. Where it says so, a client shows these rows of those in sight.",
+        "plays": plays,
+    });
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/world/sight.json");
+    if std::env::var_os("NOWCAST_BLESS").is_some() {
+        std::fs::write(&path, format!("{vector}\n")).unwrap();
+    }
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert!(kept == vector, "{} is not what is sent", path.display());
+}
+
+/// A square field with something that moves every 20 m, of `side` things a side, and what a client in its middle costs.
+fn told_of_a_field(side: u32) -> (u64, usize, usize) {
+    let (mut atlas, mut history, mut client) = (Atlas::default(), History::default(), Client::new(0, 1));
+    client.viewer = Viewer::default();
+    let mut bytes = 0;
+    let middle = (side / 2) as f32 * 20.0;
+    client.eye = [middle, 0.0, middle];
+    for tick in 0..60u32 {
+        let place = |id: u32| {
+            let [column, row] = [(id - 1) % side, (id - 1) / side].map(|at| at as f32 * 20.0 - middle);
+            // The same things are in the middle of every field.
+            [column + middle + (tick as f32 / 8.0), 0.0, row + middle]
+        };
+        let reach = Reach::Within(60.0);
+        let ids = 1..=side * side;
+        let grain = Grain::default();
+        atlas.update(tick, ids.clone().map(|id| Placed { id, position: place(id), reach, size: 0.5, grain }));
+        client.tell(tick, &atlas, tick.is_multiple_of(3));
+        let moving = ids.zip(atlas.entities()).map(|(id, (placed, section))| Moving {
+            id,
+            transform: Transform { position: placed.position, rotation: [0.0, 0.0, 0.0, 1.0] },
+            section: section.expect("everything has one"),
+            size: 0.5,
+            grain,
+        });
+        history.publish(tick, moving);
+        client.round(&history);
+        while client.viewer.has_more() {
+            let mut payload = Vec::new();
+            client.last_packet += 1;
+            client.viewer.fill(history.frames(), client.last_packet, 1_100, &mut payload);
+            client.viewer.settled(client.last_packet, true);
+            bytes += payload.len();
+        }
+    }
+    (client.viewer.stats.records, bytes, client.due(&atlas, &history).len())
+}
+
+#[test]
+fn what_a_client_costs_does_not_grow_with_the_world() {
+    let [small, large] = [24, 96].map(told_of_a_field);
+    assert!((30..120).contains(&small.2), "{small:?}");
+    assert_eq!(small.2, large.2, "it sees as much");
+    assert_eq!(small.0, large.0, "and is sent as many groups");
+    // The number of a group takes a byte more, in each record.
+    let longer = large.0 as usize + small.1 / 50;
+    assert!(large.1 <= small.1 + longer, "{small:?} {large:?}: only ids and numbers of groups are longer");
+}

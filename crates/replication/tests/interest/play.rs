@@ -1,0 +1,250 @@
+//! A world in which things come, go and move, and clients whose eyes wander.
+
+use std::collections::BTreeMap;
+
+use nowcast_replication::{Atlas, Grain, History, Moving, Placed, Reach, Row, Transform};
+
+use crate::chance::Chance;
+use crate::client::{Client, LOST, LULL_ROUNDS, Link, RADIUS, ROUND_STEPS};
+
+const ENTITIES_MAX: usize = 90;
+const CLIENTS: usize = 3;
+/// How often the precision of a thing changes.
+const REGRAIN_STEPS: u32 = 150;
+/// How near to where they are things are told.
+const GRAINS: [Option<f32>; 3] = [None, Some(0.03), Some(0.3)];
+
+/// Steps after which nothing is lost any more and nothing moves.
+const QUIET_STEPS: u32 = 240;
+
+const BEFORE_LULL_STEPS: u32 = 30;
+
+/// Out of sight of everything but what everybody sees.
+const NOWHERE: [f32; 3] = [9_000.0, 0.0, 9_000.0];
+
+/// What is in the world.
+#[derive(Clone, Copy)]
+struct Body {
+    position: [f32; 3],
+    velocity: [f32; 3],
+    reach: Reach,
+    grain: Grain,
+}
+
+pub(crate) struct Play {
+    chance: Chance,
+    tick: u32,
+    bodies: BTreeMap<u32, Body>,
+    last_id: u32,
+    atlas: Atlas,
+    history: History,
+    pub(crate) clients: Vec<Client>,
+    /// Where each entity was at each step.
+    past: BTreeMap<u32, Vec<(u32, Row)>>,
+    link: Link,
+}
+
+impl Play {
+    fn new(seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let link = Link {
+            loss: [0, 1, 5, 30][chance.below(4) as usize],
+            states_percent: [100, 60, 15][chance.below(3) as usize],
+            ack_steps_max: [0, 10, 90][chance.below(3) as usize],
+        };
+        let mut play = Self {
+            tick: u32::MAX - 100,
+            bodies: BTreeMap::new(),
+            last_id: 0,
+            atlas: Atlas::default(),
+            history: History::default(),
+            clients: (1..=CLIENTS as u32).map(|number| Client::new(seed, number)).collect(),
+            past: BTreeMap::new(),
+            link,
+            chance,
+        };
+        (0..40).for_each(|_| play.appear());
+        play
+    }
+
+    fn appear(&mut self) {
+        let chance = &mut self.chance;
+        let position = [chance.coordinate(), 0.0, chance.coordinate()];
+        let reach = match chance.below(12) {
+            0 => Reach::Always,
+            1 => Reach::Owner(1 + chance.below(CLIENTS as u32)),
+            2 => Reach::Never,
+            3 => Reach::Within(RADIUS / 3.0),
+            _ => Reach::Within(RADIUS),
+        };
+        let velocity = match chance.below(3) {
+            0 => [0.0; 3],
+            _ => [chance.coordinate() / 60.0, 0.0, chance.coordinate() / 60.0],
+        };
+        self.last_id += 1;
+        let grain = GRAINS[self.last_id as usize % GRAINS.len()];
+        let grain = Grain::within(grain, grain);
+        self.bodies.insert(self.last_id, Body { position, velocity, reach, grain });
+    }
+
+    /// Things come, go, move, jump and change owners; eyes wander and jump.
+    fn live(&mut self) {
+        if self.bodies.len() < ENTITIES_MAX && self.chance.happens(15) {
+            self.appear();
+        }
+        let chance = &mut self.chance;
+        let ids: Vec<u32> = self.bodies.keys().copied().collect();
+        if chance.happens(10) {
+            self.bodies.remove(&ids[chance.below(ids.len() as u32) as usize]);
+        }
+        for (id, body) in &mut self.bodies {
+            if chance.happens(1) {
+                body.position = [chance.coordinate(), 0.0, chance.coordinate()];
+            }
+            if chance.happens(2) {
+                body.velocity = [chance.coordinate() / 60.0, 0.0, chance.coordinate() / 60.0];
+            }
+            if self.tick.wrapping_add(*id).is_multiple_of(REGRAIN_STEPS) {
+                // Its kind is told otherwise now.
+                let grain = GRAINS[(self.tick / REGRAIN_STEPS) as usize % GRAINS.len()];
+                body.grain = Grain::within(grain, grain);
+            }
+            if let Reach::Owner(owner) = &mut body.reach
+                && chance.happens(3)
+            {
+                *owner = 1 + chance.below(CLIENTS as u32);
+            }
+            for axis in 0..3 {
+                body.position[axis] += body.velocity[axis];
+                if body.position[axis].abs() > 100.0 {
+                    body.velocity[axis] = -body.velocity[axis];
+                }
+            }
+        }
+        for client in &mut self.clients {
+            if chance.happens(2) {
+                client.eye = [chance.coordinate(), 0.0, chance.coordinate()];
+            }
+            client.eye[0] = (client.eye[0] + chance.coordinate() / 100.0).clamp(-100.0, 100.0);
+        }
+    }
+
+    /// Some of the clients look elsewhere, very long, and then back, so that they may have forgotten what they saw. What they
+    /// acknowledged before may be heard of only now.
+    fn lull(&mut self, step: u32) {
+        let eyes: Vec<[f32; 3]> = self.clients.iter().map(|client| client.eye).collect();
+        for client in &mut self.clients {
+            if self.chance.happens(70) {
+                client.eye = NOWHERE;
+            }
+        }
+        // Until nothing is left to say, for the server would not be silent before.
+        let link = Link { loss: 0, states_percent: 100, ..self.link };
+        let link = std::mem::replace(&mut self.link, link);
+        for more in 0..BEFORE_LULL_STEPS {
+            self.step(step + more);
+        }
+        for client in &mut self.clients {
+            // Whatever is on its way arrives meanwhile.
+            client.packets.iter_mut().filter(|(at, ..)| *at < LOST).for_each(|(at, ..)| *at = 0);
+            client.receive(step + BEFORE_LULL_STEPS, &self.link, &mut self.chance);
+            client.lull(self.tick);
+        }
+        self.link = link;
+        self.tick = self.tick.wrapping_add(LULL_ROUNDS * ROUND_STEPS);
+        self.clients.iter_mut().zip(eyes).for_each(|(client, eye)| client.eye = eye);
+    }
+
+    fn step(&mut self, step: u32) {
+        self.tick = self.tick.wrapping_add(1);
+        let placed = self.bodies.iter().map(|(id, body)| Placed {
+            id: *id,
+            position: body.position,
+            reach: body.reach,
+            size: 1.0,
+            grain: body.grain,
+        });
+        self.atlas.update(self.tick, placed);
+        let is_round = |client: &Client| (step + client.number).is_multiple_of(ROUND_STEPS);
+        for client in &mut self.clients {
+            let is_round = is_round(client);
+            client.tell(self.tick, &self.atlas, is_round);
+        }
+        let moving =
+            self.bodies.iter().zip(self.atlas.entities()).filter_map(|((id, body), (placed, section))| {
+                let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
+                Some(Moving { id: *id, transform, section: section?, size: 1.0, grain: placed.grain })
+            });
+        self.history.publish(self.tick, moving);
+        for (id, body) in &self.bodies {
+            let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
+            let row = body.grain.row_of(&transform);
+            self.past.entry(*id).or_default().push((self.tick, row));
+        }
+        for client in &mut self.clients {
+            if is_round(client) {
+                client.round(&self.history);
+            }
+            client.send(step, &self.history, self.link.loss, &mut self.chance);
+            client.receive(step, &self.link, &mut self.chance);
+        }
+    }
+
+    /// Nothing is ever shown where it was before it came into sight.
+    fn check_past(&self, seed: u64) {
+        for client in &self.clients {
+            for (id, row) in client.shown() {
+                let Some(since) = client.in_sight_since.get(&id) else { continue };
+                // What the client has not yet heard of may have it in sight since earlier.
+                if client.lane.waiting.contains_key(&id) {
+                    continue;
+                }
+                let was_there = self.past[&id]
+                    .iter()
+                    .any(|(tick, past)| *past == row && tick.wrapping_sub(*since) as i32 >= 0);
+                assert!(was_there, "NOWCAST_SEED={seed}: client {} shows {id} in its past", client.number);
+            }
+        }
+    }
+}
+
+/// Plays a seed, in which so much comes and goes as is answered. What arrives is noted if that `is_noted`.
+pub(crate) fn play(seed: u64, steps: u32, is_noted: bool) -> (Play, u64) {
+    let mut play = Play::new(seed);
+    if is_noted {
+        play.clients.iter_mut().for_each(|client| client.arrived = Some(Vec::new()));
+    }
+    let in_sight = |play: &Play| -> usize {
+        play.clients.iter().map(|client| client.due(&play.atlas, &play.history).len()).sum()
+    };
+    let mut changes = 0;
+    let mut step = 0;
+    while step < steps {
+        play.live();
+        let before = in_sight(&play);
+        play.step(step);
+        changes += u64::from(before != in_sight(&play));
+        step += 1;
+        if play.chance.happens(2) {
+            play.lull(step);
+            step += BEFORE_LULL_STEPS;
+        }
+        if step.is_multiple_of(5) {
+            play.check_past(seed);
+            play.clients.iter_mut().for_each(Client::note_shown);
+        }
+    }
+    // Nothing moves any more, and what was lost is told again until everybody has it.
+    for more in 0..QUIET_STEPS {
+        if more == QUIET_STEPS / 2 {
+            play.link.loss = 0;
+        }
+        play.step(step + more);
+    }
+    for client in &mut play.clients {
+        let due = client.due(&play.atlas, &play.history);
+        assert_eq!(client.shown(), due, "NOWCAST_SEED={seed}: client {}", client.number);
+        client.note_shown();
+    }
+    (play, changes)
+}
