@@ -9,6 +9,8 @@ export {
 } from "./interpolation/interpolation.js";
 export { angleBetween, eulerToQuaternion, type NumberArray } from "./interpolation/rotation.js";
 export { joinWorld } from "./join.js";
+export type { PredictionCoupling, WalkerMotion } from "./prediction/coupling.js";
+export type { Gait } from "./prediction/mover.js";
 export {
   createPredictor,
   type PredictionSource,

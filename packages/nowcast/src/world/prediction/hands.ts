@@ -56,7 +56,11 @@ export class Hands {
   #lastTold: EntityId | undefined;
   readonly #release: () => void;
 
-  constructor(private readonly world: HandsSource) {
+  /** `threw` hears what leaves the hands, and its velocity. */
+  constructor(
+    private readonly world: HandsSource,
+    private readonly threw?: (id: EntityId, velocity: Float64Array) => void,
+  ) {
     this.#release = world.on("refused", ({ action, request }) => {
       if (request !== undefined) return;
       for (const foreseen of this.#foreseen) if (foreseen.action === action) foreseen.isOver = true;
@@ -151,6 +155,7 @@ export class Hands {
     thrown.velocity[0] = actor.velocity[0]! - level * Math.sin(actor.yaw);
     thrown.velocity[1] = actor.velocity[1]! + speed * Math.sin(pitch);
     thrown.velocity[2] = actor.velocity[2]! - level * Math.cos(actor.yaw);
+    this.threw?.(id, thrown.velocity);
   }
 
   #begin(id: EntityId, { name }: Action, isThrown: boolean, nowMs: number): Foreseen | undefined {

@@ -1,6 +1,7 @@
 import { checkedInput } from "../input-sender.js";
 import type { Pose } from "../interpolation/interpolation.js";
 import type { Entity, EntityId, Input, Kind, World, WorldRecord } from "../world.js";
+import type { PredictionCoupling } from "./coupling.js";
 import { Hands } from "./hands.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
 import { type Gait, Mover, quantiseYaw } from "./mover.js";
@@ -85,6 +86,11 @@ export interface Predictor {
   readonly skippedSteps: number;
   /** Where it was predicted to be after a step; false for a step that is not remembered. */
   predicted(step: number, out: { [axis: number]: number }): boolean;
+  /**
+   * From now on this goes along with each step of the avatar, and without an argument nothing does. `@nowcast/predict-rapier` moves what is
+   * pushed, held and thrown so.
+   */
+  couple(coupling?: PredictionCoupling): void;
   /** Stops listening to the world. */
   close(): void;
 }
@@ -124,6 +130,11 @@ class StepPredictor implements Predictor {
   /** The step that is being taken: it is shown in part. */
   readonly #ahead = new Mover();
   readonly #before = new Mover();
+  /** Where the step began that is being taken. */
+  readonly #from = new Mover();
+  #coupling: PredictionCoupling | undefined;
+  /** Whether the newest step touched what its coupling moves. */
+  #isPushing = false;
   /** What is left of corrections, in metres. */
   readonly #offset = new Float64Array(3);
   readonly #shown = new Float64Array(3);
@@ -155,7 +166,9 @@ class StepPredictor implements Predictor {
     this.#now = nowMs;
     this.#sender = new StepsSender(this.#history, (number, changes) => world.steps(number, changes));
     this.#surroundings = new Surroundings(world, 70);
-    this.#hands = new Hands(world);
+    this.#hands = new Hands(world, (id, velocity) =>
+      this.#coupling?.threw(Math.round(this.moment), id, velocity),
+    );
     this.#releases = [
       world.on("welcome", () => {
         this.#walks = undefined;
@@ -201,8 +214,7 @@ class StepPredictor implements Predictor {
     if (target > this.step) this.#gather();
     while (this.step < target) this.#takeStep();
     this.#share = Math.min(1, Math.max(0, steps - this.step));
-    this.#ahead.copy(this.#mover);
-    this.#ahead.step(this.#gait, this.#nextInput(), this.#surroundings.near, this.#surroundings.count);
+    this.#lookAhead();
     this.#glide(frameS);
     this.#show();
     this.#hands.advance(frameS, nowMs, this.#actor, this.#surroundings.near, this.#surroundings.count);
@@ -243,8 +255,15 @@ class StepPredictor implements Predictor {
     return true;
   }
 
+  couple(coupling?: PredictionCoupling): void {
+    this.#coupling = coupling;
+    this.#isPushing = false;
+    coupling?.rewind(this.step, this.step);
+  }
+
   close(): void {
     for (const release of this.#releases) release();
+    this.#coupling = undefined;
     this.#world.countSteps(undefined);
     this.#hands.close();
     this.#surroundings.close();
@@ -288,6 +307,8 @@ class StepPredictor implements Predictor {
       this.#history.putInput(this.step - back, this.#wanted);
       this.#history.putMover(this.step - back, this.#mover);
     }
+    this.#isPushing = false;
+    this.#coupling?.rewind(this.step, this.step);
   }
 
   #takeStep(): void {
@@ -296,8 +317,29 @@ class StepPredictor implements Predictor {
     this.#jumpPending = this.#wanted.jump;
     this.#history.putInput(this.step, input);
     if (!this.#history.isSameInput(this.step, this.step - 1)) this.#sender.changed(this.step);
-    this.#mover.step(this.#gait, input, this.#surroundings.near, this.#surroundings.count);
-    this.#history.putMover(this.step, this.#mover);
+    this.#move(this.step, input);
+  }
+
+  /** Among what stands still by the walker's own rules, and else as what it pushes lets it. */
+  #move(step: number, input: Input): void {
+    const mover = this.#mover;
+    this.#from.copy(mover);
+    mover.step(this.#gait, input, this.#surroundings.near, this.#surroundings.count);
+    this.#isPushing = this.#coupling?.step(step, input, this.#gait, this.#from, mover) ?? false;
+    this.#history.putMover(step, mover);
+  }
+
+  /** The step that comes, as far as it is known: who pushes something goes on as fast as the last step left it. */
+  #lookAhead(): void {
+    const ahead = this.#ahead;
+    ahead.copy(this.#mover);
+    if (!this.#isPushing) {
+      ahead.step(this.#gait, this.#nextInput(), this.#surroundings.near, this.#surroundings.count);
+      return;
+    }
+    ahead.px += ahead.vx / 60;
+    ahead.py += ahead.vy / 60;
+    ahead.pz += ahead.vz / 60;
   }
 
   #nextInput(): Input {
@@ -307,7 +349,7 @@ class StepPredictor implements Predictor {
 
   #gather(): void {
     const { px, py, pz } = this.#mover;
-    this.#surroundings.gather(px, py, pz, REACH_M, this.#walks!, this.#hands.holding);
+    this.#surroundings.gather(px, py, pz, REACH_M, this.#walks!, this.#hands.holding, this.#coupling);
   }
 
   /**
@@ -315,26 +357,40 @@ class StepPredictor implements Predictor {
    * world, so the number alone tells.
    */
   #hear(tick: number, controls: number, moved: readonly Entity[]): void {
-    if (this.#walks === undefined || controls === 0) return;
-    const entity = this.#world.entities.get(this.#walks);
-    if (entity === undefined) return;
+    const number = this.step + (((controls - this.step) << 16) >> 16);
+    const isKnown = controls !== 0 && number <= this.step && number > this.step - STEPS_KEPT;
+    const step = this.#walks !== undefined && isKnown ? number : undefined;
+    const isWrong = this.#coupling?.hear(step, tick, moved) ?? false;
+    if (step === undefined || this.#walks === undefined) return;
+    if (!this.#hearOwn(step, tick, moved) && isWrong) {
+      this.#before.copy(this.#mover);
+      this.#history.readMover(step, this.#mover);
+      this.#takeAgain(step);
+    }
+  }
+
+  /** Whether it was somewhere else, so that the steps since then were taken again. */
+  #hearOwn(step: number, tick: number, moved: readonly Entity[]): boolean {
+    const entity = this.#world.entities.get(this.#walks!);
+    if (entity === undefined) return false;
     const isMoved = moved.includes(entity);
-    if (!isMoved && tick - this.#toldTick < QUIET_STEPS) return;
-    const step = this.step + (((controls - this.step) << 16) >> 16);
-    if (step > this.step || step <= this.step - STEPS_KEPT) return;
+    if (!isMoved && tick - this.#toldTick < QUIET_STEPS) return false;
     this.#sender.taken(step);
     const [x, y, z] = entity.position;
     const passed = step - this.#toldStep;
     const way = Math.hypot(x - this.#told[0]!, y - this.#told[1]!, z - this.#told[2]!);
     const isTeleport = this.#toldTick >= 0 && way > TELEPORT_M + (SPEED_MAX * Math.max(1, passed)) / 60;
     this.errorM = this.#history.distance(step, x, y, z);
-    if (this.errorM > TOLERANCE_M) this.#correct(step, x, y, z, passed, isTeleport);
-    if (!isMoved) return;
-    this.#toldTick = tick;
-    this.#toldStep = step;
-    this.#told[0] = x;
-    this.#told[1] = y;
-    this.#told[2] = z;
+    const isElsewhere = this.errorM > (this.#coupling?.toleranceM(step) ?? TOLERANCE_M);
+    if (isElsewhere) this.#correct(step, x, y, z, passed, isTeleport);
+    if (isMoved) {
+      this.#toldTick = tick;
+      this.#toldStep = step;
+      this.#told[0] = x;
+      this.#told[1] = y;
+      this.#told[2] = z;
+    }
+    return isElsewhere;
   }
 
   #correct(step: number, x: number, y: number, z: number, passed: number, isTeleport: boolean): void {
@@ -350,18 +406,22 @@ class StepPredictor implements Predictor {
     mover.px = f(x);
     mover.py = f(y);
     mover.pz = f(z);
+    this.#takeAgain(step);
+    if (isTeleport) this.#offset.fill(0);
+  }
+
+  /** All steps after this one, from where the mover is; what is shown glides from where the newest had led before. */
+  #takeAgain(step: number): void {
+    const mover = this.#mover;
+    this.#coupling?.rewind(step, this.step);
     this.#gather();
-    const { near, count } = this.#surroundings;
-    mover.feel(this.#gait, near, count);
+    mover.feel(this.#gait, this.#surroundings.near, this.#surroundings.count);
     this.#history.putMover(step, mover);
-    for (let again = step + 1; again <= this.step; again++) {
-      mover.step(this.#gait, this.#history.input(again), near, count);
-      this.#history.putMover(again, mover);
-    }
+    for (let again = step + 1; again <= this.step; again++) this.#move(again, this.#history.input(again));
     const dx = this.#before.px - mover.px;
     const dy = this.#before.py - mover.py;
     const dz = this.#before.pz - mover.pz;
-    if (isTeleport || Math.hypot(dx, dy, dz) > TELEPORT_M) {
+    if (Math.hypot(dx, dy, dz) > TELEPORT_M) {
       this.#offset.fill(0);
       return;
     }

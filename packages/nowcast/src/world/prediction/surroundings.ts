@@ -1,5 +1,6 @@
 import { eulerToQuaternion } from "../interpolation/rotation.js";
 import type { Entity, EntityId, Kind, World } from "../world.js";
+import type { PredictionCoupling } from "./coupling.js";
 import { Solid } from "./solid.js";
 
 const f = Math.fround;
@@ -60,8 +61,16 @@ export class Surroundings {
     this.#readAll();
   }
 
-  /** Chooses what lies within `reach` metres of a place, but for two of them. */
-  gather(x: number, y: number, z: number, reach: number, own: EntityId, held: EntityId | undefined): void {
+  /** Chooses what lies within `reach` metres of a place, but for two of them and for what somebody else moves. */
+  gather(
+    x: number,
+    y: number,
+    z: number,
+    reach: number,
+    own: EntityId,
+    held: EntityId | undefined,
+    others?: Pick<PredictionCoupling, "owns">,
+  ): void {
     this.count = 0;
     for (let at = 0; at < this.#ordered.length && this.count < NEAR_MAX; at++) {
       const met = this.#ordered[at]!;
@@ -69,6 +78,7 @@ export class Surroundings {
       const [dx, dy, dz] = [center[0]! - x, center[1]! - y, center[2]! - z];
       const far = reach + met.reach;
       if (dx * dx + dy * dy + dz * dz > far * far || met.id === own || met.id === held) continue;
+      if (others?.owns(met.id)) continue;
       this.near[this.count++] = met.solid;
     }
   }
