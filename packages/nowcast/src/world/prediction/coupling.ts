@@ -24,11 +24,13 @@ export interface WalkerMotion {
 export interface PredictionCoupling {
   /**
    * The avatar took `step`, from `before` to `after`, as it goes among bodies that stand still. Where something that can move is in its way,
-   * `after` is written anew, and the answer is true if it was touched. Steps follow each other by one, except after `rewind`.
+   * `after` is written anew, and the answer is true if it was touched. Steps follow each other by one, except after `rewind` and `restart`.
    */
   step(step: number, input: Input, gait: Gait, before: WalkerMotion, after: WalkerMotion): boolean;
-  /** The next step is the one after this one: what came later never was. `newest` is the newest that was taken so far. */
+  /** The steps after this one are taken again, up to the newest that was taken so far. */
   rewind(step: number, newest: number): void;
+  /** What was before does not count any more: it begins anew, or is somewhere else, or a page has slept. */
+  restart(): void;
   /**
    * News of the world's step `tick`, which holds after `step` of one's own; undefined where that is not known. True if it says that steps
    * since then have to be taken again.

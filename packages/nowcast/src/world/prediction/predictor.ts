@@ -258,7 +258,7 @@ class StepPredictor implements Predictor {
   couple(coupling?: PredictionCoupling): void {
     this.#coupling = coupling;
     this.#isPushing = false;
-    coupling?.rewind(this.step, this.step);
+    coupling?.restart();
   }
 
   close(): void {
@@ -308,7 +308,7 @@ class StepPredictor implements Predictor {
       this.#history.putMover(this.step - back, this.#mover);
     }
     this.#isPushing = false;
-    this.#coupling?.rewind(this.step, this.step);
+    this.#coupling?.restart();
   }
 
   #takeStep(): void {

@@ -1,0 +1,377 @@
+import type {
+  Entity,
+  EntityId,
+  Gait,
+  Input,
+  Pose,
+  PredictionCoupling,
+  Predictor,
+  WalkerMotion,
+  World,
+} from "nowcast/world";
+import { BodyPredictionError } from "./errors.js";
+import { Grasp } from "./grasp.js";
+import { Island, STEPS_KEPT } from "./island.js";
+import { Neighbourhood } from "./neighbourhood.js";
+import { loadRapier, type Rapier } from "./rapier.js";
+import { checkArithmetic } from "./self-check.js";
+import { steer } from "./steer.js";
+import { type Track, Tracks } from "./tracks.js";
+
+/** So many steps are taken again for one answer of the server; what is older is left as it is. */
+const REPLAY_STEPS_MAX = 30;
+/** For the sake of bodies steps are taken again no oftener than in so many steps. */
+const REPLAY_INTERVAL_STEPS = 3;
+/** How far an answer may be from what was predicted of the avatar, in metres: as usual, and where physics decided. */
+const TOLERANCE_M = 0.003;
+const TOLERANCE_PUSHING_M = 0.006;
+/** Around a walker, where what can move makes physics decide (`spec/MOVEMENT.md`, section 6), in metres. */
+const REACH_MARGIN_M = 0.1;
+/** Frames farther apart count as this, in seconds. */
+const FRAME_S_MAX = 0.05;
+
+export interface BodyPredictorOptions {
+  /**
+   * How Rapier is loaded, for pages that have it from elsewhere: `@dimforge/rapier3d-deterministic-compat` 0.21.0, started. By default it is
+   * imported when it is needed.
+   */
+  readonly load?: (() => Promise<Rapier>) | undefined;
+}
+
+/** What a body predictor did so far. */
+export interface BodyPredictorStats {
+  /** Bodies that take part now, at most 32, and what stands still around them, at most 128. */
+  readonly bodies: number;
+  readonly fixed: number;
+  /** Steps of physics, and those of them that were taken again. */
+  readonly steps: number;
+  readonly repeatedSteps: number;
+  /** Answers of the server for which steps were taken again. */
+  readonly corrections: number;
+  /** Times that a body could not take part: its form is beyond bounds, or there was no room. */
+  readonly refused: number;
+}
+
+/**
+ * Predicts the bodies around one's own avatar: what it pushes, holds and throws moves at once, and pushes back. Each answer of the server puts them
+ * where the server had them; the steps since then are taken again, and what is shown glides there.
+ */
+export interface BodyPredictor {
+  /** Moves on to this moment. Once a frame, after that of the predictor and with the same clock. */
+  sample(nowMs: number): void;
+  /**
+   * Moves a pose from where a body is interpolated to where it is shown; false, and nothing written, for one that goes its own way. Once a
+   * frame for each entity. Does not allocate.
+   */
+  place(id: EntityId, pose: Pose): boolean;
+  readonly stats: BodyPredictorStats;
+  /** Why it does nothing any more, if Rapier gave up; the avatar is predicted without it from then on. */
+  readonly failure: BodyPredictionError | undefined;
+  /** Frees what it has in WebAssembly. */
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
+/** What a body predictor needs of a {@link World}. */
+export type BodySource = Pick<World, "on" | "entities" | "avatarId">;
+
+/** Loads Rapier and goes along with a predictor from then on. Refused with a {@link BodyPredictionError}. */
+export async function createBodyPredictor(
+  world: BodySource,
+  predictor: Predictor,
+  { load = loadRapier }: BodyPredictorOptions = {},
+): Promise<BodyPredictor> {
+  const rapier = await load();
+  checkArithmetic(rapier);
+  return new IslandPredictor(rapier, world, predictor);
+}
+
+class IslandPredictor implements BodyPredictor, PredictionCoupling {
+  failure: BodyPredictionError | undefined;
+
+  readonly #tracks: Tracks;
+  readonly #grasp = new Grasp();
+  #island: Island | undefined;
+  #near: Neighbourhood | undefined;
+  /** What the island was made for. */
+  #gait: Gait | undefined;
+  #isClosed = false;
+  #sampledMs: number | undefined;
+  #newest = Number.NEGATIVE_INFINITY;
+  /** Up to this step bodies stay as they are, because the answer is too old to take all steps again. */
+  #mutedUntil = Number.NEGATIVE_INFINITY;
+  /** The step with which what is taken again ends, and when that was done last. */
+  #againUntil = Number.NEGATIVE_INFINITY;
+  #againAt = Number.NEGATIVE_INFINITY;
+  /** Whether some member has an answer that holds after this step. */
+  #correctedStep = Number.NEGATIVE_INFINITY;
+  readonly #clock: { tickLead: number | undefined; tick: number } = { tickLead: undefined, tick: 0 };
+  /** Steps in which physics had the last word on the avatar. */
+  readonly #byPhysics = new Uint8Array(STEPS_KEPT);
+  readonly #velocity = new Float64Array(3);
+  /** What may push others, by slots. */
+  readonly #pushing: number[] = [];
+  #steps = 0;
+  #repeatedSteps = 0;
+  #corrections = 0;
+  #refused = 0;
+
+  constructor(
+    private readonly rapier: Rapier,
+    private readonly world: BodySource,
+    private readonly predictor: Predictor,
+  ) {
+    this.#tracks = new Tracks(world, (track) => this.#forget(track));
+    predictor.couple(this);
+  }
+
+  get stats(): BodyPredictorStats {
+    return {
+      bodies: this.#near?.count ?? 0,
+      fixed: this.#near?.fixedCount ?? 0,
+      steps: this.#steps,
+      repeatedSteps: this.#repeatedSteps,
+      corrections: this.#corrections,
+      refused: this.#refused + (this.#near?.refused ?? 0),
+    };
+  }
+
+  sample(nowMs: number): void {
+    const frameS = Math.min(FRAME_S_MAX, Math.max(0, nowMs - (this.#sampledMs ?? nowMs)) / 1000);
+    this.#sampledMs = nowMs;
+    const [island, near] = [this.#island, this.#near];
+    if (island === undefined || near === undefined) return;
+    for (const member of near.members) member?.advance(island, this.#newest, frameS);
+  }
+
+  place(id: EntityId, pose: Pose): boolean {
+    const slot = this.#tracks.byId.get(id)?.slot ?? -1;
+    const member = this.#near?.members[slot];
+    if (member === undefined || member.weight === 0) return false;
+    const { moment, step } = this.predictor;
+    member.place(this.#island!, moment - step, pose.position, pose.quaternion);
+    return true;
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.predictor.couple();
+    this.#dropIsland();
+    this.#tracks.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  // What the predictor calls ------------------------------------------------------------------------------------------
+
+  step(step: number, input: Input, gait: Gait, before: WalkerMotion, after: WalkerMotion): boolean {
+    if (this.#isClosed || this.failure !== undefined) return false;
+    try {
+      return this.#step(step, input, gait, before, after);
+    } catch (cause) {
+      this.#fail(cause);
+      return false;
+    }
+  }
+
+  rewind(step: number, newest: number): void {
+    const [island, near] = [this.#island, this.#near];
+    if (island === undefined || near === undefined) return;
+    if (newest - step > REPLAY_STEPS_MAX) {
+      this.#mutedUntil = newest;
+      return;
+    }
+    this.#mutedUntil = Number.NEGATIVE_INFINITY;
+    try {
+      const isAnswered = this.#correctedStep === step;
+      for (const member of near.members) {
+        if (member === undefined) continue;
+        // What is taken again before it was ever shown counts from where it was shown.
+        if (this.#againUntil < newest) member.beginAgain(island);
+        island.restore(member.slot, step);
+        if (!isAnswered || !member.isWrong) continue;
+        island.put(member.slot, member.corrected, 0);
+        island.write(member.slot, step, member.corrected);
+        member.isWrong = false;
+      }
+      if (isAnswered) this.#corrections++;
+      this.#againAt = newest;
+      this.#againUntil = newest;
+      if (step === newest) this.#endAgain();
+    } catch (cause) {
+      this.#fail(cause);
+    }
+  }
+
+  restart(): void {
+    this.#dropIsland();
+    this.#grasp.restart();
+    this.#byPhysics.fill(0);
+    this.#newest = this.#mutedUntil = this.#againUntil = this.#againAt = Number.NEGATIVE_INFINITY;
+    this.#correctedStep = Number.NEGATIVE_INFINITY;
+    this.#clock.tickLead = undefined;
+  }
+
+  hear(step: number | undefined, tick: number, moved: readonly Entity[]): boolean {
+    for (const { id } of moved) this.#tracks.byId.get(id)?.record();
+    this.#correctedStep = Number.NEGATIVE_INFINITY;
+    if (step === undefined) return false;
+    this.#clock.tickLead = tick - step;
+    this.#clock.tick = tick;
+    const [island, near] = [this.#island, this.#near];
+    if (island === undefined || near === undefined) return false;
+    let isWrong = false;
+    for (const member of near.members) {
+      if (member?.hear(island, step, tick, this.#newest)) isWrong = true;
+    }
+    const behind = this.#newest - step;
+    const isDue = this.#newest - this.#againAt >= REPLAY_INTERVAL_STEPS;
+    if (!isWrong || behind < 0 || behind > REPLAY_STEPS_MAX) return false;
+    this.#correctedStep = step;
+    return isDue;
+  }
+
+  toleranceM(step: number): number {
+    return this.#byPhysics[step & (STEPS_KEPT - 1)] === 1 ? TOLERANCE_PUSHING_M : TOLERANCE_M;
+  }
+
+  owns(id: EntityId): boolean {
+    return (this.#tracks.byId.get(id)?.slot ?? -1) >= 0;
+  }
+
+  threw(step: number, id: EntityId, velocity: ArrayLike<number>): void {
+    this.#grasp.threw(step, id, velocity);
+  }
+
+  // A step ------------------------------------------------------------------------------------------------------------
+
+  #step(step: number, input: Input, gait: Gait, before: WalkerMotion, after: WalkerMotion): boolean {
+    const own = this.world.avatarId;
+    if (own === undefined) return false;
+    if (gait !== this.#gait || this.#island === undefined) this.#begin(own, gait);
+    const [island, near] = [this.#island!, this.#near!];
+    const isNew = step > this.#newest;
+    if (isNew) {
+      this.#newest = step;
+      const held = this.predictor.holding;
+      this.#grasp.note(step, held);
+      near.look(step, own, held, before, this.#clock);
+    }
+    const at = step & (STEPS_KEPT - 1);
+    this.#byPhysics[at] = 0;
+    if (step <= this.#mutedUntil) return false;
+    const isByPhysics = this.#prepare(step, input, gait, before);
+    let isTouching = false;
+    if (isByPhysics || this.#isAwake()) {
+      steer(before, gait, input, this.#velocity);
+      island.putAvatar(before, this.#velocity);
+      this.#steps++;
+      if (!isNew) this.#repeatedSteps++;
+      if (!island.step()) throw new BodyPredictionError("broken", "physics came to what is no number");
+      isTouching = this.#noteTouched(step);
+      if ((isByPhysics || isTouching) && island.readAvatar(after)) {
+        island.readGrounds(after);
+        this.#byPhysics[at] = 1;
+      }
+    }
+    island.save(step);
+    if (step === this.#againUntil) this.#endAgain();
+    return isTouching;
+  }
+
+  /** Readies what moves by itself or by one's hands; answers whether the avatar's step is for physics to take. */
+  #prepare(step: number, input: Input, gait: Gait, before: WalkerMotion): boolean {
+    const island = this.#island!;
+    const speed = Math.hypot(before.vx, before.vy, before.vz) + gait.runSpeed + gait.jumpSpeed;
+    const margin = speed / 60 + REACH_MARGIN_M;
+    const [wide, high] = [gait.radius + margin, gait.height / 2 + margin];
+    let isMet = this.#near!.isRough(before, Math.max(wide, high));
+    for (const member of this.#near!.members) {
+      if (member === undefined) continue;
+      const { slot } = member;
+      const isPassing = this.#grasp.apply(island, member, step, input, gait, before, island.mass(slot));
+      if (isPassing) member.touchedStep = Math.max(member.touchedStep, step);
+      else isMet ||= island.meets(slot, before.px, before.py, before.pz, wide, high);
+    }
+    return isMet;
+  }
+
+  #isAwake(): boolean {
+    const island = this.#island!;
+    for (const member of this.#near!.members) {
+      if (member !== undefined && (member.isMoving(island) || !island.isSleeping(member.slot))) return true;
+    }
+    return false;
+  }
+
+  /** Notes what the avatar touches, and what is touched by that; answers whether it touches something that can move. */
+  #noteTouched(step: number): boolean {
+    const [island, near] = [this.#island!, this.#near!];
+    const pushing = this.#pushing;
+    pushing.length = 0;
+    let isTouching = false;
+    for (const member of near.members) {
+      if (member?.isTouched(island, step) && member.isMoving(island)) pushing.push(member.slot);
+    }
+    island.touched(-1, (slot) => {
+      isTouching = true;
+      near.members[slot]!.touchedStep = Math.max(near.members[slot]!.touchedStep, step);
+      if (!pushing.includes(slot)) pushing.push(slot);
+    });
+    // What is touched by something counts as touched when that was.
+    for (let at = 0; at < pushing.length; at++) {
+      const { touchedStep } = near.members[pushing[at]!]!;
+      island.touched(pushing[at]!, (slot) => {
+        const member = near.members[slot]!;
+        member.touchedStep = Math.max(member.touchedStep, touchedStep);
+        if (!pushing.includes(slot) && member.isMoving(island)) pushing.push(slot);
+      });
+    }
+    return isTouching;
+  }
+
+  #endAgain(): void {
+    for (const member of this.#near!.members) member?.endAgain(this.#island!);
+    this.#againUntil = Number.NEGATIVE_INFINITY;
+  }
+
+  #begin(own: EntityId, gait: Gait): void {
+    this.#dropIsland();
+    this.#gait = gait;
+    this.#island = new Island(this.rapier, gait, this.world.entities.get(own)?.kind.walker ?? {});
+    this.#near = new Neighbourhood(this.#island, this.#tracks.all);
+  }
+
+  #forget(track: Track): void {
+    try {
+      this.#near?.forget(track);
+    } catch (cause) {
+      this.#fail(cause);
+    }
+  }
+
+  #fail(cause: unknown): void {
+    const words = cause instanceof Error ? cause.message : String(cause);
+    this.failure ??=
+      cause instanceof BodyPredictionError
+        ? cause
+        : new BodyPredictionError("broken", `Rapier gave up: ${words}`, { cause });
+    this.#dropIsland();
+  }
+
+  #dropIsland(): void {
+    const [island, near] = [this.#island, this.#near];
+    this.#island = this.#near = this.#gait = undefined;
+    if (near === undefined || island === undefined) return;
+    this.#refused += near.refused;
+    for (const member of near.members) if (member !== undefined) member.track.slot = -1;
+    try {
+      island.free();
+    } catch {
+      // What panicked cannot be freed; the module's memory stays as large as it is.
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/** Why bodies are not predicted, for programs; the words of an error are for people and may change. */
+export type BodyPredictionErrorCode =
+  /** WebAssembly could not be loaded: no network, or a content security policy without `'wasm-unsafe-eval'`. */
+  | "not_loaded"
+  /** It calculates otherwise than the server does: another release of Rapier, or a machine that rounds otherwise. */
+  | "other_arithmetic"
+  /** Rapier gave up on what the world is said to contain. */
+  | "broken";
+
+/** What this package refuses, and what it ran into. */
+export class BodyPredictionError extends Error {
+  constructor(
+    readonly code: BodyPredictionErrorCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = "BodyPredictionError";
+  }
+}

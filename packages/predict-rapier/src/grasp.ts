@@ -1,0 +1,126 @@
+/** How what is held follows who holds it, and how it leaves the hands: as `worlds/playground` has it. */
+import type { EntityId, Gait, Input, WalkerMotion } from "nowcast/world";
+import { type Island, STEPS_KEPT, STRIDE } from "./island.js";
+import type { Member } from "./member.js";
+
+/** From the body to what it holds, and how far above its middle that is, in metres: as the SDK's own hands. */
+const HAND_M = 0.2;
+const HAND_RISE_M = 0.1;
+const FOLLOW_PER_S = 14;
+const CARRY_MPS = 9;
+const CARRY_N = 2_400;
+const CARRY_MPS2 = 90;
+const UPRIGHT_PER_S = 12;
+const UPRIGHT_RADPS = 8;
+/** So long after it left the hands it passes through who held it, in steps. */
+const PASSING_STEPS = 15;
+/** Throws that are remembered. */
+const THROWS_MAX = 8;
+
+interface Throw {
+  readonly step: number;
+  readonly id: EntityId;
+  readonly velocity: Float64Array;
+}
+
+export class Grasp {
+  /** What was held at each of the recent steps; 0 for nothing. */
+  readonly #held = new Float64Array(STEPS_KEPT);
+  readonly #throws: Throw[] = [];
+
+  restart(): void {
+    this.#held.fill(0);
+    this.#throws.length = 0;
+  }
+
+  note(step: number, held: EntityId | undefined): void {
+    this.#held[step & (STEPS_KEPT - 1)] = held ?? 0;
+  }
+
+  heldAt(step: number): EntityId | undefined {
+    const held = this.#held[step & (STEPS_KEPT - 1)]!;
+    return held === 0 ? undefined : (held as EntityId);
+  }
+
+  threw(step: number, id: EntityId, velocity: ArrayLike<number>): void {
+    if (this.#throws.length >= THROWS_MAX) this.#throws.shift();
+    this.#throws.push({ step, id, velocity: Float64Array.from(velocity) });
+  }
+
+  /** Before a step is taken: what is held is drawn to its place, and what is thrown goes. True for what is in one's hands. */
+  apply(
+    island: Island,
+    member: Member,
+    step: number,
+    input: Input,
+    gait: Gait,
+    holder: WalkerMotion,
+    mass: number,
+  ): boolean {
+    const isHeld = this.heldAt(step) === member.id;
+    let isPassing = isHeld;
+    for (let ago = 1; ago <= PASSING_STEPS && !isPassing; ago++)
+      isPassing = this.heldAt(step - ago) === member.id;
+    island.setHeld(member.slot, isHeld, isPassing);
+    if (isHeld) hold(island, member, input, gait, holder, mass);
+    else member.grip = undefined;
+    for (const { step: thrown, id, velocity } of this.#throws) {
+      if (thrown !== step - 1 || id !== member.id) continue;
+      island.setVelocity(member.slot, velocity[0]!, velocity[1]!, velocity[2]!);
+      member.touchedStep = Math.max(member.touchedStep, step);
+    }
+    return isPassing;
+  }
+}
+
+function hold(
+  island: Island,
+  member: Member,
+  { yaw }: Input,
+  gait: Gait,
+  { px, py, pz, vx, vy, vz }: WalkerMotion,
+  mass: number,
+): void {
+  const { states } = island;
+  const at = member.slot * STRIDE;
+  const [hx, , hz] = member.track.form!.half;
+  const away = gait.radius + HAND_M + Math.max(hx, hz);
+  const pull = [
+    px - Math.sin(yaw) * away - states[at]!,
+    py + HAND_RISE_M - states[at + 1]!,
+    pz - Math.cos(yaw) * away - states[at + 2]!,
+  ].map((way) => way * FOLLOW_PER_S);
+  const fast = Math.hypot(...pull);
+  const share = fast > CARRY_MPS ? CARRY_MPS / fast : 1;
+  const wanted = [pull[0]! * share + vx, pull[1]! * share + vy, pull[2]! * share + vz];
+  const change = wanted.map((speed, axis) => speed - states[at + 7 + axis]!);
+  const most = Math.min(CARRY_N / Math.max(mass, 0.1), CARRY_MPS2) / 60;
+  const much = Math.hypot(...change);
+  const part = much > most ? most / much : 1;
+  const [x, y, z] = change.map((speed, axis) => states[at + 7 + axis]! + speed * part);
+  island.setVelocity(member.slot, x!, y!, z!);
+  turnUpright(island, member, yaw);
+}
+
+/** People carry things straight: turned by a multiple of a right angle. */
+function turnUpright(island: Island, member: Member, yaw: number): void {
+  const { states } = island;
+  const at = member.slot * STRIDE + 3;
+  const [x, y, z, w] = [states[at]!, states[at + 1]!, states[at + 2]!, states[at + 3]!];
+  const own = Math.atan2(2 * (x * z + w * y), 1 - 2 * (x * x + y * y));
+  member.grip ??= (Math.round((own - yaw) / (Math.PI / 2)) * Math.PI) / 2;
+  const turn = wrap(yaw + member.grip - own);
+  const upX = 2 * (x * y - z * w);
+  const upY = 1 - 2 * (x * x + z * z);
+  const upZ = 2 * (y * z + x * w);
+  // Across the axis that points up, toward upright.
+  const [tiltX, tiltZ] = upY > 0.5 ? [-upZ, upX] : [0, 0];
+  const [sx, sy, sz] = [tiltX * UPRIGHT_PER_S, turn * UPRIGHT_PER_S, tiltZ * UPRIGHT_PER_S];
+  const fast = Math.hypot(sx, sy, sz);
+  const share = fast > UPRIGHT_RADPS ? UPRIGHT_RADPS / fast : 1;
+  island.setSpin(member.slot, sx * share, sy * share, sz * share);
+}
+
+function wrap(angle: number): number {
+  return angle - Math.round(angle / (2 * Math.PI)) * 2 * Math.PI;
+}

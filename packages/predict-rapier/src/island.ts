@@ -1,0 +1,345 @@
+/** The physics of a few bodies around an avatar, as the server has it, and what it came to in the recent steps. */
+import type { Collider, RigidBody, World } from "@dimforge/rapier3d-deterministic-compat";
+import type { Gait, WalkerMotion } from "nowcast/world";
+import { type BodyForm, capsuleForm } from "./form.js";
+import type { Rapier } from "./rapier.js";
+import { SPEED_MAX, shorten } from "./tracks.js";
+
+/** Bodies that can move, at a time. */
+export const BODIES_MAX = 32;
+/** Bodies that stand still around them. */
+export const FIXED_MAX = 128;
+/** Steps that are remembered; a power of two. */
+export const STEPS_KEPT = 64;
+/** Position, rotation, velocity and spin of a body. */
+export const STRIDE = 13;
+
+/** As the server's: `crates/world/src/walker.rs`. */
+const WALKABLE_COSINE = 0.555;
+const TOUCH_DISTANCE = 0.03;
+const GROUNDS_MAX = 4;
+
+/** Collision groups: who one is above, and whom one meets below. */
+const AVATAR_GROUP = 0x0001_ffff;
+const BODY_GROUP = 0x0002_ffff;
+const HELD_GROUP = 0x0002_fffe;
+
+interface Slot {
+  readonly body: RigidBody;
+  readonly collider: Collider;
+  readonly form: BodyForm;
+}
+
+export class Island {
+  /** As each body is after the newest step; `STRIDE` numbers each. */
+  readonly states = new Float32Array(BODIES_MAX * STRIDE);
+  readonly slots: (Slot | undefined)[] = new Array(BODIES_MAX).fill(undefined);
+  /** By the handles of colliders: the slot, or −1 for the avatar. */
+  readonly #byCollider = new Map<number, number>();
+  readonly #history = new Float32Array(BODIES_MAX * STEPS_KEPT * STRIDE);
+  readonly #world: World;
+  readonly #avatar: RigidBody;
+  readonly #avatarCollider: Collider;
+  readonly #vector = { x: 0, y: 0, z: 0 };
+  readonly #turn = { x: 0, y: 0, z: 0, w: 1 };
+  fixedCount = 0;
+
+  constructor(
+    private readonly rapier: Rapier,
+    gait: Gait,
+    walker: Readonly<Record<string, unknown>>,
+  ) {
+    const { RigidBodyDesc } = rapier;
+    this.#world = new rapier.World({ x: 0, y: -gait.gravity, z: 0 });
+    this.#avatar = this.#world.createRigidBody(RigidBodyDesc.dynamic().lockRotations().setCanSleep(false));
+    const desc = capsuleForm(walker).build(rapier).setCollisionGroups(AVATAR_GROUP);
+    this.#avatarCollider = this.#world.createCollider(desc, this.#avatar);
+    this.#byCollider.set(this.#avatarCollider.handle, -1);
+  }
+
+  free(): void {
+    this.#world.free();
+  }
+
+  /** Adds a body in a state of `STRIDE` numbers; −1 where there is no room. Throws for a form that Rapier cannot build. */
+  add(form: BodyForm, state: Float32Array): number {
+    const slot = this.slots.indexOf(undefined);
+    if (slot < 0) return -1;
+    const { RigidBodyDesc } = this.rapier;
+    const desc =
+      form.motion === "kinematic" ? RigidBodyDesc.kinematicVelocityBased() : RigidBodyDesc.dynamic();
+    desc.setGravityScale(form.motion === "walker" ? 0 : form.gravityScale);
+    desc.setLinearDamping(form.linearDamping).setAngularDamping(form.angularDamping);
+    desc.setCcdEnabled(form.isBullet);
+    if (form.locksRotation) desc.lockRotations();
+    const shape = form.build(this.rapier).setCollisionGroups(BODY_GROUP);
+    const body = this.#world.createRigidBody(desc);
+    try {
+      const collider = this.#world.createCollider(shape, body);
+      this.slots[slot] = { body, collider, form };
+      this.#byCollider.set(collider.handle, slot);
+    } catch (error) {
+      this.#world.removeRigidBody(body);
+      throw error;
+    }
+    this.states.fill(0, slot * STRIDE, (slot + 1) * STRIDE);
+    this.put(slot, state, 0);
+    return slot;
+  }
+
+  remove(slot: number): void {
+    const { body, collider } = this.slots[slot]!;
+    this.#byCollider.delete(collider.handle);
+    this.#world.removeRigidBody(body);
+    this.slots[slot] = undefined;
+  }
+
+  addFixed(form: BodyForm, pose: ArrayLike<number>): RigidBody | undefined {
+    if (this.fixedCount >= FIXED_MAX) return undefined;
+    const shape = form.build(this.rapier).setCollisionGroups(BODY_GROUP);
+    const desc = this.rapier.RigidBodyDesc.fixed().setTranslation(pose[0]!, pose[1]!, pose[2]!);
+    const body = this.#world.createRigidBody(
+      desc.setRotation({ x: pose[3]!, y: pose[4]!, z: pose[5]!, w: pose[6]! }),
+    );
+    try {
+      this.#world.createCollider(shape, body);
+    } catch (error) {
+      this.#world.removeRigidBody(body);
+      throw error;
+    }
+    this.fixedCount++;
+    return body;
+  }
+
+  removeFixed(body: RigidBody): void {
+    this.#world.removeRigidBody(body);
+    this.fixedCount--;
+  }
+
+  /** Whether a body passes through the avatar, and floats, because it is held. */
+  setHeld(slot: number, isHeld: boolean, isPassing = isHeld): void {
+    const { body, collider, form } = this.slots[slot]!;
+    const groups = isPassing ? HELD_GROUP : BODY_GROUP;
+    if (collider.collisionGroups() !== groups) collider.setCollisionGroups(groups);
+    const scale = isHeld ? 0 : form.gravityScale;
+    if (form.motion === "dynamic" && body.gravityScale() !== scale) body.setGravityScale(scale, true);
+  }
+
+  /** Puts a body into a state of `STRIDE` numbers, unless it is in it. */
+  put(slot: number, from: Float32Array, at: number): void {
+    const { body } = this.slots[slot]!;
+    const to = slot * STRIDE;
+    const { states } = this;
+    if (differs(states, to, from, at, 3)) body.setTranslation(this.#read3(from, at), true);
+    if (differs(states, to + 3, from, at + 3, 4)) body.setRotation(this.#read4(from, at + 3), true);
+    if (differs(states, to + 7, from, at + 7, 3)) body.setLinvel(this.#read3(from, at + 7), true);
+    if (differs(states, to + 10, from, at + 10, 3)) body.setAngvel(this.#read3(from, at + 10), true);
+    states.set(from.subarray(at, at + STRIDE), to);
+  }
+
+  setVelocity(slot: number, x: number, y: number, z: number): void {
+    const at = slot * STRIDE + 7;
+    this.states[at] = x;
+    this.states[at + 1] = y;
+    this.states[at + 2] = z;
+    this.slots[slot]!.body.setLinvel(this.#read3(this.states, at), true);
+  }
+
+  setSpin(slot: number, x: number, y: number, z: number): void {
+    const at = slot * STRIDE + 10;
+    this.states[at] = x;
+    this.states[at + 1] = y;
+    this.states[at + 2] = z;
+    this.slots[slot]!.body.setAngvel(this.#read3(this.states, at), true);
+  }
+
+  /** Where the avatar is before a step, and how fast it goes into it. */
+  putAvatar({ px, py, pz }: WalkerMotion, velocity: Float64Array): void {
+    const avatar = this.#avatar;
+    const { x, y, z } = avatar.translation(this.#vector);
+    // Whatever is set anew loses what the solver knows of its contacts.
+    if (x !== px || y !== py || z !== pz) avatar.setTranslation({ x: px, y: py, z: pz }, true);
+    this.#vector.x = velocity[0]!;
+    this.#vector.y = velocity[1]!;
+    this.#vector.z = velocity[2]!;
+    avatar.setLinvel(this.#vector, true);
+  }
+
+  /** One step of 1/60 s. False if a body came to what is no number: it is where it was, at rest. */
+  step(): boolean {
+    this.#world.step();
+    let isSane = true;
+    for (let slot = 0; slot < BODIES_MAX; slot++) {
+      if (this.slots[slot] !== undefined && !this.#readState(slot)) isSane = false;
+    }
+    return isSane;
+  }
+
+  /** Writes where physics had the avatar get in the step. False for what is no number. */
+  readAvatar(out: WalkerMotion): boolean {
+    const place = this.#avatar.translation(this.#vector);
+    const [x, y, z] = [place.x, place.y, place.z];
+    const speed = this.#avatar.linvel(this.#vector);
+    if (!Number.isFinite(x + y + z + speed.x + speed.y + speed.z)) return false;
+    out.px = x;
+    out.py = y;
+    out.pz = z;
+    const fast = Math.hypot(speed.x, speed.y, speed.z);
+    const share = fast > SPEED_MAX ? SPEED_MAX / fast : 1;
+    out.vx = Math.fround(speed.x * share);
+    out.vy = Math.fround(speed.y * share);
+    out.vz = Math.fround(speed.z * share);
+    return true;
+  }
+
+  /** Writes what is under the feet, as the server feels it after physics. */
+  readGrounds(out: WalkerMotion): void {
+    out.groundCount = 0;
+    const { narrowPhase, bodies } = this.#world;
+    const own = this.#avatarCollider.handle;
+    narrowPhase.contactPairsWith(own, (other) => {
+      narrowPhase.contactPair(own, other, bodies, (manifold, isFlipped) => {
+        if (out.groundCount >= GROUNDS_MAX || manifold.numSolverContacts() === 0) return;
+        let nearest = Number.POSITIVE_INFINITY;
+        for (let at = 0; at < manifold.numContacts(); at++) {
+          nearest = Math.min(nearest, manifold.contactDist(at));
+        }
+        const { x, y, z } = manifold.normal(this.#vector);
+        const sign = isFlipped ? 1 : -1;
+        if (y * sign < WALKABLE_COSINE || nearest >= TOUCH_DISTANCE) return;
+        out.grounds[3 * out.groundCount] = x * sign;
+        out.grounds[3 * out.groundCount + 1] = y * sign;
+        out.grounds[3 * out.groundCount + 2] = z * sign;
+        out.groundCount++;
+      });
+    });
+  }
+
+  /** Calls back for each body that touches this one, or the avatar (−1). */
+  touched(slot: number, each: (other: number) => void): void {
+    const collider = slot < 0 ? this.#avatarCollider : this.slots[slot]!.collider;
+    const { narrowPhase, bodies } = this.#world;
+    narrowPhase.contactPairsWith(collider.handle, (other) => {
+      const met = this.#byCollider.get(other);
+      if (met === undefined || met < 0) return;
+      let isActive = false;
+      narrowPhase.contactPair(collider.handle, other, bodies, (manifold) => {
+        isActive ||= manifold.numSolverContacts() > 0;
+      });
+      if (isActive) each(met);
+    });
+  }
+
+  isSleeping(slot: number): boolean {
+    return this.slots[slot]!.body.isSleeping();
+  }
+
+  sleep(slot: number): void {
+    this.slots[slot]!.body.sleep();
+  }
+
+  /** In kilograms. */
+  mass(slot: number): number {
+    return this.slots[slot]!.body.mass();
+  }
+
+  /** Whether the upright box around a body meets one that is around (x, y, z), with these half edges. */
+  meets(slot: number, x: number, y: number, z: number, wide: number, high: number): boolean {
+    const { states } = this;
+    const at = slot * STRIDE;
+    const [hx, hy, hz] = this.slots[slot]!.form.half;
+    const [qx, qy, qz, qw] = [states[at + 3]!, states[at + 4]!, states[at + 5]!, states[at + 6]!];
+    const dx = Math.abs(states[at]! - x) - wide;
+    const dy = Math.abs(states[at + 1]! - y) - high;
+    const dz = Math.abs(states[at + 2]! - z) - wide;
+    const [xx, yy, zz] = [qx * qx, qy * qy, qz * qz];
+    const [xy, xz, yz] = [qx * qy, qx * qz, qy * qz];
+    const [wx, wy, wz] = [qw * qx, qw * qy, qw * qz];
+    return (
+      dx < Math.abs(1 - 2 * (yy + zz)) * hx + 2 * Math.abs(xy - wz) * hy + 2 * Math.abs(xz + wy) * hz &&
+      dy < 2 * Math.abs(xy + wz) * hx + Math.abs(1 - 2 * (xx + zz)) * hy + 2 * Math.abs(yz - wx) * hz &&
+      dz < 2 * Math.abs(xz - wy) * hx + 2 * Math.abs(yz + wx) * hy + Math.abs(1 - 2 * (xx + yy)) * hz
+    );
+  }
+
+  /** Remembers all bodies as they are after a step. */
+  save(step: number): void {
+    for (let slot = 0; slot < BODIES_MAX; slot++) {
+      if (this.slots[slot] === undefined) continue;
+      const from = slot * STRIDE;
+      this.#history.set(this.states.subarray(from, from + STRIDE), this.#place(slot, step));
+    }
+  }
+
+  /** Remembers one body in a state at a step. */
+  write(slot: number, step: number, state: Float32Array, at = 0): void {
+    this.#history.set(state.subarray(at, at + STRIDE), this.#place(slot, step));
+  }
+
+  /** As it was after a step of the newest `STEPS_KEPT`. */
+  read(slot: number, step: number, out: Float32Array, at = 0): void {
+    const from = this.#place(slot, step);
+    out.set(this.#history.subarray(from, from + STRIDE), at);
+  }
+
+  /** Puts a body back to where it was after a step. */
+  restore(slot: number, step: number): void {
+    this.put(slot, this.#history, this.#place(slot, step));
+  }
+
+  #place(slot: number, step: number): number {
+    return (slot * STEPS_KEPT + (step & (STEPS_KEPT - 1))) * STRIDE;
+  }
+
+  #readState(slot: number): boolean {
+    const { body } = this.slots[slot]!;
+    const at = slot * STRIDE;
+    const { states } = this;
+    const place = body.translation(this.#vector);
+    const sum = place.x + place.y + place.z;
+    if (!Number.isFinite(sum)) return false;
+    states[at] = place.x;
+    states[at + 1] = place.y;
+    states[at + 2] = place.z;
+    const { x, y, z, w } = body.rotation(this.#turn);
+    if (!Number.isFinite(x + y + z + w)) return false;
+    states[at + 3] = x;
+    states[at + 4] = y;
+    states[at + 5] = z;
+    states[at + 6] = w;
+    const speed = body.linvel(this.#vector);
+    states[at + 7] = speed.x;
+    states[at + 8] = speed.y;
+    states[at + 9] = speed.z;
+    const spin = body.angvel(this.#vector);
+    states[at + 10] = spin.x;
+    states[at + 11] = spin.y;
+    states[at + 12] = spin.z;
+    const isFast = Math.hypot(states[at + 7]!, states[at + 8]!, states[at + 9]!) > SPEED_MAX;
+    if (isFast) {
+      shorten(states, at + 7, SPEED_MAX);
+      body.setLinvel(this.#read3(states, at + 7), true);
+    }
+    return Number.isFinite(states[at + 7]! + states[at + 10]! + states[at + 11]! + states[at + 12]!);
+  }
+
+  #read3(from: Float32Array, at: number): { x: number; y: number; z: number } {
+    this.#vector.x = from[at]!;
+    this.#vector.y = from[at + 1]!;
+    this.#vector.z = from[at + 2]!;
+    return this.#vector;
+  }
+
+  #read4(from: Float32Array, at: number): { x: number; y: number; z: number; w: number } {
+    this.#turn.x = from[at]!;
+    this.#turn.y = from[at + 1]!;
+    this.#turn.z = from[at + 2]!;
+    this.#turn.w = from[at + 3]!;
+    return this.#turn;
+  }
+}
+
+function differs(a: Float32Array, at: number, b: Float32Array, bt: number, count: number): boolean {
+  for (let part = 0; part < count; part++) if (a[at + part] !== b[bt + part]) return true;
+  return false;
+}

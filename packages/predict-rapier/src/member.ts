@@ -1,0 +1,217 @@
+/** One body of the island: what the server says of it, and how it is shown. */
+import type { EntityId } from "nowcast/world";
+import { type Island, STEPS_KEPT, STRIDE } from "./island.js";
+import { QUIET_STEPS, SPEED_MAX, SPIN_MAX, shorten, type Track } from "./tracks.js";
+import { type Numbers, turnBetween, turnBy } from "./turns.js";
+
+/** What is told is rounded to 1/1,024 m: below this, and this angle in radians, nothing is wrong. */
+const TOLERANCE_M = 0.004;
+const TOLERANCE_RAD = 0.012;
+/** A prediction whose velocity is wrong by more did not know what happened: the way that was told counts alone. */
+const BELIEF_MPS = 1.5;
+const BELIEF_RADPS = 3;
+/** What is wrong by more is moved by somebody else, unless it was touched in the last steps. */
+const FOREIGN_M = 0.5;
+const FOREIGN_STEPS = 30;
+/** A body that is wrong by so much so often in a row moves by rules that nobody knows here; it is left to the server for a while. */
+const STRIKE_M = 1;
+const STRIKES_MAX = 5;
+export const BARRED_STEPS = 180;
+/** Whoever is put farther away in one step than anything moves is there at once. */
+const TELEPORT_M = 2;
+/** How fast a correction is worked off: as that of an avatar. */
+const GLIDE_MPS = 0.6;
+const GLIDE_RADPS = 1.5;
+const GLIDE_SHARE_PER_S = 3;
+const GLIDE_S_MAX = 1 / 60;
+/** From where the server has it shown to where it is predicted, and back. */
+const ENTER_S = 0.12;
+const LEAVE_S = 0.4;
+/** So long after it was touched it is shown as predicted, and while it moves so long, in steps. */
+const SHOWN_STEPS = 60;
+const MOVING_STEPS = 360;
+const MOVING_MPS = 0.05;
+
+const HISTORY = new Float32Array(STRIDE);
+const EARLIER = new Float32Array(STRIDE);
+const CHANGE = new Float64Array(6);
+const SPEED = new Float64Array(6);
+const TURN = [0, 0, 0];
+
+export class Member {
+  readonly id: EntityId;
+  /** At which step it was touched last by the avatar or by something that was; none for what goes its own way. */
+  touchedStep = Number.NEGATIVE_INFINITY;
+  /** How it was held when it was grasped: its turn beside that of its holder, in radians. */
+  grip: number | undefined;
+  /** How much of what is shown is predicted, 0 to 1. */
+  weight = 0;
+  isLeaving = false;
+  /** As the server's news would have it at the step that `hear` was about. */
+  readonly corrected = new Float32Array(STRIDE);
+  isWrong = false;
+  #heardTick = -1;
+  #strikes = 0;
+  /** What is left of corrections, in metres and radians. */
+  readonly #offset = new Float64Array(6);
+  /** Where it was before steps were taken again. */
+  readonly #shownFrom = new Float32Array(STRIDE);
+  #isTeleported = false;
+
+  constructor(
+    readonly track: Track,
+    readonly slot: number,
+  ) {
+    this.id = track.id;
+    this.#heardTick = track.toldTick;
+  }
+
+  /** How far the newest news was from what had been predicted, in metres. */
+  errorM = 0;
+
+  /**
+   * Compares what is told with what was predicted of then, and writes into `corrected` how it was after `step` if that differs. `newest` is
+   * the newest step that was taken.
+   */
+  hear(island: Island, step: number, tick: number, newest: number): boolean {
+    const { track, corrected } = this;
+    this.isWrong = false;
+    const isNews = track.toldTick > this.#heardTick;
+    if (!isNews && tick - track.toldTick < QUIET_STEPS) return false;
+    this.#heardTick = track.toldTick;
+    const toldStep = isNews ? step + track.toldTick - tick : step;
+    if (toldStep > step || toldStep <= newest - STEPS_KEPT) return false;
+    island.read(this.slot, toldStep, HISTORY);
+    const { told } = track;
+    this.errorM = Math.hypot(told[0]! - HISTORY[0]!, told[1]! - HISTORY[1]!, told[2]! - HISTORY[2]!);
+    turnBetween(told, 3, HISTORY, 3, TURN);
+    const angle = Math.hypot(TURN[0]!, TURN[1]!, TURN[2]!);
+    this.#judge(newest);
+    if (this.errorM <= TOLERANCE_M && angle <= TOLERANCE_RAD) return false;
+    this.isWrong = true;
+    island.read(this.slot, step, corrected);
+    for (let axis = 0; axis < 3; axis++) corrected[axis]! += told[axis]! - HISTORY[axis]!;
+    turnBy(corrected, 3, TURN[0]!, TURN[1]!, TURN[2]!);
+    if (isNews) this.#correctVelocity(island, toldStep, newest);
+    else corrected.fill(0, 7);
+    return true;
+  }
+
+  /** Remembers where it is, because it will be elsewhere. */
+  beginAgain(island: Island): void {
+    const from = this.slot * STRIDE;
+    this.#shownFrom.set(island.states.subarray(from, from + STRIDE));
+  }
+
+  /** The steps were taken again: what is shown glides to where it is now. */
+  endAgain(island: Island): void {
+    if (this.weight === 0 || this.#isTeleported) {
+      this.#isTeleported = false;
+      this.#offset.fill(0);
+      return;
+    }
+    const at = this.slot * STRIDE;
+    for (let axis = 0; axis < 3; axis++) {
+      this.#offset[axis]! += this.#shownFrom[axis]! - island.states[at + axis]!;
+    }
+    turnBetween(this.#shownFrom, 3, island.states, at + 3, TURN);
+    for (let axis = 0; axis < 3; axis++) this.#offset[3 + axis]! += TURN[axis];
+    shorten(this.#offset, 3, Math.PI);
+  }
+
+  /** What is left of corrections, in metres. */
+  get offsetM(): number {
+    return Math.hypot(this.#offset[0]!, this.#offset[1]!, this.#offset[2]!);
+  }
+
+  /** A frame later. */
+  advance(island: Island, step: number, frameS: number): void {
+    const isShown = !this.isLeaving && this.isTouched(island, step);
+    const change = isShown ? frameS / ENTER_S : -frameS / LEAVE_S;
+    this.weight = Math.min(1, Math.max(0, this.weight + change));
+    glide(this.#offset, 0, GLIDE_MPS, frameS);
+    glide(this.#offset, 3, GLIDE_RADPS, frameS);
+  }
+
+  /** Whether what was done here moves it, so that it is shown as predicted. */
+  isTouched(island: Island, step: number): boolean {
+    const since = step - this.touchedStep;
+    if (since <= SHOWN_STEPS) return true;
+    return since <= MOVING_STEPS && this.isMoving(island);
+  }
+
+  isMoving({ states }: Island): boolean {
+    const at = this.slot * STRIDE + 7;
+    return Math.hypot(states[at]!, states[at + 1]!, states[at + 2]!) > MOVING_MPS;
+  }
+
+  /** Moves a pose from where it is interpolated to where it is shown, a `share` of a step after the newest. */
+  place({ states }: Island, share: number, position: Numbers, quaternion: Numbers): void {
+    const at = this.slot * STRIDE;
+    const seconds = share / 60;
+    const weight = this.weight * this.weight * (3 - 2 * this.weight);
+    for (let axis = 0; axis < 3; axis++) {
+      const place = states[at + axis]! + states[at + 7 + axis]! * seconds + this.#offset[axis]!;
+      position[axis]! += (place - position[axis]!) * weight;
+    }
+    for (let part = 0; part < 4; part++) HISTORY[part] = states[at + 3 + part]!;
+    const offset = this.#offset;
+    const [x, y, z] = [states[at + 10]!, states[at + 11]!, states[at + 12]!];
+    turnBy(HISTORY, 0, x * seconds, y * seconds, z * seconds);
+    turnBy(HISTORY, 0, offset[3]!, offset[4]!, offset[5]!);
+    turnBetween(HISTORY, 0, quaternion, 0, TURN);
+    turnBy(quaternion, 0, TURN[0]! * weight, TURN[1]! * weight, TURN[2]! * weight);
+  }
+
+  /** What somebody else moves, or rules that nobody knows here, is the server's to show. */
+  #judge(newest: number): void {
+    const isForeign = this.errorM > FOREIGN_M && newest - this.touchedStep > FOREIGN_STEPS;
+    if (isForeign) this.touchedStep = Number.NEGATIVE_INFINITY;
+    this.#strikes = this.errorM > STRIKE_M ? this.#strikes + 1 : 0;
+    if (this.#strikes < STRIKES_MAX) return;
+    this.isLeaving = true;
+    this.track.barredUntil = newest + BARRED_STEPS;
+  }
+
+  /** Between the two places that were told last it went otherwise than predicted: by so much its velocity is wrong. */
+  #correctVelocity(island: Island, toldStep: number, newest: number): void {
+    const { track, corrected } = this;
+    const { apart, told, before } = track;
+    const way = Math.hypot(told[0]! - before[0]!, told[1]! - before[1]!, told[2]! - before[2]!);
+    if (way > TELEPORT_M + (SPEED_MAX * Math.max(1, apart)) / 60) {
+      this.#isTeleported = true;
+      this.touchedStep = Number.NEGATIVE_INFINITY;
+      corrected.fill(0, 7);
+      return;
+    }
+    if (apart === 0 || toldStep - apart <= newest - STEPS_KEPT) return;
+    track.velocity(SPEED, 0);
+    island.read(this.slot, toldStep - apart, EARLIER);
+    for (let axis = 0; axis < 3; axis++) {
+      CHANGE[axis] = SPEED[axis]! - ((HISTORY[axis]! - EARLIER[axis]!) * 60) / apart;
+    }
+    turnBetween(HISTORY, 3, EARLIER, 3, TURN);
+    for (let axis = 0; axis < 3; axis++) CHANGE[3 + axis] = SPEED[3 + axis]! - (TURN[axis]! * 60) / apart;
+    for (const [at, belief] of BELIEFS) {
+      const isSmall = Math.hypot(CHANGE[at]!, CHANGE[at + 1]!, CHANGE[at + 2]!) < belief;
+      for (let axis = at; axis < at + 3; axis++) {
+        corrected[7 + axis] = (isSmall ? corrected[7 + axis]! + CHANGE[axis]! : SPEED[axis])!;
+      }
+    }
+    shorten(corrected, 7, SPEED_MAX);
+    shorten(corrected, 10, SPIN_MAX);
+  }
+}
+
+const BELIEFS = [
+  [0, BELIEF_MPS],
+  [3, BELIEF_RADPS],
+] as const;
+
+function glide(offset: Float64Array, at: number, perS: number, frameS: number): void {
+  const left = Math.hypot(offset[at]!, offset[at + 1]!, offset[at + 2]!);
+  if (left === 0) return;
+  const way = Math.max(perS, GLIDE_SHARE_PER_S * left) * Math.min(frameS, GLIDE_S_MAX);
+  const share = left <= way ? 0 : 1 - way / left;
+  for (let axis = at; axis < at + 3; axis++) offset[axis]! *= share;
+}

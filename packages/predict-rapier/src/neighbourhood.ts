@@ -1,0 +1,204 @@
+/** Which bodies take part: those around the avatar and around what it touched, and what stands still around them. */
+import type { RigidBody } from "@dimforge/rapier3d-deterministic-compat";
+import type { EntityId, WalkerMotion } from "nowcast/world";
+import { BODIES_MAX, type Island, STEPS_KEPT, STRIDE } from "./island.js";
+import { BARRED_STEPS, Member } from "./member.js";
+import { QUIET_STEPS, type Track } from "./tracks.js";
+
+/** Bodies are looked at by turns, so many in a step. */
+const LOOKED_AT_MAX = 512;
+/** How near to the avatar, or to what was touched, a body takes part, and how far away it does no longer, in metres. */
+const NEAR_M = 2.5;
+const FAR_M = 4;
+const NEAR_TOUCHED_M = 1.5;
+const FIXED_NEAR_M = 4;
+const FIXED_FAR_M = 6;
+/** One that is nearer by so much takes the place of another one where there is no more room, in metres. */
+const NEARER_M = 0.5;
+/** News older than this say nothing of where something is by now, in steps. */
+const BEHIND_STEPS_MAX = 30;
+
+const STATE = new Float32Array(STRIDE);
+const SPEED = new Float64Array(6);
+
+/** At which step of one's own the newest news was, and how old it is. */
+export interface NewsClock {
+  /** What the world's step is ahead of one's own of the same moment; undefined before the first news. */
+  readonly tickLead: number | undefined;
+  readonly tick: number;
+}
+
+export class Neighbourhood {
+  /** By slots of the island. */
+  readonly members: (Member | undefined)[] = new Array(BODIES_MAX).fill(undefined);
+  count = 0;
+  /** Bodies that could not be built, or that there was no room for. */
+  refused = 0;
+  /** Whether physics alone says how the avatar meets something fixed that is this near. */
+  readonly #rough = new Set<Track>();
+  readonly #fixed = new Map<Track, RigidBody>();
+  #next = 0;
+
+  constructor(
+    private readonly island: Island,
+    private readonly all: readonly Track[],
+  ) {}
+
+  /** Looks at some more bodies, before a step is taken. */
+  look(step: number, own: EntityId, held: EntityId | undefined, at: WalkerMotion, clock: NewsClock): void {
+    const count = Math.min(this.all.length, LOOKED_AT_MAX);
+    for (let looked = 0; looked < count; looked++) {
+      this.#next = this.#next + 1 < this.all.length ? this.#next + 1 : 0;
+      const track = this.all[this.#next]!;
+      if (track.id === own || track.form === undefined) continue;
+      if (track.form.motion === "fixed") this.#lookAtFixed(track, step, at);
+      else this.#lookAtMoving(track, step, track.id === held, at, clock);
+    }
+  }
+
+  /** Whether something fixed is within this distance that walkers meet by physics alone. */
+  isRough({ px, py, pz }: WalkerMotion, distanceM: number): boolean {
+    for (const track of this.#rough) if (track.distance(px, py, pz) < distanceM) return true;
+    return false;
+  }
+
+  get fixedCount(): number {
+    return this.#fixed.size;
+  }
+
+  /** It is gone from the world, or is another one now. */
+  forget(track: Track): void {
+    if (track.slot >= 0) this.remove(track);
+    this.#removeFixed(track);
+  }
+
+  remove(track: Track): void {
+    this.island.remove(track.slot);
+    this.members[track.slot] = undefined;
+    track.slot = -1;
+    this.count--;
+  }
+
+  #lookAtMoving(track: Track, step: number, isHeld: boolean, at: WalkerMotion, clock: NewsClock): void {
+    const member = this.members[track.slot];
+    if (member === undefined) {
+      if (step < track.barredUntil || !track.isSane) return;
+      const distanceM = track.distance(at.px, at.py, at.pz);
+      const isNear = isHeld || distanceM < NEAR_M || this.#isNearTouched(track, step, NEAR_TOUCHED_M);
+      if (isNear && this.#makeRoom(step, isHeld ? 0 : distanceM, at)) this.#add(track, step, clock);
+      return;
+    }
+    if (!track.isSane) return this.remove(track);
+    const isNear = isHeld || member.isTouched(this.island, step) || this.#distance(member, at) < FAR_M;
+    if (isNear && step >= track.barredUntil) {
+      member.isLeaving = false;
+    } else if (step >= track.barredUntil && this.#isNearTouched(track, step, 2 * NEAR_TOUCHED_M)) {
+      member.isLeaving = false;
+    } else if (member.weight === 0) {
+      this.remove(track);
+    } else {
+      member.isLeaving = true;
+    }
+  }
+
+  #lookAtFixed(track: Track, step: number, { px, py, pz }: WalkerMotion): void {
+    if (step < track.barredUntil) return;
+    const distanceM = track.isSane ? track.distance(px, py, pz) : Number.POSITIVE_INFINITY;
+    if (this.#fixed.has(track)) {
+      const isFar = distanceM > FIXED_FAR_M && !this.#isNearTouched(track, step, FIXED_FAR_M);
+      if (isFar) this.#removeFixed(track);
+      return;
+    }
+    const isNear =
+      distanceM < FIXED_NEAR_M || (track.isSane && this.#isNearTouched(track, step, FIXED_NEAR_M));
+    if (!isNear) return;
+    try {
+      const body = this.island.addFixed(track.form!, track.told);
+      if (body === undefined) return this.#refuse(track, step);
+      this.#fixed.set(track, body);
+      if (!track.form!.isPlain) this.#rough.add(track);
+    } catch {
+      this.#refuse(track, step);
+    }
+  }
+
+  #removeFixed(track: Track): void {
+    const body = this.#fixed.get(track);
+    if (body === undefined) return;
+    this.island.removeFixed(body);
+    this.#fixed.delete(track);
+    this.#rough.delete(track);
+  }
+
+  #refuse(track: Track, step: number): void {
+    this.refused++;
+    track.barredUntil = step + BARRED_STEPS;
+  }
+
+  /** Whether it is this near to a body that what was done here moves. */
+  #isNearTouched(track: Track, step: number, distanceM: number): boolean {
+    const { states } = this.island;
+    for (const member of this.members) {
+      if (member === undefined || member.track === track || !member.isTouched(this.island, step)) continue;
+      const at = member.slot * STRIDE;
+      const reach = Math.max(...member.track.form!.half);
+      if (track.distance(states[at]!, states[at + 1]!, states[at + 2]!) < distanceM + reach) return true;
+    }
+    return false;
+  }
+
+  #distance({ slot, track }: Member, { px, py, pz }: WalkerMotion): number {
+    const { states } = this.island;
+    const at = slot * STRIDE;
+    const reach = Math.max(...track.form!.half);
+    return Math.hypot(states[at]! - px, states[at + 1]! - py, states[at + 2]! - pz) - reach;
+  }
+
+  /** Where all slots are taken, the farthest that nobody touched gives way to what is nearer. */
+  #makeRoom(step: number, distanceM: number, at: WalkerMotion): boolean {
+    if (this.count < BODIES_MAX) return true;
+    let farthest: Member | undefined;
+    let most = distanceM + NEARER_M;
+    for (const member of this.members) {
+      if (member === undefined || member.weight > 0 || member.isTouched(this.island, step)) continue;
+      const away = this.#distance(member, at);
+      if (away <= most) continue;
+      most = away;
+      farthest = member;
+    }
+    if (farthest === undefined) return false;
+    this.remove(farthest.track);
+    return true;
+  }
+
+  /** It begins where it was heard of, and goes on as it moved since; as if it had always done so. */
+  #add(track: Track, step: number, { tickLead, tick }: NewsClock): void {
+    const behind = tickLead === undefined ? 0 : step - 1 - (track.toldTick - tickLead);
+    const isMoving = tick - track.toldTick < QUIET_STEPS && behind <= BEHIND_STEPS_MAX && track.apart > 0;
+    SPEED.fill(0);
+    if (isMoving) track.velocity(SPEED, 0);
+    STATE.set(track.told);
+    STATE.set(SPEED, 7);
+    const place = (ago: number) => {
+      for (let axis = 0; axis < 3; axis++) {
+        STATE[axis] = track.told[axis]! + (SPEED[axis]! * (behind - ago)) / 60;
+      }
+    };
+    place(0);
+    let slot: number;
+    try {
+      slot = this.island.add(track.form!, STATE);
+    } catch {
+      return this.#refuse(track, step);
+    }
+    if (slot < 0) return;
+    for (let ago = 0; ago < STEPS_KEPT; ago++) {
+      place(ago);
+      this.island.write(slot, step - 1 - ago, STATE);
+    }
+    if (!isMoving && track.form!.motion === "dynamic") this.island.sleep(slot);
+    track.slot = slot;
+    this.members[slot] = new Member(track, slot);
+    this.count++;
+  }
+}

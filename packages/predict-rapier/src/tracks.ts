@@ -1,0 +1,171 @@
+/** What the server tells of each body: where it was, and when. */
+import { type Entity, type EntityId, eulerToQuaternion, type World } from "nowcast/world";
+import { type BodyForm, readForm } from "./form.js";
+import { seenFrom, turnBetween } from "./turns.js";
+
+/** Farther from the middle of a world nothing is predicted, in metres. */
+const PLACE_M_MAX = 100_000;
+/** The greatest speed of the engine, in metres a second, and a spin that no body keeps for long, in radians a second. */
+export const SPEED_MAX = 40;
+export const SPIN_MAX = 60;
+/** News farther apart say nothing of how fast something is, in steps. */
+const APART_STEPS_MAX = 12;
+/** Of what is not told for so long it is known that it rests, in steps. */
+export const QUIET_STEPS = 24;
+
+/** One body of the world, as it was told. */
+export class Track {
+  readonly id: EntityId;
+  /** Undefined for what is there and cannot be built. */
+  readonly form: BodyForm | undefined;
+  /** Position and rotation that were told last, and before. */
+  readonly told = new Float64Array(7);
+  readonly before = new Float64Array(7);
+  toldTick: number;
+  beforeTick: number;
+  /** Numbers that nothing has were told of it. */
+  isSane = false;
+  /** Where it stands in the island; −1 for outside. */
+  slot = -1;
+  /** Not before this step it is taken into the island again. */
+  barredUntil = 0;
+  /** Whether it is among the fixed bodies of the island. */
+  isFixedHere = false;
+
+  constructor(
+    readonly entity: Entity,
+    form: BodyForm | undefined,
+  ) {
+    this.id = entity.id;
+    this.form = form;
+    this.toldTick = this.beforeTick = entity.tick;
+    this.#read();
+    this.before.set(this.told);
+  }
+
+  /** It was told anew; where it was before is known up to the step at which it still stood. */
+  record(): void {
+    const { tick, stillTick } = this.entity;
+    if (tick <= this.toldTick) return;
+    this.before.set(this.told);
+    this.beforeTick = Math.max(this.toldTick, Math.min(tick - 1, stillTick ?? 0));
+    this.toldTick = tick;
+    this.#read();
+  }
+
+  /** How many steps lie between the two newest; 0 where they say nothing of its velocity. */
+  get apart(): number {
+    const steps = this.toldTick - this.beforeTick;
+    return steps > 0 && steps <= APART_STEPS_MAX ? steps : 0;
+  }
+
+  /** Writes how fast it was between the two newest: velocity and spin, six numbers at `at`. Nothing is faster than the engine lets it be. */
+  velocity(out: Float64Array, at: number): void {
+    const { apart } = this;
+    out.fill(0, at, at + 6);
+    if (apart === 0) return;
+    for (let axis = 0; axis < 3; axis++) {
+      out[at + axis] = ((this.told[axis]! - this.before[axis]!) * 60) / apart;
+    }
+    turnBetween(this.told, 3, this.before, 3, SPIN);
+    for (let axis = 0; axis < 3; axis++) out[at + 3 + axis] = (SPIN[axis]! * 60) / apart;
+    shorten(out, at, SPEED_MAX);
+    shorten(out, at + 3, SPIN_MAX);
+  }
+
+  /** How far a place is from the box around it, in metres; 0 inside. */
+  distance(x: number, y: number, z: number): number {
+    const { told, form } = this;
+    if (form === undefined) return Math.hypot(x - told[0]!, y - told[1]!, z - told[2]!);
+    seenFrom(told, 3, x - told[0]!, y - told[1]!, z - told[2]!, SEEN);
+    const [hx, hy, hz] = form.half;
+    const dx = Math.max(0, Math.abs(SEEN[0]!) - hx);
+    const dy = Math.max(0, Math.abs(SEEN[1]!) - hy);
+    const dz = Math.max(0, Math.abs(SEEN[2]!) - hz);
+    return Math.hypot(dx, dy, dz);
+  }
+
+  #read(): void {
+    const { position, euler } = this.entity;
+    const isPlace = (part: number) => Math.abs(part) <= PLACE_M_MAX;
+    this.isSane = position.every(isPlace) && euler.every(isPlace);
+    if (!this.isSane) return;
+    this.told.set(position);
+    eulerToQuaternion(euler[0], euler[1], euler[2], this.told, 3);
+  }
+}
+
+const SEEN = [0, 0, 0];
+const SPIN = [0, 0, 0];
+
+/** A vector is made no longer than this. */
+export function shorten(vector: Float64Array | Float32Array, at: number, most: number): void {
+  const length = Math.hypot(vector[at]!, vector[at + 1]!, vector[at + 2]!);
+  if (length <= most) return;
+  for (let axis = 0; axis < 3; axis++) vector[at + axis]! *= most / length;
+}
+
+/** Hears what leaves, so that nothing of it is kept. */
+export type TrackGone = (track: Track) => void;
+
+/** All bodies of a world that something can meet. */
+export class Tracks {
+  readonly byId = new Map<EntityId, Track>();
+  readonly all: Track[] = [];
+  readonly #releases: readonly (() => void)[];
+
+  constructor(
+    private readonly world: Pick<World, "on" | "entities">,
+    private readonly gone: TrackGone,
+  ) {
+    this.#readAll();
+    this.#releases = [
+      world.on("define", () => this.#readAll()),
+      world.on("spawn", ({ entities }) => {
+        for (const entity of entities) this.#read(entity);
+      }),
+      world.on("change", ({ entity, names }) => {
+        if (names.length === 0) this.#read(entity);
+      }),
+      world.on("owner", ({ entity }) => this.#read(entity)),
+      world.on("despawn", ({ entities }) => {
+        for (const { id } of entities) this.#forget(id);
+      }),
+    ];
+  }
+
+  close(): void {
+    for (const release of this.#releases) release();
+    for (const track of this.all) this.gone(track);
+    this.all.length = 0;
+    this.byId.clear();
+  }
+
+  #readAll(): void {
+    for (const track of this.all) this.gone(track);
+    this.all.length = 0;
+    this.byId.clear();
+    for (const entity of this.world.entities.values()) this.#read(entity);
+  }
+
+  #read(entity: Entity): void {
+    this.#forget(entity.id);
+    // What hangs on something else goes where that goes, by rules that clients do not know.
+    const form = entity.parent === undefined ? readForm(entity) : "none";
+    if (form === "none") return;
+    const track = new Track(entity, form === "unknown" ? undefined : form);
+    this.byId.set(entity.id, track);
+    this.all.push(track);
+  }
+
+  #forget(id: EntityId): void {
+    const track = this.byId.get(id);
+    if (track === undefined) return;
+    this.gone(track);
+    this.byId.delete(id);
+    // The last one takes its place, so that thousands can go without a search for each that stays.
+    const at = this.all.indexOf(track);
+    const last = this.all.pop()!;
+    if (last !== track) this.all[at] = last;
+  }
+}

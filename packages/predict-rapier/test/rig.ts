@@ -1,0 +1,460 @@
+/** A server with one walker and some bodies behind a link, in virtual time: a second Rapier that steps as the engine does. */
+import type { RigidBody, World as RapierWorld } from "@dimforge/rapier3d-deterministic-compat";
+import {
+  createInterpolator,
+  createPredictor,
+  type Entity,
+  type EntityId,
+  type Gait,
+  type Input,
+  type InputChange,
+  type Interpolator,
+  type Kind,
+  type Predictor,
+  type WorldEvents,
+} from "nowcast/world";
+import { quaternionToEuler } from "../../nowcast/src/world/interpolation/rotation.js";
+import { Mover } from "../../nowcast/src/world/prediction/mover.js";
+import { Solid } from "../../nowcast/src/world/prediction/solid.js";
+import { type BodyPredictor, type BodySource, createBodyPredictor } from "../src/index.js";
+import type { Rapier } from "../src/rapier.js";
+import { steer } from "../src/steer.js";
+
+export const STEP_MS = 1000 / 60;
+export const AVATAR = 1 as EntityId;
+export const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+export const GAIT: Gait = Object.fromEntries(
+  Object.entries({
+    height: 1.8,
+    radius: 0.35,
+    walkSpeed: 3.2,
+    runSpeed: 6.4,
+    groundAcceleration: 42,
+    airAcceleration: 10,
+    jumpSpeed: 4.95,
+    gravity: 9.81,
+  }).map(([name, value]) => [name, Math.fround(value)]),
+) as unknown as Gait;
+
+const WAIT_STEPS = 3;
+/** A body is told for so long after it moved, so that a lost packet leaves nobody behind. */
+const TOLD_STEPS = 12;
+
+export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+export type RigEntity = Mutable<Entity>;
+type Listener = (event: never) => void;
+
+export interface Link {
+  /** There and back. */
+  readonly delayMs: number;
+  readonly jitterMs: number;
+  readonly loss: number;
+  /** Steps of the world between two messages of the server. */
+  readonly everySteps: number;
+}
+
+export const LINK: Link = { delayMs: 100, jitterMs: 5, loss: 0.05, everySteps: 3 };
+
+export function kindOf(name: string, body: Record<string, unknown> | undefined, walker?: object): Kind {
+  return { name, body, walker: walker as Kind["walker"], look: null, attributes: [], owner: undefined };
+}
+
+export function entityOf(id: number, kind: Kind, position: readonly number[]): RigEntity {
+  return {
+    id: id as EntityId,
+    kind,
+    scale: [1, 1, 1],
+    parent: undefined,
+    owner: undefined,
+    attributes: {},
+    position: [position[0]!, position[1]!, position[2]!],
+    euler: [0, 0, 0],
+    tick: 0,
+  };
+}
+
+export const PERSON = kindOf("person", undefined, {});
+export const GROUND = kindOf("ground", { motion: "fixed", shape: "box", size: [200, 1, 200], friction: 1 });
+export const BLOCK = kindOf("block", { shape: "box", size: [1, 1, 1], density: 60, friction: 0.8 });
+export const BALL = kindOf("ball", { shape: "sphere", radius: 0.3, mass: 8, friction: 0.5, restitution: 0.5 });
+
+/** What was shown in a frame, at a moment of one's own steps. */
+export interface Frame {
+  readonly moment: number;
+  readonly own: readonly number[];
+  readonly bodies: ReadonlyMap<EntityId, readonly number[]>;
+}
+
+/** What a client knows of a world, for whom the test says what the server says. */
+export class Source {
+  readonly entities = new Map<EntityId, RigEntity>();
+  readonly #listeners: [string, Listener][] = [];
+
+  constructor(entities: readonly RigEntity[]) {
+    for (const entity of entities) this.entities.set(entity.id, entity);
+  }
+
+  readonly on = (type: string, listener: Listener) => {
+    const entry: [string, Listener] = [type, listener];
+    this.#listeners.push(entry);
+    return () => void this.#listeners.splice(this.#listeners.indexOf(entry), 1);
+  };
+
+  get listenerCount(): number {
+    return this.#listeners.length;
+  }
+
+  tell<K extends "welcome" | "snapshot" | "spawn" | "despawn" | "change" | "define">(
+    type: K,
+    event: Partial<WorldEvents[K]>,
+  ): void {
+    for (const [heard, listener] of [...this.#listeners]) {
+      if (heard === type) (listener as (event: unknown) => void)(event);
+    }
+  }
+}
+
+export class Rig {
+  nowMs = 0;
+  readonly source: Source;
+  readonly predictor: Predictor;
+  readonly interpolator: Interpolator;
+  bodies: BodyPredictor | undefined;
+  readonly frames: Frame[] = [];
+  /** Of each frame: how much of corrections was worked off, in metres, of the avatar. */
+  readonly ownGlides: number[] = [];
+  /** How long `sample` of both took, in microseconds. */
+  readonly costUs: number[] = [];
+  /** By one's own steps: where the server had the avatar and each body. */
+  readonly truth = new Map<number, ReadonlyMap<EntityId, readonly number[]>>();
+  /** What the server does before a step of the walker, as a script would. */
+  script: (rig: Rig, step: number, input: Input) => void = () => undefined;
+  readonly mover = new Mover();
+  readonly served = new Map<EntityId, RigidBody>();
+  /** Actions that are under way: after which step, and what. */
+  actions: { readonly step: number; readonly name: string; readonly args: Record<string, unknown> }[] = [];
+  waits = 0;
+
+  readonly #world: RapierWorld;
+  readonly #avatar: RigidBody;
+  readonly #solids: Solid[] = [];
+  readonly #changedTick = new Map<EntityId, number>();
+  readonly #said = new Map<EntityId, string>();
+  #flights: { readonly atMs: number; readonly arrive: () => void }[] = [];
+  #tick = 0;
+  #next: number | undefined;
+  #known = 0;
+  #input: Input = STILL;
+  #waiting: { readonly step: number; readonly input: Input }[] = [];
+  #heardTick = 0;
+
+  constructor(
+    rapier: Rapier,
+    private readonly link: Link,
+    private readonly random: () => number,
+    entities: readonly RigEntity[],
+    readonly actionsKnown: readonly object[] = [],
+  ) {
+    const { RigidBodyDesc, ColliderDesc } = rapier;
+    const avatar = entityOf(AVATAR, PERSON, [0, 0.9, 0]);
+    this.source = new Source([avatar, ...entities]);
+    this.#world = new rapier.World({ x: 0, y: -9.81, z: 0 });
+    for (const { id, kind, position } of entities) {
+      const body = kind.body!;
+      const isFixed = body["motion"] === "fixed";
+      const desc = (isFixed ? RigidBodyDesc.fixed() : RigidBodyDesc.dynamic()).setTranslation(...position);
+      const size = (body["size"] as number[] | undefined) ?? [0, 0, 0];
+      const shape =
+        body["shape"] === "sphere"
+          ? ColliderDesc.ball(body["radius"] as number)
+          : ColliderDesc.cuboid(size[0]! / 2, size[1]! / 2, size[2]! / 2);
+      shape.setFriction(body["friction"] as number).setRestitution((body["restitution"] as number) ?? 0);
+      if (body["mass"] === undefined) shape.setDensity((body["density"] as number) ?? 100);
+      else shape.setMass(body["mass"] as number);
+      const made = this.#world.createRigidBody(desc);
+      this.#world.createCollider(shape, made);
+      if (!isFixed) {
+        this.served.set(id, made);
+        continue;
+      }
+      const solid = new Solid();
+      solid.place(position, [0, 0, 0, 1]);
+      for (let axis = 0; axis < 3; axis++) solid.half[axis] = size[axis]! / 2;
+      this.#solids.push(solid);
+    }
+    this.#avatar = this.#world.createRigidBody(
+      RigidBodyDesc.dynamic().setTranslation(0, 0.9, 0).lockRotations(),
+    );
+    const capsule = ColliderDesc.capsule(0.55, 0.35).setMass(70).setFriction(0);
+    this.#world.createCollider(
+      capsule.setFrictionCombineRule(rapier.CoefficientCombineRule.Min),
+      this.#avatar,
+    );
+    this.mover.restart(0, 0.9, 0);
+    const world = {
+      ...this.source,
+      avatarId: AVATAR,
+      status: "open",
+      input: () => undefined,
+      steps: (number: number, changes: readonly InputChange[]) => {
+        const copies = changes.map((change) => ({ ...change }));
+        this.#fly(() => this.#receive(number, copies));
+        return true;
+      },
+      countSteps: () => undefined,
+      act: (name: string, args: Record<string, unknown>) => {
+        // An action is an event: what is lost is sent again.
+        const step = Math.round(this.predictor.moment);
+        const atMs = this.nowMs + this.link.delayMs / 2;
+        this.#flights.push({ atMs, arrive: () => this.actions.push({ step, name, args }) });
+        return Promise.resolve();
+      },
+      definition: { version: 1, kinds: [], actions: this.actionsKnown, events: [], assets: [] },
+      stats: { pingMs: link.delayMs },
+    };
+    this.world = world as unknown as BodySource;
+    this.predictor = createPredictor(world as never, { nowMs: () => this.nowMs });
+    this.interpolator = createInterpolator(world as never, { whenFree: (callback) => callback() });
+    this.source.tell("welcome", { tick: 0, stepHz: 60 });
+  }
+
+  readonly world: BodySource;
+
+  async predictBodies(): Promise<BodyPredictor> {
+    this.bodies = await createBodyPredictor(this.world, this.predictor);
+    return this.bodies;
+  }
+
+  /** Lets time pass, with a frame each 1/60 s and what the controls say at each. */
+  run(ms: number, controls: (nowMs: number, rig: Rig) => Input): void {
+    const endMs = this.nowMs + ms;
+    while (this.nowMs < endMs) {
+      this.nowMs += 1;
+      this.#land();
+      while (Math.floor(this.nowMs / STEP_MS) > this.#tick) this.#serve();
+      if (Math.floor(this.nowMs / STEP_MS) === Math.floor((this.nowMs - 1) / STEP_MS)) continue;
+      this.#frame(controls(this.nowMs, this));
+    }
+  }
+
+  close(): void {
+    this.bodies?.close();
+    this.predictor.close();
+    this.interpolator.close();
+    this.#world.free();
+  }
+
+  #frame(input: Input): void {
+    const { predictor, interpolator, bodies } = this;
+    const offsetM = predictor.offsetM;
+    predictor.input(input);
+    const beganMs = performance.now();
+    predictor.sample(this.nowMs);
+    bodies?.sample(this.nowMs);
+    this.costUs.push((performance.now() - beganMs) * 1000);
+    interpolator.sample(this.nowMs);
+    this.ownGlides.push(Math.max(0, offsetM - predictor.offsetM));
+    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+    if (!predictor.pose(pose)) return;
+    const own = [...pose.position];
+    const shown = new Map<EntityId, readonly number[]>();
+    for (const id of this.served.keys()) {
+      if (!interpolator.pose(id, pose)) continue;
+      if (bodies?.place(id, pose) !== true) predictor.place(id, pose.position);
+      shown.set(id, [...pose.position, ...pose.quaternion]);
+    }
+    this.frames.push({ moment: predictor.moment, own, bodies: shown });
+  }
+
+  #land(): void {
+    const landed = this.#flights.filter(({ atMs }) => atMs <= this.nowMs);
+    this.#flights = this.#flights.filter(({ atMs }) => atMs > this.nowMs);
+    for (const { arrive } of landed) arrive();
+  }
+
+  #fly(arrive: () => void): void {
+    if (this.random() < this.link.loss) return;
+    const atMs = this.nowMs + this.link.delayMs / 2 + this.random() * this.link.jitterMs;
+    this.#flights.push({ atMs, arrive });
+  }
+
+  #receive(number: number, changes: InputChange[]): void {
+    // Steps are counted modulo 2^16; no test takes so many.
+    this.#next ??= number - WAIT_STEPS;
+    this.#known = Math.max(this.#known, number);
+    for (const { ago, ...input } of changes.reverse()) {
+      const step = number - ago;
+      if (step >= this.#next && !this.#waiting.some((known) => known.step === step)) {
+        this.#waiting.push({ step, input });
+      }
+    }
+    this.#waiting.sort((a, b) => a.step - b.step);
+  }
+
+  #serve(): void {
+    this.#tick++;
+    if (this.#next === undefined) return;
+    const isKnown = this.#known >= this.#next;
+    if (!isKnown) this.waits++;
+    const step = isKnown ? this.#next++ : this.#next - 1;
+    while (isKnown && this.#waiting.length > 0 && this.#waiting[0]!.step <= step) {
+      this.#input = this.#waiting.shift()!.input;
+    }
+    this.script(this, step, this.#input);
+    this.#stepWorld(isKnown);
+    if (isKnown) this.#note(step);
+    if (this.#tick % this.link.everySteps === 0) this.#tell(step);
+  }
+
+  /** As `WalkerState::steer`, physics and `settle` of the engine. */
+  #stepWorld(walks: boolean): void {
+    const { mover } = this;
+    const before = new Mover();
+    before.copy(mover);
+    const velocity = new Float64Array(3);
+    if (walks) steer(before, GAIT, this.#input, velocity);
+    else velocity[1] = 9.81 / 60;
+    const { x, y, z } = this.#avatar.translation();
+    if (x !== before.px || y !== before.py || z !== before.pz) {
+      this.#avatar.setTranslation({ x: before.px, y: before.py, z: before.pz }, true);
+    }
+    this.#avatar.setLinvel({ x: velocity[0]!, y: velocity[1]!, z: velocity[2]! }, true);
+    this.#world.step();
+    if (!walks) return;
+    mover.step(GAIT, this.#input, this.#solids);
+    if (!this.#meetsMoving(before)) return;
+    const [place, speed] = [this.#avatar.translation(), this.#avatar.linvel()];
+    Object.assign(mover, { px: place.x, py: place.y, pz: place.z, vx: speed.x, vy: speed.y, vz: speed.z });
+    this.#feel();
+  }
+
+  #meetsMoving({ px, py, pz, vx, vy, vz }: Mover): boolean {
+    const margin = (Math.hypot(vx, vy, vz) + GAIT.runSpeed + GAIT.jumpSpeed) / 60 + 0.1;
+    let isMet = false;
+    const [wide, high] = [0.35 + margin, 0.9 + margin];
+    this.#world.collidersWithAabbIntersectingAabb(
+      { x: px, y: py, z: pz },
+      { x: wide, y: high, z: wide },
+      (collider) => {
+        const body = collider.parent();
+        isMet ||= body?.isDynamic() === true && body.handle !== this.#avatar.handle;
+        return true;
+      },
+    );
+    return isMet;
+  }
+
+  #feel(): void {
+    const { mover } = this;
+    const own = this.#avatar.collider(0);
+    mover.groundCount = 0;
+    this.#world.contactPairsWith(own, (other) => {
+      this.#world.contactPair(own, other, (manifold, isFlipped) => {
+        if (manifold.numSolverContacts() === 0 || mover.groundCount >= 4) return;
+        const sign = isFlipped ? 1 : -1;
+        const { x, y, z } = manifold.normal();
+        if (y * sign < 0.555) return;
+        mover.grounds.set([x * sign, y * sign, z * sign], 3 * mover.groundCount++);
+      });
+    });
+  }
+
+  #note(step: number): void {
+    const places = new Map<EntityId, readonly number[]>();
+    places.set(AVATAR, [this.mover.px, this.mover.py, this.mover.pz]);
+    for (const [id, body] of this.served) {
+      const [{ x, y, z }, turn] = [body.translation(), body.rotation()];
+      places.set(id, [x, y, z, turn.x, turn.y, turn.z, turn.w]);
+    }
+    this.truth.set(step, places);
+  }
+
+  #tell(step: number): void {
+    const tick = this.#tick;
+    const news: { entity: RigEntity; position: [number, number, number]; euler: [number, number, number] }[] =
+      [];
+    for (const entity of this.source.entities.values()) {
+      const body = entity.id === AVATAR ? this.#avatar : this.served.get(entity.id);
+      if (body === undefined) continue;
+      const place =
+        entity.id === AVATAR ? { x: this.mover.px, y: this.mover.py, z: this.mover.pz } : body.translation();
+      const { x, y, z, w } = body.rotation();
+      const euler = [0, 0, 0];
+      const fine = [x, y, z, w].map((part) => Math.round(part * 5000) / 5000);
+      const length = Math.hypot(...fine);
+      quaternionToEuler(fine.map((part) => part / length), euler);
+      const rounded = (metres: number) => Math.round(metres * 1024) / 1024;
+      const position = [rounded(place.x), rounded(place.y), rounded(place.z)];
+      const words = JSON.stringify([position, euler]);
+      if (this.#said.get(entity.id) !== words) this.#changedTick.set(entity.id, tick);
+      this.#said.set(entity.id, words);
+      if (tick - (this.#changedTick.get(entity.id) ?? -100) > TOLD_STEPS) continue;
+      news.push({ entity, position: position as never, euler: euler as never });
+    }
+    const attributes = { ...this.told };
+    this.#fly(() => {
+      if (tick <= this.#heardTick) return;
+      this.#heardTick = tick;
+      for (const { entity, position, euler } of news) Object.assign(entity, { position, euler, tick });
+      this.source.entities.get(AVATAR)!.attributes = attributes;
+      const moved = news.map(({ entity }) => entity);
+      this.source.tell("snapshot", { tick, controls: step & 0xffff, moved, receivedAtMs: this.nowMs });
+    });
+  }
+
+  /** Attributes of the avatar, as the server has them. */
+  told: Record<string, unknown> = {};
+}
+
+/** How far what was shown was from where the server had it at the same step, in metres; of frames of which that is known. */
+export function errorsOf(rig: Rig, id: EntityId, fromMs = 0): number[] {
+  const found: number[] = [];
+  for (const { moment, own, bodies } of rig.frames.slice(Math.floor(fromMs / STEP_MS))) {
+    const [from, to] = [rig.truth.get(Math.floor(moment)), rig.truth.get(Math.floor(moment) + 1)];
+    const shown = id === AVATAR ? own : bodies.get(id);
+    if (from === undefined || to === undefined || shown === undefined) continue;
+    const share = moment - Math.floor(moment);
+    const [a, b] = [from.get(id)!, to.get(id)!];
+    found.push(Math.hypot(...[0, 1, 2].map((axis) => shown[axis]! - a[axis]! - (b[axis]! - a[axis]!) * share)));
+  }
+  return found;
+}
+
+/** How much farther what is shown went from frame to frame than the server had it go, in metres. */
+export function jumpsOf(rig: Rig, id: EntityId, fromMs = 0): number[] {
+  const found: number[] = [];
+  let before: { shown: readonly number[]; true: readonly number[] } | undefined;
+  for (const { moment, own, bodies } of rig.frames.slice(Math.floor(fromMs / STEP_MS))) {
+    const [from, to] = [rig.truth.get(Math.floor(moment)), rig.truth.get(Math.floor(moment) + 1)];
+    const shown = id === AVATAR ? own : bodies.get(id);
+    if (from === undefined || to === undefined || shown === undefined) continue;
+    const share = moment - Math.floor(moment);
+    const [a, b] = [from.get(id)!, to.get(id)!];
+    const now = { shown, true: [0, 1, 2].map((axis) => a[axis]! + (b[axis]! - a[axis]!) * share) };
+    if (before !== undefined) {
+      const was = before;
+      const beside = [0, 1, 2].map(
+        (axis) => shown[axis]! - was.shown[axis]! - (now.true[axis]! - was.true[axis]!),
+      );
+      found.push(Math.hypot(...beside));
+    }
+    before = now;
+  }
+  return found;
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}
+
+/** Draws numbers from 0 to 1, the same ones for each start. */
+export function mulberry32(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
