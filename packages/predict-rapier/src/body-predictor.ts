@@ -228,10 +228,13 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       if (member?.hear(island, step, tick, this.#newest)) isWrong = true;
     }
     const behind = this.#newest - step;
-    const isDue = this.#newest - this.#againAt >= REPLAY_INTERVAL_STEPS;
-    if (!isWrong || behind < 0 || behind > REPLAY_STEPS_MAX) return false;
+    if (!isWrong || behind < 0) return false;
+    if (behind > REPLAY_STEPS_MAX) {
+      this.#shift(step);
+      return false;
+    }
     this.#correctedStep = step;
-    return isDue;
+    return this.#newest - this.#againAt >= REPLAY_INTERVAL_STEPS;
   }
 
   toleranceM(step: number): number {
@@ -331,6 +334,18 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       });
     }
     return isTouching;
+  }
+
+  /** An answer so old that its steps are not taken again: all since then was wrong by as much. */
+  #shift(step: number): void {
+    try {
+      for (const member of this.#near!.members) {
+        if (member?.isWrong) member.shift(this.#island!, step, this.#newest);
+      }
+      this.#corrections++;
+    } catch (cause) {
+      this.#fail(cause);
+    }
   }
 
   #endAgain(): void {

@@ -18,6 +18,8 @@ export const STRIDE = 13;
 const WALKABLE_COSINE = 0.555;
 const TOUCH_DISTANCE = 0.03;
 const GROUNDS_MAX = 4;
+/** The length of a step in which nothing gets anywhere. */
+const TINY_S = 1e-7;
 
 /** Collision groups: who one is above, and whom one meets below. */
 const AVATAR_GROUP = 0x0001_ffff;
@@ -234,8 +236,20 @@ export class Island {
     return this.slots[slot]!.body.isSleeping();
   }
 
-  sleep(slot: number): void {
-    this.slots[slot]!.body.sleep();
+  /** Finds the contacts of bodies that are new, lets nothing move, and puts these to sleep: as the engine does for a world that it reads. */
+  settle(sleeping: readonly number[]): void {
+    this.#stepStill(0);
+    for (const slot of sleeping) this.slots[slot]?.body.sleep();
+    this.#stepStill(TINY_S);
+    // In so short a step nothing gets anywhere, but velocities may.
+    for (let slot = 0; slot < BODIES_MAX; slot++) if (this.slots[slot] !== undefined) this.#readState(slot);
+  }
+
+  #stepStill(seconds: number): void {
+    const usual = this.#world.timestep;
+    this.#world.timestep = seconds;
+    this.#world.step();
+    this.#world.timestep = usual;
   }
 
   /** In kilograms. */

@@ -47,6 +47,8 @@ export class Member {
   /** How much of what is shown is predicted, 0 to 1. */
   weight = 0;
   isLeaving = false;
+  /** Whether it rests where it is told to be, so that it can be shown as predicted at once. */
+  isCalm: boolean;
   /** As the server's news would have it at the step that `hear` was about. */
   readonly corrected = new Float32Array(STRIDE);
   isWrong = false;
@@ -61,8 +63,10 @@ export class Member {
   constructor(
     readonly track: Track,
     readonly slot: number,
+    isMoving: boolean,
   ) {
     this.id = track.id;
+    this.isCalm = !isMoving;
     this.#heardTick = track.toldTick;
   }
 
@@ -87,7 +91,9 @@ export class Member {
     turnBetween(told, 3, HISTORY, 3, TURN);
     const angle = Math.hypot(TURN[0]!, TURN[1]!, TURN[2]!);
     this.#judge(newest);
-    if (this.errorM <= TOLERANCE_M && angle <= TOLERANCE_RAD) return false;
+    const isRight = this.errorM <= TOLERANCE_M && angle <= TOLERANCE_RAD;
+    this.isCalm = !isNews && isRight;
+    if (isRight) return false;
     this.isWrong = true;
     island.read(this.slot, step, corrected);
     for (let axis = 0; axis < 3; axis++) corrected[axis]! += told[axis]! - HISTORY[axis]!;
@@ -119,6 +125,24 @@ export class Member {
     shorten(this.#offset, 3, Math.PI);
   }
 
+  /** Puts it elsewhere by what `corrected` differs from what was predicted of `step`, then and ever since. */
+  shift(island: Island, step: number, newest: number): void {
+    const { corrected, slot } = this;
+    this.beginAgain(island);
+    island.read(slot, step, HISTORY);
+    turnBetween(corrected, 3, HISTORY, 3, TURN);
+    for (let part = 0; part < STRIDE; part++) EARLIER[part] = corrected[part]! - HISTORY[part]!;
+    for (let at = step; at <= newest; at++) {
+      island.read(slot, at, HISTORY);
+      for (const part of SHIFTED) HISTORY[part]! += EARLIER[part]!;
+      turnBy(HISTORY, 3, TURN[0]!, TURN[1]!, TURN[2]!);
+      island.write(slot, at, HISTORY);
+    }
+    island.put(slot, HISTORY, 0);
+    this.isWrong = false;
+    this.endAgain(island);
+  }
+
   /** What is left of corrections, in metres. */
   get offsetM(): number {
     return Math.hypot(this.#offset[0]!, this.#offset[1]!, this.#offset[2]!);
@@ -127,7 +151,7 @@ export class Member {
   /** A frame later. */
   advance(island: Island, step: number, frameS: number): void {
     const isShown = !this.isLeaving && this.isTouched(island, step);
-    const change = isShown ? frameS / ENTER_S : -frameS / LEAVE_S;
+    const change = isShown ? (this.isCalm ? 1 : frameS / ENTER_S) : -frameS / LEAVE_S;
     this.weight = Math.min(1, Math.max(0, this.weight + change));
     glide(this.#offset, 0, GLIDE_MPS, frameS);
     glide(this.#offset, 3, GLIDE_RADPS, frameS);
@@ -203,6 +227,8 @@ export class Member {
   }
 }
 
+/** Position, velocity and spin of a state. */
+const SHIFTED = [0, 1, 2, 7, 8, 9, 10, 11, 12] as const;
 const BELIEFS = [
   [0, BELIEF_MPS],
   [3, BELIEF_RADPS],

@@ -38,6 +38,9 @@ export class Neighbourhood {
   readonly #rough = new Set<Track>();
   readonly #fixed = new Map<Track, RigidBody>();
   #next = 0;
+  /** Whether something came in that nobody touches yet, and which of that rests. */
+  #hasNew = false;
+  readonly #sleeping: number[] = [];
 
   constructor(
     private readonly island: Island,
@@ -54,6 +57,10 @@ export class Neighbourhood {
       if (track.form.motion === "fixed") this.#lookAtFixed(track, step, at);
       else this.#lookAtMoving(track, step, track.id === held, at, clock);
     }
+    if (!this.#hasNew) return;
+    this.island.settle(this.#sleeping);
+    this.#hasNew = false;
+    this.#sleeping.length = 0;
   }
 
   /** Whether something fixed is within this distance that walkers meet by physics alone. */
@@ -116,6 +123,7 @@ export class Neighbourhood {
       const body = this.island.addFixed(track.form!, track.told);
       if (body === undefined) return this.#refuse(track, step);
       this.#fixed.set(track, body);
+      this.#hasNew = true;
       if (!track.form!.isPlain) this.#rough.add(track);
     } catch {
       this.#refuse(track, step);
@@ -196,9 +204,10 @@ export class Neighbourhood {
       place(ago);
       this.island.write(slot, step - 1 - ago, STATE);
     }
-    if (!isMoving && track.form!.motion === "dynamic") this.island.sleep(slot);
+    if (!isMoving && track.form!.motion === "dynamic") this.#sleeping.push(slot);
+    this.#hasNew = true;
     track.slot = slot;
-    this.members[slot] = new Member(track, slot);
+    this.members[slot] = new Member(track, slot, isMoving);
     this.count++;
   }
 }

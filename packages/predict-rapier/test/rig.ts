@@ -36,7 +36,13 @@ export const GAIT: Gait = Object.fromEntries(
   }).map(([name, value]) => [name, Math.fround(value)]),
 ) as unknown as Gait;
 
+/** As the server's: `crates/server/src/session/playout.rs`. */
 const WAIT_STEPS = 3;
+const REST_STEPS = 60;
+const LATE_STEPS_MAX = 60;
+const STRIDE_EVERY_STEPS = 4;
+const WINDOW_STEPS = 60;
+const RESERVE_STEPS = 2;
 /** A body is told for so long after it moved, so that a lost packet leaves nobody behind. */
 const TOLD_STEPS = 12;
 
@@ -144,6 +150,10 @@ export class Rig {
   #tick = 0;
   #next: number | undefined;
   #known = 0;
+  #newest = 0;
+  #owed = 0;
+  #stillSteps = 0;
+  #least = [0, 0];
   #input: Input = STILL;
   #waiting: { readonly step: number; readonly input: Input }[] = [];
   #heardTick = 0;
@@ -278,32 +288,66 @@ export class Rig {
     this.#flights.push({ atMs, arrive });
   }
 
+  /** Steps are counted modulo 2^16; no test takes so many. */
   #receive(number: number, changes: InputChange[]): void {
-    // Steps are counted modulo 2^16; no test takes so many.
-    this.#next ??= number - WAIT_STEPS;
+    const lead = this.#next === undefined ? 0 : number - this.#next;
+    const stands = this.#rests;
+    if (this.#next === undefined || (stands && (lead < WAIT_STEPS || lead > WAIT_STEPS + 2))) {
+      this.#owed = this.#next === undefined ? 0 : Math.max(0, this.#next - number + WAIT_STEPS);
+      this.#next = number - WAIT_STEPS;
+    }
     this.#known = Math.max(this.#known, number);
     for (const { ago, ...input } of changes.reverse()) {
       const step = number - ago;
-      if (step >= this.#next && !this.#waiting.some((known) => known.step === step)) {
-        this.#waiting.push({ step, input });
+      if (step <= this.#newest) continue;
+      this.#newest = step;
+      const late = this.#next - step;
+      if (late > 0 && late <= LATE_STEPS_MAX && stands) {
+        this.#next = step;
+        this.#owed += late;
       }
+      this.#waiting.push({ step, input });
     }
-    this.#waiting.sort((a, b) => a.step - b.step);
+  }
+
+  get #rests(): boolean {
+    return this.#waiting.length === 0 && this.#stillSteps >= REST_STEPS;
   }
 
   #serve(): void {
     this.#tick++;
     if (this.#next === undefined) return;
-    const isKnown = this.#known >= this.#next;
-    if (!isKnown) this.waits++;
-    const step = isKnown ? this.#next++ : this.#next - 1;
-    while (isKnown && this.#waiting.length > 0 && this.#waiting[0]!.step <= step) {
+    const inHand = this.#known - this.#next;
+    if (this.#tick % WINDOW_STEPS === 0) this.#least = [inHand, this.#least[0]!];
+    this.#least[0] = Math.min(this.#least[0]!, inHand);
+    const walks = inHand >= 0 || this.#rests;
+    if (!walks) {
+      this.waits++;
+      this.#owed++;
+    }
+    const hasSpare = this.#owed > 0 && this.#least.every((least) => least > RESERVE_STEPS);
+    if (walks && hasSpare && this.#tick % STRIDE_EVERY_STEPS === 0 && !this.#meetsMoving(this.mover)) {
+      this.#owed--;
+      this.#least = this.#least.map((least) => least - 1);
+      const step = this.#takeInput();
+      this.mover.step(GAIT, this.#input, this.#solids);
+      this.#note(step);
+    }
+    const step = walks ? this.#takeInput() : this.#next - 1;
+    this.script(this, step, this.#input);
+    this.#stepWorld(walks);
+    if (walks) this.#note(step);
+    if (this.#tick % this.link.everySteps === 0) this.#tell(step);
+  }
+
+  #takeInput(): number {
+    const step = this.#next!++;
+    while (this.#waiting.length > 0 && this.#waiting[0]!.step <= step) {
       this.#input = this.#waiting.shift()!.input;
     }
-    this.script(this, step, this.#input);
-    this.#stepWorld(isKnown);
-    if (isKnown) this.#note(step);
-    if (this.#tick % this.link.everySteps === 0) this.#tell(step);
+    const { forward, right, jump } = this.#input;
+    this.#stillSteps = forward === 0 && right === 0 && !jump ? this.#stillSteps + 1 : 0;
+    return step;
   }
 
   /** As `WalkerState::steer`, physics and `settle` of the engine. */
