@@ -64,6 +64,8 @@ export interface BodyPredictor {
    * frame for each entity. Does not allocate.
    */
   place(id: EntityId, pose: Pose): boolean;
+  /** How far a body is shown from where it is predicted, in metres: what is left of corrections. 0 for one that goes its own way. */
+  offsetM(id: EntityId): number;
   readonly stats: BodyPredictorStats;
   /** Why it does nothing any more, if Rapier gave up; the avatar is predicted without it from then on. */
   readonly failure: BodyPredictionError | undefined;
@@ -151,6 +153,11 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     const { moment, step } = this.predictor;
     member.place(this.#island!, moment - step, pose.position, pose.quaternion);
     return true;
+  }
+
+  offsetM(id: EntityId): number {
+    const member = this.#near?.members[this.#tracks.byId.get(id)?.slot ?? -1];
+    return member === undefined || member.weight === 0 ? 0 : member.offsetM;
   }
 
   close(): void {

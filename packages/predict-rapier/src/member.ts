@@ -134,7 +134,7 @@ export class Member {
     for (let part = 0; part < STRIDE; part++) EARLIER[part] = corrected[part]! - HISTORY[part]!;
     for (let at = step; at <= newest; at++) {
       island.read(slot, at, HISTORY);
-      for (const part of SHIFTED) HISTORY[part]! += EARLIER[part]!;
+      for (const part of SHIFTED) HISTORY[part]! += EARLIER[part];
       turnBy(HISTORY, 3, TURN[0]!, TURN[1]!, TURN[2]!);
       island.write(slot, at, HISTORY);
     }
@@ -219,7 +219,8 @@ export class Member {
     for (const [at, belief] of BELIEFS) {
       const isSmall = Math.hypot(CHANGE[at]!, CHANGE[at + 1]!, CHANGE[at + 2]!) < belief;
       for (let axis = at; axis < at + 3; axis++) {
-        corrected[7 + axis] = (isSmall ? corrected[7 + axis]! + CHANGE[axis]! : SPEED[axis])!;
+        const change = isSmall ? CHANGE[axis]! : SPEED[axis]! - corrected[7 + axis]!;
+        corrected[7 + axis]! += change;
       }
     }
     shorten(corrected, 7, SPEED_MAX);

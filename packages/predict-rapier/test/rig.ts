@@ -1,17 +1,13 @@
 /** A server with one walker and some bodies behind a link, in virtual time: a second Rapier that steps as the engine does. */
-import type { RigidBody, World as RapierWorld } from "@dimforge/rapier3d-deterministic-compat";
+import type { World as RapierWorld, RigidBody } from "@dimforge/rapier3d-deterministic-compat";
 import {
   createInterpolator,
   createPredictor,
-  type Entity,
   type EntityId,
-  type Gait,
   type Input,
   type InputChange,
   type Interpolator,
-  type Kind,
   type Predictor,
-  type WorldEvents,
 } from "nowcast/world";
 import { quaternionToEuler } from "../../nowcast/src/world/interpolation/rotation.js";
 import { Mover } from "../../nowcast/src/world/prediction/mover.js";
@@ -19,22 +15,7 @@ import { Solid } from "../../nowcast/src/world/prediction/solid.js";
 import { type BodyPredictor, type BodySource, createBodyPredictor } from "../src/index.js";
 import type { Rapier } from "../src/rapier.js";
 import { steer } from "../src/steer.js";
-
-export const STEP_MS = 1000 / 60;
-export const AVATAR = 1 as EntityId;
-export const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-export const GAIT: Gait = Object.fromEntries(
-  Object.entries({
-    height: 1.8,
-    radius: 0.35,
-    walkSpeed: 3.2,
-    runSpeed: 6.4,
-    groundAcceleration: 42,
-    airAcceleration: 10,
-    jumpSpeed: 4.95,
-    gravity: 9.81,
-  }).map(([name, value]) => [name, Math.fround(value)]),
-) as unknown as Gait;
+import { AVATAR, entityOf, GAIT, PERSON, type RigEntity, Source, STEP_MS, STILL } from "./entities.js";
 
 /** As the server's: `crates/server/src/session/playout.rs`. */
 const WAIT_STEPS = 3;
@@ -45,10 +26,6 @@ const WINDOW_STEPS = 60;
 const RESERVE_STEPS = 2;
 /** A body is told for so long after it moved, so that a lost packet leaves nobody behind. */
 const TOLD_STEPS = 12;
-
-export type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-export type RigEntity = Mutable<Entity>;
-type Listener = (event: never) => void;
 
 export interface Link {
   /** There and back. */
@@ -61,63 +38,11 @@ export interface Link {
 
 export const LINK: Link = { delayMs: 100, jitterMs: 5, loss: 0.05, everySteps: 3 };
 
-export function kindOf(name: string, body: Record<string, unknown> | undefined, walker?: object): Kind {
-  return { name, body, walker: walker as Kind["walker"], look: null, attributes: [], owner: undefined };
-}
-
-export function entityOf(id: number, kind: Kind, position: readonly number[]): RigEntity {
-  return {
-    id: id as EntityId,
-    kind,
-    scale: [1, 1, 1],
-    parent: undefined,
-    owner: undefined,
-    attributes: {},
-    position: [position[0]!, position[1]!, position[2]!],
-    euler: [0, 0, 0],
-    tick: 0,
-  };
-}
-
-export const PERSON = kindOf("person", undefined, {});
-export const GROUND = kindOf("ground", { motion: "fixed", shape: "box", size: [200, 1, 200], friction: 1 });
-export const BLOCK = kindOf("block", { shape: "box", size: [1, 1, 1], density: 60, friction: 0.8 });
-export const BALL = kindOf("ball", { shape: "sphere", radius: 0.3, mass: 8, friction: 0.5, restitution: 0.5 });
-
 /** What was shown in a frame, at a moment of one's own steps. */
 export interface Frame {
   readonly moment: number;
   readonly own: readonly number[];
   readonly bodies: ReadonlyMap<EntityId, readonly number[]>;
-}
-
-/** What a client knows of a world, for whom the test says what the server says. */
-export class Source {
-  readonly entities = new Map<EntityId, RigEntity>();
-  readonly #listeners: [string, Listener][] = [];
-
-  constructor(entities: readonly RigEntity[]) {
-    for (const entity of entities) this.entities.set(entity.id, entity);
-  }
-
-  readonly on = (type: string, listener: Listener) => {
-    const entry: [string, Listener] = [type, listener];
-    this.#listeners.push(entry);
-    return () => void this.#listeners.splice(this.#listeners.indexOf(entry), 1);
-  };
-
-  get listenerCount(): number {
-    return this.#listeners.length;
-  }
-
-  tell<K extends "welcome" | "snapshot" | "spawn" | "despawn" | "change" | "define">(
-    type: K,
-    event: Partial<WorldEvents[K]>,
-  ): void {
-    for (const [heard, listener] of [...this.#listeners]) {
-      if (heard === type) (listener as (event: unknown) => void)(event);
-    }
-  }
 }
 
 export class Rig {
@@ -129,6 +54,8 @@ export class Rig {
   readonly frames: Frame[] = [];
   /** Of each frame: how much of corrections was worked off, in metres, of the avatar. */
   readonly ownGlides: number[] = [];
+  /** The same of each body that was shown as predicted. */
+  readonly bodyGlides: number[] = [];
   /** How long `sample` of both took, in microseconds. */
   readonly costUs: number[] = [];
   /** By one's own steps: where the server had the avatar and each body. */
@@ -142,7 +69,7 @@ export class Rig {
   waits = 0;
 
   readonly #world: RapierWorld;
-  readonly #avatar: RigidBody;
+  readonly avatar: RigidBody;
   readonly #solids: Solid[] = [];
   readonly #changedTick = new Map<EntityId, number>();
   readonly #said = new Map<EntityId, string>();
@@ -192,13 +119,13 @@ export class Rig {
       for (let axis = 0; axis < 3; axis++) solid.half[axis] = size[axis]! / 2;
       this.#solids.push(solid);
     }
-    this.#avatar = this.#world.createRigidBody(
+    this.avatar = this.#world.createRigidBody(
       RigidBodyDesc.dynamic().setTranslation(0, 0.9, 0).lockRotations(),
     );
     const capsule = ColliderDesc.capsule(0.55, 0.35).setMass(70).setFriction(0);
     this.#world.createCollider(
       capsule.setFrictionCombineRule(rapier.CoefficientCombineRule.Min),
-      this.#avatar,
+      this.avatar,
     );
     this.mover.restart(0, 0.9, 0);
     const world = {
@@ -257,6 +184,7 @@ export class Rig {
   #frame(input: Input): void {
     const { predictor, interpolator, bodies } = this;
     const offsetM = predictor.offsetM;
+    const offsets = [...this.served.keys()].map((id) => bodies?.offsetM(id) ?? 0);
     predictor.input(input);
     const beganMs = performance.now();
     predictor.sample(this.nowMs);
@@ -264,6 +192,10 @@ export class Rig {
     this.costUs.push((performance.now() - beganMs) * 1000);
     interpolator.sample(this.nowMs);
     this.ownGlides.push(Math.max(0, offsetM - predictor.offsetM));
+    [...this.served.keys()].forEach((id, at) => {
+      const glideM = offsets[at]! - (bodies?.offsetM(id) ?? 0);
+      if (offsets[at]! > 0) this.bodyGlides.push(Math.max(0, glideM));
+    });
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     if (!predictor.pose(pose)) return;
     const own = [...pose.position];
@@ -358,16 +290,16 @@ export class Rig {
     const velocity = new Float64Array(3);
     if (walks) steer(before, GAIT, this.#input, velocity);
     else velocity[1] = 9.81 / 60;
-    const { x, y, z } = this.#avatar.translation();
+    const { x, y, z } = this.avatar.translation();
     if (x !== before.px || y !== before.py || z !== before.pz) {
-      this.#avatar.setTranslation({ x: before.px, y: before.py, z: before.pz }, true);
+      this.avatar.setTranslation({ x: before.px, y: before.py, z: before.pz }, true);
     }
-    this.#avatar.setLinvel({ x: velocity[0]!, y: velocity[1]!, z: velocity[2]! }, true);
+    this.avatar.setLinvel({ x: velocity[0]!, y: velocity[1]!, z: velocity[2]! }, true);
     this.#world.step();
     if (!walks) return;
     mover.step(GAIT, this.#input, this.#solids);
     if (!this.#meetsMoving(before)) return;
-    const [place, speed] = [this.#avatar.translation(), this.#avatar.linvel()];
+    const [place, speed] = [this.avatar.translation(), this.avatar.linvel()];
     Object.assign(mover, { px: place.x, py: place.y, pz: place.z, vx: speed.x, vy: speed.y, vz: speed.z });
     this.#feel();
   }
@@ -381,7 +313,7 @@ export class Rig {
       { x: wide, y: high, z: wide },
       (collider) => {
         const body = collider.parent();
-        isMet ||= body?.isDynamic() === true && body.handle !== this.#avatar.handle;
+        isMet ||= body?.isDynamic() === true && body.handle !== this.avatar.handle;
         return true;
       },
     );
@@ -390,7 +322,7 @@ export class Rig {
 
   #feel(): void {
     const { mover } = this;
-    const own = this.#avatar.collider(0);
+    const own = this.avatar.collider(0);
     mover.groundCount = 0;
     this.#world.contactPairsWith(own, (other) => {
       this.#world.contactPair(own, other, (manifold, isFlipped) => {
@@ -418,7 +350,7 @@ export class Rig {
     const news: { entity: RigEntity; position: [number, number, number]; euler: [number, number, number] }[] =
       [];
     for (const entity of this.source.entities.values()) {
-      const body = entity.id === AVATAR ? this.#avatar : this.served.get(entity.id);
+      const body = entity.id === AVATAR ? this.avatar : this.served.get(entity.id);
       if (body === undefined) continue;
       const place =
         entity.id === AVATAR ? { x: this.mover.px, y: this.mover.py, z: this.mover.pz } : body.translation();
@@ -426,7 +358,10 @@ export class Rig {
       const euler = [0, 0, 0];
       const fine = [x, y, z, w].map((part) => Math.round(part * 5000) / 5000);
       const length = Math.hypot(...fine);
-      quaternionToEuler(fine.map((part) => part / length), euler);
+      quaternionToEuler(
+        fine.map((part) => part / length),
+        euler,
+      );
       const rounded = (metres: number) => Math.round(metres * 1024) / 1024;
       const position = [rounded(place.x), rounded(place.y), rounded(place.z)];
       const words = JSON.stringify([position, euler]);
@@ -448,57 +383,4 @@ export class Rig {
 
   /** Attributes of the avatar, as the server has them. */
   told: Record<string, unknown> = {};
-}
-
-/** How far what was shown was from where the server had it at the same step, in metres; of frames of which that is known. */
-export function errorsOf(rig: Rig, id: EntityId, fromMs = 0): number[] {
-  const found: number[] = [];
-  for (const { moment, own, bodies } of rig.frames.slice(Math.floor(fromMs / STEP_MS))) {
-    const [from, to] = [rig.truth.get(Math.floor(moment)), rig.truth.get(Math.floor(moment) + 1)];
-    const shown = id === AVATAR ? own : bodies.get(id);
-    if (from === undefined || to === undefined || shown === undefined) continue;
-    const share = moment - Math.floor(moment);
-    const [a, b] = [from.get(id)!, to.get(id)!];
-    found.push(Math.hypot(...[0, 1, 2].map((axis) => shown[axis]! - a[axis]! - (b[axis]! - a[axis]!) * share)));
-  }
-  return found;
-}
-
-/** How much farther what is shown went from frame to frame than the server had it go, in metres. */
-export function jumpsOf(rig: Rig, id: EntityId, fromMs = 0): number[] {
-  const found: number[] = [];
-  let before: { shown: readonly number[]; true: readonly number[] } | undefined;
-  for (const { moment, own, bodies } of rig.frames.slice(Math.floor(fromMs / STEP_MS))) {
-    const [from, to] = [rig.truth.get(Math.floor(moment)), rig.truth.get(Math.floor(moment) + 1)];
-    const shown = id === AVATAR ? own : bodies.get(id);
-    if (from === undefined || to === undefined || shown === undefined) continue;
-    const share = moment - Math.floor(moment);
-    const [a, b] = [from.get(id)!, to.get(id)!];
-    const now = { shown, true: [0, 1, 2].map((axis) => a[axis]! + (b[axis]! - a[axis]!) * share) };
-    if (before !== undefined) {
-      const was = before;
-      const beside = [0, 1, 2].map(
-        (axis) => shown[axis]! - was.shown[axis]! - (now.true[axis]! - was.true[axis]!),
-      );
-      found.push(Math.hypot(...beside));
-    }
-    before = now;
-  }
-  return found;
-}
-
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
-}
-
-/** Draws numbers from 0 to 1, the same ones for each start. */
-export function mulberry32(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
