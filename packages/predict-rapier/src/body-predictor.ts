@@ -252,7 +252,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     return (this.#tracks.byId.get(id)?.slot ?? -1) >= 0;
   }
 
-  threw(step: number, id: EntityId, velocity: ArrayLike<number>): void {
+  threw(step: number, id: EntityId, velocity: readonly number[]): void {
     this.#grasp.threw(step, id, velocity);
   }
 

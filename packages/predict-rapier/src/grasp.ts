@@ -20,7 +20,8 @@ const THROWS_MAX = 8;
 interface Throw {
   readonly step: number;
   readonly id: EntityId;
-  readonly velocity: Float64Array;
+  /** Beside that of who threw it. */
+  readonly velocity: readonly number[];
 }
 
 export class Grasp {
@@ -42,9 +43,9 @@ export class Grasp {
     return held === 0 ? undefined : (held as EntityId);
   }
 
-  threw(step: number, id: EntityId, velocity: ArrayLike<number>): void {
+  threw(step: number, id: EntityId, velocity: readonly number[]): void {
     if (this.#throws.length >= THROWS_MAX) this.#throws.shift();
-    this.#throws.push({ step, id, velocity: Float64Array.from(velocity) });
+    this.#throws.push({ step, id, velocity });
   }
 
   /** Before a step is taken: what is held is drawn to its place, and what is thrown goes. True for what is in one's hands. */
@@ -66,7 +67,8 @@ export class Grasp {
     else member.grip = undefined;
     for (const { step: thrown, id, velocity } of this.#throws) {
       if (thrown !== step - 1 || id !== member.id) continue;
-      island.setVelocity(member.slot, velocity[0]!, velocity[1]!, velocity[2]!);
+      const [x, y, z] = velocity;
+      island.setVelocity(member.slot, x! + holder.vx, y! + holder.vy, z! + holder.vz);
       member.touchedStep = Math.max(member.touchedStep, step);
     }
     return isPassing;

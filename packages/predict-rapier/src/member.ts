@@ -121,7 +121,7 @@ export class Member {
       this.#offset[axis]! += this.#shownFrom[axis]! - island.states[at + axis]!;
     }
     turnBetween(this.#shownFrom, 3, island.states, at + 3, TURN);
-    for (let axis = 0; axis < 3; axis++) this.#offset[3 + axis]! += TURN[axis];
+    for (let axis = 0; axis < 3; axis++) this.#offset[3 + axis] = this.#offset[3 + axis]! + TURN[axis]!;
     shorten(this.#offset, 3, Math.PI);
   }
 
@@ -134,7 +134,7 @@ export class Member {
     for (let part = 0; part < STRIDE; part++) EARLIER[part] = corrected[part]! - HISTORY[part]!;
     for (let at = step; at <= newest; at++) {
       island.read(slot, at, HISTORY);
-      for (const part of SHIFTED) HISTORY[part]! += EARLIER[part];
+      for (const part of SHIFTED) HISTORY[part] = HISTORY[part]! + EARLIER[part]!;
       turnBy(HISTORY, 3, TURN[0]!, TURN[1]!, TURN[2]!);
       island.write(slot, at, HISTORY);
     }

@@ -1,5 +1,6 @@
 /** What worlds of tests are made of, and what a client knows of one. */
-import type { Entity, EntityId, Gait, Input, Kind, WorldEvents } from "nowcast/world";
+import type { Entity, EntityId, Gait, Input, Kind, PredictionSource, WorldEvents } from "nowcast/world";
+import type { BodySource } from "../src/index.js";
 
 export const STEP_MS = 1000 / 60;
 export const AVATAR = 1 as EntityId;
@@ -40,7 +41,7 @@ export function entityOf(id: number, kind: Kind, position: readonly number[]): R
 }
 
 export const PERSON = kindOf("person", undefined, {});
-export const GROUND = kindOf("ground", { motion: "fixed", shape: "box", size: [200, 1, 200], friction: 1 });
+export const GROUND = kindOf("ground", { motion: "fixed", shape: "box", size: [600, 1, 600], friction: 1 });
 export const BLOCK = kindOf("block", { shape: "box", size: [1, 1, 1], density: 60, friction: 0.8 });
 export const BALL = kindOf("ball", {
   shape: "sphere",
@@ -77,4 +78,22 @@ export class Source {
       if (heard === type) (listener as (event: unknown) => void)(event);
     }
   }
+}
+
+/** What a predictor needs of a world of which the test says what is told. */
+export function worldOf(source: Source, more: object = {}): BodySource & PredictionSource {
+  const world = {
+    on: source.on,
+    entities: source.entities,
+    avatarId: AVATAR,
+    status: "open",
+    input: () => undefined,
+    steps: () => true,
+    countSteps: () => undefined,
+    act: () => Promise.resolve(),
+    definition: { version: 1, kinds: [], actions: [], events: [], assets: [] },
+    stats: { pingMs: 100 },
+    ...more,
+  };
+  return world as unknown as BodySource & PredictionSource;
 }

@@ -12,10 +12,20 @@ import {
 import { quaternionToEuler } from "../../nowcast/src/world/interpolation/rotation.js";
 import { Mover } from "../../nowcast/src/world/prediction/mover.js";
 import { Solid } from "../../nowcast/src/world/prediction/solid.js";
-import { type BodyPredictor, type BodySource, createBodyPredictor } from "../src/index.js";
+import { type BodyPredictor, createBodyPredictor } from "../src/index.js";
 import type { Rapier } from "../src/rapier.js";
 import { steer } from "../src/steer.js";
-import { AVATAR, entityOf, GAIT, PERSON, type RigEntity, Source, STEP_MS, STILL } from "./entities.js";
+import {
+  AVATAR,
+  entityOf,
+  GAIT,
+  PERSON,
+  type RigEntity,
+  Source,
+  STEP_MS,
+  STILL,
+  worldOf,
+} from "./entities.js";
 
 /** As the server's: `crates/server/src/session/playout.rs`. */
 const WAIT_STEPS = 3;
@@ -90,7 +100,7 @@ export class Rig {
     private readonly link: Link,
     private readonly random: () => number,
     entities: readonly RigEntity[],
-    readonly actionsKnown: readonly object[] = [],
+    actions: readonly object[] = [],
   ) {
     const { RigidBodyDesc, ColliderDesc } = rapier;
     const avatar = entityOf(AVATAR, PERSON, [0, 0.9, 0]);
@@ -128,17 +138,12 @@ export class Rig {
       this.avatar,
     );
     this.mover.restart(0, 0.9, 0);
-    const world = {
-      ...this.source,
-      avatarId: AVATAR,
-      status: "open",
-      input: () => undefined,
+    this.world = worldOf(this.source, {
       steps: (number: number, changes: readonly InputChange[]) => {
         const copies = changes.map((change) => ({ ...change }));
         this.#fly(() => this.#receive(number, copies));
         return true;
       },
-      countSteps: () => undefined,
       act: (name: string, args: Record<string, unknown>) => {
         // An action is an event: what is lost is sent again.
         const step = Math.round(this.predictor.moment);
@@ -146,16 +151,14 @@ export class Rig {
         this.#flights.push({ atMs, arrive: () => this.actions.push({ step, name, args }) });
         return Promise.resolve();
       },
-      definition: { version: 1, kinds: [], actions: this.actionsKnown, events: [], assets: [] },
-      stats: { pingMs: link.delayMs },
-    };
-    this.world = world as unknown as BodySource;
-    this.predictor = createPredictor(world as never, { nowMs: () => this.nowMs });
-    this.interpolator = createInterpolator(world as never, { whenFree: (callback) => callback() });
+      definition: { version: 1, kinds: [], actions, events: [], assets: [] },
+    });
+    this.predictor = createPredictor(this.world, { nowMs: () => this.nowMs });
+    this.interpolator = createInterpolator(this.world, { whenFree: (callback) => callback() });
     this.source.tell("welcome", { tick: 0, stepHz: 60 });
   }
 
-  readonly world: BodySource;
+  readonly world: ReturnType<typeof worldOf>;
 
   async predictBodies(): Promise<BodyPredictor> {
     this.bodies = await createBodyPredictor(this.world, this.predictor);

@@ -40,6 +40,6 @@ export interface PredictionCoupling {
   toleranceM(step: number): number;
   /** Whether it is one of those that it moves, so that the avatar does not meet it where it was heard of. */
   owns(id: EntityId): boolean;
-  /** Something leaves one's hands after `step`, with this velocity in metres a second. */
-  threw(step: number, id: EntityId, velocity: ArrayLike<number>): void;
+  /** Something leaves one's hands after `step`, with this velocity in metres a second beside that of the avatar then. */
+  threw(step: number, id: EntityId, velocity: readonly number[]): void;
 }

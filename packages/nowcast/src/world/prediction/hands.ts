@@ -56,10 +56,10 @@ export class Hands {
   #lastTold: EntityId | undefined;
   readonly #release: () => void;
 
-  /** `threw` hears what leaves the hands, and its velocity. */
+  /** `threw` hears what leaves the hands, and its velocity beside that of the actor. */
   constructor(
     private readonly world: HandsSource,
-    private readonly threw?: (id: EntityId, velocity: Float64Array) => void,
+    private readonly threw?: (id: EntityId, velocity: readonly number[]) => void,
   ) {
     this.#release = world.on("refused", ({ action, request }) => {
       if (request !== undefined) return;
@@ -152,10 +152,9 @@ export class Hands {
     const speed = numberOf(hint["speed"], 0) * power;
     const level = speed * Math.cos(pitch);
     thrown.place.set(this.#held);
-    thrown.velocity[0] = actor.velocity[0]! - level * Math.sin(actor.yaw);
-    thrown.velocity[1] = actor.velocity[1]! + speed * Math.sin(pitch);
-    thrown.velocity[2] = actor.velocity[2]! - level * Math.cos(actor.yaw);
-    this.threw?.(id, thrown.velocity);
+    const velocity = [-level * Math.sin(actor.yaw), speed * Math.sin(pitch), -level * Math.cos(actor.yaw)];
+    for (let axis = 0; axis < 3; axis++) thrown.velocity[axis] = actor.velocity[axis]! + velocity[axis]!;
+    this.threw?.(id, velocity);
   }
 
   #begin(id: EntityId, { name }: Action, isThrown: boolean, nowMs: number): Foreseen | undefined {
