@@ -77,7 +77,9 @@ export class Surroundings {
       const { center } = met.solid;
       const [dx, dy, dz] = [center[0]! - x, center[1]! - y, center[2]! - z];
       const far = reach + met.reach;
-      if (dx * dx + dy * dy + dz * dz > far * far || met.id === own || met.id === held) continue;
+      // What is nowhere, by numbers that are none, is not near either.
+      const isNear = dx * dx + dy * dy + dz * dz <= far * far;
+      if (!isNear || met.id === own || met.id === held) continue;
       if (others?.owns(met.id)) continue;
       this.near[this.count++] = met.solid;
     }
@@ -110,6 +112,8 @@ export class Surroundings {
 function place(solid: Solid, { position, euler }: Entity): void {
   eulerToQuaternion(euler[0], euler[1], euler[2], TURN);
   solid.place(position, TURN);
+  // Angles without an end turn to nowhere.
+  if (!Number.isFinite(TURN[0]! + TURN[1]! + TURN[2]! + TURN[3]!)) solid.center.fill(Number.NaN);
 }
 
 /** False for what nobody meets, or whose form is not known here. */
