@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 /** Tests run on the sources of the packages. */
 const SDK = fileURLToPath(new URL("./packages/nowcast/src", import.meta.url));
 const THREE = fileURLToPath(new URL("./packages/three/src", import.meta.url));
+const PREDICT = fileURLToPath(new URL("./packages/predict-rapier/src", import.meta.url));
 
 /** Unit, vector and property tests; the tests in a real browser have a configuration of their own. */
 export default defineConfig({
@@ -12,6 +13,7 @@ export default defineConfig({
       { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
       { find: /^@nowcast\/three$/, replacement: `${THREE}/index.ts` },
+      { find: /^@nowcast\/predict-rapier$/, replacement: `${PREDICT}/index.ts` },
     ],
   },
   test: {
