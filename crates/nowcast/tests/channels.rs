@@ -8,7 +8,6 @@ mod entry;
 mod moving;
 mod multicast;
 mod names;
-mod packets;
 mod pages;
 mod publish;
 mod readme;

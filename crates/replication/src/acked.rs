@@ -35,16 +35,20 @@ impl Acked {
         }
     }
 
-    /// Against which frames the one of `tick` is best encoded, of those that `is_kept` has.
+    /// Against which frames the one of `tick` is best encoded, of the `usable` ones: bit `n` stands for that of `n` steps before the
+    /// newest.
     ///
     /// The first is the newest. The three are as far apart as the frame is from the first, if that can be: rounding errors
     /// of the past count the more, the further ahead of a short past the guess is. In any case they are evenly apart where
     /// they can be, because the codec takes what bends for what is hard to guess.
-    pub(crate) fn past(&self, tick: u32, is_kept: impl Fn(u32) -> bool) -> Past {
-        let Some(newest) = self.newest().filter(|newest| is_kept(*newest)) else { return [None; 3] };
+    pub(crate) fn past(&self, tick: u32, usable: u64) -> Past {
+        let (newest, ages) = (self.newest, self.ages & usable);
+        if ages & 1 == 0 {
+            return [None; 3];
+        }
         let wanted = tick.wrapping_sub(newest).clamp(1, AGE_MAX / 2);
         let before = |age: u32| newest.wrapping_sub(age);
-        let has = |age: u32| self.ages >> age & 1 == 1 && is_kept(before(age));
+        let has = |age: u32| ages >> age & 1 == 1;
         // By how far they are from what is wanted, the wider one first.
         let mut gaps = (0..AGE_MAX).flat_map(move |off| [wanted + off, wanted.saturating_sub(off)]);
         let even = gaps.clone().find(|gap| (1..=AGE_MAX / 2).contains(gap) && has(*gap) && has(2 * gap));
@@ -75,21 +79,21 @@ mod tests {
     #[test]
     fn three_frames_are_as_far_apart_as_the_next_one_is_ahead() {
         let all = of((0..40).map(|round| round * 2));
-        assert_eq!(all.past(80, |_| true), [Some(78), Some(76), Some(74)]);
-        assert_eq!(all.past(84, |_| true), [Some(78), Some(72), Some(66)]);
-        assert_eq!(all.past(500, |_| true), [Some(78), Some(48), Some(18)], "as far as is remembered");
-        assert_eq!(all.past(84, |tick| tick > 69), [Some(78), Some(74), Some(70)], "as far as is kept");
+        assert_eq!(all.past(80, u64::MAX), [Some(78), Some(76), Some(74)]);
+        assert_eq!(all.past(84, u64::MAX), [Some(78), Some(72), Some(66)]);
+        assert_eq!(all.past(500, u64::MAX), [Some(78), Some(48), Some(18)], "as far as is remembered");
+        assert_eq!(all.past(84, 0x1FF), [Some(78), Some(74), Some(70)], "as far as is kept");
     }
 
     #[test]
     fn what_was_lost_is_gone_round_evenly() {
         let lossy = of([60, 64, 68, 70, 72, 76, 80]);
-        assert_eq!(lossy.past(84, |_| true), [Some(80), Some(76), Some(72)]);
+        assert_eq!(lossy.past(84, u64::MAX), [Some(80), Some(76), Some(72)]);
         let lossier = of([60, 64, 70, 76, 80]);
-        assert_eq!(lossier.past(84, |_| true), [Some(80), Some(70), Some(60)]);
-        assert_eq!(of([60, 79, 80]).past(84, |_| true), [Some(80), Some(79), Some(60)], "if nothing is even");
-        assert_eq!(of([80]).past(84, |_| true), [Some(80), None, None]);
-        assert_eq!(of([79, 80]).past(84, |tick| tick < 80), [None; 3], "the newest is not kept any more");
+        assert_eq!(lossier.past(84, u64::MAX), [Some(80), Some(70), Some(60)]);
+        assert_eq!(of([60, 79, 80]).past(84, u64::MAX), [Some(80), Some(79), Some(60)], "if nothing is even");
+        assert_eq!(of([80]).past(84, u64::MAX), [Some(80), None, None]);
+        assert_eq!(of([79, 80]).past(84, !1), [None; 3], "the newest is not kept any more");
     }
 
     #[test]
@@ -97,8 +101,8 @@ mod tests {
         let ticks = [3, 1, 5, 7].map(|tick: u32| tick.wrapping_sub(4));
         let acked = of(ticks);
         assert_eq!(acked.newest(), Some(3));
-        assert_eq!(acked.past(5, |_| true), [Some(3), Some(1), Some(u32::MAX)]);
-        assert_eq!(of([0, 500]).past(501, |_| true), [Some(500), None, None], "what is too far back");
+        assert_eq!(acked.past(5, u64::MAX), [Some(3), Some(1), Some(u32::MAX)]);
+        assert_eq!(of([0, 500]).past(501, u64::MAX), [Some(500), None, None], "what is too far back");
         assert_eq!(of([500, 0]).newest(), Some(500));
     }
 }

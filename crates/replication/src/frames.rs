@@ -29,8 +29,11 @@ pub struct Frames {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupFrames {
     kept: VecDeque<Arc<Kept>>,
-    /// The newest frame without an entity, if it is kept.
-    empty_tick: Option<u32>,
+    /// How many of the newest can be encoded against: those of the newest one's grain since which the group was never empty, because
+    /// a client may have forgotten what is older than that.
+    usable_count: usize,
+    /// The same as bits: bit `n` stands for the frame of `n` steps before the newest. What is longer ago has none.
+    usable: u128,
 }
 
 /// A frame that is kept.
@@ -126,14 +129,24 @@ impl Frames {
 
 impl GroupFrames {
     fn push(&mut self, kept: Arc<Kept>) {
+        let tick = kept.frame.tick();
+        let ahead = self.newest().map_or(0, |newest| tick.wrapping_sub(newest.frame.tick()));
+        if self.newest().is_some_and(|newest| newest.grain != kept.grain) {
+            (self.usable_count, self.usable) = (0, 0);
+        }
         if self.kept.len() == FRAMES_KEPT {
-            let oldest = self.kept.pop_front().map(|kept| kept.frame.tick());
-            self.empty_tick = self.empty_tick.filter(|empty| Some(*empty) != oldest);
+            self.kept.pop_front();
         }
-        if kept.frame.ids().is_empty() {
-            self.empty_tick = Some(kept.frame.tick());
-        }
+        let is_empty = kept.frame.is_empty();
         self.kept.push_back(kept);
+        if is_empty {
+            (self.usable_count, self.usable) = (0, 0);
+            return;
+        }
+        self.usable_count = (self.usable_count + 1).min(self.kept.len());
+        let oldest = self.kept.front().map_or(0, |oldest| tick.wrapping_sub(oldest.frame.tick()));
+        let are_kept = u128::MAX >> (u128::BITS - 1).saturating_sub(oldest);
+        self.usable = (self.usable.checked_shl(ahead).unwrap_or(0) | 1) & are_kept;
     }
 
     /// The group as it is now; `None` before it was published for the first time.
@@ -160,9 +173,17 @@ impl GroupFrames {
         Some(self.kept.get(at + 1).map_or(tick, |next| next.tick_before))
     }
 
-    /// Whether the group was never empty since its frame of a tick: a client may have forgotten what is older than that.
-    pub(crate) fn is_unbroken_since(&self, tick: u32) -> bool {
-        self.empty_tick.is_none_or(|empty| tick.wrapping_sub(empty) as i32 > 0)
+    /// Against which frames the newest can be encoded: bit `n` stands for that of `n` steps before a tick, up to 63.
+    pub(crate) fn usable_before(&self, tick: u32) -> u64 {
+        let Some(newest) = self.newest() else { return 0 };
+        let age = newest.frame.tick().wrapping_sub(tick);
+        if age <= u128::BITS - u64::BITS {
+            return (self.usable >> age) as u64;
+        }
+        // The group rested for long, or the viewer heard nothing for long.
+        let usable = self.kept.range(self.kept.len() - self.usable_count..);
+        let ages = usable.map(|kept| tick.wrapping_sub(kept.frame.tick()));
+        ages.filter(|age| *age < u64::BITS).fold(0, |bits, age| bits | 1 << age)
     }
 
     /// The newest frame encoded against the baselines of `past`, once for all viewers that have the same.

@@ -7,7 +7,7 @@ use nowcast_wire::delta::Frame;
 
 use crate::frames::{Frames, Kept, Turn};
 use crate::picture::Pictures;
-use crate::row::{Grain, Row};
+use crate::row::{Grain, Row, WIDTH};
 use crate::section::SectionId;
 use crate::transform::Transform;
 use crate::{GROUP_ENTITIES_MAX, GROUPS_MAX};
@@ -157,9 +157,10 @@ impl History {
     /// A group is to have another frame.
     fn change(&mut self, group: u16) -> &mut Next {
         let Self { groups, changed, tick, .. } = self;
-        groups[usize::from(group)].next.get_or_insert_with(|| {
+        let Group { members, next, .. } = &mut groups[usize::from(group)];
+        next.get_or_insert_with(|| {
             changed.push(group);
-            Next { frame: Frame::new(*tick), ..Next::default() }
+            Next { frame: Frame::with_capacity(*tick, *members, WIDTH), ..Next::default() }
         })
     }
 

@@ -286,11 +286,8 @@ impl Viewer {
         if sent == Some(tick) || acked.newest() == Some(tick) {
             return None;
         }
-        let is_kept = |tick| {
-            let is_alike = group_frames.kept(tick).is_some_and(|kept| kept.grain == newest.grain);
-            is_alike && group_frames.is_unbroken_since(tick)
-        };
-        let past = acked.past(tick, is_kept);
+        let past =
+            acked.newest().map_or([None; 3], |have| acked.past(tick, group_frames.usable_before(have)));
         let delta = group_frames.delta(past, &mut self.encoder)?;
         let stay = past[0].and_then(|tick| Some(group_frames.until(tick)?.wrapping_sub(tick))).unwrap_or(0);
         debug_assert!(delta.len() <= RECORD_BYTES_MAX, "a group fits into a packet");

@@ -209,9 +209,9 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
     let is_crowd = sight == Sight::Crowd;
     if is_crowd {
         section.text(
-            "Crates lie on the ground, 2.1 m from one to the next, and the avatars walk among them and push them: one on 44 square metres, \
-             so that a client is told of some sixty avatars and six hundred crates. More crates make the ground larger, and what is near \
-             stays the same.",
+            "Crates lie on a roof, 2.1 m from one to the next, and the avatars walk below it: one on 44 square metres, so that a client is \
+             told of some sixty avatars and six hundred crates, and as many bodies are awake as there are avatars. More crates make the \
+             ground larger, and what is near stays the same.",
         );
     }
     let has_left = trials.full().any(|(.., these)| these.iter().any(|one| one.resident_bytes_left.is_some()));

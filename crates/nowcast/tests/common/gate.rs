@@ -4,13 +4,11 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
 
 /// The gate; dropping it cuts everything.
 pub(crate) struct Gate {
@@ -24,10 +22,6 @@ struct State {
     udp_is_closed: AtomicBool,
     /// Of a hundred datagrams so many are lost.
     udp_loss_percent: AtomicU64,
-    /// Each datagram is held up for so long.
-    udp_delay_ms: AtomicU64,
-    /// Datagrams that passed inwards and outwards.
-    passed: [AtomicU64; 2],
     random: AtomicU64,
     /// Cuts TCP connections and forgets UDP flows that began before.
     age: watch::Sender<u64>,
@@ -49,8 +43,6 @@ impl Gate {
             inner_port: AtomicU16::new(0),
             udp_is_closed: AtomicBool::new(false),
             udp_loss_percent: AtomicU64::new(0),
-            udp_delay_ms: AtomicU64::new(0),
-            passed: Default::default(),
             random: AtomicU64::new(1),
             age: watch::Sender::new(0),
             stalled: watch::Sender::new(false),
@@ -77,16 +69,6 @@ impl Gate {
 
     pub(crate) fn lose_udp(&self, percent: u64) {
         self.state.udp_loss_percent.store(percent, Ordering::Relaxed);
-    }
-
-    /// Each datagram takes so much longer from now on.
-    pub(crate) fn delay_udp(&self, delay: Duration) {
-        self.state.udp_delay_ms.store(delay.as_millis() as u64, Ordering::Relaxed);
-    }
-
-    /// How many datagrams have passed so far, inwards and outwards.
-    pub(crate) fn passed(&self) -> [u64; 2] {
-        [0, 1].map(|way| self.state.passed[way].load(Ordering::Relaxed))
     }
 
     /// Kills every carrier that is open now: TCP is cut, the datagrams of known clients are swallowed from now on.
@@ -174,9 +156,7 @@ async fn forward_udp(outer: Arc<UdpSocket>, state: Arc<State>) {
             }
         };
         if age == *state.age.borrow() {
-            state.passed[0].fetch_add(1, Ordering::Relaxed);
-            let packet = bytes[..length].to_vec();
-            state.later(async move { drop(inner.send(&packet).await) }).await;
+            let _ = inner.send(&bytes[..length]).await;
         }
     }
 }
@@ -195,26 +175,12 @@ async fn return_udp(
             return;
         }
         if !state.swallows() {
-            state.passed[1].fetch_add(1, Ordering::Relaxed);
-            let (outer, packet) = (Arc::clone(&outer), bytes[..length].to_vec());
-            state.later(async move { drop(outer.send_to(&packet, client).await) }).await;
+            let _ = outer.send_to(&bytes[..length], client).await;
         }
     }
 }
 
 impl State {
-    /// Does it after the delay that is set, and waits for it only if there is none.
-    async fn later(&self, send: impl Future<Output = ()> + Send + 'static) {
-        let delay = Duration::from_millis(self.udp_delay_ms.load(Ordering::Relaxed));
-        if delay.is_zero() {
-            return send.await;
-        }
-        tokio::spawn(async move {
-            sleep(delay).await;
-            send.await;
-        });
-    }
-
     fn swallows(&self) -> bool {
         let percent = self.udp_loss_percent.load(Ordering::Relaxed);
         let step = self.random.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);

@@ -178,6 +178,11 @@ impl Frame {
         Self { tick, ..Self::default() }
     }
 
+    /// An empty frame with memory for so many rows of so many numbers.
+    pub fn with_capacity(tick: u32, rows: usize, width: usize) -> Self {
+        Self { tick, ids: Vec::with_capacity(rows), values: Vec::with_capacity(rows * width) }
+    }
+
     /// A frame of rows that are already in one piece.
     ///
     /// # Errors

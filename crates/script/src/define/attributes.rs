@@ -1,0 +1,141 @@
+//! What a script declares of attributes, and of the arguments of actions and events.
+
+use std::collections::BTreeMap;
+
+use mlua::Value as Luau;
+use nowcast_world::{Attributes, Value};
+
+use super::Special;
+use crate::fields::{Declared, Fields};
+
+/// Names that entities have anyway.
+const RESERVED: [&str; 21] = [
+    "id",
+    "kind",
+    "position",
+    "velocity",
+    "spin",
+    "yaw",
+    "facing",
+    "rotation",
+    "owner",
+    "parent",
+    "private",
+    "avatar",
+    "name",
+    "input",
+    "alive",
+    "player",
+    "mass",
+    "scale",
+    "asleep",
+    "tags",
+    "is_program",
+];
+
+const TYPES: &str = "\"bool\", \"text\", \"entity\", \"vector\", \"u8\" to \"i64\", \"f32\", \"f64\", \"any\", each with `?` behind it when it may be nil, or { \"f32\", min =, max =, step =, default = }";
+
+/// The attributes of a kind, or the arguments of an action, and which of them only Luau has types for.
+pub(super) fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String, Special>)> {
+    let mut names = fields.names();
+    // The order in which a table is visited is none that an author wrote, and clients are told the order.
+    names.sort_unstable();
+    let mut schema = String::new();
+    let mut defaults = Vec::new();
+    let mut specials = BTreeMap::new();
+    let mut formerly = Vec::new();
+    for name in &names {
+        let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_word || name.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(format!("{}: `{name}` is no name: letters, digits and `_`", fields.path));
+        }
+        if RESERVED.contains(&name.as_str()) {
+            return Err(format!("{}: every entity has `{name}`; choose another name", fields.path));
+        }
+        let AttributeType { ty, default, special, formerly: former } = read_type(fields, name)?;
+        specials.extend(special.map(|special| (name.clone(), special)));
+        schema.push_str(&format!("{name}: {ty}, "));
+        defaults.extend(default.map(|default| (name.clone(), default)));
+        formerly.extend(former.into_iter().map(|former| (name.clone(), former)));
+    }
+    let place = |error: nowcast_world::DefinitionError| format!("{}: {error}", fields.path);
+    let mut attributes = Attributes::parse(&schema).map_err(place)?;
+    for (name, default) in defaults {
+        attributes = attributes.with_default(&name, default).map_err(place)?;
+    }
+    for (name, former) in formerly {
+        attributes = attributes.with_former_name(&name, &former).map_err(place)?;
+    }
+    Ok((attributes, specials))
+}
+
+/// What is declared of one attribute.
+struct AttributeType {
+    /// As the wire format's schemas write it.
+    ty: String,
+    default: Option<Value>,
+    special: Option<Special>,
+    /// What it was called in earlier versions.
+    formerly: Vec<String>,
+}
+
+fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
+    let wrong = |found: &str| fields.expected(name, TYPES, found);
+    match fields.luau(name)? {
+        Luau::String(text) => {
+            let text = text.to_string_lossy();
+            let ty = type_of(&text).ok_or_else(|| wrong(&format!("\"{text}\"")))?;
+            Ok(AttributeType { ty, default: None, special: special_of(&text), formerly: Vec::new() })
+        }
+        Luau::Table(table) => {
+            let inner = Fields::of(&table, &format!("{}.{name}", fields.path));
+            let ty: String =
+                table.raw_get(1).map_err(|_| wrong("a table that does not begin with a type"))?;
+            let mut written = type_of(&ty).ok_or_else(|| wrong(&format!("\"{ty}\"")))?;
+            let bounds = (inner.double("min")?, inner.double("max")?, inner.double("step")?);
+            if let (Some(min), Some(max), step) = bounds {
+                let step = step.unwrap_or((max - min) / 65_535.0);
+                let makes_sense = min < max && step > 0.0 && step <= max - min && (max - min) / step < 4.2e9;
+                if !makes_sense {
+                    return Err(format!(
+                        "{}: `min` is less than `max`, and `step` is more than 0 and fits between them; here they are {min}, \
+                         {max} and {step}",
+                        inner.path
+                    ));
+                }
+                written = format!("range({min}, {max}, {step})");
+            } else if bounds.0.is_some() || bounds.1.is_some() || bounds.2.is_some() {
+                return Err(format!("{}: `min` and `max` go together, `step` beside them", inner.path));
+            }
+            inner.nothing_else(&["min", "max", "step", "default", "formerly"])?;
+            let default = Some(inner.value("default")?).filter(|default| !matches!(default, Value::Nil));
+            let formerly = inner.names_of("formerly")?;
+            Ok(AttributeType { ty: written, default, special: special_of(&ty), formerly })
+        }
+        other => Err(wrong(other.type_name())),
+    }
+}
+
+fn type_of(text: &str) -> Option<String> {
+    let (plain, optional) = text.strip_suffix('?').map_or((text, ""), |plain| (plain, "?"));
+    let written = match plain {
+        "bool" | "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" | "f32" | "f64" | "text"
+        | "any" => plain,
+        "string" => "text",
+        "number" => "f64",
+        "boolean" => "bool",
+        "entity" | "player" => "u32",
+        "vector" => "[f32; 3]",
+        _ => return None,
+    };
+    Some(format!("{written}{optional}"))
+}
+
+fn special_of(text: &str) -> Option<Special> {
+    match text.trim_end_matches('?') {
+        "entity" => Some(Special::Entity),
+        "player" => Some(Special::Player),
+        "vector" => Some(Special::Vector),
+        _ => None,
+    }
+}
