@@ -12,6 +12,7 @@ import {
 import { quaternionToEuler } from "../../nowcast/src/world/interpolation/rotation.js";
 import { Mover } from "../../nowcast/src/world/prediction/mover.js";
 import { Solid } from "../../nowcast/src/world/prediction/solid.js";
+import { type BodyForm, readForm } from "../src/form.js";
 import { type BodyPredictor, createBodyPredictor } from "../src/index.js";
 import type { Rapier } from "../src/rapier.js";
 import { steer } from "../src/steer.js";
@@ -81,6 +82,8 @@ export class Rig {
   readonly #world: RapierWorld;
   readonly avatar: RigidBody;
   readonly #solids: Solid[] = [];
+  /** What stands still and is met by physics alone, by the handles of bodies. */
+  readonly #rough = new Set<number>();
   readonly #changedTick = new Map<EntityId, number>();
   readonly #said = new Map<EntityId, string>();
   #flights: { readonly atMs: number; readonly arrive: () => void }[] = [];
@@ -106,28 +109,26 @@ export class Rig {
     const avatar = entityOf(AVATAR, PERSON, [0, 0.9, 0]);
     this.source = new Source([avatar, ...entities]);
     this.#world = new rapier.World({ x: 0, y: -9.81, z: 0 });
-    for (const { id, kind, position } of entities) {
-      const body = kind.body!;
-      const isFixed = body["motion"] === "fixed";
-      const desc = (isFixed ? RigidBodyDesc.fixed() : RigidBodyDesc.dynamic()).setTranslation(...position);
-      const size = (body["size"] as number[] | undefined) ?? [0, 0, 0];
-      const shape =
-        body["shape"] === "sphere"
-          ? ColliderDesc.ball(body["radius"] as number)
-          : ColliderDesc.cuboid(size[0]! / 2, size[1]! / 2, size[2]! / 2);
-      shape.setFriction(body["friction"] as number).setRestitution((body["restitution"] as number) ?? 0);
-      if (body["mass"] === undefined) shape.setDensity((body["density"] as number) ?? 100);
-      else shape.setMass(body["mass"] as number);
-      const made = this.#world.createRigidBody(desc);
-      this.#world.createCollider(shape, made);
-      if (!isFixed) {
-        this.served.set(id, made);
-        continue;
+    for (const entity of entities) {
+      const form = readForm(entity) as BodyForm;
+      const desc =
+        form.motion === "fixed"
+          ? RigidBodyDesc.fixed()
+          : form.motion === "kinematic"
+            ? RigidBodyDesc.kinematicVelocityBased()
+            : RigidBodyDesc.dynamic();
+      const made = this.#world.createRigidBody(desc.setTranslation(...entity.position));
+      this.#world.createCollider(form.build(rapier), made);
+      if (form.motion !== "fixed") {
+        this.served.set(entity.id, made);
+      } else if (form.isPlain) {
+        const solid = new Solid();
+        solid.place(entity.position, [0, 0, 0, 1]);
+        solid.half.set(form.half);
+        this.#solids.push(solid);
+      } else {
+        this.#rough.add(made.handle);
       }
-      const solid = new Solid();
-      solid.place(position, [0, 0, 0, 1]);
-      for (let axis = 0; axis < 3; axis++) solid.half[axis] = size[axis]! / 2;
-      this.#solids.push(solid);
     }
     this.avatar = this.#world.createRigidBody(
       RigidBodyDesc.dynamic().setTranslation(0, 0.9, 0).lockRotations(),
@@ -316,7 +317,8 @@ export class Rig {
       { x: wide, y: high, z: wide },
       (collider) => {
         const body = collider.parent();
-        isMet ||= body?.isDynamic() === true && body.handle !== this.avatar.handle;
+        const isRough = body !== null && (!body.isFixed() || this.#rough.has(body.handle));
+        isMet ||= isRough && body.handle !== this.avatar.handle;
         return true;
       },
     );
