@@ -20,11 +20,18 @@ import { type Track, Tracks } from "./tracks.js";
 
 /** So many steps are taken again for one answer of the server; what is older is left as it is. */
 const REPLAY_STEPS_MAX = 30;
-/** For the sake of bodies steps are taken again no oftener than in so many steps. */
+/** Steps are taken again no oftener than in so many steps, and in one more for each so many bodies, because more of them cost more. */
 const REPLAY_INTERVAL_STEPS = 3;
+const REPLAY_BODIES = 8;
 /** How far an answer may be from what was predicted of the avatar, in metres: as usual, and where physics decided. */
 const TOLERANCE_M = 0.003;
 const TOLERANCE_PUSHING_M = 0.006;
+/** The same as long as it is too early to take steps again. */
+const TOLERANCE_EARLY_M = 0.05;
+/** What four messages in a row do not tell of rests where it was; within these bounds, in steps. */
+const QUIET_MESSAGES = 4;
+const QUIET_STEPS_MIN = 6;
+const QUIET_STEPS_MAX = 24;
 /** Around a walker, where what can move makes physics decide (`spec/MOVEMENT.md`, section 6), in metres. */
 const REACH_MARGIN_M = 0.1;
 /** Frames farther apart count as this, in seconds. */
@@ -107,7 +114,9 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   #againAt = Number.NEGATIVE_INFINITY;
   /** Whether some member has an answer that holds after this step. */
   #correctedStep = Number.NEGATIVE_INFINITY;
-  readonly #clock: { tickLead: number | undefined; tick: number } = { tickLead: undefined, tick: 0 };
+  readonly #clock = { tickLead: undefined as number | undefined, tick: 0, quietSteps: QUIET_STEPS_MAX };
+  /** Steps between two messages, smoothed. */
+  #apartSteps = QUIET_STEPS_MAX / QUIET_MESSAGES;
   /** Steps in which physics had the last word on the avatar. */
   readonly #byPhysics = new Uint8Array(STEPS_KEPT);
   readonly #velocity = new Float64Array(3);
@@ -220,19 +229,19 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     this.#newest = this.#mutedUntil = this.#againUntil = this.#againAt = Number.NEGATIVE_INFINITY;
     this.#correctedStep = Number.NEGATIVE_INFINITY;
     this.#clock.tickLead = undefined;
+    this.#clock.tick = 0;
   }
 
   hear(step: number | undefined, tick: number, moved: readonly Entity[]): boolean {
     for (const { id } of moved) this.#tracks.byId.get(id)?.record();
     this.#correctedStep = Number.NEGATIVE_INFINITY;
     if (step === undefined) return false;
-    this.#clock.tickLead = tick - step;
-    this.#clock.tick = tick;
+    this.#noteNews(step, tick);
     const [island, near] = [this.#island, this.#near];
     if (island === undefined || near === undefined) return false;
     let isWrong = false;
     for (const member of near.members) {
-      if (member?.hear(island, step, tick, this.#newest)) isWrong = true;
+      if (member?.hear(island, step, this.#clock, this.#newest)) isWrong = true;
     }
     const behind = this.#newest - step;
     if (!isWrong || behind < 0) return false;
@@ -241,11 +250,16 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       return false;
     }
     this.#correctedStep = step;
-    return this.#newest - this.#againAt >= REPLAY_INTERVAL_STEPS;
+    return this.#isDue;
   }
 
   toleranceM(step: number): number {
-    return this.#byPhysics[step & (STEPS_KEPT - 1)] === 1 ? TOLERANCE_PUSHING_M : TOLERANCE_M;
+    if (this.#byPhysics[step & (STEPS_KEPT - 1)] === 0) return TOLERANCE_M;
+    return this.#isDue ? TOLERANCE_PUSHING_M : TOLERANCE_EARLY_M;
+  }
+
+  get quietSteps(): number {
+    return this.#clock.quietSteps;
   }
 
   owns(id: EntityId): boolean {
@@ -254,6 +268,21 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
 
   threw(step: number, id: EntityId, velocity: readonly number[]): void {
     this.#grasp.threw(step, id, velocity);
+  }
+
+  get #isDue(): boolean {
+    const interval = REPLAY_INTERVAL_STEPS + Math.floor((this.#near?.count ?? 0) / REPLAY_BODIES);
+    return this.#newest - this.#againAt >= interval;
+  }
+
+  #noteNews(step: number, tick: number): void {
+    const clock = this.#clock;
+    const apart = Math.min(QUIET_STEPS_MAX, Math.max(1, tick - clock.tick));
+    this.#apartSteps += (apart - this.#apartSteps) / 8;
+    clock.tickLead = tick - step;
+    clock.tick = Math.max(clock.tick, tick);
+    const quiet = Math.ceil(QUIET_MESSAGES * this.#apartSteps) + 2;
+    clock.quietSteps = Math.min(QUIET_STEPS_MAX, Math.max(QUIET_STEPS_MIN, quiet));
   }
 
   // A step ------------------------------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ export const STRIDE = 13;
 const WALKABLE_COSINE = 0.555;
 const TOUCH_DISTANCE = 0.03;
 const GROUNDS_MAX = 4;
+/** What is so near to where it was is there, in metres. */
+const FIXED_M = 0.002;
 /** The length of a step in which nothing gets anywhere. */
 const TINY_S = 1e-7;
 
@@ -111,6 +113,15 @@ export class Island {
     }
     this.fixedCount++;
     return body;
+  }
+
+  /** Puts a body that stands still elsewhere, unless it is there. */
+  moveFixed(body: RigidBody, pose: ArrayLike<number>): void {
+    const { x, y, z } = body.translation(this.#vector);
+    const isThere = Math.hypot(x - pose[0]!, y - pose[1]!, z - pose[2]!) < FIXED_M;
+    if (isThere) return;
+    body.setTranslation({ x: pose[0]!, y: pose[1]!, z: pose[2]! }, true);
+    body.setRotation({ x: pose[3]!, y: pose[4]!, z: pose[5]!, w: pose[6]! }, true);
   }
 
   removeFixed(body: RigidBody): void {

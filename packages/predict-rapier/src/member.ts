@@ -1,7 +1,7 @@
 /** One body of the island: what the server says of it, and how it is shown. */
 import type { EntityId } from "nowcast/world";
 import { type Island, STEPS_KEPT, STRIDE } from "./island.js";
-import { QUIET_STEPS, SPEED_MAX, SPIN_MAX, shorten, type Track } from "./tracks.js";
+import { type NewsClock, SPEED_MAX, SPIN_MAX, shorten, type Track } from "./tracks.js";
 import { type Numbers, turnBetween, turnBy } from "./turns.js";
 
 /** What is told is rounded to 1/1,024 m: below this, and this angle in radians, nothing is wrong. */
@@ -77,11 +77,11 @@ export class Member {
    * Compares what is told with what was predicted of then, and writes into `corrected` how it was after `step` if that differs. `newest` is
    * the newest step that was taken.
    */
-  hear(island: Island, step: number, tick: number, newest: number): boolean {
+  hear(island: Island, step: number, { tick, quietSteps }: NewsClock, newest: number): boolean {
     const { track, corrected } = this;
     this.isWrong = false;
     const isNews = track.toldTick > this.#heardTick;
-    if (!isNews && tick - track.toldTick < QUIET_STEPS) return false;
+    if (!isNews && tick - track.toldTick < quietSteps) return false;
     this.#heardTick = track.toldTick;
     const toldStep = isNews ? step + track.toldTick - tick : step;
     if (toldStep > step || toldStep <= newest - STEPS_KEPT) return false;

@@ -3,7 +3,7 @@ import type { RigidBody } from "@dimforge/rapier3d-deterministic-compat";
 import type { EntityId, WalkerMotion } from "nowcast/world";
 import { BODIES_MAX, type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import { BARRED_STEPS, Member } from "./member.js";
-import { QUIET_STEPS, type Track } from "./tracks.js";
+import type { NewsClock, Track } from "./tracks.js";
 
 /** Bodies are looked at by turns, so many in a step. */
 const LOOKED_AT_MAX = 512;
@@ -13,6 +13,8 @@ const FAR_M = 4;
 const NEAR_TOUCHED_M = 1.5;
 const FIXED_NEAR_M = 4;
 const FIXED_FAR_M = 6;
+/** What can move and does not take part holds the others up as if it stood still, if it is slower than this, in metres a second. */
+const PROXY_MPS_MAX = 1;
 /** One that is nearer by so much takes the place of another one where there is no more room, in metres. */
 const NEARER_M = 0.5;
 /** News older than this say nothing of where something is by now, in steps. */
@@ -20,13 +22,6 @@ const BEHIND_STEPS_MAX = 30;
 
 const STATE = new Float32Array(STRIDE);
 const SPEED = new Float64Array(6);
-
-/** At which step of one's own the newest news was, and how old it is. */
-export interface NewsClock {
-  /** What the world's step is ahead of one's own of the same moment; undefined before the first news. */
-  readonly tickLead: number | undefined;
-  readonly tick: number;
-}
 
 export class Neighbourhood {
   /** By slots of the island. */
@@ -92,7 +87,9 @@ export class Neighbourhood {
       if (step < track.barredUntil || !track.isSane) return;
       const distanceM = track.distance(at.px, at.py, at.pz);
       const isNear = isHeld || distanceM < NEAR_M || this.#isNearTouched(track, step, NEAR_TOUCHED_M);
-      if (isNear && this.#makeRoom(step, isHeld ? 0 : distanceM, at)) this.#add(track, step, clock);
+      const takesPart = isNear && this.#makeRoom(step, isHeld ? 0 : distanceM, at);
+      if (takesPart) this.#add(track, step, clock);
+      else this.#lookAtProxy(track, step, distanceM);
       return;
     }
     if (!track.isSane) return this.remove(track);
@@ -108,6 +105,17 @@ export class Neighbourhood {
     }
   }
 
+  /** What is a little farther away, or has no room, is met where it is told to be. */
+  #lookAtProxy(track: Track, step: number, distanceM: number): void {
+    track.velocity(SPEED, 0);
+    const isSlow = Math.hypot(SPEED[0]!, SPEED[1]!, SPEED[2]!) < PROXY_MPS_MAX;
+    const isNear = distanceM < FAR_M && track.form!.motion === "dynamic" && isSlow;
+    const body = this.#fixed.get(track);
+    if (!isNear) this.#removeFixed(track);
+    else if (body === undefined) this.#addFixed(track, step);
+    else this.island.moveFixed(body, track.told);
+  }
+
   #lookAtFixed(track: Track, step: number, { px, py, pz }: WalkerMotion): void {
     if (step < track.barredUntil) return;
     const distanceM = track.isSane ? track.distance(px, py, pz) : Number.POSITIVE_INFINITY;
@@ -119,12 +127,16 @@ export class Neighbourhood {
     const isNear =
       distanceM < FIXED_NEAR_M || (track.isSane && this.#isNearTouched(track, step, FIXED_NEAR_M));
     if (!isNear) return;
+    this.#addFixed(track, step);
+  }
+
+  #addFixed(track: Track, step: number): void {
     try {
       const body = this.island.addFixed(track.form!, track.told);
       if (body === undefined) return this.#refuse(track, step);
       this.#fixed.set(track, body);
       this.#hasNew = true;
-      if (!track.form!.isPlain) this.#rough.add(track);
+      if (!track.form!.isPlain && track.form!.motion === "fixed") this.#rough.add(track);
     } catch {
       this.#refuse(track, step);
     }
@@ -180,9 +192,9 @@ export class Neighbourhood {
   }
 
   /** It begins where it was heard of, and goes on as it moved since; as if it had always done so. */
-  #add(track: Track, step: number, { tickLead, tick }: NewsClock): void {
+  #add(track: Track, step: number, { tickLead, tick, quietSteps }: NewsClock): void {
     const behind = tickLead === undefined ? 0 : step - 1 - (track.toldTick - tickLead);
-    const isMoving = tick - track.toldTick < QUIET_STEPS && behind <= BEHIND_STEPS_MAX && track.apart > 0;
+    const isMoving = tick - track.toldTick < quietSteps && behind <= BEHIND_STEPS_MAX && track.apart > 0;
     SPEED.fill(0);
     if (isMoving) track.velocity(SPEED, 0);
     STATE.set(track.told);
@@ -206,6 +218,7 @@ export class Neighbourhood {
     }
     if (!isMoving && track.form!.motion === "dynamic") this.#sleeping.push(slot);
     this.#hasNew = true;
+    this.#removeFixed(track);
     track.slot = slot;
     this.members[slot] = new Member(track, slot, isMoving);
     this.count++;

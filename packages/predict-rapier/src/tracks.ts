@@ -10,8 +10,16 @@ export const SPEED_MAX = 40;
 export const SPIN_MAX = 60;
 /** News farther apart say nothing of how fast something is, in steps. */
 const APART_STEPS_MAX = 12;
-/** Of what is not told for so long it is known that it rests, in steps. */
-export const QUIET_STEPS = 24;
+
+/** How the server's steps stand to one's own. */
+export interface NewsClock {
+  /** What the world's step is ahead of one's own of the same moment; undefined before the first news. */
+  readonly tickLead: number | undefined;
+  /** The world's step of the newest news. */
+  readonly tick: number;
+  /** What was not told for so many steps rests where it was. */
+  readonly quietSteps: number;
+}
 
 /** One body of the world, as it was told. */
 export class Track {
@@ -29,8 +37,6 @@ export class Track {
   slot = -1;
   /** Not before this step it is taken into the island again. */
   barredUntil = 0;
-  /** Whether it is among the fixed bodies of the island. */
-  isFixedHere = false;
 
   constructor(
     readonly entity: Entity,

@@ -38,6 +38,8 @@ export interface PredictionCoupling {
   hear(step: number | undefined, tick: number, moved: readonly Entity[]): boolean;
   /** How far an answer of the server may be from what was predicted of `step` without a correction, in metres. */
   toleranceM(step: number): number;
+  /** Of an avatar of which nothing was heard for so many steps, though news came, it is known that it stands where it was. */
+  readonly quietSteps: number;
   /** Whether it is one of those that it moves, so that the avatar does not meet it where it was heard of. */
   owns(id: EntityId): boolean;
   /** Something leaves one's hands after `step`, with this velocity in metres a second beside that of the avatar then. */

@@ -374,7 +374,7 @@ class StepPredictor implements Predictor {
     const entity = this.#world.entities.get(this.#walks!);
     if (entity === undefined) return false;
     const isMoved = moved.includes(entity);
-    if (!isMoved && tick - this.#toldTick < QUIET_STEPS) return false;
+    if (!isMoved && tick - this.#toldTick < (this.#coupling?.quietSteps ?? QUIET_STEPS)) return false;
     this.#sender.taken(step);
     const [x, y, z] = entity.position;
     const passed = step - this.#toldStep;
