@@ -47,7 +47,7 @@ export interface BodyPredictorOptions {
 
 /** What a body predictor did so far. */
 export interface BodyPredictorStats {
-  /** Bodies that take part now, at most 32, and what stands still around them, at most 128. */
+  /** Bodies that take part now, at most 64, and what stands still around them, at most 128. */
   readonly bodies: number;
   readonly fixed: number;
   /** Steps of physics, and those of them that were taken again. */

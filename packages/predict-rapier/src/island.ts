@@ -6,7 +6,7 @@ import type { Rapier } from "./rapier.js";
 import { SPEED_MAX, shorten } from "./tracks.js";
 
 /** Bodies that can move, at a time. */
-export const BODIES_MAX = 32;
+export const BODIES_MAX = 64;
 /** Bodies that stand still around them. */
 export const FIXED_MAX = 128;
 /** Steps that are remembered; a power of two. */

@@ -234,7 +234,7 @@ describe("what a hostile server says", () => {
     });
     const walls = Array.from({ length: 500 }, (_, at) => entityOf(at + 1_000, GROUND, [0, -0.5 - at, 0]));
     const { bodies, shown, close } = await walkAmong([ground(), ...heap, ...walls], 60);
-    expect(bodies.stats.bodies).toBeLessThanOrEqual(32);
+    expect(bodies.stats.bodies).toBeLessThanOrEqual(64);
     expect(bodies.stats.fixed).toBeLessThanOrEqual(128);
     expect(shown.every(Number.isFinite)).toBe(true);
     close();
