@@ -1,6 +1,5 @@
-// Somebody in `worlds/playground` shoves blocks about, by the SDK as pages have it, and beside it what the server said of them. The same in Node
-// and in a page: `motion.mjs` runs it in either.
-import { createBodyPredictor } from "@nowcast/predict-rapier";
+// Somebody in `worlds/playground` shoves blocks about, by the SDK as pages have it, and beside it what the server said of them. `motion.mjs` runs
+// it in Node.
 import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
 import { errors, mulberry32, within } from "./motion-walk.mjs";
 
@@ -12,7 +11,7 @@ const NEAR_M = 12;
 const RISE_M = 1.5;
 /** What moved by less in a frame, in metres, rests. */
 const MOVED_M = 0.001;
-/** As the engine has them: nothing is told as often as this without a step of one's own. */
+/** What the blocks are called there. */
 const KIND = "block";
 
 /**
@@ -37,7 +36,9 @@ export async function push({ address, seconds, seed, carriers, nextFrame, isPred
     }
   });
   await within(JOIN_MS, () => world.entities.has(world.avatarId));
-  const bodies = isPredicted ? await createBodyPredictor(world, predictor) : undefined;
+  // Who measures something else needs no build of it.
+  const { createBodyPredictor } = isPredicted ? await import("@nowcast/predict-rapier") : {};
+  const bodies = await createBodyPredictor?.(world, predictor);
 
   const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
   const found = { ownGlides: [], blockGlides: [], costUs: [] };

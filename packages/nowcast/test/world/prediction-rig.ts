@@ -1,0 +1,296 @@
+/** A server with a walker behind an emulated link, and a client that predicts it. */
+import { Mover } from "../../src/world/prediction/mover.js";
+import {
+  createPredictor,
+  type PredictionSource,
+  type Predictor,
+} from "../../src/world/prediction/predictor.js";
+import { Surroundings } from "../../src/world/prediction/surroundings.js";
+import type { Entity, EntityId, Input, InputChange, Kind } from "../../src/world/world.js";
+import { mulberry32 } from "./random.js";
+
+const STEP_MS = 1000 / 60;
+export const FRAME_MS = 1000 / 60;
+export const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+export const AHEAD: Input = { ...STILL, forward: 1 };
+const AVATAR = 9 as EntityId;
+/** As the server's: `crates/server/src/session/playout.rs`. */
+const WAIT_STEPS = 3;
+const REST_STEPS = 60;
+export const PATIENCE_STEPS = 60;
+const LATE_STEPS_MAX = 60;
+const STRIDE_EVERY_STEPS = 4;
+const WINDOW_STEPS = 60;
+const RESERVE_STEPS = 2;
+const APART_STEPS_MAX = 120;
+
+interface Link {
+  readonly delayMs: number;
+  readonly jitterMs: number;
+  /** Of each packet, 0 to 1. */
+  readonly loss: number;
+  /** Packets that are lost in a row. */
+  readonly burst: number;
+  /** As TCP: what is lost comes so much later, and nothing overtakes it. */
+  readonly againMs?: number;
+  /** A stream that stalls for so long, once in so long; what was said meanwhile comes at once, and of that the newest alone is read. */
+  readonly stall?: { readonly forMs: number; readonly everyMs: number };
+}
+
+export const kind = (name: string, size: number[]): Kind => ({
+  name,
+  body: { motion: "fixed", shape: "box", size },
+  walker: undefined,
+  look: null,
+  attributes: [],
+  owner: undefined,
+});
+const PERSON: Kind = {
+  name: "person",
+  body: undefined,
+  walker: {},
+  look: null,
+  attributes: [],
+  owner: undefined,
+};
+
+export function entityOf(id: number, of: Kind, position: [number, number, number]): Mutable<Entity> {
+  const base = {
+    scale: [1, 1, 1] as const,
+    parent: undefined,
+    owner: undefined,
+    attributes: {},
+    euler: [0, 0, 0] as const,
+  };
+  return { id: id as EntityId, kind: of, position, tick: 0, ...base };
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type Listener = (event: never) => void;
+
+/** A server with one walker behind a link, in virtual time; it takes steps as `spec/WORLD.md` says. */
+export class Rig {
+  nowMs = 0;
+  readonly mover = new Mover();
+  readonly source: PredictionSource;
+  readonly predictor: Predictor;
+  /** Frames: how far what was shown jumped beside the way that was predicted. */
+  readonly jumps: number[] = [];
+  readonly errors: number[] = [];
+
+  readonly #link: Link;
+  readonly #random: () => number;
+  readonly #listeners = new Map<string, Listener>();
+  readonly #avatar = entityOf(AVATAR, PERSON, [0, 0.9, 0]);
+  readonly #entities: Map<EntityId, Entity>;
+  readonly #surroundings: Surroundings;
+  #flights: { atMs: number; way: "up" | "down"; arrive: () => void }[] = [];
+  #lostLeft = 0;
+  #input: Input = STILL;
+  #waiting: { step: number; input: Input }[] = [];
+  #newest: number | undefined;
+  #next = 0;
+  #known = 0;
+  #stillSteps = 0;
+  #patience = PATIENCE_STEPS;
+  #owed = 0;
+  #hasGivenUp = false;
+  #least = [0, 0];
+  #tick = 0;
+  readonly #lastAtMs = { up: 0, down: 0 };
+  /** Steps of the world in which the walker waited, and in which it took two. */
+  waits = 0;
+  strides = 0;
+  /** Messages of the client. */
+  sent = 0;
+  #pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+
+  constructor(link: Link, seed: number, obstacles: Entity[] = []) {
+    this.#link = link;
+    this.#random = mulberry32(seed);
+    const floor = entityOf(1, kind("floor", [200, 1, 200]), [0, -0.5, 0]);
+    this.#entities = new Map([floor, ...obstacles, this.#avatar].map((entity) => [entity.id, entity]));
+    const on = (type: string, listener: Listener) => {
+      this.#listeners.set(`${type}${this.#listeners.size}`, listener);
+      return () => undefined;
+    };
+    const source = {
+      on,
+      entities: this.#entities,
+      avatarId: AVATAR,
+      status: "open",
+      input: () => undefined,
+      steps: (number: number, changes: readonly InputChange[]) => {
+        this.sent++;
+        const copies = changes.map((change) => ({ ...change }));
+        this.#fly("up", () => this.#receive(number, copies));
+        return true;
+      },
+      countSteps: () => undefined,
+    };
+    this.source = source as unknown as PredictionSource;
+    this.mover.restart(0, 0.9, 0);
+    this.#surroundings = new Surroundings(this.source, 70);
+    this.predictor = createPredictor(this.source, { nowMs: () => this.nowMs });
+  }
+
+  /** Lets time pass, with a frame each 1/60 s and what the controls say at each. */
+  run(ms: number, controls: (nowMs: number) => Input): void {
+    const endMs = this.nowMs + ms;
+    while (this.nowMs < endMs) {
+      this.nowMs += 1;
+      this.#land();
+      while (Math.floor(this.nowMs / STEP_MS) > this.#tick) this.#serve();
+      if (Math.floor(this.nowMs / FRAME_MS) === Math.floor((this.nowMs - 1) / FRAME_MS)) continue;
+      const offsetM = this.predictor.offsetM;
+      this.predictor.input(controls(this.nowMs));
+      this.predictor.sample(this.nowMs);
+      this.jumps.push(Math.max(0, offsetM - this.predictor.offsetM));
+    }
+  }
+
+  get shown(): number[] {
+    this.predictor.pose(this.#pose);
+    return this.#pose.position;
+  }
+
+  teleport(x: number, y: number, z: number): void {
+    this.mover.restart(x, y, z);
+  }
+
+  #land(): void {
+    const landed = this.#flights.filter(({ atMs }) => atMs <= this.nowMs);
+    this.#flights = this.#flights.filter(({ atMs }) => atMs > this.nowMs);
+    landed.forEach(({ way, arrive }, at) => {
+      // A state takes the place of one that nobody has read yet.
+      const isRead = this.#link.stall === undefined || way === "down";
+      if (isRead || !landed.slice(at + 1).some((later) => later.way === way)) arrive();
+    });
+  }
+
+  #fly(way: "up" | "down", arrive: () => void): void {
+    const { delayMs, jitterMs, loss, burst, againMs, stall } = this.#link;
+    if (this.#lostLeft === 0 && this.#random() < loss / burst) this.#lostLeft = burst;
+    let atMs = this.nowMs + delayMs / 2 + this.#random() * jitterMs;
+    if (this.#lostLeft > 0) {
+      this.#lostLeft--;
+      if (againMs === undefined) return;
+      atMs += againMs;
+    }
+    if (stall !== undefined && way === "up") {
+      const leftMs = stall.everyMs - (this.nowMs % stall.everyMs);
+      if (leftMs <= stall.forMs) atMs += leftMs;
+    }
+    if (againMs !== undefined) atMs = this.#lastAtMs[way] = Math.max(atMs, this.#lastAtMs[way]);
+    this.#flights.push({ atMs, way, arrive });
+  }
+
+  #receive(number: number, changes: InputChange[]): void {
+    const lead = apart(number, this.#next);
+    const stands = this.#rests;
+    if (Math.abs(lead) > APART_STEPS_MAX) {
+      this.#newest = undefined;
+      this.#waiting = [];
+    }
+    if (this.#newest === undefined || (stands && (lead < WAIT_STEPS || lead > WAIT_STEPS + 2))) {
+      const again = this.#newest === undefined ? 0 : Math.max(0, apart(this.#next, number - WAIT_STEPS));
+      this.#owed = Math.min(PATIENCE_STEPS, again);
+      this.#next = number - WAIT_STEPS;
+    }
+    if (this.#newest === undefined || apart(number, this.#known) > 0) this.#known = number;
+    for (const { ago, ...input } of changes.reverse()) {
+      const step = number - ago;
+      if (this.#newest !== undefined && apart(step, this.#newest) <= 0) continue;
+      this.#newest = step;
+      const late = apart(this.#next, step);
+      if (late > 0 && late <= LATE_STEPS_MAX && stands && !this.#hasGivenUp) {
+        this.#next = step;
+        this.#owed = Math.min(PATIENCE_STEPS, this.#owed + late);
+      }
+      this.#waiting.push({ step, input });
+    }
+  }
+
+  get #rests(): boolean {
+    return this.#waiting.length === 0 && this.#stillSteps >= REST_STEPS;
+  }
+
+  #serve(): void {
+    this.#tick++;
+    if (this.#newest === undefined) return;
+    const inHand = apart(this.#known, this.#next);
+    if (this.#tick % WINDOW_STEPS === 0) this.#least = [inHand, this.#least[0]!];
+    this.#least[0] = Math.min(this.#least[0]!, inHand);
+    const isKnown = inHand >= 0 || (this.#rests && !this.#hasGivenUp);
+    if (!isKnown && this.#patience > 0) {
+      this.#patience--;
+      this.#owed = Math.min(PATIENCE_STEPS, this.#owed + 1);
+      this.waits++;
+    } else if (!isKnown) {
+      this.#hasGivenUp = true;
+      this.#step();
+    } else {
+      this.#hasGivenUp = false;
+      if (this.#tick % STRIDE_EVERY_STEPS === 0) {
+        this.#patience = Math.min(PATIENCE_STEPS, this.#patience + 1);
+        if (this.#owed > 0 && !this.#rests && this.#least.every((least) => least > RESERVE_STEPS)) {
+          this.#owed--;
+          this.#least = this.#least.map((least) => least - 1);
+          this.strides++;
+          this.#step();
+        }
+      }
+      this.#step();
+    }
+    this.#tell();
+  }
+
+  #step(): void {
+    const step = this.#next++;
+    while (this.#waiting.length > 0 && apart(this.#waiting[0]!.step, step) <= 0) {
+      this.#input = this.#waiting.shift()!.input;
+    }
+    const input = this.#hasGivenUp ? { ...this.#input, forward: 0, right: 0, jump: false } : this.#input;
+    const { forward, right, jump } = input;
+    this.#stillSteps = forward === 0 && right === 0 && !jump ? this.#stillSteps + 1 : 0;
+    const { near } = this.#surroundings;
+    this.#surroundings.gather(this.mover.px, this.mover.py, this.mover.pz, 6, AVATAR, undefined);
+    const gait = { height: 1.8, radius: 0.35, walkSpeed: 3.2, runSpeed: 6.4 };
+    const speeds = { groundAcceleration: 42, airAcceleration: 10, jumpSpeed: 4.95, gravity: 9.81 };
+    const person = Object.fromEntries(
+      Object.entries({ ...gait, ...speeds }).map(([name, value]) => [name, Math.fround(value)]),
+    );
+    this.mover.step(person as never, input, near, this.#surroundings.count);
+    const { px, py, pz } = this.mover;
+    if (!this.predictor.predicted(step, this.#pose.position)) return;
+    const [x, y, z] = this.#pose.position;
+    this.errors.push(Math.hypot(px - x!, py - y!, pz - z!));
+  }
+
+  /** Twenty times a second. */
+  #tell(): void {
+    if (this.#tick % 3 !== 0) return;
+    const { px, py, pz } = this.mover;
+    const [tick, rounded] = [this.#tick, [px, py, pz].map((metres) => Math.round(metres * 1024) / 1024)];
+    const controls = (this.#next - 1) & 0xffff;
+    this.#fly("down", () => {
+      if (tick <= this.#avatar.tick) return;
+      const isMoved = rounded.some((metres, axis) => metres !== this.#avatar.position[axis]);
+      this.#avatar.position = rounded as [number, number, number];
+      this.#avatar.tick = tick;
+      const event = { tick, controls, moved: isMoved ? [this.#avatar] : [], receivedAtMs: 0 };
+      for (const [type, listener] of this.#listeners) {
+        if (type.startsWith("snapshot")) (listener as (event: unknown) => void)(event);
+      }
+    });
+  }
+}
+
+function apart(a: number, b: number): number {
+  return ((a - b) << 16) >> 16;
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}
