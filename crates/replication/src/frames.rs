@@ -158,6 +158,10 @@ impl GroupFrames {
         // Ticks wrap, so the order is that of their distance from the newest.
         let newest = self.kept.back()?.frame.tick();
         let age = newest.wrapping_sub(tick);
+        if age < u128::BITS && self.usable >> age & 1 == 1 {
+            let newer = (self.usable & ((1 << age) - 1)).count_ones() as usize;
+            return Some(self.kept.len() - 1 - newer);
+        }
         let at = self.kept.partition_point(|kept| newest.wrapping_sub(kept.frame.tick()) > age);
         (self.kept.get(at)?.frame.tick() == tick).then_some(at)
     }

@@ -7,6 +7,8 @@ use super::DeltaError;
 pub struct Layout {
     fields: Vec<Field>,
     columns: Vec<Column>,
+    /// The largest value of each column.
+    tops: Vec<u32>,
     groups: Vec<usize>,
 }
 
@@ -83,8 +85,9 @@ impl Layout {
         if columns.is_empty() || columns.len() > Self::COLUMNS_MAX {
             return Err(DeltaError::Layout { reason: "a layout has 1 to 64 columns" });
         }
+        let tops = columns.iter().map(|column| column.top()).collect();
         let groups = groups(&columns);
-        Ok(Self { fields: fields.to_vec(), columns, groups })
+        Ok(Self { fields: fields.to_vec(), columns, tops, groups })
     }
 
     /// The fields.
@@ -99,7 +102,8 @@ impl Layout {
 
     /// Whether a row holds what its columns can.
     pub(super) fn check(&self, row: &[i32]) -> Result<(), DeltaError> {
-        if row.iter().zip(&self.columns).all(|(&value, column)| column.holds(value)) {
+        // Without a branch for each column: every frame that another is told against is checked.
+        if row.iter().zip(&self.tops).fold(true, |holds, (&value, &top)| holds & (value as u32 <= top)) {
             Ok(())
         } else {
             Err(DeltaError::Frame { reason: "a value is out of its column's range" })

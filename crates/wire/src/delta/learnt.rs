@@ -23,15 +23,22 @@ pub(super) struct Means {
 
 pub(super) const SITUATIONS: usize = 32 * 16;
 
+/// What is assumed of a column at first.
+static COLUMN: [u32; SITUATIONS] = {
+    let mut means = [0; SITUATIONS];
+    let mut situation = 0;
+    while situation < SITUATIONS {
+        // What the first half octave of a magnitude stands for, twice, since zigzag doubles.
+        let own = (situation / 16) as u32;
+        means[situation] = if own < 4 { own * 2 } else { (2 + (own & 1)) << (own / 2) };
+        situation += 1;
+    }
+    means
+};
+
 impl Means {
     pub(super) fn new(layout: &Layout) -> Self {
-        let of = |situation: usize| {
-            // What the first half octave of a magnitude stands for, twice, since zigzag doubles.
-            let own = (situation / 16) as u32;
-            if own < 4 { own * 2 } else { (2 + (own & 1)) << (own / 2) }
-        };
-        let column: Vec<u32> = (0..SITUATIONS).map(of).collect();
-        Self { means: column.repeat(layout.width()) }
+        Self { means: COLUMN.repeat(layout.width()) }
     }
 }
 
