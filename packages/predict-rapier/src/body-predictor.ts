@@ -330,10 +330,9 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     let isMet = this.#near!.isRough(before, Math.max(wide, high));
     for (const member of this.#near!.members) {
       if (member === undefined) continue;
-      const { slot } = member;
-      const isPassing = this.#grasp.apply(island, member, step, input, gait, before, island.mass(slot));
+      const isPassing = this.#grasp.apply(island, member, step, input, gait, before);
       if (isPassing) member.touchedStep = Math.max(member.touchedStep, step);
-      else isMet ||= island.meets(slot, before.px, before.py, before.pz, wide, high);
+      else isMet ||= island.meets(member.slot, before.px, before.py, before.pz, wide, high);
     }
     return isMet;
   }

@@ -56,14 +56,15 @@ export class Grasp {
     input: Input,
     gait: Gait,
     holder: WalkerMotion,
-    mass: number,
   ): boolean {
     const isHeld = this.heldAt(step) === member.id;
     let isPassing = isHeld;
     for (let ago = 1; ago <= PASSING_STEPS && !isPassing; ago++)
       isPassing = this.heldAt(step - ago) === member.id;
-    island.setHeld(member.slot, isHeld, isPassing);
-    if (isHeld) hold(island, member, input, gait, holder, mass);
+    const how = isHeld ? "held" : isPassing ? "passing" : "free";
+    if (member.how !== how) island.setHeld(member.slot, isHeld, isPassing);
+    member.how = how;
+    if (isHeld) hold(island, member, input, gait, holder);
     else member.grip = undefined;
     for (const { step: thrown, id, velocity } of this.#throws) {
       if (thrown !== step - 1 || id !== member.id) continue;
@@ -81,7 +82,6 @@ function hold(
   { yaw }: Input,
   gait: Gait,
   { px, py, pz, vx, vy, vz }: WalkerMotion,
-  mass: number,
 ): void {
   const { states } = island;
   const at = member.slot * STRIDE;
@@ -96,7 +96,7 @@ function hold(
   const share = fast > CARRY_MPS ? CARRY_MPS / fast : 1;
   const wanted = [pull[0]! * share + vx, pull[1]! * share + vy, pull[2]! * share + vz];
   const change = wanted.map((speed, axis) => speed - states[at + 7 + axis]!);
-  const most = Math.min(CARRY_N / Math.max(mass, 0.1), CARRY_MPS2) / 60;
+  const most = Math.min(CARRY_N / Math.max(island.mass(member.slot), 0.1), CARRY_MPS2) / 60;
   const much = Math.hypot(...change);
   const part = much > most ? most / much : 1;
   const [x, y, z] = change.map((speed, axis) => states[at + 7 + axis]! + speed * part);

@@ -129,13 +129,11 @@ export class Island {
     this.fixedCount--;
   }
 
-  /** Whether a body passes through the avatar, and floats, because it is held. */
-  setHeld(slot: number, isHeld: boolean, isPassing = isHeld): void {
+  /** Whether a body floats, because it is held, and whether it passes through the avatar. */
+  setHeld(slot: number, isHeld: boolean, isPassing: boolean): void {
     const { body, collider, form } = this.slots[slot]!;
-    const groups = isPassing ? HELD_GROUP : BODY_GROUP;
-    if (collider.collisionGroups() !== groups) collider.setCollisionGroups(groups);
-    const scale = isHeld ? 0 : form.gravityScale;
-    if (form.motion === "dynamic" && body.gravityScale() !== scale) body.setGravityScale(scale, true);
+    collider.setCollisionGroups(isPassing ? HELD_GROUP : BODY_GROUP);
+    if (form.motion === "dynamic") body.setGravityScale(isHeld ? 0 : form.gravityScale, true);
   }
 
   /** Puts a body into a state of `STRIDE` numbers, unless it is in it. */

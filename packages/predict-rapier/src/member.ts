@@ -44,6 +44,8 @@ export class Member {
   touchedStep = Number.NEGATIVE_INFINITY;
   /** How it was held when it was grasped: its turn beside that of its holder, in radians. */
   grip: number | undefined;
+  /** Whether it floats before its holder, or still passes through who let it go. */
+  how: "held" | "passing" | "free" = "free";
   /** How much of what is shown is predicted, 0 to 1. */
   weight = 0;
   isLeaving = false;

@@ -35,6 +35,8 @@ export class Track {
   isSane = false;
   /** Where it stands in the island; −1 for outside. */
   slot = -1;
+  /** Where it stands among all. */
+  place = 0;
   /** Not before this step it is taken into the island again. */
   barredUntil = 0;
 
@@ -161,7 +163,7 @@ export class Tracks {
     if (form === "none") return;
     const track = new Track(entity, form === "unknown" ? undefined : form);
     this.byId.set(entity.id, track);
-    this.all.push(track);
+    track.place = this.all.push(track) - 1;
   }
 
   #forget(id: EntityId): void {
@@ -170,8 +172,9 @@ export class Tracks {
     this.gone(track);
     this.byId.delete(id);
     // The last one takes its place, so that thousands can go without a search for each that stays.
-    const at = this.all.indexOf(track);
     const last = this.all.pop()!;
-    if (last !== track) this.all[at] = last;
+    if (last === track) return;
+    this.all[track.place] = last;
+    last.place = track.place;
   }
 }
