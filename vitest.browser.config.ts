@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 /** Tests run on the sources of the packages. */
 const SDK = fileURLToPath(new URL("./packages/nowcast/src", import.meta.url));
 const THREE = fileURLToPath(new URL("./packages/three/src", import.meta.url));
+const PREDICT = fileURLToPath(new URL("./packages/predict-rapier/src", import.meta.url));
 
 /**
  * Tests that start the built server and a real Chromium; run one file at a time, since both want the processor. They wait
@@ -15,6 +16,7 @@ export default defineConfig({
       { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
       { find: /^@nowcast\/three$/, replacement: `${THREE}/index.ts` },
+      { find: /^@nowcast\/predict-rapier$/, replacement: `${PREDICT}/index.ts` },
     ],
   },
   test: {
