@@ -19,10 +19,10 @@ const STRIKES_MAX = 5;
 export const BARRED_STEPS = 180;
 /** Whoever is put farther away in one step than anything moves is there at once. */
 const TELEPORT_M = 2;
-/** How fast a correction is worked off: as that of an avatar. */
+/** How fast a correction is worked off: a centimetre a frame, and a large one by its share a second. */
 const GLIDE_MPS = 0.6;
 const GLIDE_RADPS = 1.5;
-const GLIDE_SHARE_PER_S = 3;
+const GLIDE_SHARE_PER_S = 2;
 const GLIDE_S_MAX = 1 / 60;
 /** From where the server has it shown to where it is predicted, and back. */
 const ENTER_S = 0.12;

@@ -5,8 +5,10 @@ import { BODIES_MAX, type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import { BARRED_STEPS, Member } from "./member.js";
 import type { NewsClock, Track } from "./tracks.js";
 
-/** Bodies are looked at by turns, so many in a step. */
+/** Bodies are looked at by turns: an eighth of them in a step, within these bounds. */
+const LOOKED_AT_MIN = 64;
 const LOOKED_AT_MAX = 512;
+const TURNS = 8;
 /** How near to the avatar, or to what was touched, a body takes part, and how far away it does no longer, in metres. */
 const NEAR_M = 2.5;
 const FAR_M = 4;
@@ -33,6 +35,8 @@ export class Neighbourhood {
   readonly #rough = new Set<Track>();
   readonly #fixed = new Map<Track, RigidBody>();
   #next = 0;
+  /** Those that what was done here moves, in the step that comes. */
+  readonly #touched: Member[] = [];
   /** Whether something came in that nobody touches yet, and which of that rests. */
   #hasNew = false;
   readonly #sleeping: number[] = [];
@@ -44,7 +48,12 @@ export class Neighbourhood {
 
   /** Looks at some more bodies, before a step is taken. */
   look(step: number, own: EntityId, held: EntityId | undefined, at: WalkerMotion, clock: NewsClock): void {
-    const count = Math.min(this.all.length, LOOKED_AT_MAX);
+    const share = Math.max(LOOKED_AT_MIN, Math.ceil(this.all.length / TURNS));
+    const count = Math.min(this.all.length, share, LOOKED_AT_MAX);
+    this.#touched.length = 0;
+    for (const member of this.members) {
+      if (member?.isTouched(this.island, step)) this.#touched.push(member);
+    }
     for (let looked = 0; looked < count; looked++) {
       this.#next = this.#next + 1 < this.all.length ? this.#next + 1 : 0;
       const track = this.all[this.#next]!;
@@ -85,8 +94,8 @@ export class Neighbourhood {
     const member = this.members[track.slot];
     if (member === undefined) {
       if (step < track.barredUntil || !track.isSane) return;
-      const distanceM = track.distance(at.px, at.py, at.pz);
-      const isNear = isHeld || distanceM < NEAR_M || this.#isNearTouched(track, step, NEAR_TOUCHED_M);
+      const distanceM = distanceTo(track, at);
+      const isNear = isHeld || distanceM < NEAR_M || this.#isNearTouched(track, NEAR_TOUCHED_M);
       const takesPart = isNear && this.#makeRoom(step, isHeld ? 0 : distanceM, at);
       if (takesPart) this.#add(track, step, clock);
       else this.#lookAtProxy(track, step, distanceM);
@@ -96,7 +105,7 @@ export class Neighbourhood {
     const isNear = isHeld || member.isTouched(this.island, step) || this.#distance(member, at) < FAR_M;
     if (isNear && step >= track.barredUntil) {
       member.isLeaving = false;
-    } else if (step >= track.barredUntil && this.#isNearTouched(track, step, 2 * NEAR_TOUCHED_M)) {
+    } else if (step >= track.barredUntil && this.#isNearTouched(track, 2 * NEAR_TOUCHED_M)) {
       member.isLeaving = false;
     } else if (member.weight === 0) {
       this.remove(track);
@@ -116,16 +125,15 @@ export class Neighbourhood {
     else this.island.moveFixed(body, track.told);
   }
 
-  #lookAtFixed(track: Track, step: number, { px, py, pz }: WalkerMotion): void {
+  #lookAtFixed(track: Track, step: number, at: WalkerMotion): void {
     if (step < track.barredUntil) return;
-    const distanceM = track.isSane ? track.distance(px, py, pz) : Number.POSITIVE_INFINITY;
+    const distanceM = track.isSane ? distanceTo(track, at) : Number.POSITIVE_INFINITY;
     if (this.#fixed.has(track)) {
-      const isFar = distanceM > FIXED_FAR_M && !this.#isNearTouched(track, step, FIXED_FAR_M);
+      const isFar = distanceM > FIXED_FAR_M && !this.#isNearTouched(track, FIXED_FAR_M);
       if (isFar) this.#removeFixed(track);
       return;
     }
-    const isNear =
-      distanceM < FIXED_NEAR_M || (track.isSane && this.#isNearTouched(track, step, FIXED_NEAR_M));
+    const isNear = distanceM < FIXED_NEAR_M || (track.isSane && this.#isNearTouched(track, FIXED_NEAR_M));
     if (!isNear) return;
     this.#addFixed(track, step);
   }
@@ -156,13 +164,14 @@ export class Neighbourhood {
   }
 
   /** Whether it is this near to a body that what was done here moves. */
-  #isNearTouched(track: Track, step: number, distanceM: number): boolean {
+  #isNearTouched(track: Track, distanceM: number): boolean {
     const { states } = this.island;
-    for (const member of this.members) {
-      if (member === undefined || member.track === track || !member.isTouched(this.island, step)) continue;
+    for (const member of this.#touched) {
+      if (member.track === track) continue;
       const at = member.slot * STRIDE;
-      const reach = Math.max(...member.track.form!.half);
-      if (track.distance(states[at]!, states[at + 1]!, states[at + 2]!) < distanceM + reach) return true;
+      const [x, y, z] = [states[at]!, states[at + 1]!, states[at + 2]!];
+      const far = distanceM + member.track.reach;
+      if (track.mayBeWithin(x, y, z, far) && track.distance(x, y, z) < far) return true;
     }
     return false;
   }
@@ -170,8 +179,7 @@ export class Neighbourhood {
   #distance({ slot, track }: Member, { px, py, pz }: WalkerMotion): number {
     const { states } = this.island;
     const at = slot * STRIDE;
-    const reach = Math.max(...track.form!.half);
-    return Math.hypot(states[at]! - px, states[at + 1]! - py, states[at + 2]! - pz) - reach;
+    return Math.hypot(states[at]! - px, states[at + 1]! - py, states[at + 2]! - pz) - track.reach;
   }
 
   /** Where all slots are taken, the farthest that nobody touched gives way to what is nearer. */
@@ -223,4 +231,10 @@ export class Neighbourhood {
     this.members[slot] = new Member(track, slot, isMoving);
     this.count++;
   }
+}
+
+/** How far the avatar's middle is from a body, in metres; without end for what is too far to matter. */
+function distanceTo(track: Track, { px, py, pz }: WalkerMotion): number {
+  if (!track.mayBeWithin(px, py, pz, FIXED_FAR_M)) return Number.POSITIVE_INFINITY;
+  return track.distance(px, py, pz);
 }

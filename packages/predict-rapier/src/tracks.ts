@@ -26,6 +26,8 @@ export class Track {
   readonly id: EntityId;
   /** Undefined for what is there and cannot be built. */
   readonly form: BodyForm | undefined;
+  /** How far it reaches from its middle, in metres. */
+  readonly reach: number;
   /** Position and rotation that were told last, and before. */
   readonly told = new Float64Array(7);
   readonly before = new Float64Array(7);
@@ -46,6 +48,7 @@ export class Track {
   ) {
     this.id = entity.id;
     this.form = form;
+    this.reach = form === undefined ? 0 : Math.hypot(...form.half);
     this.toldTick = this.beforeTick = entity.tick;
     this.#read();
     this.before.set(this.told);
@@ -91,6 +94,13 @@ export class Track {
     const dy = Math.max(0, Math.abs(SEEN[1]!) - hy);
     const dz = Math.max(0, Math.abs(SEEN[2]!) - hz);
     return Math.hypot(dx, dy, dz);
+  }
+
+  /** Whether a place may be within this distance: quick, and right where the answer is no. */
+  mayBeWithin(x: number, y: number, z: number, distanceM: number): boolean {
+    const [dx, dy, dz] = [x - this.told[0]!, y - this.told[1]!, z - this.told[2]!];
+    const far = distanceM + this.reach;
+    return dx * dx + dy * dy + dz * dz < far * far;
   }
 
   #read(): void {
