@@ -6,7 +6,6 @@ const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 
 const sdk = fileURLToPath(new URL("../nowcast/src", import.meta.url));
 const three = fileURLToPath(new URL("../three/src", import.meta.url));
-const predict = fileURLToPath(new URL("../predict-rapier/src", import.meta.url));
 
 export default defineConfig({
   // Pages live at `/` and `/r/{room}`, so every asset is named from the root.
@@ -17,7 +16,6 @@ export default defineConfig({
       { find: /^nowcast$/, replacement: `${sdk}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${sdk}/$1/index.ts` },
       { find: /^@nowcast\/three$/, replacement: `${three}/index.ts` },
-      { find: /^@nowcast\/predict-rapier$/, replacement: `${predict}/index.ts` },
     ],
   },
   build: {

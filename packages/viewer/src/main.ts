@@ -56,11 +56,11 @@ function main(): void {
 
   let room = address.room;
   const enter = (room: string) => {
-    const { carrier, token, bodies, at } = address;
+    const { carrier, token, at } = address;
     const label = at === undefined ? room : words.pastOf(room);
     document.title = `${label} · Nowcast`;
     const share = shareAddress(window.location, room, at);
-    viewer.enter(worldAddress(window.location, room, at), label, share, { carrier, token, bodies });
+    viewer.enter(worldAddress(window.location, room, at), label, share, { carrier, token });
     viewer.stage.canvas.focus({ preventScroll: true });
   };
   viewer.onPresent = () => window.location.assign(withoutMoment(window.location.search));

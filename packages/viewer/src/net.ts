@@ -14,7 +14,6 @@ import {
   type World,
 } from "nowcast/world";
 import type { ActionFacts } from "./actions.js";
-import { Bodies } from "./bodies.js";
 import type { Steering } from "./input/controls.js";
 import type { PlayerFacts } from "./people.js";
 
@@ -71,8 +70,6 @@ export interface Entry {
   carrier?: Carrier | undefined;
   /** Lets in where the server wants one. */
   token?: string | undefined;
-  /** Whether what one's own avatar pushes, holds and throws is predicted, where the page's policy lets it. */
-  bodies?: boolean;
 }
 
 export interface NetOptions extends Entry {
@@ -87,7 +84,6 @@ export class Net implements PoseSource {
   readonly world: World;
   private readonly view: WorldView;
   private readonly predictor: Predictor;
-  private readonly bodies: Bodies | undefined;
   /** Whether one's own avatar is shown where its steps lead, not where the server had it. */
   isPredicted = false;
   /** How far ahead of the server's word that is, in metres. */
@@ -116,9 +112,6 @@ export class Net implements PoseSource {
     this.world.ready.catch(() => undefined);
     this.view = new WorldView(this.world, { scene });
     this.predictor = createPredictor(this.world);
-    if (options.bodies) {
-      this.bodies = new Bodies(this.world, this.predictor, ({ message }) => console.warn(message));
-    }
     this.listen(listener);
   }
 
@@ -195,7 +188,6 @@ export class Net implements PoseSource {
   sample(nowMs: number): void {
     this.view.sample(nowMs);
     this.predictor.sample(nowMs);
-    this.bodies?.sample(nowMs);
     const { avatarId } = this.world;
     this.isPredicted =
       avatarId !== undefined && this.predictor.pose(this.predicted) && this.view.pose(avatarId, this.own);
@@ -213,7 +205,7 @@ export class Net implements PoseSource {
       out.y += this.lead[1]!;
       out.z += this.lead[2]!;
     }
-    if (this.isPredicted && !this.bodies?.place(id as EntityId, out)) this.foresee(id as EntityId, out);
+    if (this.isPredicted) this.foresee(id as EntityId, out);
     return true;
   }
 
@@ -238,7 +230,6 @@ export class Net implements PoseSource {
 
   close(): void {
     for (const release of this.releases) release();
-    this.bodies?.close();
     this.predictor.close();
     this.view.dispose();
     this.world.close();

@@ -4,7 +4,7 @@ import { parseHz } from "./settings.js";
 /** Where neither the address nor the server names one. */
 export const DEFAULT_ROOM = "plaza";
 
-/** What the page's address asks for: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…&bodies=1`. */
+/** What the page's address asks for: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {
   /** Undefined where the address names none that the protocol allows. */
   room: string | undefined;
@@ -21,8 +21,6 @@ export interface PageAddress {
   token: string | undefined;
   /** A server that tells a page how others reach it (STUN), for voices over more than one network. */
   stun: string | undefined;
-  /** Predict what one's own avatar pushes, holds and throws. */
-  bodies: boolean;
   /** The moment of the room's past that is to be shown, as {@link worldAddress} takes it. */
   at: string | undefined;
 }
@@ -46,7 +44,6 @@ export function readAddress(pathname: string, search: string): PageAddress {
     light: query.get("light") ?? undefined,
     token: query.get("token") ?? undefined,
     stun: stunOf(query.get("stun")),
-    bodies: query.get("bodies") === "1",
     at: readMoment(query.get("at")),
   };
 }

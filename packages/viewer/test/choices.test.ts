@@ -48,8 +48,6 @@ it("takes a moment of the past from the query, and gives the room's past a name 
 });
 
 it("takes everything that automation needs from the query", () => {
-  expect(readAddress("/r/a", "?bodies=1").bodies).toBe(true);
-  expect(readAddress("/r/a", "").bodies).toBe(false);
   const address = readAddress("/r/a", "?name=Ada%20L.&enter=1&transport=msgpack&carrier=websocket&hz=20");
   expect(address).toMatchObject({
     room: "a",
