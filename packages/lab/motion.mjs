@@ -1,17 +1,16 @@
-// Prints what was shown where, as one line of JSON; `nowcast lab motion` runs this on a host of an emulated link. Arguments: `walk`, `football`, `hands` or `push`
-// (in Node alone), the room's address, seconds, a seed, half the width of the ground in metres, and in Chromium its program and one carrier.
+// Prints what was shown where, as one line of JSON; `nowcast lab motion` runs this on a host of an emulated link. Arguments: `walk`, `football` or `hands`,
+// the room's address, seconds, a seed, half the width of the ground in metres, and in Chromium its program and one carrier.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { football } from "./motion-football.mjs";
 import { hands } from "./motion-hands.mjs";
-import { push } from "./motion-push.mjs";
 import { walk, within } from "./motion-walk.mjs";
 
-const GAMES = { walk, football, hands, push };
+const GAMES = { walk, football, hands };
 
 const [game, address, seconds, seed, extent, browser, carrier] = process.argv.slice(2);
 if (!(game in GAMES) || extent === undefined || (browser !== undefined && carrier === undefined)) {
-  throw new Error("motion.mjs walk|football|hands|push ADDRESS SECONDS SEED EXTENT [BROWSER CARRIER]");
+  throw new Error("motion.mjs walk|football|hands ADDRESS SECONDS SEED EXTENT [BROWSER CARRIER]");
 }
 const FRAME_MS = 1000 / 60;
 const SERVER_MS = 20_000;
