@@ -75,8 +75,12 @@ const BEGINNING = 2 ** 32 - 101;
 function* plays(): Generator<Play> {
   const path = process.env["NOWCAST_PLAYS"];
   if (path !== undefined) {
-    for (const line of readFileSync(path, "utf8").split("\n")) {
-      if (line !== "") yield JSON.parse(line) as Play;
+    // Ten thousand plays are longer than a string can be.
+    const bytes = readFileSync(path);
+    for (let start = 0; start < bytes.length; ) {
+      const end = bytes.indexOf("\n", start);
+      yield JSON.parse(bytes.toString("utf8", start, end)) as Play;
+      start = end + 1;
     }
     return;
   }
@@ -147,5 +151,5 @@ describe("a client of a world in which much comes into sight and leaves it", () 
     let checks = 0;
     for (const play of plays()) checks += run(play);
     expect(checks).toBeGreaterThan(30);
-  }, 600_000);
+  }, 3_600_000);
 });
