@@ -24,7 +24,16 @@ export default defineConfig({
         test: {
           name: "packages",
           include: ["packages/*/{src,test}/**/*.test.ts"],
-          exclude: ["**/node_modules/**", "**/test/browser/**"],
+          exclude: ["**/node_modules/**", "**/test/browser/**", "packages/lab/**"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // They play in real time, and so begin when all others have ended.
+          name: "lab",
+          include: ["packages/lab/test/**/*.test.ts"],
+          sequence: { groupOrder: 1 },
         },
       },
       {

@@ -14,7 +14,7 @@ export interface Plan {
   readonly address: string;
   readonly seconds: number;
   readonly seed: number;
-  readonly kicks?: number;
+  readonly isEnough?: (kicks: readonly Kick[]) => boolean;
   readonly nextFrame: () => Promise<unknown>;
 }
 

@@ -17,19 +17,12 @@ const FRESH_MS = 1;
 
 /**
  * What became of each kick. `nextFrame` is fulfilled when a frame is due, `carriers` are those that the SDK may use; it ends after so many
- * seconds, or as soon as so many `kicks` were answered.
+ * seconds, or as soon as what became of the kicks up to then `isEnough`.
  */
-export async function football({
-  address,
-  seconds,
-  seed,
-  carriers,
-  nextFrame,
-  kicks = Number.MAX_SAFE_INTEGER,
-}) {
+export async function football({ address, seconds, seed, carriers, nextFrame, isEnough = () => false }) {
   const options = carriers === undefined ? {} : { carriers };
   const bots = ["Ada", "Ben"].map((name, at) => new Bot(address, name, mulberry32(seed * 2 + at), options));
-  const answered = () => bots.reduce((sum, bot) => sum + bot.kicks.length, 0);
+  const kicksOf = () => bots.flatMap((bot) => bot.kicks);
   try {
     await within(JOIN_MS, () => bots.every(({ world }) => world.screen.get("phase") === "playing"));
     const startMs = performance.now();
@@ -37,11 +30,11 @@ export async function football({
     for (;;) {
       await nextFrame();
       const nowMs = performance.now();
-      if (nowMs > endMs || answered() >= kicks) break;
+      if (nowMs > endMs || isEnough(kicksOf())) break;
       for (const bot of bots) bot.frame(nowMs, nowMs - startMs - SETTLE_MS);
     }
     return {
-      kicks: bots.flatMap((bot) => bot.kicks).sort((a, b) => a.atS - b.atS),
+      kicks: kicksOf().sort((a, b) => a.atS - b.atS),
       unanswered: bots.reduce((sum, bot) => sum + bot.unanswered, 0),
       carrier: bots[0].world.stats.link?.carrier ?? "none",
     };

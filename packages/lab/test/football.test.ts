@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { FarLink } from "../../nowcast/test/far-link.js";
 import { ServerProcess } from "../../nowcast/test/server-process.js";
-import { football, REACH_M } from "../motion-football.mjs";
+import { football, type Kick, REACH_M } from "../motion-football.mjs";
 
 const WORLD = fileURLToPath(new URL("../../../worlds/football", import.meta.url));
 const FRAME_MS = 1000 / 60;
@@ -13,11 +13,27 @@ const REWIND_MS = 500;
 const OFF_M = 0.12;
 /** Whoever was shown farther than this from where the server had it was pushed, or ran into something that moves. */
 const OWN_M = 0.08;
+/** So many that are clear are enough, and among them so many that counted and that did not. */
+const KICKS = 12;
+const KICKS_OF_EACH = 3;
+/** On a machine that does much else most kicks are not clear. */
+const SECONDS_MAX = 500;
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
+
+/** Where the news of the ball was late, a walker was pushed, or what was seen is too long ago, no server can know what was seen. */
+function isClear({ behindMs, isGuessed, ownErrorM }: Kick): boolean {
+  return behindMs < REWIND_MS && !isGuessed && ownErrorM !== null && ownErrorM < OWN_M;
+}
+
+function isEnough(kicks: readonly Kick[]): boolean {
+  const clear = kicks.filter(isClear);
+  const counted = clear.filter(({ isCounted }) => isCounted).length;
+  return clear.length >= KICKS && counted >= KICKS_OF_EACH && clear.length - counted >= KICKS_OF_EACH;
+}
 
 describe("football at 100 ms and 5 % lost", () => {
   it("counts a kick that was within reach on the screen of who kicked, and no other", async () => {
@@ -27,25 +43,18 @@ describe("football at 100 ms and 5 % lost", () => {
     cleanups.push(() => link.close());
     const { kicks } = await football({
       address: `nowcast://127.0.0.1:${link.port}/football`,
-      seconds: 200,
-      kicks: 50,
+      seconds: SECONDS_MAX,
+      isEnough,
       seed: 5,
       nextFrame: () => new Promise((resolve) => setTimeout(resolve, FRAME_MS)),
     });
+    console.log(`${kicks.filter(isClear).length} of ${kicks.length} kicks are clear`);
     const told = kicks.map((kick) => JSON.stringify(kick)).join("\n");
-    // Where the news of the ball was late, a walker was pushed, or what was seen is too long ago, no server can know what was seen.
-    const clear = kicks.filter(
-      ({ behindMs, isGuessed, ownErrorM }) =>
-        behindMs < REWIND_MS && !isGuessed && ownErrorM !== null && ownErrorM < OWN_M,
-    );
-    expect(clear.length, told).toBeGreaterThanOrEqual(10);
-    for (const kick of clear) {
+    expect(isEnough(kicks), told).toBe(true);
+    for (const kick of kicks.filter(isClear)) {
       expect(Math.abs(kick.judgedM - kick.shownM), JSON.stringify(kick)).toBeLessThan(OFF_M);
       if (Math.abs(kick.shownM - REACH_M) < OFF_M) continue;
       expect(kick.isCounted, JSON.stringify(kick)).toBe(kick.shownM <= REACH_M);
     }
-    for (const isCounted of [true, false]) {
-      expect(clear.filter((kick) => kick.isCounted === isCounted).length, told).toBeGreaterThanOrEqual(3);
-    }
-  }, 300_000);
+  }, 600_000);
 });

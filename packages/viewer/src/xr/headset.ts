@@ -38,6 +38,8 @@ const WATCHED_EYES_M = 1.6;
 const WATCH_MS = 250;
 /** How soon the measured speed of a hand follows the hand, as a share a second. */
 const VELOCITY_EASE = 30;
+/** Nobody moves a hand faster than this, in metres a second; tracking that finds it again elsewhere does. */
+const HAND_MPS_MAX = 15;
 /** The action by which a world itself puts people where an arc leads, and its arguments. */
 const TELEPORT = { action: "teleport", place: "to", hand: "hand" } as const;
 const TELEPORT_DARK_MS = 180;
@@ -425,7 +427,7 @@ function toWorld(pose: Readonly<Pose>, rig: Matrix4, out: Pose): void {
   copyPose({ x: POINT.x, y: POINT.y, z: POINT.z, qx: TURN.x, qy: TURN.y, qz: TURN.z, qw: TURN.w }, out);
 }
 
-/** Follows how fast something moves, in metres a second. */
+/** Follows how fast something moves, in metres a second. What is found again elsewhere has not moved there. */
 function measure(
   pose: Readonly<Pose>,
   before: Vector3,
@@ -436,8 +438,9 @@ function measure(
   POINT.set(pose.x, pose.y, pose.z);
   const share = wasTracked && seconds > 0 ? ease(VELOCITY_EASE, seconds) : 0;
   const now = [POINT.x - before.x, POINT.y - before.y, POINT.z - before.z] as const;
+  const isMoving = wasTracked && Math.hypot(...now) < HAND_MPS_MAX * Math.max(seconds, 1e-3);
   for (let axis = 0; axis < 3; axis++) {
-    if (!wasTracked) velocity[axis] = 0;
+    if (!isMoving) velocity[axis] = 0;
     else velocity[axis] = velocity[axis]! + (now[axis]! / Math.max(seconds, 1e-3) - velocity[axis]!) * share;
   }
   before.copy(POINT);

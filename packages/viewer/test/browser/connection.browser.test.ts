@@ -9,7 +9,8 @@ let browser: Browser;
 let server: ServerProcess;
 
 beforeAll(async () => {
-  server = await ServerProcess.start();
+  // Each test has a room of its own.
+  server = await ServerProcess.start(0, ["--rooms-per-address-max", "32"]);
   browser = await launchBrowser();
 });
 
