@@ -27,15 +27,17 @@ try {
   page.on("pageerror", (error) => console.error(`the page: ${error.message}`));
   // The server begins at the same time as the browser.
   const end = Date.now() + SERVER_MS;
+  let response;
   for (;;) {
     try {
-      await page.goto(address, { timeout: SERVER_MS });
+      response = await page.goto(address, { timeout: SERVER_MS });
       break;
     } catch (error) {
       if (Date.now() > end) throw error;
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
   }
+  if (!response?.ok()) throw new Error(`${address} answers ${response?.status()}: ${await response?.text()}`);
   if ((await page.locator("h1", { hasText: "web client is not built" }).count()) > 0)
     throw new Error("this program was built without its web client: build it with `cargo xtask build`");
   await page.waitForSelector("body[data-result]", { timeout: expectedMs + SPARE_MS, state: "attached" });

@@ -186,7 +186,7 @@ impl Plan {
         let address = link.host(2).address();
         let failed = |program| move |cause| BrowserError::Start { program, cause };
         let mut serve = Command::new(std::env::current_exe().map_err(failed("the server"))?);
-        serve.args(["serve", "--no-data", "--anonymous", "--insecure"]);
+        serve.args(["serve", "--no-data", "--anonymous", "--insecure", "--expose", "lab"]);
         serve.args(["--host", &address.to_string(), "--port", &PORT.to_string()]);
         let _server = HostProcess::start(link.host(2), serve).map_err(failed("the server"))?;
         let mut browse = Command::new("node");

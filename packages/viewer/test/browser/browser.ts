@@ -9,7 +9,7 @@ import { emulateHeadset } from "./emulated-headset.js";
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
 /** The system's Chromium. These tests are never skipped: without one they fail and say what helps. */
-function chromiumPath(): string {
+export function chromiumPath(): string {
   const given = process.env["NOWCAST_CHROMIUM"];
   const found =
     given ??
