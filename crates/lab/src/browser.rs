@@ -90,7 +90,7 @@ struct Found {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Carrier {
-    Measured { summary: Trips, verdict: Verdict, freshness: Freshness, trips: Vec<Option<f64>> },
+    Measured { summary: Trips, verdict: Verdict, age: Age, trips: Vec<Option<f64>> },
     Impossible { problem: String },
 }
 
@@ -113,7 +113,7 @@ struct Verdict {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Freshness {
+struct Age {
     p50_ms: Option<f64>,
     p99_ms: Option<f64>,
 }
@@ -223,7 +223,7 @@ impl Plan {
             );
         }
         report.section(round_trips(found, self.rtt));
-        report.section(freshness(found));
+        report.section(ages(found));
         report.section(encodings(found));
         report
     }
@@ -325,14 +325,14 @@ fn round_trips(found: &Found, rtt: Duration) -> Section {
     section
 }
 
-fn freshness(found: &Found) -> Section {
+fn ages(found: &Found) -> Section {
     let mut section = Section::new("Age of what the page would show");
     section.text("Twenty values at 60 Hz that the page sends and gets back, looked at with every frame.");
     let mut table =
         Table::new(vec![Column::text("over"), Column::number("p50", "ms"), Column::number("p99", "ms")]);
     for (word, carrier) in &found.carriers {
-        if let Carrier::Measured { freshness, .. } = carrier {
-            table.row(vec![Cell::text(name(word)), figure(freshness.p50_ms), figure(freshness.p99_ms)]);
+        if let Carrier::Measured { age, .. } = carrier {
+            table.row(vec![Cell::text(name(word)), figure(age.p50_ms), figure(age.p99_ms)]);
         }
     }
     section.table(table);
