@@ -48,7 +48,6 @@ describe("football at 100 ms and 5 % lost", () => {
       seed: 5,
       nextFrame: () => new Promise((resolve) => setTimeout(resolve, FRAME_MS)),
     });
-    console.log(`${kicks.filter(isClear).length} of ${kicks.length} kicks are clear`);
     const told = kicks.map((kick) => JSON.stringify(kick)).join("\n");
     expect(isEnough(kicks), told).toBe(true);
     for (const kick of kicks.filter(isClear)) {

@@ -436,12 +436,12 @@ function measure(
   wasTracked: boolean,
 ): void {
   POINT.set(pose.x, pose.y, pose.z);
-  const share = wasTracked && seconds > 0 ? ease(VELOCITY_EASE, seconds) : 0;
-  const now = [POINT.x - before.x, POINT.y - before.y, POINT.z - before.z] as const;
-  const isMoving = wasTracked && Math.hypot(...now) < HAND_MPS_MAX * Math.max(seconds, 1e-3);
+  const time = Math.max(seconds, 1e-3);
+  const speed = [(POINT.x - before.x) / time, (POINT.y - before.y) / time, (POINT.z - before.z) / time] as const;
+  const isMoving = wasTracked && Math.hypot(...speed) < HAND_MPS_MAX;
+  const share = ease(VELOCITY_EASE, seconds);
   for (let axis = 0; axis < 3; axis++) {
-    if (!isMoving) velocity[axis] = 0;
-    else velocity[axis] = velocity[axis]! + (now[axis]! / Math.max(seconds, 1e-3) - velocity[axis]!) * share;
+    velocity[axis] = isMoving ? velocity[axis]! + (speed[axis]! - velocity[axis]!) * share : 0;
   }
   before.copy(POINT);
 }
