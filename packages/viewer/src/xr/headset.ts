@@ -437,7 +437,11 @@ function measure(
 ): void {
   POINT.set(pose.x, pose.y, pose.z);
   const time = Math.max(seconds, 1e-3);
-  const speed = [(POINT.x - before.x) / time, (POINT.y - before.y) / time, (POINT.z - before.z) / time] as const;
+  const speed = [
+    (POINT.x - before.x) / time,
+    (POINT.y - before.y) / time,
+    (POINT.z - before.z) / time,
+  ] as const;
   const isMoving = wasTracked && Math.hypot(...speed) < HAND_MPS_MAX;
   const share = ease(VELOCITY_EASE, seconds);
   for (let axis = 0; axis < 3; axis++) {
