@@ -45,15 +45,15 @@ impl Rate {
         self.queue_since = queue_since;
         let recovers = is_reliable && queue_since.is_some_and(|since| now.since(since) < RECOVERY_MAX);
         match self.competitive.take() {
-            Some(competitive) => self.competitive = self.compete(now, competitive, round),
-            None if overflows => self.fall(now, round, is_reliable),
+            Some(competitive) => self.competitive = self.compete(now, competitive, round, is_reliable),
+            None if overflows => self.fall(now, round),
             // The carrier decides: a rate below its own would only keep it from finding out what the link takes.
             None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
             None if recovers || round.follows_fall => {}
-            None if has_queue && !is_reliable && self.is_of_others(round) => self.begin_competing(now),
+            None if has_queue && self.is_of_others(round) => self.begin_competing(now),
             None if has_queue && (round.was_held_back || round.was_full) => {
                 self.queue_since = Some(now);
-                self.fall(now, round, is_reliable);
+                self.fall(now, round);
             }
             None if has_queue => self.yield_somewhat(),
             None => {
@@ -81,7 +81,7 @@ impl Rate {
     }
 
     /// A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second.
-    fn fall(&mut self, now: Time, round: &Round, is_reliable: bool) {
+    fn fall(&mut self, now: Time, round: &Round) {
         let drain = self.queue.as_secs_f64() / (0.1 + round.span());
         let kept = (1.0 - drain).clamp(0.5, 0.9);
         if let Some(next) = &mut self.round {
@@ -99,14 +99,8 @@ impl Rate {
         self.falls += FALL;
         self.capacity = Some(delivered);
         self.bytes_per_second = self.bytes_per_second.min(kept * delivered);
-        if self.falls <= FALLS_MAX {
-            return;
-        }
         // A sender that only yields to others that fill the queue is left with nothing.
-        if is_reliable {
-            let floor = (self.before_falls / 2.0).min(delivered);
-            self.bytes_per_second = self.bytes_per_second.max(floor);
-        } else {
+        if self.falls > FALLS_MAX {
             self.begin_competing(now);
         }
     }

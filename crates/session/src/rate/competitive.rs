@@ -14,6 +14,8 @@ const COMPETITIVE_STEP_BYTES: f64 = 1_200.0;
 const COMPETITIVE_GROWTH_PER_SECOND: f64 = 0.08;
 /// Until the first loss it grows by this share in each round.
 const COMPETITIVE_START: f64 = 0.5;
+/// A reliable carrier hides loss and competes by itself: the rate stays so far above what it delivers that it decides.
+const COMPETITIVE_HEADROOM: f64 = 2.0;
 /// A queue that is longer than this, µs, and does not drain though the rate fell, is that of others.
 const OTHERS_QUEUE_MICROS: i64 = 30_000;
 /// While a queue of our own drains, more arrives than is sent. Where others fill it, as much does.
@@ -99,6 +101,7 @@ impl Rate {
         now: Time,
         competitive: CompetitiveMode,
         round: &Round,
+        is_reliable: bool,
     ) -> Option<CompetitiveMode> {
         if let Some(trial) = competitive.trial {
             return self.go_on_trying(now, competitive, trial, round);
@@ -120,6 +123,9 @@ impl Rate {
                 COMPETITIVE_GROWTH_PER_SECOND * span
             };
             self.bytes_per_second += (share * self.bytes_per_second).max(COMPETITIVE_STEP_BYTES / span);
+        }
+        if is_reliable {
+            self.bytes_per_second = self.bytes_per_second.min(COMPETITIVE_HEADROOM * self.peak.highest());
         }
         let is_starting = competitive.is_starting && round.lost == 0;
         Some(CompetitiveMode { has_fallen: falls, is_starting, ..competitive })
@@ -150,5 +156,62 @@ impl Rate {
             return Some(CompetitiveMode::begin(now, lasts, competitive.is_starting));
         }
         Some(CompetitiveMode { trial: Some(Trial { rounds, empty, ..trial }), ..competitive })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::super::{Arrived, Rate};
+    use super::*;
+
+    const PACKET_BYTES: u32 = 1_200;
+    /// What the carrier takes at most, bytes a second.
+    const CARRIER: f64 = 300_000.0;
+
+    /// Sends all that it may over a reliable carrier for 40 s, of which others fill the queue from the third on until `until`.
+    /// Returns the mean rate of the last ten, bytes a second.
+    fn send_beside_others(until: f64) -> f64 {
+        let at = |seconds: f64| Time::from_micros((seconds * 1e6) as u64);
+        let (mut rate, mut under_way) = (Rate::new(None), VecDeque::<(f64, Arrived)>::new());
+        let (mut now, mut number, mut newest, mut late_bytes) = (0.0, 0, 0.0_f64, 0.0);
+        while now < 40.0 {
+            // Between 100 and 200 ms, as CUBIC's comes and goes.
+            let queue = if (2.0..until).contains(&now) { 0.1 + 0.1 * (now / 2.0).fract() } else { 0.0 };
+            newest = newest.max(now + 0.025 + queue);
+            number += 1;
+            let sent = Arrived {
+                number,
+                next_number: number + 1,
+                sent: at(now),
+                arrived: (newest * 1e6) as i64,
+                packet_bytes: PACKET_BYTES,
+                bytes: PACKET_BYTES.into(),
+                busy_period: 0,
+                is_reliable: true,
+            };
+            under_way.push_back((newest + 0.025, sent));
+            while let Some((_, arrived)) = under_way.pop_front_if(|(acknowledged, _)| *acknowledged <= now) {
+                rate.hold_back();
+                rate.acknowledged(at(now), Arrived { next_number: number + 1, ..arrived });
+            }
+            let per_second = (rate.bytes_per_second() as f64).min(CARRIER);
+            late_bytes += if now >= 30.0 { f64::from(PACKET_BYTES) } else { 0.0 };
+            now += f64::from(PACKET_BYTES) / per_second;
+        }
+        late_bytes / 10.0
+    }
+
+    #[test]
+    fn a_reliable_carrier_takes_what_it_can_beside_others_that_fill_the_queue() {
+        let sent = send_beside_others(f64::INFINITY);
+        assert!(sent > 0.8 * CARRIER, "{sent:.0} bytes a second");
+    }
+
+    #[test]
+    fn when_they_are_gone_it_takes_all_again() {
+        let sent = send_beside_others(15.0);
+        assert!(sent > 0.95 * CARRIER, "{sent:.0} bytes a second");
     }
 }

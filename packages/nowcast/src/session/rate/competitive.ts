@@ -6,6 +6,8 @@ export const COMPETITIVE_STEP_BYTES = 1_200;
 export const COMPETITIVE_GROWTH_PER_SECOND = 0.08;
 /** Until the first loss it grows by this share in each round. */
 export const COMPETITIVE_START = 0.5;
+/** A reliable carrier hides loss and competes by itself: the rate stays so far above what it delivers that it decides. */
+export const COMPETITIVE_HEADROOM = 2;
 /** A queue that is longer than this and does not drain though the rate fell is that of others. */
 export const OTHERS_QUEUE_US = 30_000;
 /** While a queue of our own drains, more arrives than is sent. Where others fill it, as much does. */

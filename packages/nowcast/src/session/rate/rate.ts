@@ -7,6 +7,7 @@
 import {
   COMPETITIVE_FIRST_US,
   COMPETITIVE_GROWTH_PER_SECOND,
+  COMPETITIVE_HEADROOM,
   COMPETITIVE_LONGEST_US,
   COMPETITIVE_RESUMED_US,
   COMPETITIVE_SHARE,
@@ -185,14 +186,14 @@ export class SendRate {
     this.#queueSinceUs = hasQueue ? (this.#queueSinceUs ?? round.beganUs) : undefined;
     const recovers =
       isReliable && this.#queueSinceUs !== undefined && nowUs - this.#queueSinceUs < RECOVERY_US_MAX;
-    if (this.#competitive !== undefined) this.#compete(nowUs, this.#competitive, round);
-    else if (overflows) this.#fall(nowUs, round, isReliable);
+    if (this.#competitive !== undefined) this.#compete(nowUs, this.#competitive, round, isReliable);
+    else if (overflows) this.#fall(nowUs, round);
     else if (recovers || round.followsFall) return;
     else if (hasQueue) {
-      if (!isReliable && this.#isOfOthers(round)) this.#beginCompeting(nowUs);
+      if (this.#isOfOthers(round)) this.#beginCompeting(nowUs);
       else if (round.wasHeldBack) {
         this.#queueSinceUs = nowUs;
-        this.#fall(nowUs, round, isReliable);
+        this.#fall(nowUs, round);
       } else this.#yieldSomewhat();
     } else {
       this.#falls = Math.max(0, this.#falls - 1);
@@ -220,7 +221,7 @@ export class SendRate {
   }
 
   /** A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second. */
-  #fall(nowUs: number, round: Round, isReliable: boolean): void {
+  #fall(nowUs: number, round: Round): void {
     const drain = this.queueUs / 1e6 / (0.1 + round.span);
     const kept = Math.min(0.9, Math.max(0.5, 1 - drain));
     if (this.#round !== undefined) this.#round.followsFall = true;
@@ -234,13 +235,8 @@ export class SendRate {
     this.#falls += FALL;
     this.#capacity = delivered;
     this.bytesPerSecond = Math.min(this.bytesPerSecond, kept * delivered);
-    if (this.#falls <= FALLS_MAX) return;
     // A sender that only yields to others that fill the queue is left with nothing.
-    if (isReliable) {
-      this.bytesPerSecond = Math.max(this.bytesPerSecond, Math.min(this.#beforeFalls / 2, delivered));
-      return;
-    }
-    this.#beginCompeting(nowUs);
+    if (this.#falls > FALLS_MAX) this.#beginCompeting(nowUs);
   }
 
   /**
@@ -276,7 +272,7 @@ export class SendRate {
   }
 
   /** Others keep the queue full: the rate answers to loss, as theirs does, and falls on trial now and then. */
-  #compete(nowUs: number, competitive: CompetitiveMode, round: Round): void {
+  #compete(nowUs: number, competitive: CompetitiveMode, round: Round, isReliable: boolean): void {
     if (competitive.trial !== undefined) {
       this.#endTrial(nowUs, competitive, competitive.trial, round);
       return;
@@ -292,6 +288,9 @@ export class SendRate {
     else if (round.wasHeldBack) {
       const share = competitive.isStarting ? COMPETITIVE_START : COMPETITIVE_GROWTH_PER_SECOND * round.span;
       this.bytesPerSecond += Math.max(share * this.bytesPerSecond, COMPETITIVE_STEP_BYTES / round.span);
+    }
+    if (isReliable) {
+      this.bytesPerSecond = Math.min(this.bytesPerSecond, COMPETITIVE_HEADROOM * this.#peak.highest);
     }
     competitive.isStarting &&= round.lostBytes === 0;
   }
