@@ -93,11 +93,11 @@ fn note_settings(report: &mut Report, plan: &Plan, is_apart: bool) {
 
 fn note_trouble(report: &mut Report, one: &Measured) {
     let name = name_of(one.speech, one.scenario);
+    let why = one.felt.why_lost.as_deref().unwrap_or("no reason");
     if one.joined < one.scenario.clients {
-        report.note(format!("{name}: {} came in.", one.joined));
+        report.note(format!("{name}: {} came in ({why}).", one.joined));
     }
     if one.felt.lost > 0 {
-        let why = one.felt.why_lost.as_deref().unwrap_or("no reason");
         report.note(format!("{name}: {} were lost ({why}).", one.felt.lost));
     }
     if one.server.steps_skipped.is_some_and(|skipped| skipped > 0.0) {

@@ -22,6 +22,11 @@ pub(in crate::load) struct Felt {
 }
 
 impl Felt {
+    /// What comes from now on counts; why the first client was lost stays known, as it may never have come in.
+    pub(super) fn begin(&mut self) {
+        *self = Self { why_lost: self.why_lost.take(), ..Self::default() };
+    }
+
     /// An update came; `stamp_ns` is when its step was, on the server's clock.
     pub(super) fn update(&mut self, before_ns: Option<u64>, now_ns: u64, stamp_ns: u64) {
         self.updates += 1;

@@ -166,7 +166,7 @@ async fn read_all(orders: Orders) -> io::Result<()> {
     let mut words = BufReader::new(tokio::io::stdin()).lines();
     while let Some(word) = next_word(&mut words).await? {
         match word {
-            Word::Begin => *shared.felt() = Felt::default(),
+            Word::Begin => shared.felt().begin(),
             Word::End => {
                 let felt = std::mem::take(&mut *shared.felt());
                 say(&Said::Felt(felt))?;
