@@ -70,4 +70,13 @@ mod tests {
         assert_eq!((felt.updates, felt.intervals_us.as_slice()), (2, &[50_000][..]));
         assert_eq!(felt.delays_us, [1_000, -2_000]);
     }
+
+    #[test]
+    fn why_a_client_never_came_in_is_known_when_it_begins_to_count() {
+        let mut felt = Felt::default();
+        felt.update(None, 5_000_000, 4_000_000);
+        felt.lose("the server was full");
+        felt.begin();
+        assert_eq!((felt.updates, felt.lost, felt.why_lost.as_deref()), (0, 0, Some("the server was full")));
+    }
 }
