@@ -183,7 +183,8 @@ mod tests {
             number += 1;
             let sent = Arrived {
                 number,
-                next_number: number + 1,
+                // Known when it is acknowledged.
+                next_number: 0,
                 sent: at(now),
                 arrived: (newest * 1e6) as i64,
                 packet_bytes: PACKET_BYTES,
