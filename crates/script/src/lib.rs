@@ -63,6 +63,7 @@ mod meter;
 mod module;
 mod namespace;
 mod path;
+mod printing;
 mod reference;
 mod sandbox;
 mod scenario;

@@ -1,15 +1,16 @@
 //! One sandboxed Luau state.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use mlua::chunk::{Chunk, ChunkMode, Compiler};
-use mlua::{FromLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Value, Variadic, VmState};
+use mlua::{FromLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Value, VmState};
 
-use crate::fault::{Fault, FaultKind, OWN_CHUNK, place_on_stack, shorten};
+use crate::fault::{Fault, FaultKind, OWN_CHUNK, place_on_stack};
 use crate::limits::Limits;
 use crate::meter::{Meter, OUT_OF_WORK};
+use crate::printing::Lines;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::instead;
 
@@ -41,24 +42,7 @@ pub struct Sandbox {
     lua: Lua,
     meter: Rc<Meter>,
     limits: Limits,
-    printed: Rc<RefCell<Printed>>,
-}
-
-/// Lines that a script printed.
-#[derive(Default)]
-struct Printed {
-    lines: VecDeque<String>,
-    dropped: u64,
-}
-
-/// A way to what a script printed.
-pub(crate) struct Lines(Rc<RefCell<Printed>>);
-
-impl Lines {
-    /// All lines that nobody took.
-    pub(crate) fn take(&self) -> Vec<String> {
-        self.0.borrow_mut().lines.drain(..).collect()
-    }
+    printed: Lines,
 }
 
 /// Modules as they are loaded.
@@ -82,7 +66,7 @@ impl Sandbox {
             | StdLib::VECTOR;
         let built = Lua::new_with(libraries, LuaOptions::new());
         let lua = built.map_err(|error| Fault::from_lua(&error, None))?;
-        let sandbox = Sandbox { lua, meter: Rc::default(), limits, printed: Rc::default() };
+        let sandbox = Sandbox { lua, meter: Rc::default(), limits, printed: Lines::default() };
         sandbox.meter.refill(limits.work_per_load_max);
         sandbox.set_up().map_err(|error| Fault::from_lua(&error, None))?;
         Ok(sandbox)
@@ -100,35 +84,13 @@ impl Sandbox {
         })?;
         self.own(include_str!("sandbox.luau")).call::<()>((charge, weigh))?;
         crate::maths::install(lua)?;
-        self.install_print()?;
+        crate::printing::install(lua, self.printed.clone(), self.limits.reports_max)?;
         let counting = self.meter.clone();
         lua.set_interrupt(move |lua| match counting.tick() {
             Ok(()) => Ok(VmState::Continue),
             Err(_) => Err(stopped_at(lua)),
         });
         Ok(())
-    }
-
-    fn install_print(&self) -> mlua::Result<()> {
-        let (printed, lines_max) = (self.printed.clone(), self.limits.reports_max);
-        let print = self.lua.create_function(move |lua, values: Variadic<Value>| {
-            let to_text: mlua::Function = lua.globals().get("tostring")?;
-            let mut printed = printed.borrow_mut();
-            if printed.lines.len() >= lines_max {
-                printed.dropped += 1;
-                return Ok(());
-            }
-            let mut line = String::new();
-            for value in values.iter() {
-                if !line.is_empty() {
-                    line.push(' ');
-                }
-                line.push_str(&to_text.call::<mlua::LuaString>(value)?.to_string_lossy());
-            }
-            printed.lines.push_back(shorten(line));
-            Ok(())
-        })?;
-        self.lua.globals().set("print", print)
     }
 
     /// Our own Luau, which may set up what scripts find.
@@ -143,17 +105,17 @@ impl Sandbox {
 
     /// The oldest line that the script printed and nobody took.
     pub fn poll_line(&self) -> Option<String> {
-        self.printed.borrow_mut().lines.pop_front()
+        self.printed.poll()
     }
 
     /// The lines, for whoever wants them when the sandbox belongs to a world.
     pub(crate) fn lines(&self) -> Lines {
-        Lines(self.printed.clone())
+        self.printed.clone()
     }
 
     /// Lines that found no room, because nobody took those before them.
     pub fn lines_dropped(&self) -> u64 {
-        self.printed.borrow().dropped
+        self.printed.dropped()
     }
 
     /// Freezes what scripts find and runs the modules, beginning with `world.luau`, whose value is returned. `own` are modules of the
