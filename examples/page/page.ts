@@ -1,10 +1,12 @@
 import { createPose, Sun, startLoop, WorldView } from "@nowcast/three";
-import { joinWorld } from "nowcast/world";
+import { createPredictor, joinWorld } from "nowcast/world";
 import { Color, Group, PerspectiveCamera, Scene, WebGLRenderer } from "three";
 
 const room = new URLSearchParams(location.search).get("room") ?? "playground";
 const world = joinWorld(`${location.origin}/r/${room}`, { name: "Ada" });
-const view = new WorldView(world, { labels: document.querySelector<HTMLElement>("#labels")! });
+const predictor = createPredictor(world);
+const labels = document.querySelector<HTMLElement>("#labels")!;
+const view = new WorldView(world, { predictor, labels });
 
 const renderer = new WebGLRenderer({ antialias: true });
 renderer.setSize(innerWidth, innerHeight);
@@ -31,7 +33,8 @@ const pose = createPose();
 startLoop(renderer, ({ nowMs, seconds }) => {
   yaw += between("KeyD", "KeyA") * 2 * seconds;
   const [run, jump] = [keys.has("ShiftLeft"), keys.has("Space")];
-  world.input({ forward: between("KeyS", "KeyW"), right: 0, yaw, run, jump });
+  predictor.input({ forward: between("KeyS", "KeyW"), right: 0, yaw, run, jump });
+  view.sample(nowMs);
   if (world.avatarId !== undefined && view.pose(world.avatarId, pose)) {
     rig.position.set(pose.x, pose.y, pose.z);
     rig.rotation.y = yaw;

@@ -142,8 +142,8 @@ export class Tracks {
       world.on("spawn", ({ entities }) => {
         for (const entity of entities) this.#read(entity);
       }),
-      world.on("change", ({ entity, names }) => {
-        if (names.length === 0) this.#read(entity);
+      world.on("change", ({ entity, parts }) => {
+        if (parts.length > 0) this.#read(entity);
       }),
       world.on("owner", ({ entity }) => this.#read(entity)),
       world.on("despawn", ({ entities }) => {

@@ -255,7 +255,7 @@ describe("what a hostile server says", () => {
         told.tell("despawn", { entities: [known as Entity], reason: "gone" });
       } else {
         known.scale = [1 + random(), 1, 1];
-        told.tell("change", { entity: known as Entity, names: [] });
+        told.tell("change", { entity: known as Entity, names: [], parts: ["kind"] });
       }
       if (frame % 100 === 99) told.tell("define", {});
     });

@@ -36,6 +36,7 @@ export { copyPose, createPose, isSamePose, type Pose, yawOf } from "./pose.js";
 export { type Cast, castAt, Obstacles } from "./scene/obstacles.js";
 export { createProp, type Probe, type Prop } from "./scene/prop.js";
 export { type RayBox, rayBoxDistance } from "./scene/ray.js";
+export { ShownPoses, type ShownWorld } from "./shown-poses.js";
 export { type Daylight, type ShadowDetail, Sun } from "./sun.js";
 export { type Detail, type PoseSource, WorldScene, type WorldSceneOptions } from "./world-scene.js";
 export { WorldView, type WorldViewOptions } from "./world-view.js";

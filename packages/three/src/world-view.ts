@@ -5,6 +5,7 @@ import {
   type Interpolator,
   type Player,
   type PlayerId,
+  type Predictor,
   type World,
 } from "nowcast/world";
 import { Euler, type Group, type PerspectiveCamera, Quaternion } from "three";
@@ -12,9 +13,15 @@ import { Assets } from "./assets.js";
 import { describeBody, isShown } from "./look/body.js";
 import { trackedPartOf } from "./people/tracked/tracked-kinds.js";
 import type { Pose } from "./pose.js";
+import { ShownPoses } from "./shown-poses.js";
 import { type PoseSource, WorldScene, type WorldSceneOptions } from "./world-scene.js";
 
 export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
+  /**
+   * Predicts the own avatar: `createPredictor(world)` of `nowcast/world`. The view samples it, and shows the avatar and everything
+   * attached to it or held by it where the prediction has them. Without a predictor the own avatar is interpolated like any other.
+   */
+  readonly predictor?: Predictor | undefined;
   /** Draws into this scene, which outlives the view, instead of one of its own. The other options are then those of the scene. */
   readonly scene?: WorldScene | undefined;
   /** The server that models and textures come from, such as `https://example.org:7777`: by default the page's own. */
@@ -44,16 +51,18 @@ export class WorldView implements PoseSource {
   /** What shows heads and hands is loaded when the first one is here. */
   private isTracking = false;
   private isDisposed = false;
-  private readonly shown = { position: new Float64Array(3), quaternion: new Float64Array(4) };
+  private readonly poses: ShownPoses;
+  private sampledMs: number | undefined;
 
   constructor(
     readonly world: World,
     options: WorldViewOptions = {},
   ) {
-    const { scene, server, ...rest } = options;
+    const { scene, server, predictor, ...rest } = options;
     this.ownsScene = scene === undefined;
     this.scene = scene ?? new WorldScene({ ...rest, assets: new Assets(server) });
     this.interpolator = createInterpolator(world);
+    this.poses = new ShownPoses(world, this.interpolator, predictor);
     this.listen();
     if (world.definition) this.scene.define(world.definition);
     for (const player of world.players.values()) this.called(player);
@@ -66,33 +75,34 @@ export class WorldView implements PoseSource {
 
   /**
    * All steps of a frame. `nowMs` is the frame's time (`performance.now()`), `seconds` how long after the one before it is.
-   * With a camera, what is written above things is put where the camera sees it.
+   * With a camera, labels are placed where the camera sees them. A camera that follows an entity is moved before this call: first
+   * {@link WorldView.sample}, then {@link WorldView.pose}, then the camera.
    */
   update(nowMs: number, seconds: number, camera?: PerspectiveCamera): void {
-    this.sample(nowMs);
+    if (nowMs !== this.sampledMs) this.sample(nowMs);
     this.scene.placeProps(this);
     this.scene.placePeople(this);
     this.scene.animate(seconds);
     if (camera) this.scene.updateLabels(nowMs, camera, this.world.avatarId);
   }
 
-  /** Moves what {@link WorldView.pose} answers to where things are shown at `nowMs`. */
-  sample(nowMs: number): void {
-    this.interpolator.sample(nowMs);
+  /** Whether the own avatar is shown where the predictor has it. */
+  get isPredicted(): boolean {
+    return this.poses.isPredicted;
   }
 
-  /** Where an entity is shown, at the moment of the last `sample`; false while that is not known. */
+  /**
+   * Chooses the moment that {@link WorldView.pose} answers for. {@link WorldView.update} does this itself, unless it was done for the
+   * same `nowMs`.
+   */
+  sample(nowMs: number): void {
+    this.sampledMs = nowMs;
+    this.poses.sample(nowMs);
+  }
+
+  /** Writes where an entity is shown at the moment of the last `sample`; returns false while that is not known. */
   pose(id: number, out: Pose): boolean {
-    if (!this.interpolator.pose(id as EntityId, this.shown)) return false;
-    const { position, quaternion } = this.shown;
-    out.x = position[0]!;
-    out.y = position[1]!;
-    out.z = position[2]!;
-    out.qx = quaternion[0]!;
-    out.qy = quaternion[1]!;
-    out.qz = quaternion[2]!;
-    out.qw = quaternion[3]!;
-    return true;
+    return this.poses.pose(id as EntityId, out);
   }
 
   /** Ends it, and frees everything that it has made. The world stays open. */
@@ -124,8 +134,8 @@ export class WorldView implements PoseSource {
       world.on("spawn", ({ entities }) => {
         for (const entity of entities) this.add(entity);
       }),
-      world.on("change", ({ entity, names }) => {
-        if (isShown(names)) this.change(entity);
+      world.on("change", ({ entity, names, parts }) => {
+        if (parts.length > 0 || isShown(names)) this.change(entity);
       }),
       world.on("despawn", ({ entities }) => {
         for (const { id } of entities) {

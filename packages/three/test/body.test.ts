@@ -88,9 +88,8 @@ describe("what is drawn of an entity", () => {
     expect(describeBody(entity({}, { holding: null })).holding).toBeUndefined();
   });
 
-  it("is drawn anew when an attribute that shows is different, or what is no attribute", () => {
+  it("is drawn anew when an attribute of its look changes", () => {
     expect(isShown(["health", "color"])).toBe(true);
-    expect(isShown([])).toBe(true);
     expect(isShown(["health"])).toBe(false);
   });
 });

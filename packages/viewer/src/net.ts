@@ -6,7 +6,6 @@ import {
   createPredictor,
   ENCODINGS,
   type Encoding,
-  type EntityId,
   type Interpolator,
   joinWorld,
   type Predictor,
@@ -84,13 +83,6 @@ export class Net implements PoseSource {
   readonly world: World;
   private readonly view: WorldView;
   private readonly predictor: Predictor;
-  /** Whether one's own avatar is shown where its steps lead, not where the server had it. */
-  isPredicted = false;
-  /** How far ahead of the server's word that is, in metres. */
-  private readonly lead = new Float64Array(3);
-  private readonly predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
-  private readonly place = new Float64Array(3);
-  private readonly own: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
   private readonly releases: (() => void)[] = [];
 
   constructor(
@@ -110,8 +102,8 @@ export class Net implements PoseSource {
     });
     // Whoever waits for it is told by `lost` as well.
     this.world.ready.catch(() => undefined);
-    this.view = new WorldView(this.world, { scene });
     this.predictor = createPredictor(this.world);
+    this.view = new WorldView(this.world, { scene, predictor: this.predictor });
     this.listen(listener);
   }
 
@@ -184,48 +176,18 @@ export class Net implements PoseSource {
     this.world.setRate(hz);
   }
 
-  /** Moves what `pose` answers to where things are shown at `nowMs`. */
+  /** Whether the own avatar is shown where its steps lead, not where the server had it. */
+  get isPredicted(): boolean {
+    return this.view.isPredicted;
+  }
+
+  /** Chooses the moment that `pose` answers for. */
   sample(nowMs: number): void {
     this.view.sample(nowMs);
-    this.predictor.sample(nowMs);
-    const { avatarId } = this.world;
-    this.isPredicted =
-      avatarId !== undefined && this.predictor.pose(this.predicted) && this.view.pose(avatarId, this.own);
-    if (!this.isPredicted) return;
-    const { position } = this.predicted;
-    this.lead[0] = position[0]! - this.own.x;
-    this.lead[1] = position[1]! - this.own.y;
-    this.lead[2] = position[2]! - this.own.z;
   }
 
   pose(id: number, out: Pose): boolean {
-    if (!this.view.pose(id, out)) return false;
-    if (this.isPredicted && this.goesAlong(id)) {
-      out.x += this.lead[0]!;
-      out.y += this.lead[1]!;
-      out.z += this.lead[2]!;
-    }
-    if (this.isPredicted) this.foresee(id as EntityId, out);
-    return true;
-  }
-
-  /** What one's own hands do is seen before the server did it. */
-  private foresee(id: EntityId, out: Pose): void {
-    const { place } = this;
-    place[0] = out.x;
-    place[1] = out.y;
-    place[2] = out.z;
-    if (!this.predictor.place(id, place)) return;
-    out.x = place[0]!;
-    out.y = place[1]!;
-    out.z = place[2]!;
-  }
-
-  /** One's own avatar, and what it holds. */
-  private goesAlong(id: number): boolean {
-    const { avatarId, entities } = this.world;
-    if (avatarId === undefined || id === avatarId) return id === avatarId;
-    return entities.get(avatarId)?.attributes["holding"] === id;
+    return this.view.pose(id, out);
   }
 
   close(): void {

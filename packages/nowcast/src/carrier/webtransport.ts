@@ -28,7 +28,7 @@ export async function openWebTransport(
   try {
     await transport.ready;
   } catch (error) {
-    throw new NowcastError("network", `WebTransport did not open: ${messageOf(error)}`);
+    throw new NowcastError("network", `WebTransport did not open: ${messageOf(error)}`, { cause: error });
   } finally {
     signal.removeEventListener("abort", abort);
   }

@@ -71,28 +71,31 @@ const USUAL: Record<Fault, { readonly code: ErrorCode; readonly cure: string }> 
 export interface ErrorDetails {
   readonly code?: ErrorCode | undefined;
   readonly cure?: string | undefined;
-  /** The whole sentence; by default the cause, and the cure if one is given. */
+  /** The whole sentence; the reason, and the cure if one is given, by default. */
   readonly message?: string | undefined;
+  /** The error that led to this one: `Error.cause` of the standard. */
+  readonly cause?: unknown;
   readonly closeCode?: number | undefined;
 }
 
-/** Every error that this SDK makes: who is at fault, what went wrong for programs, and cause and cure for people. */
+/** Every error that this SDK makes: the party at fault, a code for programs, and reason and cure for people. */
 export class NowcastError extends Error {
   readonly fault: Fault;
   readonly code: ErrorCode;
-  /** What went wrong and where: the other side's own words if it said some. Show it as text, never as markup. */
-  override readonly cause: string;
-  /** What would help. */
+  /** What failed and where, in the words of the other side if it sent any. Show it as text, never as markup. */
+  readonly reason: string;
+  /** What the program or the person can do about it. */
   readonly cure: string;
   /** The number of the close frame or CLOSE that ended what was open, if there was one. */
   readonly closeCode: number | undefined;
 
-  constructor(fault: Fault, cause: string, details: ErrorDetails = {}) {
-    super(details.message ?? (details.cure === undefined ? cause : `${cause}: ${details.cure}`));
+  constructor(fault: Fault, reason: string, details: ErrorDetails = {}) {
+    const message = details.message ?? (details.cure === undefined ? reason : `${reason}: ${details.cure}`);
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = "NowcastError";
     this.fault = fault;
     this.code = details.code ?? USUAL[fault].code;
-    this.cause = cause;
+    this.reason = reason;
     this.cure = details.cure ?? USUAL[fault].cure;
     this.closeCode = details.closeCode;
   }
@@ -101,7 +104,9 @@ export class NowcastError extends Error {
 /** An error as it is if it is ours, or as that of the network: platforms tell next to nothing of what did not open. */
 export function asNowcastError(error: unknown): NowcastError {
   if (error instanceof NowcastError) return error;
-  return new NowcastError("network", error instanceof Error ? error.message : String(error));
+  return new NowcastError("network", error instanceof Error ? error.message : String(error), {
+    cause: error,
+  });
 }
 
 /** Bytes that are not what they should be: where reading stopped, and in which field. */

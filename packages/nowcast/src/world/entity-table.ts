@@ -1,6 +1,6 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import { isSameValue } from "./same-value.js";
-import type { Entity, EntityId, Kind, PlayerId, Vec3, WorldRecord } from "./world.js";
+import type { Entity, EntityId, EntityPart, Kind, PlayerId, Vec3, WorldRecord } from "./world.js";
 
 /** Entities in one message, and in one world (`spec/WORLD.md`, section 6). */
 export const ENTITIES_MAX = 65_536;
@@ -17,6 +17,12 @@ export interface EntityDescription {
 export interface EntityPose {
   readonly position: Vec3;
   readonly euler: Vec3;
+}
+
+/** What a description changed; both lists are empty if it changed nothing. */
+export interface EntityChange {
+  readonly names: string[];
+  readonly parts: EntityPart[];
 }
 
 /** An entity as it enters the world of a client. */
@@ -101,22 +107,21 @@ export class EntityTable {
     return gone;
   }
 
-  /** The names of the attributes that are different now; undefined if nothing is. */
-  describe(
-    entity: Entity,
-    { kind, scale, parent, attributes, owner }: EntityDescription,
-  ): string[] | undefined {
+  /** Applies a description and returns what it changed. */
+  describe(entity: Entity, { kind, scale, parent, attributes, owner }: EntityDescription): EntityChange {
     const live = entity as LiveEntity;
     const names = differingNames(live.attributes, attributes);
-    const isOf = live.parent === parent && live.owner === owner;
-    const isSame = live.kind === kind && isOf && isSameVector(live.scale, scale);
-    if (isSame && names.length === 0) return undefined;
+    const parts: EntityPart[] = [];
+    if (live.kind !== kind) parts.push("kind");
+    if (!isSameVector(live.scale, scale)) parts.push("scale");
+    if (live.parent !== parent) parts.push("parent");
+    if (live.owner !== owner) parts.push("owner");
     live.kind = kind;
     live.scale = scale;
     live.parent = parent;
     live.owner = owner;
     if (names.length > 0) live.attributes = attributes;
-    return names;
+    return { names, parts };
   }
 
   /** Puts an entity somewhere else; false if it is there already. */

@@ -27,6 +27,7 @@ export {
   type Entity,
   type EntityId,
   type EntityOf,
+  type EntityPart,
   type EventDeclaration,
   type Field,
   type Input,

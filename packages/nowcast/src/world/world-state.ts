@@ -97,9 +97,9 @@ export class WorldState {
   /** What an entity is from now on, and where it is if that is said. */
   change(entity: Entity, description: EntityDescription, pose: EntityPose | undefined, tick: number): void {
     const before = entity.owner;
-    const names = this.#table.describe(entity, description);
-    const isElsewhere = pose !== undefined && this.#table.place(entity, pose, tick);
-    if (names !== undefined || isElsewhere) this.emitter.emit("change", { entity, names: names ?? [] });
+    const { names, parts } = this.#table.describe(entity, description);
+    if (pose !== undefined && this.#table.place(entity, pose, tick)) parts.push("place");
+    if (names.length > 0 || parts.length > 0) this.emitter.emit("change", { entity, names, parts });
     if (before !== entity.owner) this.emitter.emit("owner", { entity, before });
   }
 

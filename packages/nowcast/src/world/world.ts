@@ -122,6 +122,9 @@ export interface Entity {
   readonly stillTick?: number | undefined;
 }
 
+/** What may change about an entity beside its attributes. `place` is a jump: movement arrives by `snapshot`. */
+export type EntityPart = "kind" | "scale" | "parent" | "owner" | "place";
+
 /** Somebody who takes part. The object lives as long as the player stays and is updated in place. */
 export interface Player {
   readonly id: PlayerId;
@@ -251,10 +254,14 @@ export interface WorldEvents {
   /** The entities as last known; they are no longer in `World.entities`. */
   despawn: { readonly entities: readonly Entity[]; readonly reason: DespawnReason };
   /**
-   * `names` lists the attributes that are different now. It is empty when only something else is: the kind, the scale, the
-   * parent, or the place of what is put somewhere else rather than moved.
+   * `names` lists the attributes that changed, `parts` everything else that changed. One event may have both, because a server
+   * sends all changes of one step as one value.
    */
-  change: { readonly entity: Entity; readonly names: readonly string[] };
+  change: {
+    readonly entity: Entity;
+    readonly names: readonly string[];
+    readonly parts: readonly EntityPart[];
+  };
   /**
    * `moved` lists what moved since the previous snapshot: an entity that is not in it did not. `controls` is the number of
    * the newest controls of this client that were in force at that step (see {@link World.controls}), and what is told of `moved` holds

@@ -67,7 +67,7 @@ describe("an answer", () => {
     await expect(connect(`nowcast://127.0.0.1:${port}/tracker`)).rejects.toMatchObject({
       fault: "refused",
       code: "full",
-      cause: "all seats are taken",
+      reason: "all seats are taken",
       cure: "enter another room",
       message: "the endpoint refuses (HTTP 503): full; all seats are taken; enter another room",
     });

@@ -1,5 +1,6 @@
-/** Errors say who is at fault, what went wrong for programs, and cause and cure for people. */
+/** Errors name the party at fault, a code for programs, and reason and cure for people. */
 import { describe, expect, it } from "vitest";
+import { asNowcastError } from "../../src/errors/nowcast-error.js";
 import { connect, ERROR_CODES, NowcastError, WireError } from "../../src/index.js";
 import { listen } from "../../src/node/index.js";
 import { worldEnd } from "../../src/world/end.js";
@@ -13,10 +14,10 @@ async function caught(promise: Promise<unknown>): Promise<unknown> {
 }
 
 describe("an error", () => {
-  it("has a code, a cause and a cure whatever its fault, and says all of it that is its own", () => {
+  it("has a code, a reason and a cure for every fault", () => {
     for (const fault of ["peer-misbehaved", "peer-incompatible", "refused", "network", "misuse"] as const) {
       const error = new NowcastError(fault, "it broke");
-      expect(error).toMatchObject({ name: "NowcastError", fault, cause: "it broke", message: "it broke" });
+      expect(error).toMatchObject({ name: "NowcastError", fault, reason: "it broke", message: "it broke" });
       expect(ERROR_CODES).toContain(error.code);
       expect(error.cure.length).toBeGreaterThan(10);
     }
@@ -25,18 +26,24 @@ describe("an error", () => {
     expect(new WireError("cut short", 7, "pose.x")).toMatchObject({
       fault: "peer-misbehaved",
       code: "malformed",
-      cause: "pose.x: cut short (byte 7)",
+      reason: "pose.x: cut short (byte 7)",
     });
   });
 
-  it("of an endpoint that refuses has its word as the code, and its own cause and cure", async () => {
+  it("keeps the error that led to it as the standard cause, and has none otherwise", () => {
+    const inner = new TypeError("fetch failed");
+    expect(asNowcastError(inner)).toMatchObject({ reason: "fetch failed", cause: inner });
+    expect("cause" in new NowcastError("misuse", "it broke")).toBe(false);
+  });
+
+  it("of an endpoint that refuses has its code, reason and cure", async () => {
     const listener = await listen({ port: 0, sessionsMax: 1 });
     listener.advertise("tracker");
     const url = (name: string) => `nowcast://127.0.0.1:${listener.port}/${name}`;
     expect(await caught(connect(url("nobody")))).toMatchObject({
       fault: "refused",
       code: "no_such_name",
-      cause: 'nothing is called "nobody" here',
+      reason: 'nothing is called "nobody" here',
       cure: "check the name, or start the service that has it",
     });
     const channel = await connect(url("tracker"));
@@ -87,7 +94,7 @@ it("gives one code to what both protocols of a world end for alike", () => {
   ] as const) {
     const [one, other] = [worldEnd(session, ""), worldEnd(plain, "said so")];
     expect([one.code, other.code]).toEqual([code, code]);
-    expect([one.fault, other.cause]).toEqual([other.fault, "said so"]);
-    expect(one.cause).toContain(String(session));
+    expect([one.fault, other.reason]).toEqual([other.fault, "said so"]);
+    expect(one.reason).toContain(String(session));
   }
 });

@@ -373,7 +373,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(world.status).toBe("connecting");
       for (const { error, retryInMs } of errors) {
         expect(error).toMatchObject({ fault: "network", code: "unreachable" });
-        expect([typeof error.cause, typeof retryInMs]).toEqual(["string", "number"]);
+        expect([typeof error.reason, typeof retryInMs]).toEqual(["string", "number"]);
       }
       world.close();
       expect(statusesOf(statuses)).toEqual(["closed"]);

@@ -199,11 +199,11 @@ describe("interpolation", () => {
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     for (let tick = 0; tick <= 60; tick += 6) world.snapshot(tick, tick * STEP_MS);
     interpolator.sample(1_000);
-    world.emitter.emit("change", { entity: world.body, names: ["color"] });
+    world.emitter.emit("change", { entity: world.body, names: ["color"], parts: [] });
     interpolator.pose(world.body.id, pose);
     expect(pose.position[0]).toBeLessThan(3);
     place(world.body, 60, 100);
-    world.emitter.emit("change", { entity: world.body, names: [] });
+    world.emitter.emit("change", { entity: world.body, names: [], parts: ["place"] });
     interpolator.pose(world.body.id, pose);
     expect(pose.position[0]).toBe(100);
   });

@@ -76,9 +76,9 @@ describe("joining", () => {
     const world = joinWorld("ws://127.0.0.1:9/ws/test", { reconnect: false });
     const errors = collect(world, "error");
     await waitFor("the end", () => world.status === "closed");
-    const cause = expect.stringContaining("ECONNREFUSED");
+    const reason = expect.stringContaining("ECONNREFUSED");
     expect(errors).toMatchObject([
-      { error: { fault: "network", code: "unreachable", cause }, retryInMs: undefined },
+      { error: { fault: "network", code: "unreachable", reason }, retryInMs: undefined },
     ]);
   });
 });
@@ -268,8 +268,8 @@ describe("what the server says", () => {
     const world = join(server);
     const errors = collect(world, "error");
     await waitFor("the second connection", () => world.stats.reconnects === 1);
-    const cause = expect.stringMatching(/^malformed: /);
-    expect(errors).toMatchObject([{ error: { fault: "peer-misbehaved", code: "malformed", cause } }]);
+    const reason = expect.stringMatching(/^malformed: /);
+    expect(errors).toMatchObject([{ error: { fault: "peer-misbehaved", code: "malformed", reason } }]);
   });
 
   it("does not try again when the server speaks another version", async () => {
@@ -280,7 +280,7 @@ describe("what the server says", () => {
     const error = {
       fault: "peer-incompatible",
       code: "version",
-      cause: expect.stringContaining("version 1"),
+      reason: expect.stringContaining("version 1"),
     };
     expect(errors).toMatchObject([{ error, retryInMs: undefined }]);
   });
@@ -301,7 +301,7 @@ describe("packed movement", () => {
     const errors = collect(world, "error");
     await waitFor("the end", () => world.status === "closed");
     expect(errors).toMatchObject([
-      { error: { code: "malformed", cause: expect.stringContaining("malformed: ") } },
+      { error: { code: "malformed", reason: expect.stringContaining("malformed: ") } },
     ]);
   });
 });
@@ -426,7 +426,7 @@ describe("losing the connection", () => {
     await waitFor("the welcome", () => world.status === "open");
     server.clients[0]!.close(4001, "out of bounds: yaw");
     await waitFor("the end", () => world.status === "closed");
-    const error = { code: "out_of_bounds", closeCode: 4001, cause: "out of bounds: yaw" };
+    const error = { code: "out_of_bounds", closeCode: 4001, reason: "out of bounds: yaw" };
     expect(errors).toMatchObject([{ error, retryInMs: undefined }]);
   });
 

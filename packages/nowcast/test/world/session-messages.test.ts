@@ -317,7 +317,7 @@ describe("what a client says on a session", () => {
     server.say({ Refused: { action: "buy", reason: "sold out", number: 2 } });
     server.say({ Done: { number: 1 } });
     server.say({ Done: { number: 7 } });
-    await expect(shoe).rejects.toMatchObject({ code: "refused", cause: "sold out" });
+    await expect(shoe).rejects.toMatchObject({ code: "refused", reason: "sold out" });
     await hat;
     expect(refusals).toEqual([{ action: "buy", reason: "sold out" }]);
     const never = world.act("buy", { what: "never" });
@@ -359,14 +359,14 @@ describe("what a client says on a session", () => {
   it.each([
     [73, "banned", "you are banned from this room until 2026-11-24T10:00:00Z: shouting"],
     [74, "unauthorised", "the token has been used by another client: ask for a new one"],
-  ])("does not come back after the end %i, and says why", async (closeCode, code, cause) => {
+  ])("does not come back after the end %i, and says why", async (closeCode, code, reason) => {
     const server = await serve();
     const world = join(server);
     await world.ready;
     const errors = collect(world, "error");
-    server.channels[0]!.close(closeCode, cause);
+    server.channels[0]!.close(closeCode, reason);
     await waitFor("the end", () => world.status === "closed");
-    expect(errors).toMatchObject([{ error: { code, closeCode, cause }, retryInMs: undefined }]);
+    expect(errors).toMatchObject([{ error: { code, closeCode, reason }, retryInMs: undefined }]);
   });
 
   it("says its name again where it kept the one of before", async () => {

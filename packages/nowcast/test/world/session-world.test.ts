@@ -110,7 +110,7 @@ describe("a world on a session", () => {
     expect(errors[0]!.error).toMatchObject({
       fault: "refused",
       code: "no_such_name",
-      cause: expect.stringContaining("is not 1 to 32 of a-z 0-9 - _"),
+      reason: expect.stringContaining("is not 1 to 32 of a-z 0-9 - _"),
     });
     expect(() => joinWorld("ftp://localhost/plaza")).toThrow();
   });

@@ -111,9 +111,9 @@ const SHOWN: ReadonlySet<string> = new Set([
   "holding",
 ]);
 
-/** Whether a change of these attributes changes what is drawn. None at all stands for a change of something else. */
+/** Whether a change of these attributes changes what is drawn. */
 export function isShown(names: readonly string[]): boolean {
-  return names.length === 0 || names.some((name) => SHOWN.has(name));
+  return names.some((name) => SHOWN.has(name));
 }
 
 export function describeBody(entity: EntityFacts): Body {

@@ -64,5 +64,8 @@ it("is the example of the package's front page, in at most 45 lines", () => {
   const example = readFileSync(join(PAGE, "page.ts"), "utf8");
   const readme = readFileSync(join(ROOT, "packages/three/README.md"), "utf8");
   expect(/```ts\n(.*?)```/s.exec(readme)![1]).toBe(example);
+  // A camera that reads a pose before the view samples the frame shows the avatar where it was one frame ago.
+  expect(example.indexOf("view.sample(")).toBeGreaterThan(0);
+  expect(example.indexOf("view.sample(")).toBeLessThan(example.indexOf("view.pose("));
   expect(example.trimEnd().split("\n").length).toBeLessThanOrEqual(45);
 });

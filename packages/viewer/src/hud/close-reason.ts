@@ -8,7 +8,7 @@ export interface CloseReason {
 }
 
 /** What is shown of an error of the SDK. */
-export type Ending = Pick<NowcastError, "fault" | "code" | "cause" | "cure">;
+export type Ending = Pick<NowcastError, "fault" | "code" | "reason" | "cure">;
 
 /** The server answers, and lets nobody in now: what a person can do is worth showing while the page tries again. */
 export function isRefusal({ fault, code }: Ending): boolean {
@@ -23,9 +23,9 @@ function sentence(words: string): string {
  * Explains why a connection ended, by the code of the error and never by its words, so that each sentence can be
  * translated. The server's own words are shown where they say more than a code can.
  */
-export function explainClose({ code, cause, cure }: Ending): CloseReason {
+export function explainClose({ code, reason, cure }: Ending): CloseReason {
   const { ends } = words;
-  const said = { cause, cure: sentence(cure) };
+  const said = { cause: reason, cure: sentence(cure) };
   switch (code) {
     case "done":
     case "closed_here":

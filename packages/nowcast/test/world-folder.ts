@@ -1,0 +1,25 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ServerProcess } from "./server-process.js";
+
+/** A real server with one world, whose folder a test writes. */
+export interface WorldFolder {
+  readonly server: ServerProcess;
+  /** Replaces `world.luau`. */
+  save(rules: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Serves `rules` as the world `name`, in a temporary folder. */
+export async function serveWorld(name: string, rules: string): Promise<WorldFolder> {
+  const folder = await mkdtemp(join(tmpdir(), `nowcast-${name}-`));
+  const save = (text: string): Promise<void> => writeFile(join(folder, "world.luau"), text);
+  await save(rules);
+  const server = await ServerProcess.start(0, ["--world", `${name}=${folder}`]);
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  };
+  return { server, save, stop };
+}

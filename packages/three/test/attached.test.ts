@@ -1,0 +1,125 @@
+/** Entities on the own avatar: what is attached to it or held by it is drawn where the avatar is drawn, in every frame. */
+import { createPredictor, type EntityId, joinWorld, type World } from "nowcast/world";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { waitFor } from "../../nowcast/test/wait-for.js";
+import { serveWorld, type WorldFolder } from "../../nowcast/test/world-folder.js";
+import { createPose } from "../src/pose.js";
+import { WorldView } from "../src/world-view.js";
+
+const RULES = `--!strict
+local world = require("@nowcast/world")
+local Person = world.kind("person", { walker = {} })
+local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(400, 1, 400) } })
+local Flag = world.kind("flag", {
+	body = { motion = "fixed", shape = "box", size = vector.create(0.1, 1, 0.1) },
+	attributes = { carrier = "entity?" },
+})
+world.on("start", function()
+	Floor:spawn { at = vector.create(0, -0.5, 0) }
+	Flag:spawn { at = vector.create(3, 0.5, 0) }
+end)
+world.on("join", function(player)
+	player:spawn_avatar(Person, { at = vector.create(0, 1, 0) })
+end)
+world.action("take", {}, function(player)
+	local flag = Flag:all()[1]
+	flag.position = player.avatar.position + vector.create(0, 1.4, 0)
+	flag.parent = player.avatar
+	flag.carrier = player.avatar
+end)
+`;
+const AHEAD = { forward: 1, right: 0, yaw: 0, run: true, jump: false };
+
+let folder: WorldFolder;
+const cleanups: (() => void)[] = [];
+beforeAll(async () => {
+  folder = await serveWorld("carry", RULES);
+});
+afterAll(async () => {
+  for (const cleanup of cleanups) cleanup();
+  await folder?.stop();
+});
+
+async function joined(name: string): Promise<{ world: World; flag: EntityId }> {
+  const world = joinWorld(`nowcast://localhost:${folder.server.port}/carry-${name}`, { name });
+  cleanups.push(() => world.close());
+  await waitFor("the avatar", () => world.entities.has(world.avatarId!));
+  const isFlag = ({ kind }: { kind: { name: string } }): boolean => kind.name === "flag";
+  const flag = await waitFor("the flag", () => [...world.entities.values()].find(isFlag));
+  return { world, flag: flag.id };
+}
+
+/** Draws frames until `isDone`. */
+async function draw(view: WorldView, what: string, isDone: () => boolean): Promise<void> {
+  await waitFor(what, () => {
+    view.update(performance.now(), 1 / 60);
+    return isDone();
+  });
+}
+
+it("an entity whose parent and attribute change in one step is drawn on its parent", async () => {
+  const { world, flag } = await joined("ada");
+  const view = new WorldView(world);
+  cleanups.push(() => view.dispose());
+  await draw(view, "the flag on the ground", () => view.scene.get(flag)?.x === 3);
+  void world.act("take");
+  const person = view.scene.crowd;
+  await draw(view, "the flag on the avatar", () => {
+    const [prop, member] = [view.scene.get(flag)!, person.get(world.avatarId!)!];
+    return Math.hypot(prop.x - member.x, prop.y - 1.4 - member.y, prop.z - member.z) < 0.05;
+  });
+});
+
+it("a pose that is read between sample and update is the one that the frame draws", async () => {
+  const { world } = await joined("cy");
+  const view = new WorldView(world);
+  cleanups.push(() => view.dispose());
+  const own = createPose();
+  let frames = 0;
+  await waitFor("frames of a walk", () => {
+    world.input(AHEAD);
+    const nowMs = performance.now();
+    view.sample(nowMs);
+    if (!view.pose(world.avatarId!, own)) return false;
+    view.update(nowMs, 1 / 60);
+    const member = view.scene.crowd.get(world.avatarId!)!;
+    expect([member.x, member.y, member.z]).toEqual([own.x, own.y, own.z]);
+    frames += own.z < -1 ? 1 : 0;
+    return frames > 10;
+  });
+});
+
+it("an entity attached to the predicted avatar is drawn without lag while the avatar runs and turns", async () => {
+  const { world, flag } = await joined("ben");
+  const predictor = createPredictor(world);
+  const view = new WorldView(world, { predictor });
+  cleanups.push(
+    () => predictor.close(),
+    () => view.dispose(),
+  );
+  void world.act("take");
+  await draw(view, "the flag on the avatar", () => world.entities.get(flag)!.parent === world.avatarId);
+  const [own, carried, predicted] = [
+    createPose(),
+    createPose(),
+    { position: [0, 0, 0], quaternion: [0, 0, 0, 1] },
+  ];
+  const startZ = world.entities.get(world.avatarId!)!.position[2];
+  let lead = 0;
+  let apart = 0;
+  await draw(view, "a long way", () => {
+    predictor.input({ ...AHEAD, yaw: Math.sin(performance.now() / 500) / 4 });
+    if (!view.pose(world.avatarId!, own) || !view.pose(flag, carried) || !predictor.pose(predicted))
+      return false;
+    const told = world.entities.get(world.avatarId!)!.position;
+    // The first moments still show how the flag came to the avatar.
+    if (told[2] > startZ - 4) return false;
+    expect([own.x, own.y, own.z]).toEqual(predicted.position);
+    lead = Math.max(lead, Math.hypot(own.x - told[0], own.z - told[2]));
+    apart = Math.max(apart, Math.hypot(carried.x - own.x, carried.y - 1.4 - own.y, carried.z - own.z));
+    return told[2] < startZ - 16;
+  });
+  // The test says something only if the prediction is ahead of what the server told.
+  expect(lead).toBeGreaterThan(0.3);
+  expect(apart).toBeLessThan(0.1);
+});
