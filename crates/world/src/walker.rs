@@ -116,8 +116,6 @@ const PUSHED_DISTANCE: f32 = 0.01;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct WalkerState {
     pub(crate) input: Input,
-    /// How freely it may go on ahead, 0..1.
-    pub(crate) ahead: f32,
     pub(crate) steps_since_ground: u32,
     pub(crate) steps_since_jump: u32,
     /// Upward normals of what is under the feet, felt after the last step; at most [`GROUNDS_MAX`].
@@ -135,7 +133,6 @@ impl WalkerState {
     pub(crate) fn new() -> WalkerState {
         WalkerState {
             input: Input::default(),
-            ahead: 1.0,
             steps_since_ground: GROUND_MEMORY_STEPS,
             steps_since_jump: JUMP_PAUSE_STEPS,
             grounds: Vec::new(),
@@ -148,15 +145,13 @@ impl WalkerState {
     /// A walker that goes on from what was written down; `None` for what none can have been.
     pub(crate) fn resume(
         input: Input,
-        ahead: f32,
         steps_since_ground: u32,
         steps_since_jump: u32,
         grounds: Vec<[f32; 3]>,
     ) -> Option<WalkerState> {
-        let are_numbers = grounds.iter().flatten().chain([&ahead]).all(|v| v.is_finite());
+        let are_numbers = grounds.iter().flatten().all(|v| v.is_finite());
         (are_numbers && grounds.len() <= GROUNDS_MAX).then_some(WalkerState {
             input,
-            ahead,
             steps_since_ground,
             steps_since_jump,
             grounds,
@@ -228,12 +223,12 @@ impl WalkerState {
         {
             self.is_exact = true;
             if let Pace::Strides(first) = pace {
-                mover.step(walker, &first, self.ahead, gravity, &solids);
+                mover.step(walker, &first, gravity, &solids);
                 if let Some((_, further)) = physics.still_surroundings(handles, mover.reach(walker)) {
-                    mover.step(walker, &self.input, self.ahead, gravity, &further);
+                    mover.step(walker, &self.input, gravity, &further);
                 }
             } else {
-                mover.step(walker, &self.input, self.ahead, gravity, &solids);
+                mover.step(walker, &self.input, gravity, &solids);
             }
             physics.place(handles, mover.position, mover.velocity);
             self.grounds.clear();
@@ -284,10 +279,6 @@ impl WalkerState {
             controls /= length;
         } else if length < 0.01 {
             return Vector::ZERO;
-        }
-        let onward = controls.dot(ahead);
-        if onward > 0.0 {
-            controls -= ahead * onward * (1.0 - self.ahead);
         }
         controls * if self.input.run { walker.run_speed } else { walker.walk_speed }
     }

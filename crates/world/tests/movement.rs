@@ -20,7 +20,7 @@ fn floor() -> Solid {
 
 fn walk(mover: &mut Mover, input: Input, solids: &[Solid], steps: u32) {
     for _ in 0..steps {
-        mover.step(&Walker::default(), &input, 1.0, GRAVITY, solids);
+        mover.step(&Walker::default(), &input, GRAVITY, solids);
     }
 }
 
@@ -129,8 +129,8 @@ fn what_is_out_of_reach_changes_no_bit() {
                 })
             };
             let near: Vec<Solid> = solids.iter().filter(is_near).copied().collect();
-            mover.step(&Walker::default(), &input, 1.0, GRAVITY, &solids);
-            near_only.step(&Walker::default(), &input, 1.0, GRAVITY, &near);
+            mover.step(&Walker::default(), &input, GRAVITY, &solids);
+            near_only.step(&Walker::default(), &input, GRAVITY, &near);
             assert_eq!(bits(&mover), bits(&near_only));
         }
     }
@@ -187,12 +187,12 @@ fn a_world_of_things_that_stand_still_moves_its_walkers_by_just_this_step() {
     ];
     let mut mover = Mover::new([0.0, 1.0, 0.0]);
     let mut random = Random(3);
-    mover.step(&Walker::default(), &Input::default(), 1.0, GRAVITY, &solids);
+    mover.step(&Walker::default(), &Input::default(), GRAVITY, &solids);
     for step in 0..1_200 {
         let input = random.input();
         world.apply(Command::Input { player: ada, input }).unwrap();
         world.step();
-        mover.step(&Walker::default(), &input, 1.0, GRAVITY, &solids);
+        mover.step(&Walker::default(), &input, GRAVITY, &solids);
         let Pose { position, .. } = world.scene().pose(avatar).expect("she is here");
         assert_eq!(
             position.map(f32::to_bits),
@@ -337,7 +337,7 @@ fn walk_hash(number: u32) -> u32 {
         if step % 8 == 0 {
             input = random.input();
         }
-        mover.step(&Walker::default(), &input, 1.0, GRAVITY, &solids);
+        mover.step(&Walker::default(), &input, GRAVITY, &solids);
         for word in bits(&mover) {
             hash = (hash ^ word).wrapping_mul(0x0100_0193);
         }
@@ -361,7 +361,7 @@ fn walk_text(number: u32) -> String {
         if step % 8 == 0 {
             input = random.input();
         }
-        mover.step(&Walker::default(), &input, 1.0, GRAVITY, &solids);
+        mover.step(&Walker::default(), &input, GRAVITY, &solids);
         let Input { forward, right, yaw, run, jump } = input;
         let comma = if step == 0 { "" } else { "," };
         write!(

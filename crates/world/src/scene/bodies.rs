@@ -139,17 +139,6 @@ impl Scene {
         self.walkers.get(&id).map(|walker| walker.input)
     }
 
-    /// How freely a walker goes in the direction that it faces, from 0 (not at all) to 1: less when what it pushes or
-    /// carries does not keep up.
-    pub fn set_freedom_ahead(&mut self, id: EntityId, share: f32) -> Result<(), SceneError> {
-        let walker = self.walkers.get_mut(&id).ok_or(SceneError::NoBody(id))?;
-        if !share.is_finite() {
-            return Err(SceneError::BadNumber("freedom"));
-        }
-        walker.ahead = share.clamp(0.0, 1.0);
-        Ok(())
-    }
-
     /// Puts a row elsewhere, in its column and in physics.
     pub(super) fn put(&mut self, row: usize, pose: Pose) {
         let id = self.entities.ids[row];

@@ -110,6 +110,7 @@ pub(super) struct SavedParent {
 pub(super) struct SavedWalker {
     pub(super) id: u32,
     pub(super) input: SavedInput,
+    /// Always 1. A world's hash covers these bytes, so the field stays until snapshots have another version.
     pub(super) ahead: f32,
     pub(super) steps_since_ground: u32,
     pub(super) steps_since_jump: u32,
@@ -283,7 +284,7 @@ pub(super) fn save_walker(id: EntityId, walker: &WalkerState) -> SavedWalker {
     SavedWalker {
         id: id.0,
         input: save_input(&walker.input),
-        ahead: walker.ahead,
+        ahead: 1.0,
         steps_since_ground: walker.steps_since_ground,
         steps_since_jump: walker.steps_since_jump,
         grounds: walker.grounds.clone(),
@@ -291,8 +292,8 @@ pub(super) fn save_walker(id: EntityId, walker: &WalkerState) -> SavedWalker {
 }
 
 pub(super) fn load_walker(saved: SavedWalker) -> Option<WalkerState> {
-    let SavedWalker { input, ahead, steps_since_ground, steps_since_jump, grounds, .. } = saved;
-    WalkerState::resume(load_input(input)?, ahead, steps_since_ground, steps_since_jump, grounds)
+    let SavedWalker { input, steps_since_ground, steps_since_jump, grounds, .. } = saved;
+    WalkerState::resume(load_input(input)?, steps_since_ground, steps_since_jump, grounds)
 }
 
 pub(super) fn save_joint(id: JointId, joint: &Joint) -> SavedJoint {

@@ -63,10 +63,10 @@ impl Mover {
         [sub(self.position, extent), add(self.position, extent)]
     }
 
-    /// Moves on by 1/60 s. `ahead` is how freely it may go on ahead, from 0 to 1, and `gravity` how fast it falls,
-    /// in metres a second squared, downward. Of `solids` those matter that it can reach; others change no bit.
-    pub fn step(&mut self, walker: &Walker, input: &Input, ahead: f32, gravity: f32, solids: &[Solid]) {
-        let wish = wish(walker, input, ahead);
+    /// Advances by 1/60 s. `gravity` is the downward acceleration, in metres a second squared. Solids outside of
+    /// [`Mover::reach`] change no bit of the result.
+    pub fn step(&mut self, walker: &Walker, input: &Input, gravity: f32, solids: &[Solid]) {
+        let wish = wish(walker, input);
         let ground = self.ground(wish);
         self.steps_since_ground =
             if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
@@ -169,7 +169,7 @@ impl Mover {
 }
 
 /// The horizontal velocity that the controls ask for.
-fn wish(walker: &Walker, input: &Input, ahead: f32) -> [f32; 3] {
+fn wish(walker: &Walker, input: &Input) -> [f32; 3] {
     let [sine, cosine] = direction::sine_cosine(input.yaw);
     let (mut x, mut z) =
         (-sine * input.forward + cosine * input.right, -cosine * input.forward - sine * input.right);
@@ -179,13 +179,6 @@ fn wish(walker: &Walker, input: &Input, ahead: f32) -> [f32; 3] {
     }
     if length > 1.0 {
         (x, z) = (x / length, z / length);
-    }
-    if ahead < 1.0 {
-        let onward = -(x * sine + z * cosine);
-        if onward > 0.0 {
-            let held = onward * (1.0 - ahead);
-            (x, z) = (x + sine * held, z + cosine * held);
-        }
     }
     let speed = if input.run { walker.run_speed } else { walker.walk_speed };
     [x * speed, 0.0, z * speed]
