@@ -41,6 +41,15 @@ describe("one's own avatar", () => {
     expect(rig.shown[1]!).toBeGreaterThan(y! + 0.001);
   });
 
+  it("takes its first step with ground under its feet when it begins on the ground", () => {
+    const rig = new Rig({ delayMs: 150, jitterMs: 0, loss: 0, burst: 1 }, 1);
+    rig.run(5 * FRAME_MS, () => AHEAD);
+    const place = [0, 0, 0];
+    expect(rig.predictor.predicted(2, place)).toBe(true);
+    // Legs on ground accelerate by 42 m/s², in the air by 10 m/s².
+    expect(place[2]!).toBeCloseTo(-42 / 60 / 60, 5);
+  });
+
   for (const delayMs of [50, 100, 150]) {
     for (const [loss, burst] of [
       [0, 1],

@@ -298,6 +298,8 @@ class StepPredictor implements Predictor {
     this.#mover.restart(entity.position[0], entity.position[1], entity.position[2]);
     this.#fill();
     this.#gather();
+    // An avatar that stands takes its first step with ground under its feet (`spec/MOVEMENT.md`, section 7).
+    this.#mover.feel(this.#gait, this.#surroundings.near, this.#surroundings.count);
     this.#sender.restart(this.step);
   }
 
