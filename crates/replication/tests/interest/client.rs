@@ -55,6 +55,8 @@ pub(crate) struct Client {
     pub(crate) last_packet: u64,
     replica: Replica,
     described: BTreeSet<u32>,
+    /// The row that each described entity was last known at. An entity that left its group keeps it until another group has it.
+    known: BTreeMap<u32, (Row, Option<Grain>)>,
     /// Since when each entity was described without a break, as far as the server knows.
     pub(crate) in_sight_since: BTreeMap<u32, u32>,
     /// What arrived, in its order, if somebody wants to know.
@@ -75,6 +77,7 @@ impl Client {
             last_packet: 0,
             replica: Replica::default(),
             described: BTreeSet::new(),
+            known: BTreeMap::new(),
             in_sight_since: BTreeMap::new(),
             arrived: None,
         }
@@ -161,15 +164,18 @@ impl Client {
             match state {
                 State::Described => {
                     self.described.insert(id);
+                    self.learn(id);
                     self.note(|| json!({ "in_sight": id }));
                 }
                 State::OutOfSight(tick) => {
                     self.described.remove(&id);
+                    self.known.remove(&id);
                     self.replica.hide(id, tick);
                     self.note(|| json!({ "out_of_sight": id, "tick": tick }));
                 }
                 State::Gone => {
                     self.described.remove(&id);
+                    self.known.remove(&id);
                     self.note(|| json!({ "gone": id }));
                 }
             }
@@ -183,6 +189,16 @@ impl Client {
             "NOWCAST_SEED={}: client {} has what it is told against",
             self.seed, self.number
         );
+        for id in self.described.clone() {
+            self.learn(id);
+        }
+    }
+
+    /// Remembers where an entity is, if it is in the newest frame of a group.
+    fn learn(&mut self, id: u32) {
+        if let Some(row) = self.replica.row(id) {
+            self.known.insert(id, (row, self.replica.grain(id)));
+        }
     }
 
     /// The server hears of what arrived, in the order in which it hears of it.
@@ -203,18 +219,17 @@ impl Client {
         }
     }
 
-    /// What it shows: what is described, where rows have it.
+    /// The described entities whose row is known, each with that row.
     pub(crate) fn shown(&self) -> BTreeMap<u32, Row> {
-        self.described.iter().filter_map(|id| Some((*id, self.replica.row(*id)?))).collect()
+        self.known.iter().map(|(id, (row, _))| (*id, *row)).collect()
     }
 
-    /// Notes what it shows beside what arrived.
+    /// Records what it shows, after what arrived.
     pub(crate) fn note_shown(&mut self) {
         if self.arrived.is_some() {
-            let shown = self.shown().into_iter().map(|(id, row)| {
-                let grain = self.replica.grain(id).map(Grain::to_number);
-                json!({ "id": id, "row": row, "grain": grain })
-            });
+            let shown = self.known.iter().map(
+                |(id, (row, grain))| json!({ "id": id, "row": row, "grain": grain.map(Grain::to_number) }),
+            );
             let shown: Vec<_> = shown.collect();
             self.note(|| json!({ "shown": shown }));
         }

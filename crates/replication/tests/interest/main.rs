@@ -23,7 +23,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn a_client_shows_what_the_server_would_show_it_and_nothing_of_before_it_came_into_sight() {
+fn a_client_shows_the_rows_of_the_server_and_none_from_before_an_entity_came_into_sight() {
     if let Some(seed) = number("NOWCAST_SEED") {
         play(seed, STEPS, false);
         return;
@@ -53,7 +53,7 @@ fn the_vectors_of_sight_hold() {
         json!({ "seed": seed, "client": 1, "steps": play.clients.swap_remove(0).arrived })
     });
     let vector = json!({
-        "about": "What reaches clients: payloads, rounds in which nothing is said but the time, and what lane 0 says of entities. Where it says so, a client shows these rows of those in sight.",
+        "about": "What reaches clients: payloads, rounds in which nothing is said but the time, and what lane 0 says of entities. After it a client shows exactly these entities, at these rows.",
         "plays": plays,
     });
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/world/sight.json");
