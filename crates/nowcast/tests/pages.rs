@@ -61,8 +61,18 @@ impl Robot {
         answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("it has a status")
     }
 
-    /// Whether WebTransport opens for a page, asked at this host.
+    /// Whether WebTransport opens for a page that names this host.
     async fn opens(&self, host: &str, origin: Option<&str>) -> bool {
+        self.webtransport(host, origin, quinn::EndpointConfig::default()).await.is_ok()
+    }
+
+    /// Opens WebTransport with QUIC settings of the client's own.
+    async fn webtransport(
+        &self,
+        host: &str,
+        origin: Option<&str>,
+        quic: quinn::EndpointConfig,
+    ) -> Result<web_transport_quinn::Session, web_transport_quinn::ClientError> {
         let mut tls =
             rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
                 .with_protocol_versions(&[&rustls::version::TLS13])
@@ -73,7 +83,9 @@ impl Robot {
         tls.alpn_protocols = vec![b"h3".to_vec()];
         let config =
             quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("it has TLS 1.3")));
-        let endpoint = quinn::Endpoint::client((Ipv4Addr::UNSPECIFIED, 0).into()).expect("a port is free");
+        let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).expect("a port is free");
+        let endpoint = quinn::Endpoint::new(quic, None, socket, Arc::new(quinn::TokioRuntime))
+            .expect("the socket works");
         let address = (IpAddr::from(Ipv4Addr::LOCALHOST), self.port()).into();
         let connection = endpoint.connect_with(config, address, "localhost").expect("it is an address").await;
         let url = format!("https://{host}/nowcast/robot").parse::<url::Url>().expect("it is an address");
@@ -82,7 +94,7 @@ impl Robot {
             request = request.with_header(hyper::header::ORIGIN, origin.parse().expect("it is a header"));
         }
         let opening = web_transport_quinn::Session::connect(connection.expect("QUIC is served"), request);
-        timeout(DEADLINE, opening).await.expect("it answers").is_ok()
+        timeout(DEADLINE, opening).await.expect("it answers")
     }
 }
 
@@ -235,4 +247,14 @@ async fn a_request_names_its_host_once_and_its_websocket_rightly() {
     for header in ["sec-websocket-version: 13", "upgrade: websocket"] {
         assert!(old.contains(header), "{old}");
     }
+}
+
+#[tokio::test]
+async fn a_webtransport_client_with_small_udp_payloads_is_told_the_size_that_packets_need() {
+    let robot = Robot::start(|_| {}).await;
+    let mut quic = quinn::EndpointConfig::default();
+    quic.max_udp_payload_size(1_200).expect("QUIC allows it");
+    let session = robot.webtransport("localhost", None, quic).await.expect("the request itself is accepted");
+    let closed = timeout(DEADLINE, session.closed()).await.expect("the session is closed").to_string();
+    assert!(closed.contains("1252"), "the reason names the size: {closed}");
 }

@@ -17,14 +17,14 @@ use super::{Carrier, CarrierKind, Ended, Ending};
 const QUARTER_STREAM_ID: u8 = 0;
 /// The largest datagram: a packet and the quarter stream id.
 const DATAGRAM_BYTES_MAX: usize = nowcast_session::PACKET_BYTES_MIN as usize + 1;
-/// What QUIC's buffer counts for a datagram beyond its bytes.
+/// Overhead that QUIC's send buffer charges for each datagram.
 const BOOKKEEPING_BYTES: usize = 64;
 /// Packets in QUIC's buffer: the few of one turn, which then go to the system in one call. QUIC takes them out at once, because its
 /// congestion controller stands aside; so nothing stale waits there.
 const UNSENT_PACKETS_MAX: usize = 4;
-/// A datagram of the largest size and all around it fit into this, and this into a path of 1,280 bytes.
+/// UDP payload that holds the largest datagram with all headers, and fits into a path of 1,280 bytes.
 const UDP_PAYLOAD_BYTES: u16 = 1_252;
-/// Datagrams that arrived and were not looked at yet; the oldest are dropped beyond that.
+/// Receive buffer for datagrams. When it is full, the oldest are dropped.
 const RECEIVE_BUFFER_BYTES: usize = 256 * 1_024;
 /// The session notices a silent peer long before; this frees what it forgot.
 const IDLE_TIMEOUT_MS: u32 = 30_000;
@@ -41,6 +41,9 @@ const STREAM_BYTES_MAX: u32 = 16 * 1_024;
 /// The same over all streams of a connection.
 const STREAMS_BYTES_MAX: u32 = 64 * 1_024;
 
+/// Code of a WebTransport session that cannot carry packets.
+const CLOSED_VIOLATION: u32 = 2;
+
 type Datagrams = Pin<Box<dyn Stream<Item = Result<Bytes, ConnectionError>> + Send>>;
 type Sending = Pin<Box<dyn Future<Output = Result<(), SendDatagramError>> + Send>>;
 
@@ -54,13 +57,19 @@ pub struct WebTransport {
 }
 
 impl WebTransport {
-    /// Takes over a session; `Err` if its datagrams are too small for packets.
+    /// Takes over a session. A session whose datagrams are too small for packets is closed, and the reason tells the peer which sizes
+    /// it needs.
     ///
     /// # Errors
     /// The size of datagrams that the path or the peer allows.
     pub fn new(session: Session) -> Result<Self, usize> {
         let allowed = quinn::Connection::max_datagram_size(&session).unwrap_or(0);
         if allowed < DATAGRAM_BYTES_MAX {
+            let reason = format!(
+                "datagrams of at most {allowed} bytes are too small, packets need {DATAGRAM_BYTES_MAX}: let QUIC use \
+                 UDP payloads of {UDP_PAYLOAD_BYTES} bytes, or take a WebSocket"
+            );
+            session.close(CLOSED_VIOLATION, reason.as_bytes());
             return Err(allowed);
         }
         let connection: quinn::Connection = (*session).clone();
@@ -127,7 +136,7 @@ impl Carrier for WebTransport {
             let (code, reason): (u32, &[u8]) = match ending {
                 Ending::Done => (0, b"done"),
                 Ending::GoingAway => (1, b"going away"),
-                Ending::Violation => (2, b"violation"),
+                Ending::Violation => (CLOSED_VIOLATION, b"violation"),
             };
             self.session.close(code, reason);
         }
