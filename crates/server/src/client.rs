@@ -1,6 +1,6 @@
 //! One client, from the end of the handshake to the end of the connection.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{SplitSink, SplitStream};
@@ -19,7 +19,7 @@ use crate::connection::{Connection, Unfinished};
 use crate::metrics::Metrics;
 use crate::plain::{ClientMessage, DecodeError, FrameRef, ServerMessage};
 use crate::player::{Command, Given, Numbered, OwnerCommand, Plain, Player};
-use crate::rate::{MessageKind, Rates};
+use crate::rate::{MessageKind, Quiet, Rates};
 use crate::rooms::Seat;
 use crate::send_queue::Outgoing;
 use crate::snapshot::{Snapshot, into_message};
@@ -33,6 +33,8 @@ pub(crate) struct Client {
     pub(crate) player: Arc<Player>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) timeouts: Timeouts,
+    /// When the newest message of the client arrived. Never held over an await.
+    pub(crate) heard_at: Mutex<Instant>,
 }
 
 type Socket = WebSocketStream<Connection>;
@@ -58,7 +60,7 @@ impl Client {
             closing = self.tell(&mut sink) => closing,
         };
         if closing.holds_seat() {
-            self.player.lose(Instant::now() + self.timeouts.seat_held);
+            self.player.lose(self.heard() + self.timeouts.seat_held);
         } else {
             self.player.leave();
         }
@@ -73,10 +75,21 @@ impl Client {
         self.player.plain().expect("a WebSocket of the plain protocol makes such a player")
     }
 
-    /// Takes in what the client says, until it may not stay.
+    fn heard(&self) -> Instant {
+        *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_heard(&self, now: Instant) {
+        *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+
+    /// Handles the client's messages until the connection ends. Returns why it ended.
     async fn listen(&self, stream: &mut SplitStream<Socket>, unfinished: &Unfinished) -> Closing {
         let mut rates = Rates::new(Instant::now());
+        let mut quiet = Quiet::default();
         loop {
+            // Until then what follows stays in the socket, whose window holds the client back.
+            self.player.until_commands_fit().await;
             let message = match timeout(self.timeouts.idle, stream.next()).await {
                 Err(_) => return Closing::Idle,
                 Ok(None) => return Closing::Bye,
@@ -85,6 +98,10 @@ impl Client {
                 Ok(Some(Ok(message))) => message,
             };
             unfinished.reset();
+            let now = Instant::now();
+            quiet.note(now - self.heard(), now, &mut rates);
+            self.note_heard(now);
+            quiet.note(Duration::ZERO, now, &mut rates);
             let handled = match &message {
                 Message::Text(text) => self.handle(FrameRef::Text(text.as_str()), &mut rates),
                 Message::Binary(bytes) => self.handle(FrameRef::Binary(bytes), &mut rates),
@@ -99,7 +116,7 @@ impl Client {
         }
     }
 
-    /// Handles one message: decoded, within its bounds, within its rate, and only then done.
+    /// Handles one message: decodes it, checks its bounds and its rate, and passes it on to the room.
     fn handle(&self, frame: FrameRef<'_>, rates: &mut Rates) -> Result<(), Closing> {
         self.metrics.messages_received.inc();
         let message = ClientMessage::decode(self.plain().encoding, frame).map_err(Closing::Malformed)?;
@@ -109,19 +126,31 @@ impl Client {
             let what = "an action with a number, and no key in the address";
             return Err(Closing::Malformed(DecodeError::Syntax(what.into())));
         }
-        let passed = self.admit(MessageKind::of(&message), rates)?;
-        // An input is state: only the newest counts, and a lost last one would leave the avatar running forever. A numbered
-        // action is answered.
-        let is_newest = matches!(message, ClientMessage::Input(_) | ClientMessage::Move { .. });
-        let is_obeyed = if passed || is_numbered || is_newest { self.obey(message, !passed) } else { true };
-        if is_numbered && !is_obeyed {
-            // Only the room knows whether it was done before; the client comes anew and asks again.
-            return Err(Closing::TooMany(MessageKind::Action.name()));
+        let kind = MessageKind::of(&message);
+        let is_over_rate = !self.admit(kind, rates)?;
+        // The newest controls and poses always count: a lost last one would leave the avatar running forever. Only the room knows
+        // whether a numbered action was done before.
+        let is_state = matches!(message, ClientMessage::Input(_) | ClientMessage::Move { .. });
+        match message {
+            ClientMessage::Rate { .. } | ClientMessage::Ping { .. } if is_over_rate => {}
+            ClientMessage::Rate { hz } => {
+                self.player.set_network_hz(hz);
+                self.answer(&ServerMessage::Rate { hz });
+            }
+            ClientMessage::Ping { time } => self.answer(&ServerMessage::Pong { time }),
+            message => {
+                let command = command_of(message, is_over_rate).expect("all others are for the world");
+                if is_over_rate && !is_state && !is_numbered {
+                    self.player.refuse_command(command, kind);
+                } else if !self.player.command(command) {
+                    self.metrics.drop_message("backlog");
+                }
+            }
         }
         Ok(())
     }
 
-    /// Whether a message is within its rate. A dropped one is counted.
+    /// Returns whether a message is within its rate. A message that is not is counted.
     fn admit(&self, kind: MessageKind, rates: &mut Rates) -> Result<bool, Closing> {
         match rates.judge(kind, Instant::now()) {
             Verdict::Pass => Ok(true),
@@ -130,27 +159,8 @@ impl Client {
                 self.metrics.drop_message("rate");
                 Ok(false)
             }
-            Verdict::Close => Err(Closing::TooMany(kind.name())),
+            Verdict::Close => Err(Closing::TooMany(kind.limit())),
         }
-    }
-
-    /// Returns whether there was room for what it wants.
-    fn obey(&self, message: ClientMessage, is_over_rate: bool) -> bool {
-        match message {
-            ClientMessage::Rate { hz } => {
-                self.player.set_network_hz(hz);
-                self.answer(&ServerMessage::Rate { hz });
-            }
-            ClientMessage::Ping { time } => self.answer(&ServerMessage::Pong { time }),
-            message => {
-                let command = command_of(message, is_over_rate).expect("all others are for the world");
-                if !self.player.command(command) {
-                    self.metrics.drop_message("backlog");
-                    return false;
-                }
-            }
-        }
-        true
     }
 
     fn answer(&self, message: &ServerMessage) {

@@ -11,8 +11,8 @@ use crate::session::PROTOCOL;
 /// A close frame's payload is at most 125 bytes, two of them the code (RFC 6455, section 5.5).
 const REASON_BYTES_MAX: usize = 123;
 
-/// What there was too much of where a client does what the world refuses, in [`Closing::TooMany`].
-pub(crate) const REFUSED_ACTIONS: &str = "refused actions";
+/// The limit of actions that the world refuses, in [`Closing::TooMany`].
+pub(crate) const REFUSED_ACTIONS: &str = "refused actions: at most 4 a second, 40 at once";
 
 /// What a client is told that may not take part as a program.
 pub(crate) const NO_PROGRAM: &str = "a program needs a token with the role 'program' here";
@@ -41,7 +41,7 @@ pub(crate) enum Closing {
     Malformed(DecodeError),
     /// The client sent a message with a field out of bounds.
     OutOfBounds(OutOfBounds),
-    /// The client sent too many messages of the named kind.
+    /// The client sent too many messages: their kind and its limit.
     TooMany(&'static str),
     /// The client didn't read.
     TooSlow,
@@ -150,7 +150,7 @@ impl Closing {
             Self::Endless => "message without end".into(),
             Self::Malformed(error) => shorten(format!("malformed: {error}")),
             Self::OutOfBounds(error) => shorten(format!("out of bounds: {error}")),
-            Self::TooMany(kind) => format!("too many messages: {kind}"),
+            Self::TooMany(limit) => format!("too many messages: {limit}; send fewer"),
             Self::TooSlow => "too slow".into(),
             Self::Idle => "idle".into(),
             Self::RoomGone => "the room has just closed, join again".into(),

@@ -106,8 +106,10 @@ pub struct Timeouts {
     pub room_empty: Duration,
     /// The same, if nobody ever did anything in it.
     pub room_unused: Duration,
-    /// For a client that was lost, or was there when the process ended: so long its player stays as it was, if the client can be
-    /// known again (`spec/WORLD.md`, section 1). It counts from when the client was last heard.
+    /// For a session without a carrier to go on over another one.
+    pub session_resumed: Duration,
+    /// For a client that was lost, or was connected when the process ended, to come back: until then its player stays as it was, if
+    /// the client has a key (`spec/WORLD.md`, section 1). Counted from the newest packet of the client.
     pub seat_held: Duration,
     /// For everything to end after a shutdown.
     pub shutdown: Duration,
@@ -124,6 +126,7 @@ impl Default for Timeouts {
             closing: Duration::from_secs(2),
             room_empty: Duration::from_secs(60),
             room_unused: Duration::from_secs(2),
+            session_resumed: Duration::from_secs(20),
             seat_held: Duration::from_secs(30),
             shutdown: Duration::from_millis(2_500),
         }
@@ -152,8 +155,14 @@ const CLIENT_BYTES_MAX: usize = 512 * 1024;
 /// Texts that a client may say at once, by the rates of lines and names.
 const TEXTS_AT_ONCE_MAX: usize = 8;
 
-/// Commands a client may have waiting for the next step.
+/// Commands of a client that may wait for the room. While the queue is full, nothing more is read from the client.
 pub(crate) const COMMANDS_MAX: usize = 64;
+
+/// Commands of a client that its room takes in one step. Each may bring another one along, which says what the client saw.
+pub(crate) const COMMANDS_PER_STEP_MAX: usize = 24;
+
+const _: () =
+    assert!(2 * COMMANDS_PER_STEP_MAX + 8 <= nowcast_world::Limits::DEFAULT.commands_per_player_max);
 
 /// Bytes that are handed to the socket at once. What is not yet handed over can still be replaced by newer state.
 pub(crate) const WRITE_BATCH_BYTES: usize = 16 * 1024;

@@ -1,7 +1,8 @@
 //! How clients of the plain protocol join: `GET /ws/ROOM?encoding=…&name=…&hz=…`, upgraded to a WebSocket (RFC 6455,
 //! section 4.2).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
@@ -169,6 +170,7 @@ async fn live(upgraded: Upgraded, seat: Seat, player: Player, shared: &Shared) {
         player: Arc::new(player),
         metrics: Arc::clone(&shared.metrics),
         timeouts: shared.config.timeouts.clone(),
+        heard_at: Mutex::new(Instant::now()),
     };
     client.run(parts.io.into_inner(), parts.read_buf.to_vec()).await;
 }

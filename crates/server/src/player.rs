@@ -8,16 +8,20 @@ use std::time::{Duration, Instant};
 
 use nowcast::Entry;
 use nowcast::entry::Policy;
+use nowcast_world::text::sanitize;
 use nowcast_world::{
-    Command as WorldCommand, EntityId, Input, OwnerRequest, PlayerId, Pose, Value, Velocity,
+    CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, OwnerRequest, PlayerId, Pose, Value, Velocity,
 };
+
+use tokio::sync::Notify;
 
 use crate::client_key::ClientKey;
 use crate::closing::Closing;
-use crate::config::COMMANDS_MAX;
+use crate::config::{COMMANDS_MAX, COMMANDS_PER_STEP_MAX};
 use crate::keeping::Known;
 use crate::names::Name;
 use crate::plain::{Any, Encoding, ServerMessage};
+use crate::rate::MessageKind;
 use crate::rule_report::RuleReport;
 use crate::send_queue::SendQueue;
 use crate::session::FromWorld;
@@ -43,6 +47,8 @@ pub(crate) struct Player {
     /// The number of its newest controls.
     controls: AtomicU16,
     commands: Mutex<VecDeque<Command>>,
+    /// Notified when a full queue of commands has room again.
+    commands_taken: Notify,
     playout: Mutex<Playout>,
     /// How long after it was heard of anything is shown at the client, as the client says, in milliseconds.
     view_delay_ms: AtomicU32,
@@ -126,6 +132,17 @@ pub(crate) enum OwnerCommand {
 }
 
 impl OwnerCommand {
+    /// The request, its entity and its number, as an answer to it names them.
+    pub(crate) fn request(&self) -> (OwnerRequest, Option<EntityId>, u32) {
+        match self {
+            Self::Own { entity, number } => (OwnerRequest::Own, Some(*entity), *number),
+            Self::Release { entity, .. } => (OwnerRequest::Release, Some(*entity), 0),
+            Self::Set { entity, .. } => (OwnerRequest::Set, Some(*entity), 0),
+            Self::Spawn { number, .. } => (OwnerRequest::Spawn, None, *number),
+            Self::Despawn { entity } => (OwnerRequest::Despawn, Some(*entity), 0),
+        }
+    }
+
     /// As the world takes it.
     pub(crate) fn of(self, player: PlayerId) -> WorldCommand {
         match self {
@@ -198,6 +215,7 @@ impl Player {
             controls: AtomicU16::new(0),
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
+            commands_taken: Notify::new(),
             playout: Mutex::default(),
             view_delay_ms: AtomicU32::new(0),
             left: AtomicBool::new(false),
@@ -224,7 +242,18 @@ impl Player {
         Known { token, key: self.key, address: self.address }
     }
 
-    /// Queues a command for the next step. Returns whether there was room.
+    /// Waits until the queue has room for a command.
+    pub(crate) async fn until_commands_fit(&self) {
+        loop {
+            let taken = self.commands_taken.notified();
+            if self.commands.lock().expect("nobody panics while holding it").len() < COMMANDS_MAX {
+                return;
+            }
+            taken.await;
+        }
+    }
+
+    /// Queues a command for the next step. Returns false if the queue is full, which [`Self::until_commands_fit`] prevents.
     pub(crate) fn command(&self, command: Command) -> bool {
         let mut commands = self.commands.lock().expect("nobody panics while holding it");
         if let Command::Input { number, .. } = &command {
@@ -245,14 +274,16 @@ impl Player {
                 return true;
             }
         }
-        let room = commands.len() < COMMANDS_MAX;
-        if room {
+        // Controls are there at most once between two events, and a client that falls silent must stand still.
+        let room = COMMANDS_MAX + usize::from(matches!(command, Command::Input { .. }));
+        let fits = commands.len() < room;
+        if fits {
             commands.push_back(command);
         }
-        room
+        fits
     }
 
-    /// Takes the commands that wait, in order, up to the first action that was given at a step which is still to be taken.
+    /// Takes the commands for one step, in order, up to the first action that was given at a step which is still to be taken.
     pub(crate) fn take_commands(&self) -> VecDeque<Command> {
         let mut commands = self.commands.lock().expect("nobody panics while holding it");
         let playout = self.playout.lock().expect("nobody panics while holding it");
@@ -262,9 +293,13 @@ impl Player {
             }
             _ => false,
         };
-        let due = commands.iter().position(is_early).unwrap_or(commands.len());
+        let due = commands.iter().position(is_early).unwrap_or(commands.len()).min(COMMANDS_PER_STEP_MAX);
         let early = commands.split_off(due);
-        std::mem::replace(&mut *commands, early)
+        let due = std::mem::replace(&mut *commands, early);
+        if due.len() + commands.len() >= COMMANDS_MAX && commands.len() < COMMANDS_MAX {
+            self.commands_taken.notify_one();
+        }
+        due
     }
 
     /// It is at this step of its own, and its controls changed so, oldest first.
@@ -336,6 +371,33 @@ impl Player {
         match &self.way {
             Way::Plain(plain) => plain.event(&ServerMessage::Refused { action, reason, number }),
             Way::Session(writer) => writer.event(&FromWorld::Refused { action, reason, number }),
+        }
+    }
+
+    /// Tells the client that a line of chat of its was not passed on.
+    pub(crate) fn refuse_line(&self, text: &str, reason: &str) {
+        let (text, reason) = (text.to_owned(), reason.to_owned());
+        match &self.way {
+            Way::Plain(plain) => plain.event(&ServerMessage::Unsaid { text, reason }),
+            Way::Session(writer) => writer.event(&FromWorld::Unsaid { text, reason }),
+        }
+    }
+
+    /// Tells the client that a command was dropped because its kind is over the rate.
+    pub(crate) fn refuse_command(&self, command: Command, kind: MessageKind) {
+        let reason = format!("over the rate ({}): it had no effect", kind.limit());
+        match command {
+            Command::Act { action, number, .. } => {
+                self.refuse(&action, &reason, number.map(|numbered| numbered.number));
+            }
+            Command::Say { text } => self.refuse_line(&sanitize(&text, CHAT_CHARS_MAX), &reason),
+            Command::Rename { .. } => self.notice(&format!("Your name was not changed: {reason}.")),
+            Command::Owner(command) => {
+                let (request, entity, number) = command.request();
+                self.deny(request, entity, number, &reason);
+            }
+            // States are never dropped.
+            Command::Input { .. } | Command::Move { .. } => {}
         }
     }
 

@@ -1,8 +1,8 @@
-//! How often a client may say what (section 4 of the plain protocol).
+//! How often a client may send messages of each kind (section 4 of the plain protocol, section 6 of `spec/WORLD.md`).
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use nowcast::entry::{Allowance, Verdict};
+use nowcast::entry::{Allowance, CREDIT_MAX, Verdict};
 
 use crate::plain::ClientMessage;
 
@@ -60,22 +60,22 @@ impl MessageKind {
         }
     }
 
-    /// The word in a close reason.
-    pub(crate) fn name(self) -> &'static str {
+    /// The kind and its limit, for people: in close reasons, and in what senders of dropped messages are told.
+    pub(crate) fn limit(self) -> &'static str {
         match self {
-            Self::Input => "input",
-            Self::Action => "act",
-            Self::Chat => "chat",
-            Self::Name => "name",
-            Self::Rate => "rate",
-            Self::Ping => "ping",
-            Self::Move => "move",
-            Self::Set => "set",
-            Self::Own => "own",
+            Self::Input => "input: at most 120 a second",
+            Self::Action => "act: at most 20 a second, 20 at once",
+            Self::Chat => "chat: at most 2 lines a second, 5 at once",
+            Self::Name => "name: at most 1 a second, 3 at once",
+            Self::Rate => "rate: at most 2 a second, 5 at once",
+            Self::Ping => "ping: at most 10 a second",
+            Self::Move => "move: at most 1000 a second",
+            Self::Set => "set: at most 60 a second",
+            Self::Own => "own, release, spawn and despawn: at most 20 a second, 40 at once",
         }
     }
 
-    /// Messages a second, and how many may come at once.
+    /// Messages a second, and the number that may come at once.
     fn allowance(self) -> (f64, f64) {
         match self {
             Self::Input => (120.0, 120.0),
@@ -105,9 +105,55 @@ impl Rates {
         Self { kinds }
     }
 
+    /// Allowances for messages that waited before they could be sent.
+    pub(crate) fn of_waiting(now: Instant) -> Self {
+        let mut rates = Self::new(now);
+        rates.credit(CREDIT_MAX, now);
+        rates
+    }
+
     /// Judges a message that arrives now.
     pub(crate) fn judge(&mut self, kind: MessageKind, now: Instant) -> Verdict {
         self.kinds[kind as usize].judge(now)
+    }
+
+    /// Allows the messages that waited while the client could not be heard for `time`.
+    fn credit(&mut self, time: Duration, now: Instant) {
+        for kind in &mut self.kinds {
+            kind.credit(time, now);
+        }
+    }
+}
+
+/// Finds the times in which nothing is heard of a client, so that messages that waited meanwhile do not count as too many.
+#[derive(Default)]
+pub(crate) struct Quiet {
+    /// The beginning of the silence that lasts, if one does.
+    since: Option<Instant>,
+}
+
+impl Quiet {
+    /// Shorter silences are what bursts are for.
+    const MIN: Duration = Duration::from_millis(250);
+
+    /// Whether a silence lasts, so that a message that arrives now may end it.
+    pub(crate) fn lasts(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Notes that nothing has been heard for `silence`, and credits a silence that is over. To be called several times a second,
+    /// and while one lasts before each message is judged.
+    pub(crate) fn note(&mut self, silence: Duration, now: Instant, rates: &mut Rates) {
+        let heard_at = now.checked_sub(silence).unwrap_or(now);
+        if let Some(since) = self.since
+            && heard_at > since
+        {
+            rates.credit(heard_at - since, now);
+            self.since = None;
+        }
+        if silence >= Self::MIN {
+            self.since.get_or_insert(heard_at);
+        }
     }
 }
 
@@ -129,14 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn an_honest_client_is_never_limited() {
+    fn a_client_that_keeps_to_its_rate_is_never_limited() {
         assert_eq!(send(MessageKind::Input, 120.0, 12_000), [12_000, 0, 0]);
         assert_eq!(send(MessageKind::Chat, 2.0, 1_000), [1_000, 0, 0]);
     }
 
     #[test]
-    fn a_burst_passes_and_what_follows_it_is_dropped() {
-        assert_eq!(send(MessageKind::Chat, 1e6, 7), [5, 2, 0]);
+    fn messages_after_a_burst_are_dropped_and_a_pasted_text_closes_nobody() {
+        assert_eq!(send(MessageKind::Chat, 1e6, 25), [5, 20, 0]);
+        assert_eq!(send(MessageKind::Action, 1e6, 100), [20, 80, 0]);
     }
 
     #[test]
@@ -147,8 +194,56 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_closed_within_two_seconds() {
-        let verdicts = send(MessageKind::Input, 1_000.0, 2_000);
+    fn a_flood_is_closed_within_four_seconds() {
+        let verdicts = send(MessageKind::Input, 1_000.0, 4_000);
         assert!(verdicts[2] > 0, "{verdicts:?}");
+    }
+
+    /// Cuts the client off for `cut`, has everything that it sent meanwhile arrive at once, and counts the verdicts.
+    fn resume(kind: MessageKind, hz: f64, cut: Duration) -> [u32; 3] {
+        let start = Instant::now();
+        let (mut rates, mut quiet) = (Rates::new(start), Quiet::default());
+        let looks = (1..=cut.as_millis() / 250).map(|look| Duration::from_millis(250 * look as u64));
+        for silence in looks {
+            quiet.note(silence, start + silence, &mut rates);
+        }
+        let now = start + cut;
+        let mut verdicts = [0; 3];
+        for _ in 0..(cut.as_secs_f64() * hz) as u32 {
+            quiet.note(Duration::ZERO, now, &mut rates);
+            verdicts[rates.judge(kind, now) as usize] += 1;
+        }
+        verdicts
+    }
+
+    #[test]
+    fn messages_that_waited_through_a_cut_of_20_seconds_all_pass() {
+        let cut = Duration::from_secs(20);
+        assert_eq!(resume(MessageKind::Action, 20.0, cut), [400, 0, 0]);
+        assert_eq!(resume(MessageKind::Chat, 1.0, cut), [20, 0, 0]);
+        assert_eq!(resume(MessageKind::Own, 20.0, cut), [400, 0, 0]);
+    }
+
+    #[test]
+    fn a_client_that_is_heard_all_the_time_gets_no_credit() {
+        let start = Instant::now();
+        let (mut rates, mut quiet) = (Rates::new(start), Quiet::default());
+        for look in 0..100 {
+            let now = start + Duration::from_millis(250 * look);
+            quiet.note(Duration::from_millis(100), now, &mut rates);
+        }
+        let now = start + Duration::from_secs(25);
+        let passed = (0..100).filter(|_| rates.judge(MessageKind::Action, now) == Verdict::Pass).count();
+        assert_eq!(passed, 20);
+    }
+
+    #[test]
+    fn the_words_of_each_limit_name_its_rate_and_its_burst() {
+        for kind in MessageKind::ALL {
+            let (per_second, burst) = kind.allowance();
+            let words = kind.limit();
+            assert!(words.contains(&format!("at most {per_second}")), "{words}");
+            assert!(per_second == burst || words.contains(&format!("{burst} at once")), "{words}");
+        }
     }
 }

@@ -390,7 +390,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_driver_that_is_stuck_while_it_fills_a_packet_holds_up_no_tick() {
         let mut listening = nowcast::ListenConfig::loopback(0);
-        listening.accept.session = crate::session::session_config();
+        listening.accept.session = crate::session::session_config(Duration::from_secs(20));
         let listener = nowcast::Listener::bind(listening).await.unwrap();
         let mut service = listener.advertise("plaza").await.unwrap();
         let url = format!("nowcast://127.0.0.1:{}/plaza", listener.port());

@@ -299,7 +299,7 @@ async fn receive_sessions(mut accepted: Accepted, shared: Arc<Shared>) {
 fn accept_config(config: &Config) -> AcceptConfig {
     let Limits { connections_max, connections_per_address_max, .. } = config.limits;
     AcceptConfig {
-        session: session_config(),
+        session: session_config(config.timeouts.session_resumed),
         limits: AcceptLimits {
             sessions_max: connections_max,
             sessions_per_address_max: connections_per_address_max,

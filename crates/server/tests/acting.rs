@@ -226,17 +226,21 @@ async fn an_action_that_does_not_fit_is_refused_by_name_and_nothing_of_it_is_don
 }
 
 #[tokio::test]
-async fn actions_beyond_their_rate_are_dropped_and_a_flood_of_them_is_closed() {
+async fn actions_over_their_rate_are_refused_one_by_one_and_a_flood_of_them_is_closed() {
     let server = TestServer::start().await;
     let mut eager = server.join("plaza", "name=Eager").await;
     for _ in 0..30 {
         eager.act("feel", &[("mood", "eager".into())]).await;
     }
-    server.until_metric(r#"nowcast_messages_dropped_total{reason="rate"}"#, |count| count >= 1.0).await;
-    for _ in 0..300 {
+    eager.until_view("the refusals", |view| view.refused.len() >= 8).await;
+    let (action, reason) = &eager.view.refused[0];
+    assert!(action == "feel" && reason.contains("at most 20 a second"), "{action}: {reason}");
+    assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="backlog"}"#), 0.0);
+    for _ in 0..1_000 {
         eager.act("feel", &[("mood", "very eager".into())]).await;
     }
-    assert_eq!(eager.until_closed().await, (4008, "too many messages: act".into()));
+    let words = "too many messages: act: at most 20 a second, 20 at once; send fewer";
+    assert_eq!(eager.until_closed().await, (4008, words.into()));
     server.stop().await;
 }
 
@@ -261,7 +265,10 @@ async fn whoever_does_for_long_what_is_refused_may_not_stay() {
     let ended = tokio::time::timeout(common::PATIENCE, guest.channel.closed()).await.expect("it ends");
     assert!(ended.code.0 == 66 && ended.reason.contains("refused actions"), "{ended}");
     let (code, reason) = stubborn.until_closed().await;
-    assert_eq!((code, reason.as_str()), (4008, "too many messages: refused actions"));
+    assert_eq!(
+        (code, reason.as_str()),
+        (4008, "too many messages: refused actions: at most 4 a second, 40 at once; send fewer")
+    );
     let refused = server.metric(REFUSED);
     assert!(refused > 40.0, "{refused} were refused before");
     witness.until_view("its end", |view| view.players.len() == 1).await;

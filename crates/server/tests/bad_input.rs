@@ -82,7 +82,7 @@ async fn breaking_websocket_itself_is_named() {
 }
 
 #[tokio::test]
-async fn too_frequent_messages_are_dropped_and_a_flood_is_closed() {
+async fn messages_over_their_rate_are_dropped_and_a_flood_is_closed() {
     let server = TestServer::start().await;
     let mut witness = server.join("plaza", "name=witness").await;
     let mut chatty = server.join("plaza", "name=chatty").await;
@@ -94,20 +94,27 @@ async fn too_frequent_messages_are_dropped_and_a_flood_is_closed() {
     server.until_metric(r#"nowcast_messages_dropped_total{reason="rate"}"#, |count| count >= 1.0).await;
 
     let mut flood = server.join("plaza", "name=flood").await;
-    for _ in 0..20 {
+    for _ in 0..100 {
         flood.say(ClientMessage::Chat { text: "spam".into() }).await;
     }
-    assert_eq!(flood.until_closed().await, (4008, "too many messages: chat".into()));
+    let words = "too many messages: chat: at most 2 lines a second, 5 at once; send fewer";
+    assert_eq!(flood.until_closed().await, (4008, words.into()));
     let mut flood = server.join("plaza", "encoding=custom16").await;
-    for _ in 0..2_000 {
+    for _ in 0..8_000 {
         flood.say(ClientMessage::Input(Input::default())).await;
     }
-    assert_eq!(flood.until_closed().await, (4008, "too many messages: input".into()));
+    assert_eq!(
+        flood.until_closed().await,
+        (4008, "too many messages: input: at most 120 a second; send fewer".into())
+    );
     let mut flood = server.join("plaza", "").await;
-    for _ in 0..200 {
+    for _ in 0..500 {
         let _ = flood.socket.send(Message::Ping(vec![7; 125].into())).await;
     }
-    assert_eq!(flood.until_closed().await, (4008, "too many messages: ping".into()));
+    assert_eq!(
+        flood.until_closed().await,
+        (4008, "too many messages: ping: at most 10 a second; send fewer".into())
+    );
 }
 
 #[tokio::test]

@@ -243,6 +243,13 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
         ("rate", ServerMessage::Rate { hz: 20 }),
         ("notice", ServerMessage::Notice { text: "The server is restarting.".into() }),
         ("missed", ServerMessage::Missed { lines: 12 }),
+        (
+            "unsaid",
+            ServerMessage::Unsaid {
+                text: "hello".into(),
+                reason: "over the rate (chat: at most 2 lines a second, 5 at once): it had no effect".into(),
+            },
+        ),
     ]
 }
 

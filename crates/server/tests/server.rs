@@ -15,6 +15,8 @@ mod owners;
 mod past;
 mod plain_properties;
 mod plain_vectors;
+mod rates;
+mod seats;
 mod sessions;
 mod strangers;
 mod worlds;

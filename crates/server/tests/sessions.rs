@@ -214,7 +214,7 @@ async fn who_does_not_say_who_he_is_or_comes_to_no_room_is_named_the_cause() {
     let closed = timeout(PATIENCE, other.closed()).await.expect("it ends");
     assert!(
         closed.code.0 == 5
-            && closed.reason.contains("version 1 of the world's protocol, this server speaks 2"),
+            && closed.reason.contains("version 1 of the world's protocol, this server speaks 3"),
         "{closed}"
     );
 

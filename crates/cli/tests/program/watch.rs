@@ -21,7 +21,7 @@ fn who_watches_a_world_from_within_reads_what_it_says() {
     let mut watcher = nowcast(&args).spawn().expect("the program starts");
     let lines = BufReader::new(watcher.stdout.take().unwrap()).lines().map_while(Result::ok);
     let mut awaited = vec![
-        vec!["event", r#"FromWorld: {"Welcome":{"protocol":2,"#, r#""world":"playground""#],
+        vec!["event", r#"FromWorld: {"Welcome":{"protocol":3,"#, r#""world":"playground""#],
         vec!["event", r#"FromWorld: {"Define":"#, ", block, body ", "action grab, arguments (block: u32?"],
         vec!["state 42949672", r#"Player: {"name":"Ada","avatar":"#],
         vec!["state ", r#"Entity: {"kind":"block","#, r#""attributes":{"color":"#],

@@ -88,6 +88,10 @@ pub(crate) trait Link: Send + Sync {
         Duration::ZERO
     }
 
+    fn time_since_heard(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Has the channel read what is published when it sends. Gives the subscription back where nothing reads that late.
     fn subscribe(&self, subscription: Subscription) -> Option<Subscription> {
         Some(subscription)

@@ -264,6 +264,13 @@ impl Channel {
         self.link.silence()
     }
 
+    /// Time since the newest packet of the peer arrived, also while nothing is awaited, and after the end of the channel. Zero where
+    /// there are no packets.
+    #[must_use]
+    pub fn time_since_heard(&self) -> Duration {
+        self.link.time_since_heard()
+    }
+
     /// Hears when it opens, is interrupted, changes its carrier, or ends.
     #[must_use]
     pub fn status_changes(&self) -> StatusChanges {

@@ -135,6 +135,10 @@ impl Link for SessionLink {
         since.map_or(Duration::ZERO, |since| clock::now().since(since))
     }
 
+    fn time_since_heard(&self) -> Duration {
+        clock::now().since(self.lock().session.last_heard())
+    }
+
     fn subscribe(&self, subscription: Subscription) -> Option<Subscription> {
         let mut core = self.lock();
         core.subscription = Some(subscription);

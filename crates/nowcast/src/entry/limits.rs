@@ -1,10 +1,10 @@
-//! How much one address, and one session, may ask for. No clock of its own: time is an argument.
+//! Limits for one address and for one session. No clock of its own: time is an argument.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// A token bucket: so many a second, and so many at once.
+/// A token bucket, which fills with `per_second` tokens a second up to `burst`.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     per_second: f64,
@@ -20,36 +20,60 @@ impl Bucket {
         Bucket { per_second, burst, tokens: burst, filled_at: now }
     }
 
-    /// Takes a token, if there is one.
+    /// Takes a token. Returns false if there is none.
     pub fn take(&mut self, now: Instant) -> bool {
         self.take_many(1.0, now)
     }
 
-    /// Takes so many tokens, if there are.
+    /// Takes `count` tokens. Takes none and returns false if there are fewer.
     pub fn take_many(&mut self, count: f64, now: Instant) -> bool {
-        let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
-        self.tokens = (self.tokens + elapsed * self.per_second).min(self.burst);
-        self.filled_at = self.filled_at.max(now);
+        self.fill(now);
         let enough = self.tokens >= count;
         if enough {
             self.tokens -= count;
         }
         enough
     }
+
+    /// Adds what the bucket fills with in `time`, beyond `burst` if need be. A bucket never holds more than `burst` and what
+    /// it fills with in [`CREDIT_MAX`].
+    pub fn credit(&mut self, time: Duration, now: Instant) {
+        self.fill(now);
+        let most = self.burst + CREDIT_MAX.as_secs_f64() * self.per_second;
+        self.tokens = (self.tokens + time.as_secs_f64() * self.per_second).min(most);
+    }
+
+    fn fill(&mut self, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
+        self.filled_at = self.filled_at.max(now);
+        // A credit beyond the burst stays.
+        let most = self.burst.max(self.tokens);
+        self.tokens = (self.tokens + elapsed * self.per_second).min(most);
+    }
 }
 
-/// What is to become of something that arrives.
+/// The longest time for which a bucket is credited.
+pub const CREDIT_MAX: Duration = Duration::from_secs(20);
+
+/// Seconds of the rate that may arrive over it before the sender is closed.
+const TOLERATED_SECONDS: f64 = 20.0;
+
+/// The decision about a message that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is within its rate.
+    /// The message is within its rate.
     Pass,
-    /// It is over its rate, and to be without effect.
+    /// The message is over its rate: it has no effect, and its sender is told.
     Drop,
-    /// Its sender has been over twice the rate for two seconds, and is to be closed.
+    /// The sender has exceeded twice the rate for long, and is to be closed.
     Close,
 }
 
-/// A rate that may be exceeded for a moment without effect, and not for long.
+/// A rate that may be exceeded for a while without effect, and not for long.
+///
+/// It consists of two buckets. Messages that find no token in the first, which fills with the rate, are dropped. Every message,
+/// dropped or not, takes a token of the second: it fills with twice the rate, holds 20 s of the rate more than the first,
+/// and a sender that empties it is closed.
 #[derive(Clone, Debug)]
 pub struct Allowance {
     rate: Bucket,
@@ -57,17 +81,17 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// So many a second, and so many at once.
+    /// Allows `per_second` messages a second, and `burst` at once.
     #[must_use]
     pub fn new(per_second: f64, burst: f64, now: Instant) -> Allowance {
-        let limit_burst = (4.0 * per_second).max(2.0 * burst);
+        let limit_burst = burst + TOLERATED_SECONDS * per_second;
         Allowance {
             rate: Bucket::new(per_second, burst, now),
             limit: Bucket::new(2.0 * per_second, limit_burst, now),
         }
     }
 
-    /// Judges one more.
+    /// Judges one more message.
     pub fn judge(&mut self, now: Instant) -> Verdict {
         if !self.limit.take(now) {
             Verdict::Close
@@ -77,9 +101,15 @@ impl Allowance {
             Verdict::Pass
         }
     }
+
+    /// Allows the messages that waited while the sender could not be heard for `time`.
+    pub fn credit(&mut self, time: Duration, now: Instant) {
+        self.rate.credit(time, now);
+        self.limit.credit(time, now);
+    }
 }
 
-/// How much strangers may ask for, before they have entered.
+/// Limits for clients that have not entered yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections at the same time that have not entered yet, of all addresses.
@@ -237,7 +267,6 @@ pub fn network_of(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
     use std::net::Ipv4Addr;
-    use std::time::Duration;
 
     #[test]
     fn one_address_cannot_take_the_places_of_all() {
@@ -297,5 +326,20 @@ mod tests {
         assert!(bucket.take(now));
         assert!(!bucket.take(now - Duration::from_secs(5)));
         assert!(!bucket.take(now), "the five seconds were not counted twice");
+    }
+
+    #[test]
+    fn credited_time_lets_what_waited_pass_and_is_bounded() {
+        let start = Instant::now();
+        let mut bucket = Bucket::new(2.0, 5.0, start);
+        let after = start + Duration::from_secs(12);
+        bucket.credit(Duration::from_secs(12), after);
+        let later = after + Duration::from_secs(60);
+        let passed = (0..100).filter(|_| bucket.take(later)).count();
+        assert_eq!(passed, 5 + 24, "the burst, and the rate for 12 s");
+        bucket.credit(Duration::from_secs(3_600), later);
+        bucket.credit(Duration::from_secs(3_600), later);
+        let passed = (0..100).filter(|_| bucket.take(later)).count();
+        assert_eq!(passed, 5 + 40, "the burst, and the rate for 20 s at most");
     }
 }

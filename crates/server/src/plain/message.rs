@@ -150,6 +150,13 @@ pub enum ServerMessage {
         /// What it said.
         text: String,
     },
+    /// A line of chat of this client was not passed on.
+    Unsaid {
+        /// The line.
+        text: String,
+        /// Why.
+        reason: String,
+    },
     /// Answers a `ping`.
     Pong {
         /// The time as the client sent it.

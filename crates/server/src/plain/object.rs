@@ -89,6 +89,7 @@ impl Object for ServerMessage {
             "despawn" => read_variant!(fields, Self::Despawn { ids: Vec<u32> }),
             "move" => read_variant!(fields, Self::Move { tick: u64, entities: Vec<Moved> }),
             "chat" => read_variant!(fields, Self::Chat { from: u32, name: String, text: String }),
+            "unsaid" => read_variant!(fields, Self::Unsaid { text: String, reason: String }),
             "pong" => read_variant!(fields, Self::Pong { time: f64 }),
             "rate" => read_variant!(fields, Self::Rate { hz: u32 }),
             "notice" => read_variant!(fields, Self::Notice { text: String }),

@@ -4,15 +4,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use nowcast_world::text::sanitize;
-use nowcast_world::{ApplyError, CHAT_CHARS_MAX, Command as WorldCommand};
+use nowcast_world::{ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, PlayerId};
 
 use super::{Room, SeatedPlayer};
 use crate::chat::Line;
 use crate::editor_command::is_command;
 use crate::player::Command;
 
-/// What a speaker is told whose line is left out.
-const UNSAID: &str = "Your line was left out: too much is said here at once. Say it again in a moment.";
+/// The reason for a line that is left out because the room passes on no more.
+const ROOM_IS_LOUD: &str = "too much is said in this room at once: say it again in a moment";
+
+/// The reason for an action or a line for which the world has no room in this step.
+const WORLD_IS_BUSY: &str =
+    "the world has too much to do in this step: it had no effect, try again in a moment";
 
 impl Room {
     /// Hands the world what its players want of it.
@@ -36,13 +40,23 @@ impl Room {
                         self.see(index, given, now);
                         match (player.key, number) {
                             (Some(key), Some(number)) => self.act_once(id, key, number, action, arguments),
-                            _ => self.apply(WorldCommand::Action { player: id, name: action, arguments }),
+                            _ => {
+                                let name = action.clone();
+                                if !self.apply(WorldCommand::Action { player: id, name, arguments }) {
+                                    player.refuse(&action, WORLD_IS_BUSY, None);
+                                }
+                            }
                         }
                     }
                     Command::Move { entity, pose, velocity } => {
                         self.apply(WorldCommand::Move { player: id, entity, pose, velocity });
                     }
-                    Command::Owner(command) => self.apply(command.of(id)),
+                    Command::Owner(command) => {
+                        let (request, entity, number) = command.request();
+                        if !self.apply(command.of(id)) {
+                            player.deny(request, entity, number, WORLD_IS_BUSY);
+                        }
+                    }
                     Command::Say { text } => {
                         let text = sanitize(&text, CHAT_CHARS_MAX);
                         if is_command(&text) {
@@ -62,25 +76,38 @@ impl Room {
         }
     }
 
-    /// Puts a command to the world. What the world has no room for, or no honest client says, is dropped and counted.
-    pub(super) fn apply(&mut self, command: WorldCommand) {
+    /// Applies a command to the world. Returns false for a command that the world has no room for, or that is invalid; it is counted.
+    pub(super) fn apply(&mut self, command: WorldCommand) -> bool {
         match self.world.apply(command) {
-            Ok(()) => {}
-            Err(ApplyError::Full { .. }) => self.rooms.metrics.drop_message("world_backlog"),
-            Err(ApplyError::Input(_) | ApplyError::Pose) => self.rooms.metrics.drop_message("invalid_input"),
+            Ok(()) => true,
+            Err(ApplyError::Full { .. }) => {
+                self.rooms.metrics.drop_message("world_backlog");
+                false
+            }
+            Err(ApplyError::Input(_) | ApplyError::Pose) => {
+                self.rooms.metrics.drop_message("invalid_input");
+                false
+            }
         }
     }
 
-    /// Hands the world the lines whose turn it is, and tells those whose lines will not be said.
+    /// Applies the lines of chat whose turn it is, and tells the speakers of lines that are left out.
     pub(super) fn let_speak(&mut self, now: Instant) {
         while let Some(Line { speaker, text }) = self.chat.next(now) {
-            self.apply(WorldCommand::Message { player: speaker, text });
-        }
-        for Line { speaker, .. } in self.unsaid.drain(..) {
-            self.rooms.metrics.drop_message("chat_budget");
-            if let Some(seated) = self.players.iter().find(|seated| seated.id == speaker) {
-                seated.player.notice(UNSAID);
+            let said = text.clone();
+            if !self.apply(WorldCommand::Message { player: speaker, text }) {
+                self.refuse_line(speaker, &said, WORLD_IS_BUSY);
             }
+        }
+        for Line { speaker, text } in std::mem::take(&mut self.unsaid) {
+            self.rooms.metrics.drop_message("chat_budget");
+            self.refuse_line(speaker, &text, ROOM_IS_LOUD);
+        }
+    }
+
+    fn refuse_line(&self, speaker: PlayerId, text: &str, reason: &str) {
+        if let Some(seated) = self.players.iter().find(|seated| seated.id == speaker) {
+            seated.player.refuse_line(text, reason);
         }
     }
 }

@@ -49,7 +49,8 @@ impl Room {
         } else if !self.names.are_free(&name) {
             ("name_taken", NAME_TAKEN)
         } else {
-            return self.apply(Command::Rename { player: id, name });
+            self.apply(Command::Rename { player: id, name });
+            return;
         };
         self.rooms.metrics.drop_message(reason);
         player.notice(notice);

@@ -26,7 +26,7 @@ use crate::keeping::hold_token;
 use crate::names::Name;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
 use crate::player::{Command, Given, Numbered, OwnerCommand, Player, Way, may_be_program, may_edit};
-use crate::rate::{MessageKind, Rates};
+use crate::rate::{MessageKind, Quiet, Rates};
 use crate::rooms::Seat;
 use crate::shared::Shared;
 
@@ -41,12 +41,12 @@ pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
     let channel = Arc::new(channel);
     let closing = match enter(&channel, &shared).await {
         Ok((seat, player, early)) => {
-            let watchdog = InputWatchdog::default();
             let session = ClientSession {
                 channel: Arc::clone(&channel),
                 seat,
                 player,
-                watchdog,
+                watchdog: InputWatchdog::default(),
+                quiet: Quiet::default(),
                 shared: Arc::clone(&shared),
             };
             session.stay(early).await
@@ -147,11 +147,12 @@ struct ClientSession {
     seat: Seat,
     player: Arc<Player>,
     watchdog: InputWatchdog,
+    quiet: Quiet,
     shared: Arc<Shared>,
 }
 
 impl ClientSession {
-    /// Takes in what the client says, until it may not stay.
+    /// Handles the client's messages until its session ends. Returns why it ended.
     async fn stay(mut self, early: Early) -> Closing {
         self.seat.enter(Arc::clone(&self.player));
         debug!(room = self.seat.room(), "session joined");
@@ -159,35 +160,50 @@ impl ClientSession {
         let mut changes = self.channel.status_changes();
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let early = early.0.iter().try_for_each(|message| self.handle(message, &mut rates));
+        let mut waited = Rates::of_waiting(Instant::now());
+        let mut handled = early.0.iter().try_for_each(|message| self.handle(message, &mut waited));
         let closing = loop {
-            if let Err(closing) = early {
+            if let Err(closing) = handled {
                 break closing;
             }
-            let handled = tokio::select! {
-                received = self.channel.receive() => match received {
-                    Ok(message) => self.handle(&message, &mut rates),
+            handled = tokio::select! {
+                received = self.receive() => match received {
+                    Ok(message) => {
+                        if self.quiet.lasts() {
+                            self.note_silence(&mut rates);
+                        }
+                        self.handle(&message, &mut rates)
+                    }
                     Err(error) => Err(closed(error)),
                 },
                 _ = look.tick() => {
+                    self.note_silence(&mut rates);
                     self.mind_silence(&mut changes);
                     Ok(())
                 }
             };
-            if let Err(closing) = handled {
-                break closing;
-            }
         };
         if closing.holds_seat() {
             let patience = self.shared.config.timeouts.seat_held;
-            self.player.lose(Instant::now() + patience.saturating_sub(self.channel.silence()));
+            self.player.lose(Instant::now() + patience.saturating_sub(self.channel.time_since_heard()));
         } else {
             self.player.leave();
         }
         closing
     }
 
-    /// Handles one message: decoded, within its bounds, within its rate, and only then done.
+    /// The next message. It stays in the channel, whose window holds the client back, while the room has not taken the
+    /// commands before it.
+    async fn receive(&self) -> Result<Message, Error> {
+        self.player.until_commands_fit().await;
+        self.channel.receive().await
+    }
+
+    fn note_silence(&mut self, rates: &mut Rates) {
+        self.quiet.note(self.channel.time_since_heard(), Instant::now(), rates);
+    }
+
+    /// Handles one message: decodes it, checks its bounds and its rate, and passes it on to the room.
     fn handle(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         self.shared.metrics.messages_received.inc();
         let (kind, command) = match (message.kind, message.lane.number()) {
@@ -247,11 +263,13 @@ impl ClientSession {
         };
         if self.admit(kind, rates)? {
             self.command(command);
+        } else {
+            self.player.refuse_command(command, kind);
         }
         Ok(())
     }
 
-    /// Has the world do something. A numbered action is answered, whatever becomes of it.
+    /// Passes an action on to the room. A numbered action is answered even if it is over the rate.
     fn act(
         &self,
         action: String,
@@ -264,14 +282,17 @@ impl ClientSession {
             return Err(malformed("an action with the number 0, or with a number and no key in Join"));
         }
         let is_over_rate = !self.admit(MessageKind::Action, rates)?;
+        let command = Command::Act {
+            action,
+            arguments,
+            number: number.map(|number| Numbered { number, is_over_rate }),
+            given,
+        };
         if is_over_rate && number.is_none() {
-            return Ok(());
-        }
-        let is_numbered = number.is_some();
-        let number = number.map(|number| Numbered { number, is_over_rate });
-        if !self.command(Command::Act { action, arguments, number, given }) && is_numbered {
-            // Only the room knows whether it was done before; the client comes anew and asks again.
-            return Err(Closing::TooMany(MessageKind::Action.name()));
+            self.player.refuse_command(command, MessageKind::Action);
+        } else {
+            // Only the room knows whether a numbered action was done before.
+            self.command(command);
         }
         Ok(())
     }
@@ -376,17 +397,14 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Returns whether there was room.
-    fn command(&self, command: Command) -> bool {
-        let is_chat = matches!(&command, Command::Say { .. });
-        let is_taken = self.player.command(command);
-        if !is_taken {
-            self.shared.metrics.drop_message(if is_chat { "chat_backlog" } else { "backlog" });
+    /// Queues a command for the room.
+    fn command(&self, command: Command) {
+        if !self.player.command(command) {
+            self.shared.metrics.drop_message("backlog");
         }
-        is_taken
     }
 
-    /// Whether a message is within its rate. A dropped one is counted.
+    /// Returns whether a message is within its rate. A message that is not is counted.
     fn admit(&self, kind: MessageKind, rates: &mut Rates) -> Result<bool, Closing> {
         match rates.judge(kind, Instant::now()) {
             Verdict::Pass => Ok(true),
@@ -394,7 +412,7 @@ impl ClientSession {
                 self.shared.metrics.drop_message("rate");
                 Ok(false)
             }
-            Verdict::Close => Err(Closing::TooMany(kind.name())),
+            Verdict::Close => Err(Closing::TooMany(kind.limit())),
         }
     }
 }

@@ -6,7 +6,7 @@ use nowcast_world::limits::VELOCITY_MAX;
 use nowcast_world::{EntityId, Input, InputError, PlayerId, Pose, Velocity};
 
 /// The version of `spec/WORLD.md`.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Actions, events of the world, and what there is.
 pub const WORLD_LANE: u8 = 0;
@@ -324,6 +324,13 @@ pub enum FromWorld {
     Done {
         /// Its number.
         number: u32,
+    },
+    /// A line of chat of this client was not passed on.
+    Unsaid {
+        /// The line.
+        text: String,
+        /// Why.
+        reason: String,
     },
 }
 

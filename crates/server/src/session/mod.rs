@@ -51,13 +51,11 @@ const WAITING: [Bounds; 3] = [
     Bounds { entries_max: 1, bytes_max: 1_024 },
 ];
 
-/// A client that vanished without a word comes back within this, or its avatar leaves.
-const RESUME_TIMEOUT: Duration = Duration::from_secs(20);
-
 const _: () = assert!(MESSAGE_BYTES_MAX <= WINDOW_BYTES as usize / 4);
 
-/// What a server makes its sessions with: events and descriptions go first, then chat, then movement.
-pub(crate) fn session_config() -> nowcast::session::Config {
+/// The configuration of a server's sessions: events and descriptions go first, then chat, then movement. A session that lost its
+/// carrier may go on within `resume_timeout`.
+pub(crate) fn session_config(resume_timeout: Duration) -> nowcast::session::Config {
     let lane = |class: u8| LaneConfig {
         class,
         bounds: WAITING[usize::from(class)],
@@ -69,7 +67,7 @@ pub(crate) fn session_config() -> nowcast::session::Config {
             lanes_max: WAITING.len() as u8,
             window_bytes: WINDOW_BYTES,
             message_bytes_max: MESSAGE_BYTES_MAX as u32,
-            resume_timeout: RESUME_TIMEOUT,
+            resume_timeout,
             ..Limits::default()
         },
         lanes: vec![lane(WORLD_LANE), lane(CHAT_LANE), lane(REPLICATION_LANE)],

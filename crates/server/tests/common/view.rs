@@ -37,6 +37,8 @@ pub struct View {
     pub denied: Vec<(String, u32, String)>,
     pub reports: Vec<(Outcome, u64, String)>,
     pub notices: Vec<String>,
+    /// Lines of chat of its own that were not passed on, and why.
+    pub unsaid: Vec<(String, String)>,
     pub said: Vec<(u32, String, String)>,
     /// The newest step that was told of.
     pub tick: u64,
@@ -160,6 +162,7 @@ impl View {
             }
             ServerMessage::Chat { from, name, text } => self.said.push((*from, name.clone(), text.clone())),
             ServerMessage::Notice { text } => self.notices.push(text.clone()),
+            ServerMessage::Unsaid { text, reason } => self.unsaid.push((text.clone(), reason.clone())),
             ServerMessage::Pong { .. } | ServerMessage::Rate { .. } | ServerMessage::Missed { .. } => {}
         }
     }
@@ -197,6 +200,7 @@ impl View {
                 self.reports.push((outcome.into(), version, text));
             }
             FromWorld::Notice { text } => self.notices.push(text),
+            FromWorld::Unsaid { text, reason } => self.unsaid.push((text, reason)),
             FromWorld::Rate { .. } => {}
         }
     }

@@ -265,6 +265,11 @@ impl Session {
         asked.map(|asked| asked.max(self.last_heard))
     }
 
+    /// When the newest packet of the peer arrived, or the newest carrier was attached. It stays after the end of the session.
+    pub fn last_heard(&self) -> Time {
+        self.last_heard
+    }
+
     /// Counters since the session began.
     pub fn stats(&self) -> &Stats {
         &self.stats

@@ -52,11 +52,16 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
 ]);
 
 const WHEN_CROWDED = "try again in a moment, or enter another room";
+const WHEN_TOO_MANY = "send fewer: docs/SERVER.md names the rates under Limits, and what is over them is told by refused and unsaid";
 
 /** The end of a connection to a world, by the number and the words that the server gave it. */
 export function worldEnd(closeCode: number, reason: string): NowcastError {
   const [code, fault] = MEANINGS.get(closeCode) ?? (["closed", "refused"] as const);
   const cause = reason === "" ? `the connection ended (${closeCode})` : reason;
-  const isCrowded = code === "full" || code === "room_closed";
-  return new NowcastError(fault, cause, { code, closeCode, cure: isCrowded ? WHEN_CROWDED : undefined });
+  return new NowcastError(fault, cause, { code, closeCode, cure: cureOf(code) });
+}
+
+function cureOf(code: ErrorCode): string | undefined {
+  if (code === "full" || code === "room_closed") return WHEN_CROWDED;
+  return code === "too_many_messages" ? WHEN_TOO_MANY : undefined;
 }

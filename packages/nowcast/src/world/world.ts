@@ -302,6 +302,8 @@ export interface WorldEvents {
   missed: { readonly lines: number };
   rate: { readonly networkHz: number };
   notice: { readonly text: string };
+  /** A line of chat of this client was not passed on, for example because it sent too many at once. */
+  unsaid: { readonly text: string; readonly reason: string };
   /**
    * A connection was lost or could not be made. `error.code` says why, the same for both protocols, and `error.closeCode` is
    * the number that the server gave (below 1,000 of a session, else of a WebSocket). `retryInMs` is `undefined` when the

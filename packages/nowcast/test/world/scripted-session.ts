@@ -109,7 +109,7 @@ export class ScriptedSession {
 }
 
 export const WELCOME = {
-  protocol: 2,
+  protocol: 3,
   player: 5,
   room: ROOM,
   world: "sheep",

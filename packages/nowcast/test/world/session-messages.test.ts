@@ -75,7 +75,7 @@ describe("what a server says on a session", () => {
     const welcomes = collect(world, "welcome");
     await world.ready;
     const key = expect.any(Uint8Array);
-    expect(server.received).toEqual([{ Join: { protocol: 2, name: "Ada", network_hz: 20, key } }]);
+    expect(server.received).toEqual([{ Join: { protocol: 3, name: "Ada", network_hz: 20, key } }]);
     expect(welcomes).toEqual([
       { playerId: 5, isResumed: false, room: "test", world: "sheep", stepHz: 60, networkHz: 10, tick: 100 },
     ]);
@@ -205,6 +205,16 @@ describe("what a server says on a session", () => {
     expect(world.definition!.version).toBe(4);
     expect(world.entities.get(SHEEP)!.attributes).toEqual({ color: "grey" });
     expect(changes.map(({ names }) => [...names].sort())).toEqual([["color", "owner", "wool"]]);
+  });
+
+  it("is told which of its own lines were not passed on, and why", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    const unsaid = collect(world, "unsaid");
+    server.say({ Unsaid: { text: "hello", reason: "over the rate" } });
+    await waitFor("the line", () => unsaid.length === 1);
+    expect(unsaid).toEqual([{ text: "hello", reason: "over the rate" }]);
   });
 
   it("counts lines that were left out once each, and passes on what people say", async () => {

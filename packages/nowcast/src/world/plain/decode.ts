@@ -90,6 +90,12 @@ export class PlainDecoder {
         return { type, hz: readNumber(field("hz"), "rate.hz") };
       case "notice":
         return { type, text: readText(field("text"), "notice.text") };
+      case "unsaid":
+        return {
+          type,
+          text: readText(field("text"), "unsaid.text"),
+          reason: readText(field("reason"), "unsaid.reason"),
+        };
       case "missed":
         return { type, lines: readTick(field("lines"), "missed.lines") };
       default:

@@ -89,6 +89,7 @@ export type ServerMessage =
   | { readonly type: "pong"; readonly time: number }
   | { readonly type: "rate"; readonly hz: number }
   | { readonly type: "notice"; readonly text: string }
+  | { readonly type: "unsaid"; readonly text: string; readonly reason: string }
   | { readonly type: "missed"; readonly lines: number };
 
 /** What a client says: `spec/PLAIN.md`, section 4. */

@@ -213,6 +213,8 @@ export class PlainAdapter implements ProtocolAdapter {
         return emitter.emit("rate", { networkHz: message.hz });
       case "notice":
         return emitter.emit("notice", { text: message.text });
+      case "unsaid":
+        return emitter.emit("unsaid", { text: message.text, reason: message.reason });
       case "missed":
         return emitter.emit("missed", { lines: message.lines });
     }

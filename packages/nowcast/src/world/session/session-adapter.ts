@@ -36,7 +36,7 @@ import { Scene } from "./scene.js";
 import { SessionLink, type SessionLinkHandlers } from "./session-link.js";
 
 /** The version of `spec/WORLD.md` that this SDK speaks. */
-const PROTOCOL = 2;
+const PROTOCOL = 3;
 const WORLD_LANE = 0;
 const CHAT_LANE = 1;
 /** Of where entities are to be; an entity's id is added. */
@@ -249,6 +249,7 @@ export class SessionAdapter implements ProtocolAdapter {
       this.#handlers.denied(request, entity, number, reason);
     } else if ("Rate" in event) emitter.emit("rate", { networkHz: event.Rate.network_hz });
     else if ("Notice" in event) emitter.emit("notice", { text: event.Notice.text });
+    else if ("Unsaid" in event) emitter.emit("unsaid", event.Unsaid);
     else {
       const { outcome, version, text } = event.Report;
       emitter.emit("report", { outcome: OUTCOMES[outcome], version: Number(version), text });
