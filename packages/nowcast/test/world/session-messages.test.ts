@@ -490,7 +490,7 @@ describe("a server that breaks the rules", () => {
   });
 
   it("is left for good when it speaks another version", async () => {
-    const server = await serve((server) => server.say({ Welcome: { ...WELCOME, protocol: 3 } }));
+    const server = await serve((server) => server.say({ Welcome: { ...WELCOME, protocol: 2 } }));
     const world = join(server);
     const errors = collect(world, "error");
     await expect(world.ready).rejects.toMatchObject({ fault: "peer-incompatible", code: "version" });
