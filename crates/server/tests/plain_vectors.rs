@@ -39,6 +39,23 @@ fn client_messages_match_their_vectors() {
     );
 }
 
+/// `spec/PLAIN.md`, section 2: values of unknown keys may be nested 16 deep; we refuse more than 30 levels in MessagePack.
+#[test]
+fn an_unknown_key_is_ignored_however_its_value_is_nested_up_to_the_stated_depth() {
+    let ping = ClientMessage::Ping { time: 1.0 };
+    for depth in [1, 16, 30, 1_000] {
+        let text =
+            format!(r#"{{"type":"ping","time":1,"later":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(ClientMessage::decode(Encoding::Json, FrameRef::Text(&text)), Ok(ping.clone()), "{depth}");
+    }
+    for depth in 1..=31 {
+        let mut bytes = b"\x83\xa4type\xa4ping\xa4time\x01\xa5later".to_vec();
+        bytes.extend(std::iter::repeat_n(0x91, depth - 1).chain([0x90]));
+        let read = ClientMessage::decode(Encoding::MsgPack, FrameRef::Binary(&bytes));
+        assert_eq!(read.is_ok(), depth <= 30, "{depth} levels: {read:?}");
+    }
+}
+
 #[test]
 fn refused_messages_match_their_vectors() {
     let vectors: Vec<Vector> = refused_messages()
