@@ -4,7 +4,7 @@
     nowcast serve &
     python3 client.py localhost:7777 playground
 
-Joins over WebSocket, walks, sees itself move, does something, loses its connection, goes on with the same session, and leaves.
+Joins over WebSocket, walks, receives its own movement, loses its connection, acts meanwhile, resumes the session, walks, and leaves.
 """
 
 import base64, math, os, socket, struct, sys, time
@@ -92,8 +92,8 @@ class Session:
         self.largest, self.run = -1, 0  # the last packet received, and how many before it without a gap
         self.next_event = {}  # by lane, of those that arrive
         self.reported = {}  # by lane, what WINDOW said last
-        self.events, self.stamp = 0, 0  # ours, on lane 0
-        self.unacknowledged = []  # our events: (number of the packet or None, frame)
+        self.events, self.stamp, self.before = 0, 0, 0  # ours, on lane 0; the last is the stamp of the open interval's state
+        self.unacknowledged = []  # our events, and the last state of each interval: (number of the packet or None, frame)
         self.newest = {}  # stamps of the states that arrived, by lane and key
         self.parts = {}  # of long messages, what arrived
         self.heard = []  # what arrived: (kind, lane, key, bytes)
@@ -124,7 +124,7 @@ class Session:
         self.send(bytes([PING]))
 
     def send(self, frames=b""):
-        """One packet: acknowledgement, PROOF until it is known, WINDOW where something was consumed, events, `frames`."""
+        """One packet: acknowledgement, PROOF until it is known, WINDOW if something was consumed, unsent messages, `frames`."""
         head = struct.pack("<BH", self.largest >= 0, self.number & 0xFFFF)
         head += (self.clock() // 16 & 0xFFFFFF).to_bytes(3, "little")
         if self.largest >= 0:
@@ -139,22 +139,30 @@ class Session:
             if packet is None:
                 head += frame
                 self.unacknowledged[at] = (self.number, frame)
-        self.carrier.send(head + frames)
         self.number += 1
+        try:
+            self.carrier.send(head + frames)
+        except OSError:
+            pass  # The carrier is dead: the packet is lost, and what it held is sent again after the resumption.
 
     def event(self, payload):
-        """Puts an event on lane 0. Its `before` is the stamp of the last state of our one key, if one was put before it."""
-        before, self.sum = getattr(self, "sum", 0), 0
+        """Puts an event on lane 0. Its `before` is the stamp of the last state of our one key in its interval, or 0."""
+        before, self.before = self.before, 0
         frame = bytes([EVENT]) + varint(self.events) + b"\0" + varint(before) + varint(len(payload)) + payload
         self.events += 1
         self.unacknowledged.append((None, frame))
         self.send()
 
     def state(self, key, value):
-        """Puts the newest value of a key on lane 0. A lost one is not sent again here: call it again after a cut."""
-        self.stamp = self.sum = self.stamp + 1
-        record = varint(key) + b"\0" + b"\0" + varint(len(value)) + value
-        self.send(bytes([STATES]) + varint(self.events) + varint(self.stamp) + record)
+        """Puts the newest value of our one key on lane 0. It is kept until it is acknowledged or a newer one of its interval replaces it,
+        because the event after it waits for it at the server."""
+        if self.before:
+            is_older = lambda frame: frame[0] == STATES and frame.startswith(bytes([STATES]) + varint(self.events))
+            self.unacknowledged = [pair for pair in self.unacknowledged if not is_older(pair[1])]
+        self.stamp = self.before = self.stamp + 1
+        record = varint(key) + b"\0" + b"\0" + varint(len(value)) + value + b"\0"
+        self.unacknowledged.append((None, bytes([STATES]) + varint(self.events) + varint(self.stamp) + record))
+        self.send()
 
     def receive(self, seconds):
         """Reads what arrives in that time, and acknowledges it."""
@@ -359,11 +367,13 @@ def main():
     print(f"joined as player {client.player}, entity {client.avatar} of {len(client.entities)}, at {client.where}", flush=True)
     print(f"walked {client.walk(1.0):.2f} m", flush=True)
     print("newest controls in force:", client.movement.controls, flush=True)
-    client.session.event(act(action))
-    client.watch(0.5)
     client.session.carrier.socket.close()
+    client.steer(1.0)
+    client.session.event(act(action))
     client.session.connect()
     print("cut, and resumed", flush=True)
+    client.watch(0.5)
+    client.steer(0.0)
     client.watch(0.3)
     print(f"walked {client.walk(1.0):.2f} m", flush=True)
     client.session.close()

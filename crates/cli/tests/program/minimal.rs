@@ -1,4 +1,4 @@
-//! `examples/minimal/client.py`, which is written from `spec/MINIMAL.md`, in a world of the real program.
+//! Runs `examples/minimal/client.py`, which is written from `spec/MINIMAL.md`, against the real program.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 #[test]
 #[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
-fn a_minimal_client_joins_walks_acts_is_cut_resumes_and_walks_on() {
+fn a_minimal_client_that_acts_during_a_cut_is_answered_after_the_resumption() {
     let mut server = Command::new(env!("CARGO_BIN_EXE_nowcast"))
         .args(["serve", "--no-data", "--port", "0"])
         .stdout(Stdio::piped())
@@ -32,7 +32,7 @@ fn a_minimal_client_joins_walks_acts_is_cut_resumes_and_walks_on() {
     let walked =
         said.lines().filter_map(|line| line.strip_prefix("walked ")?.strip_suffix(" m")?.parse::<f64>().ok());
     let walked: Vec<f64> = walked.collect();
-    // A second of walking at 3.2 m/s, less what a busy machine shows late.
+    // A second of walking at 3.2 m/s, less the delay of a busy machine.
     assert!(walked.len() == 2 && walked.iter().all(|metres| *metres > 1.0), "{said}");
     assert!(said.contains("joined as player 1, entity ") && said.contains("refused: wave "), "{said}");
     assert!(said.contains("newest controls in force: 1\n"), "{said}");
