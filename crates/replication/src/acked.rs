@@ -63,7 +63,7 @@ impl Acked {
     }
 }
 
-// Whatever is kept of a group in which something always moves can be referred to.
+// A group in which something always moves can be encoded against every frame that is kept of it.
 const _: () = assert!(FRAMES_KEPT as u32 == AGE_MAX + 1);
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_gone_round_evenly() {
+    fn lost_values_are_skipped_evenly() {
         let lossy = of([60, 64, 68, 70, 72, 76, 80]);
         assert_eq!(lossy.past(84, u64::MAX), [Some(80), Some(76), Some(72)]);
         let lossier = of([60, 64, 70, 76, 80]);

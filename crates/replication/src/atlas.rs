@@ -107,12 +107,12 @@ impl Atlas {
         self.pictures.publish(Redrawn { version: self.last_section, sections });
     }
 
-    /// What clients look at: a picture of now that stays as it is.
+    /// Returns the immutable snapshot of all sections that clients read.
     pub fn chart(&self) -> &Arc<Chart> {
         self.pictures.newest()
     }
 
-    /// What the newest [`Atlas::update`] answered.
+    /// Returns the result of the newest [`Atlas::update`].
     pub fn relocations(&self) -> &[Relocation] {
         &self.relocations
     }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn who_walks_along_a_border_stays_in_its_section() {
+    fn an_entity_that_walks_along_a_border_stays_in_its_section() {
         let mut atlas = Atlas::default();
         atlas.update(0, [at(1, 4.0), at(2, 16.0)].into_iter());
         let [here, there] = [1, 2].map(|id| atlas.section_of(id).unwrap());
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_beyond_all_numbers_is_somewhere() {
+    fn positions_beyond_all_sections_map_to_a_section() {
         let mut atlas = Atlas::default();
         let far = Placed { position: [f32::MAX, f32::MIN, f32::NAN], ..at(1, 0.0) };
         atlas.update(0, [far].into_iter());

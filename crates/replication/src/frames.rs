@@ -1,4 +1,4 @@
-//! What there is to tell of a world's movement at one step: immutable, for all viewers.
+//! The movement of a world at one step: immutable, shared by all viewers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -13,8 +13,8 @@ use crate::{FRAMES_KEPT, GROUP_ENTITIES_MAX};
 /// Encodings of one frame that are shared. Viewers with very different losses beyond that encode for themselves.
 const SHARED_MAX: usize = 32;
 
-/// The recent frames of everything that moves, in groups, as they are at one step; see [`crate::History::frames`]. Whoever
-/// holds it reads without a lock, and encodings are shared with all who have the same frames.
+/// The recent frames of everything that moves, in groups, as they are at one step; see [`crate::History::frames`].
+/// Readers need no lock, and all viewers that have the same frames share their encodings.
 #[derive(Clone, Debug, Default)]
 pub struct Frames {
     tick: u32,
@@ -32,7 +32,7 @@ pub(crate) struct GroupFrames {
     /// How many of the newest can be encoded against: those of the newest one's grain since which the group was never empty, because
     /// a client may have forgotten what is older than that.
     usable_count: usize,
-    /// The same as bits: bit `n` stands for the frame of `n` steps before the newest. What is longer ago has none.
+    /// The same as bits: bit `n` stands for the frame of `n` steps before the newest. Older frames have no bit.
     usable: u128,
 }
 
@@ -68,7 +68,7 @@ pub(crate) type Bounds = [[f32; 3]; 2];
 /// The ticks of the baselines that a frame is encoded against, newest first; `None` beyond the last.
 pub(crate) type Past = [Option<u32>; 3];
 
-/// What is different since the step before.
+/// The changes since the step before.
 #[derive(Debug)]
 pub struct Turn {
     pub(crate) tick: u32,

@@ -182,7 +182,7 @@ impl History {
                 if is_alike && newest.frame.values() == frame.values() {
                     continue;
                 }
-                // What is not newest any more is not encoded any more.
+                // Only the newest frame is encoded, so the one before releases its encodings.
                 newest.retire();
             }
             frames.push((group, Arc::new(Kept::new(frame, grain, tick_before, moved, size))));
@@ -243,7 +243,7 @@ impl History {
         self.regrouped.insert(section);
     }
 
-    /// What viewers read: a picture of now that stays as it is.
+    /// Returns the immutable frames that viewers read.
     pub fn frames(&self) -> &Arc<Frames> {
         self.pictures.newest()
     }
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_takes_the_place_of_who_left() {
+    fn new_entities_reuse_free_slots() {
         let mut history = History::default();
         let people = |from: u32, to: u32| (from..to).map(|id| (id, at(id as f32)));
         history.publish(0, people(1, 50));

@@ -5,8 +5,9 @@
 //! the viewer has acknowledged of it. Differences are made from frames alone, so viewers that have the same share the
 //! bytes: what a [`Viewer`] keeps is a few numbers for each group, never a copy of the world.
 //!
-//! Whoever steps the world calls [`Atlas::update`] and [`History::publish`], and hands out [`Atlas::chart`] and [`History::frames`]:
-//! pictures of that step that stay as they are. Viewers read them on other threads, and neither side ever waits for the other.
+//! The thread that steps the world calls [`Atlas::update`] and [`History::publish`], and hands out [`Atlas::chart`] and
+//! [`History::frames`]: immutable snapshots of that step. Viewers read them on other threads, and neither side ever
+//! waits for the other.
 //!
 //! ```
 //! use nowcast_replication::{History, Replica, Transform, Viewer};
@@ -98,10 +99,11 @@ pub const FRAMES_HELD: usize = 2 * FRAMES_KEPT;
 /// Groups of one world.
 pub const GROUPS_MAX: usize = 65_536;
 
-/// What one entity can take at most in a frame: mask, three numbers and three components by the longest code, and an id.
+/// Maximum size of one entity in a frame, in bits: mask, three numbers and three components by the longest code, and an
+/// id.
 const ROW_BITS_MAX: usize = 1 + 1 + row::WIDTH + 6 * 52 + 4 + 1 + 38;
 
-/// What a record can take at most.
+/// Maximum size of a record.
 pub(crate) const RECORD_BYTES_MAX: usize =
     payload::RECORD_HEAD_BYTES_MAX + (8 + 1 + 24 + GROUP_ENTITIES_MAX * ROW_BITS_MAX).div_ceil(8);
 

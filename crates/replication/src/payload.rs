@@ -3,18 +3,18 @@
 use crate::GROUPS_MAX;
 use crate::row::Grain;
 
-/// What every payload begins with: the tick, and the number of the controls in force.
+/// Size of the header of every payload: the tick, and the number of the input in force.
 pub(crate) const HEAD_BYTES: usize = 4 + 2;
 /// Group and depth, age, ages of the past and stay (or the grain, which is shorter), length.
 pub(crate) const RECORD_HEAD_BYTES_MAX: usize = 3 + 5 + 4 * 5 + 2;
 
-/// What the first number of a record holds below the group: whether its times are those of the record before, and how many frames it is
-/// encoded against.
+/// The first number of a record holds these bits below the group: whether its times are those of the record before, and
+/// how many frames it is encoded against.
 const GROUP_SHIFT: u32 = 3;
 const ALIKE: u32 = 4;
 const DEPTH: u32 = 3;
 
-/// What precedes the delta of one group.
+/// The header of the delta of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordHead {
     pub(crate) group: u16,
@@ -42,7 +42,7 @@ pub enum PayloadError {
     Delta {
         /// The group.
         group: u16,
-        /// What is wrong.
+        /// The fault that the decoder found.
         error: nowcast_wire::delta::DeltaError,
     },
 }
@@ -64,7 +64,7 @@ impl RecordHead {
         out.extend_from_slice(delta);
     }
 
-    /// What most records of a payload have in common.
+    /// The times that most records of a payload have in common.
     fn times(&self) -> (u32, [Option<u32>; 3], u32) {
         (self.tick, self.past, self.stay)
     }

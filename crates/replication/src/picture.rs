@@ -8,9 +8,9 @@ const KEPT_MAX: usize = 4;
 /// Changes that an earlier picture may miss; beyond that it is forgotten, because somebody has held it for long.
 const MISSED_MAX: usize = 64;
 
-/// What can be brought up to date, change by change.
+/// A value that can be brought up to date, change by change.
 pub trait Follow: Clone + Default {
-    /// What is different afterwards.
+    /// A difference between two versions.
     type Change;
 
     /// Takes in the next change.
@@ -28,7 +28,7 @@ pub struct Pictures<T: Follow> {
 
 struct Earlier<T: Follow> {
     picture: Arc<T>,
-    /// What happened since, oldest first.
+    /// The changes since this version, oldest first.
     missed: Vec<Arc<T::Change>>,
 }
 
@@ -101,7 +101,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whoever_holds_which_pictures_each_stays_what_it_was_and_the_newest_has_everything(
+        fn held_snapshots_never_change_and_the_newest_has_every_change(
             holds in prop::collection::vec((any::<bool>(), 0usize..9), 0..300),
         ) {
             let mut pictures = Pictures::<Log>::default();

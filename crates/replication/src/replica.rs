@@ -62,7 +62,7 @@ impl HeldFrame {
     }
 }
 
-/// What a payload said.
+/// The result of applying one payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// The step of the world at which it left, modulo 2^32.
@@ -120,7 +120,7 @@ impl Replica {
         }
         let past: Option<Vec<_>> = head.past.iter().flatten().map(|tick| held.find(*tick)).collect();
         let Some(past) = past else {
-            // What is older than what was forgotten tells nothing that is not known better.
+            // A payload older than the newest forgotten tick carries nothing new.
             let is_old = held.forgotten_tick.is_some_and(|forgotten| !is_after(payload_tick, forgotten));
             return Ok(is_old.then_some(false));
         };

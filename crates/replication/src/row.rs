@@ -55,7 +55,7 @@ impl Grain {
         u32::from(self.position_bits) << 4 | u32::from(self.rotation_bits)
     }
 
-    /// What [`Grain::to_number`] made; `None` for what is none.
+    /// Inverts [`Grain::to_number`]; `None` for a number that it never makes.
     pub fn of_number(number: u32) -> Option<Self> {
         let position_bits = u8::try_from(number >> 4).ok()?;
         let rotation_bits = number as u8 & 15;
@@ -73,14 +73,14 @@ impl Grain {
         ((1u32 << self.rotation_bits) - 1) as f32
     }
 
-    /// What the numbers of a [`Row`] mean.
+    /// Returns the meaning of the numbers of a [`Row`].
     pub fn layout(self) -> Layout {
         let orientation = Field::Orientation { bits: self.rotation_bits.into() };
         let fields = [Field::Number, Field::Number, Field::Number, orientation];
         Layout::new(&fields).expect("it is within the bounds of a layout")
     }
 
-    /// A transform, rounded. What is not finite, or too far away for 32 bits, becomes the nearest there is.
+    /// Rounds a transform. Values that are not finite, or too large for 32 bits, become the nearest that fit.
     pub fn row_of(self, transform: &Transform) -> Row {
         let position = transform.position.map(|metres| libm::roundf(metres * self.steps_per_metre()) as i32);
         let rotation = transform.rotation;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_stays_within_the_columns() {
+    fn values_that_are_not_numbers_stay_within_the_columns() {
         for grain in [Grain::default(), Grain::within(Some(0.1), Some(0.01))] {
             let far = Transform { position: [f32::NAN, f32::INFINITY, -1e30], rotation: [f32::NAN; 4] };
             let row = grain.row_of(&far);

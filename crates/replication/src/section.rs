@@ -20,7 +20,7 @@ pub(crate) const STIR_METRES: f32 = 0.25;
 pub enum Reach {
     /// Everybody.
     Always,
-    /// Those whose eyes are within so many metres, more than 0.
+    /// Visible to clients whose eyes are within this radius, in metres (more than 0).
     Within(f32),
     /// The player of this number alone.
     Owner(u32),
@@ -39,7 +39,7 @@ pub struct NewSection {
     pub(crate) section: Arc<Section>,
 }
 
-/// What is near together, of one policy.
+/// Entities that are near each other and have the same policy.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub(crate) policy: Policy,

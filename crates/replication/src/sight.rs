@@ -1,9 +1,10 @@
-//! What one client sees of a [`Chart`].
+//! The sections of a [`Chart`] that one client sees.
 
 use crate::chart::Chart;
 use crate::section::{NewSection, Policy, STIR_METRES, Section, SectionId, enter_metres, leave_metres};
 
-/// Which sections one client sees. What it sees it is told of; what comes into sight or leaves it is said by [`Sight::look`].
+/// The sections that one client sees, and therefore receives. [`Sight::look`] returns the sections that become visible
+/// and those that cease to be.
 #[derive(Clone, Debug)]
 pub struct Sight {
     /// Whose it is.
@@ -23,7 +24,7 @@ struct Looked {
     from: Option<[f32; 3]>,
 }
 
-/// What a look changed.
+/// The sections that one call of [`Sight::look`] added and removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     /// Sections that came into sight, the nearest first.
@@ -111,7 +112,7 @@ impl Sight {
         let mut entered = Vec::new();
         self.is_behind = false;
         for (_, id, len) in found {
-            // What is larger than all that may come at once comes alone.
+            // A section larger than the maximum of one step is added alone.
             if count > 0 && count + len > entities_max {
                 self.is_behind = true;
                 break;
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_within_the_radius_is_seen_and_little_beyond_it() {
+    fn entities_within_the_radius_are_visible_and_few_beyond_it() {
         let mut atlas = Atlas::default();
         atlas.update(0, row(Reach::Within(60.0)));
         let mut sight = Sight::new(1);
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn who_walks_to_and_fro_sees_nothing_come_and_go() {
+    fn walking_to_and_fro_at_a_border_changes_nothing() {
         let mut atlas = Atlas::default();
         atlas.update(0, row(Reach::Within(60.0)));
         let mut sight = Sight::new(1);

@@ -1,4 +1,4 @@
-//! What one viewer has of a world, and what it is sent next.
+//! The replication state of one viewer: what it has acknowledged, and the next payload.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ const MISFITS_MAX: usize = 3;
 /// At this distance something counts half as much as beside the viewer.
 const NEAR_METRES: f32 = 8.0;
 
-/// What gets so far in a step of the world counts twice as much as what hardly moves; nothing counts more.
+/// An entity that moves this far in a step has twice the weight of a resting one; faster entities have no more.
 const FAST_METRES: f32 = 0.15;
 
 /// One viewer: what it has acknowledged of each group, what is on its way, and what is due.
 ///
-/// [`Viewer::due`] at the viewer's rate; [`Viewer::fill`] when a packet leaves; [`Viewer::settled`] when the session knows
-/// what became of it. What was lost is sent again at once, with the newest values. A viewer sees everything, unless
-/// [`Viewer::set_sight`] says what.
+/// [`Viewer::due`] begins a round at the viewer's rate; [`Viewer::fill`] writes a payload when a packet leaves;
+/// [`Viewer::settled`] takes the packet's outcome from the session. Lost values are sent again at once, with the newest
+/// values. A viewer sees everything, unless [`Viewer::set_sight`] restricts it.
 #[derive(Debug, Default)]
 pub struct Viewer {
     /// The groups in sight, in order.
@@ -37,7 +37,7 @@ pub struct Viewer {
     sight: Option<Vec<SectionId>>,
     /// Of the frames, when `known` was put together; `None` if that is to be done.
     version: Option<u64>,
-    /// What is farther away is sent in every second round.
+    /// Groups farther away than this, in metres, are sent in every second round.
     far_metres: Option<f32>,
     /// How often groups came into sight, to tell apart what was sent before.
     arrivals: u32,
@@ -56,11 +56,11 @@ pub struct Viewer {
     controls: [(u32, u16); 2],
     bytes_left: Option<usize>,
     bytes_per_round_max: Option<usize>,
-    /// What this viewer was sent.
+    /// Counters of this viewer.
     pub stats: ViewerStats,
 }
 
-/// What a viewer was sent.
+/// Counters of a viewer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ViewerStats {
     /// Payloads.
@@ -116,7 +116,7 @@ struct Sent {
 }
 
 impl Viewer {
-    /// A viewer that is sent at most so many bytes in a round; the nearest and longest waiting groups go first.
+    /// Makes a viewer that receives at most this many bytes a round; the nearest and longest waiting groups go first.
     pub fn with_bytes_per_round_max(bytes_per_round_max: usize) -> Self {
         Self { bytes_per_round_max: Some(bytes_per_round_max), ..Self::default() }
     }
@@ -363,8 +363,8 @@ impl Viewer {
     }
 }
 
-/// How much a group matters to somebody at `eye`, and how many metres it is away: 1 beside it and at rest, less with the
-/// distance, up to twice as much if it is fast. What is large is near.
+/// Returns the weight of a group for a viewer at `eye`, and its distance in metres. The weight is 1 beside the viewer
+/// and at rest, less with the distance, and up to twice as much for fast groups. Large entities count as near.
 fn weight(newest: &Kept, eye: Option<[f32; 3]>) -> (f32, f32) {
     let speed = 1.0 + (newest.moved / FAST_METRES).min(1.0);
     let (Some(eye), Some([low, high])) = (eye, newest.bounds) else { return (speed, 0.0) };

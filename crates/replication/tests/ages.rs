@@ -3,7 +3,7 @@
 use nowcast_replication::{History, Transform, Viewer};
 
 #[test]
-fn what_was_not_told_in_a_round_is_older_in_the_next_one() {
+fn values_not_sent_in_a_round_are_older_in_the_next_one() {
     let (mut history, mut viewer) = (History::default(), Viewer::default());
     let mut ages = Vec::new();
     for tick in 0..=12u32 {

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 
 const LANE: u8 = 2;
 
-/// What a server does for one viewer, without a server.
+/// The part of a server that serves one viewer.
 #[derive(Clone, Default)]
 struct Feed(Rc<RefCell<(History, Viewer)>>);
 
@@ -99,7 +99,7 @@ fn told_of((id, pose): (EntityId, Pose)) -> (u32, Transform) {
     (id.0, Transform { position: pose.position, rotation: pose.rotation })
 }
 
-/// What happens to the world in one step.
+/// A change of the world in one step.
 #[derive(Clone, Debug)]
 enum Change {
     Appear,
@@ -121,7 +121,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_lost_a_viewer_comes_to_know_the_exact_state(
+    fn a_viewer_converges_to_the_exact_state_under_any_loss(
         seed: u64,
         hz in prop::sample::select(vec![10u32, 20, 60]),
         loss in 0.0f64..0.4,

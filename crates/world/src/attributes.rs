@@ -120,7 +120,7 @@ impl Attributes {
         self.shape.fields().expect("a root that is no struct was refused")
     }
 
-    /// What each is at first, in the order of the fields.
+    /// Returns the default of each attribute, in the order of the fields.
     pub fn defaults(&self) -> &[Value] {
         &self.defaults
     }

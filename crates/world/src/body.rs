@@ -3,7 +3,7 @@
 use crate::problem::{DefinitionError, Path, Problem};
 use crate::shape::ColliderShape;
 
-/// What moves a body.
+/// The cause of a body's motion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Motion {
     /// Nothing but being put elsewhere: ground, walls.
@@ -28,7 +28,7 @@ pub enum Mass {
 /// How entities of a kind are seen by physics.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Body {
-    /// What moves it.
+    /// The cause of its motion.
     pub motion: Motion,
     /// Its form.
     pub shape: ColliderShape,

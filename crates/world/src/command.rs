@@ -1,4 +1,4 @@
-//! What changes a world from outside.
+//! Commands: the only way to change a world from outside.
 
 use nowcast_wire::Value;
 
@@ -10,26 +10,26 @@ use crate::pose::{Pose, Velocity};
 /// Something that is to be done at the next step, in the order of [`crate::World::apply`].
 ///
 /// A world is a function of its definition, its seed, its behaviour and its commands, each with the step before which
-/// it came. Who keeps these can have the world again.
+/// it came. A program that keeps these can build the same world again.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Command {
     /// Somebody comes.
     Join {
         /// Its number, greater than all that were used before.
         player: PlayerId,
-        /// What it wants to be called; sanitised, and `guest-N` when nothing is left.
+        /// The wanted name; it is sanitised, and becomes `guest-N` when nothing is left.
         name: String,
     },
     /// Somebody goes.
     Leave {
-        /// Who.
+        /// The player that leaves.
         player: PlayerId,
     },
-    /// What a player's controls say from now on.
+    /// Sets a player's input until the next one.
     Input {
         /// Whose.
         player: PlayerId,
-        /// What they say.
+        /// The new input.
         input: Input,
     },
     /// The walker that a player moves stands still in this step of the world, as if the step were not: what its controls say
@@ -43,35 +43,35 @@ pub enum Command {
     Stride {
         /// Whose.
         player: PlayerId,
-        /// What its controls say in the first of the two steps.
+        /// The input of the first of the two steps.
         first: Input,
     },
     /// A player sees the world as it was so long ago ([`crate::Scene::rewind`]). It holds until the next one.
     See {
-        /// Who.
+        /// The player whose view is delayed.
         player: PlayerId,
         /// In milliseconds; [`crate::limits::REWIND_MS_MAX`] counts for more.
         behind_ms: u16,
     },
     /// A player does something that the definition declares.
     Action {
-        /// Who.
+        /// The player that acts.
         player: PlayerId,
-        /// What.
+        /// The name of the action.
         name: String,
         /// With what: a map.
         arguments: Value,
     },
     /// A player says something.
     Message {
-        /// Who.
+        /// The player that speaks.
         player: PlayerId,
-        /// What, sanitised before anybody hears it.
+        /// The line; it is sanitised before anybody receives it.
         text: String,
     },
     /// A player takes another name.
     Rename {
-        /// Who.
+        /// The player that is renamed.
         player: PlayerId,
         /// The name; sanitised, and `guest-N` when nothing is left.
         name: String,
@@ -80,12 +80,12 @@ pub enum Command {
     JoinProgram {
         /// Its number, greater than all that were used before.
         player: PlayerId,
-        /// What it wants to be called; sanitised, and `guest-N` when nothing is left.
+        /// The wanted name; it is sanitised, and becomes `guest-N` when nothing is left.
         name: String,
     },
     /// A player asks for an entity, by the rules of its kind ([`crate::OwnerRules`]).
     Own {
-        /// Who.
+        /// The player that asks.
         player: PlayerId,
         /// Which.
         entity: EntityId,
@@ -94,7 +94,7 @@ pub enum Command {
     },
     /// A player gives an entity back that it owns, or passes it on.
     Release {
-        /// Who.
+        /// The owner.
         player: PlayerId,
         /// Which.
         entity: EntityId,
@@ -103,7 +103,7 @@ pub enum Command {
     },
     /// An owner says where its entity is to be. A state: the newest counts.
     Move {
-        /// Who.
+        /// The owner.
         player: PlayerId,
         /// Which.
         entity: EntityId,
@@ -114,7 +114,7 @@ pub enum Command {
     },
     /// An owner sets attributes that its kind leaves to owners.
     Set {
-        /// Who.
+        /// The owner.
         player: PlayerId,
         /// Of which entity.
         entity: EntityId,
@@ -123,29 +123,29 @@ pub enum Command {
     },
     /// A player makes an entity of its own, as far as its kind allows.
     Spawn {
-        /// Who.
+        /// The player that asks.
         player: PlayerId,
         /// Of this kind.
         kind: String,
         /// Here.
         pose: Pose,
-        /// What differs from the defaults, of those that an owner may set: a map, or nil.
+        /// The attributes that differ from their defaults, of those that an owner may set: a map, or nil.
         attributes: Value,
         /// By which the answer is known.
         number: u32,
     },
     /// An owner removes an entity of a kind that owners may make.
     Despawn {
-        /// Who.
+        /// The owner.
         player: PlayerId,
         /// Which.
         entity: EntityId,
     },
     /// Somebody who may edit the world does so, past its behaviour.
     Edit {
-        /// Who.
+        /// The player that edits.
         player: PlayerId,
-        /// What.
+        /// The change.
         edit: Edit,
     },
 }

@@ -12,9 +12,9 @@ use crate::limits::VALUE_DEPTH_MAX;
 pub struct MisfitError {
     /// Where, as in `target.x`; empty for the value itself.
     pub field: String,
-    /// What would fit.
+    /// The type that would fit.
     pub expected: String,
-    /// What it is.
+    /// The value that was found.
     pub found: String,
 }
 
@@ -29,7 +29,7 @@ impl MisfitError {
     }
 }
 
-/// What to do with a number outside of its range.
+/// The treatment of a number outside of its range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OutOfRange {
     /// The nearest that is in the range.
@@ -317,7 +317,7 @@ fn bounds(number: NumberType) -> (i128, i128) {
     }
 }
 
-/// What a value is: numbers themselves, of everything else its sort.
+/// Describes a value in an error: a number by itself, every other value by its type.
 fn found(value: &Value) -> String {
     match value {
         Value::Int(value) => value.to_string(),
@@ -351,7 +351,7 @@ mod tests {
     use crate::attributes::Attributes;
 
     #[test]
-    fn what_does_not_fit_is_refused_by_field_and_type() {
+    fn values_of_the_wrong_type_are_refused_by_field_and_type() {
         let attributes = Attributes::parse("team: u8, at: [f32; 3], name: text, mood: u32?").unwrap();
         let refused = |index: usize, value: Value| attributes.conform(index, &value).unwrap_err().to_string();
         assert_eq!(
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_at_the_end_of_a_range_fits_again() {
+    fn values_clamped_to_a_range_fit_again() {
         let refuses = Attributes::parse("power: range(0, 1, 0.10000001)").unwrap();
         let refuses = refuses.with_out_of_range(OutOfRange::Refuse);
         let kept = refuses.conform(0, &Value::F64(1.0)).unwrap();
@@ -401,7 +401,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_is_what_a_reader_of_the_wire_sees(
+        fn stored_values_equal_those_read_from_the_wire(
             heat in -2.0f64..2.0, angle in -9.0f64..9.0, team in any::<u8>(), name in "\\PC{0,12}",
         ) {
             let attributes =

@@ -1,4 +1,4 @@
-//! Who touches whom, for kinds that ask to be told.
+//! Contacts between entities, for kinds that report them.
 
 use crate::id::EntityId;
 

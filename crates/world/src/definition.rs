@@ -1,4 +1,4 @@
-//! What a world is made of: its kinds, the actions that it understands, and its maxima.
+//! The definition of a world: its kinds, actions, events and limits.
 
 use nowcast_wire::Value;
 
@@ -12,9 +12,9 @@ use crate::problem::{DefinitionError, Path, Problem, is_name};
 /// A world's definition. [`crate::World::new`] checks it; [`Definition::validate`] does so without making a world.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Definition {
-    /// What entities there can be, by name.
+    /// The kinds of entities, by name.
     pub kinds: Vec<Kind>,
-    /// What players can do, by name.
+    /// The actions of players, by name.
     pub actions: Vec<Action>,
     /// The events that the behaviour tells with payloads of a known shape. Others may be told too, with any payload.
     pub events: Vec<EventDeclaration>,
@@ -24,7 +24,7 @@ pub struct Definition {
     pub version: u32,
     /// In metres a second squared.
     pub gravity: [f32; 3],
-    /// What the world may hold.
+    /// The limits of the world.
     pub limits: Limits,
     /// Which clients are told of an entity whose kind does not say.
     pub interest: Interest,
@@ -51,9 +51,9 @@ impl Default for Definition {
 /// Something that players can do.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Action {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What has to be said with it.
+    /// Its arguments.
     pub arguments: Attributes,
     /// How people do it: a key, a label. Nothing that the engine reads; clients are told. Nil for nothing.
     pub hint: Value,
@@ -64,9 +64,9 @@ pub struct Action {
 /// Something that may happen, with what is told of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EventDeclaration {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What is told with it.
+    /// Its payload.
     pub payload: Attributes,
 }
 

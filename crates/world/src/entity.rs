@@ -8,7 +8,7 @@ use crate::id::{EntityId, KindId, PlayerId};
 use crate::physics::Handles;
 use crate::pose::{Pose, Velocity};
 
-/// How a new entity begins. What is not said is as its kind says.
+/// The initial state of a new entity. Everything left out is as its kind says.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Spawn {
     /// Where it is and how it is turned.
@@ -19,9 +19,9 @@ pub struct Spawn {
     pub velocity: Velocity,
     /// Attributes that differ from their defaults.
     pub attributes: Vec<(String, Value)>,
-    /// Who owns it; `None` for the server.
+    /// The owner; `None` for the server.
     pub owner: Option<PlayerId>,
-    /// What the behaviour keeps of it.
+    /// Data of the behaviour that clients never receive.
     pub private: Value,
 }
 
@@ -43,7 +43,7 @@ impl Spawn {
 pub struct EntityRef<'a> {
     /// Its name in this world.
     pub id: EntityId,
-    /// What it is.
+    /// Its kind.
     pub kind: KindId,
     /// Where its origin is, and how it is turned.
     pub pose: Pose,
@@ -51,9 +51,9 @@ pub struct EntityRef<'a> {
     pub scale: [f32; 3],
     /// How it moves.
     pub velocity: Velocity,
-    /// What it hangs on.
+    /// The entity that this one is attached to.
     pub parent: Option<EntityId>,
-    /// Who owns it; `None` for the server.
+    /// The owner; `None` for the server.
     pub owner: Option<PlayerId>,
     /// Its tags, sorted.
     pub tags: &'a [String],
@@ -88,7 +88,7 @@ pub struct Entities {
     dead: usize,
 }
 
-/// What an entity hangs on, and where it is seen from there.
+/// The parent of an entity, and the pose relative to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Parent {
     pub(crate) id: EntityId,

@@ -1,4 +1,4 @@
-//! What happened in the world that is not visible in its columns.
+//! Events of a world that are not visible in its columns.
 
 use nowcast_wire::Value;
 
@@ -21,43 +21,43 @@ pub enum Event {
     Left(PlayerId),
     /// A player has another name.
     Renamed {
-        /// Who.
+        /// The new player.
         player: PlayerId,
         /// The new name, after [`crate::text::sanitize`].
         name: String,
     },
     /// A player spoke, and the behaviour lets everybody hear it.
     Said {
-        /// Who.
+        /// The player that spoke.
         player: PlayerId,
         /// The name at that time.
         name: String,
-        /// What was said, after [`crate::text::sanitize`]; markup is passed on as it came.
+        /// The line, after [`crate::text::sanitize`]; markup is passed on unchanged.
         text: String,
     },
     /// The behaviour tells something.
     Emitted {
-        /// What it is called.
+        /// The name of the event.
         name: String,
         /// The players that hear it.
         to: To,
-        /// What is said with it.
+        /// Its payload.
         payload: Value,
         /// Whether a durable action caused it: then nobody should hear of it before the action is kept.
         durable: bool,
     },
-    /// What stands at one place of a screen changed. A state: the newest value counts.
+    /// A place of a screen has a new value. This is a state: the newest value counts.
     Screen {
         /// Whose; `None` for everybody's.
         player: Option<PlayerId>,
         /// Which place, as in `score`.
         place: String,
-        /// What stands there now; nil for nothing.
+        /// The new value; nil for nothing.
         value: Value,
     },
     /// A player owns an entity that it asked for, or made.
     Granted {
-        /// Who.
+        /// The player that asked.
         player: PlayerId,
         /// Which.
         entity: EntityId,
@@ -112,22 +112,22 @@ pub enum Refusal {
     Arguments {
         /// Of which action.
         action: String,
-        /// What is wrong.
+        /// The mismatch.
         misfit: MisfitError,
     },
     /// An edit cannot be made.
     #[error("edit: {0}")]
     Edit(String),
-    /// What somebody asks as an owner.
+    /// The refused request of an owner.
     #[error("{}: {why}", .request.word())]
     Owner {
-        /// What.
+        /// The request.
         request: OwnerRequest,
         /// Of which entity; `None` for one that was to be made.
         entity: Option<EntityId>,
         /// That of its command; 0 where it has none.
         number: u32,
-        /// What is wrong with it.
+        /// The reason of the refusal.
         why: OwnerError,
     },
 }

@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Result<Shape, String> {
     }
     let definition = Definition { name: "Attributes".to_owned(), kind: DefinitionKind::Struct(fields) };
     let shape = Shape { root: Type::Ref(0), definitions: vec![definition] };
-    // Whatever else a shape must keep to is checked where shapes are read.
+    // All other rules of shapes are checked where shapes are read.
     Shape::from_bytes(&shape.to_bytes()).map_err(|error| error.to_string())
 }
 
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_the_shape_says() {
+    fn the_printed_fields_equal_the_shape() {
         let text =
             "heat: range(0, 1, 0.5), last: u32?, at: [f32; 3], names: [text], turn: quat(10), yaw: angle(16)";
         assert_eq!(parse(text).unwrap().to_string(), format!("Attributes {{ {text} }}"));

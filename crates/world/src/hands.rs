@@ -1,4 +1,4 @@
-//! What players do with entities that they own, or want to own.
+//! Commands of players on entities that they own, or want to own.
 
 use crate::behaviour::Behaviour;
 use crate::command::Command;

@@ -4,8 +4,8 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EntityId(pub u32);
 
-/// Names one player of one world. Whoever sends [`crate::Command::Join`] chooses it; a number that was used is never
-/// used again in a world's life, and one below an earlier number is refused.
+/// Names one player of one world. The sender of [`crate::Command::Join`] chooses it. A number is never used again in a
+/// world's life, and one below an earlier number is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct PlayerId(pub u32);
 

@@ -1,4 +1,4 @@
-//! What controls may say, and where nonsense is turned away.
+//! The input of a player, and its validation.
 
 /// How far outside −1..1 a control may be for its sender's rounding to be forgiven.
 const CONTROL_SLACK: f32 = 1e-3;
@@ -15,7 +15,7 @@ pub const NAME_CHARS_MAX: usize = 24;
 /// The longest chat line, in characters.
 pub const CHAT_CHARS_MAX: usize = 300;
 
-/// What the controls of one avatar say now. State: it holds until the next one.
+/// The input of one avatar. State: it holds until the next one.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Input {
     /// −1..1 along the direction that `yaw` faces.
@@ -63,7 +63,7 @@ pub enum InputError {
     OutOfBounds {
         /// Which one.
         field: &'static str,
-        /// What it was.
+        /// The refused value.
         value: f32,
         /// The smallest allowed value.
         min: f32,
@@ -93,7 +93,7 @@ pub(crate) fn yaw_parts(angle: f32) -> i16 {
     parts.clamp(-YAW_PARTS_MAX, YAW_PARTS_MAX) as i16
 }
 
-/// The yaw of so many parts.
+/// Converts a yaw from its wire units to radians.
 pub(crate) fn yaw_of(parts: i16) -> f32 {
     f32::from(parts) / YAW_PARTS
 }

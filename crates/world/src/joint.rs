@@ -19,13 +19,13 @@ pub struct Joint {
     pub anchor_a: [f32; 3],
     /// Where it is fastened, seen from `b`, in metres.
     pub anchor_b: [f32; 3],
-    /// What it allows.
+    /// The degrees of freedom that it leaves.
     pub kind: JointKind,
     /// Whether the two touch each other all the same.
     pub collides: bool,
 }
 
-/// What a joint allows.
+/// The degrees of freedom of a joint.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum JointKind {
     /// Nothing: the two are one.
@@ -38,7 +38,7 @@ pub enum JointKind {
         axis: [f32; 3],
         /// The least and the greatest angle in radians; `None` for any.
         limits: Option<[f32; 2]>,
-        /// What drives it: radians a second, and the most newton metres.
+        /// The motor: radians a second, and the maximum torque in newton metres.
         motor: Option<Motor>,
     },
     /// Moves along one axis.
@@ -47,7 +47,7 @@ pub enum JointKind {
         axis: [f32; 3],
         /// The least and the greatest way in metres; `None` for any.
         limits: Option<[f32; 2]>,
-        /// What drives it: metres a second, and the most newtons.
+        /// The motor: metres a second, and the maximum force in newtons.
         motor: Option<Motor>,
     },
     /// Pulls and pushes toward a length between the anchors.
@@ -61,7 +61,7 @@ pub enum JointKind {
     },
 }
 
-/// What drives a joint.
+/// The motor of a joint.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Motor {
     /// A second: radians or metres.

@@ -1,4 +1,4 @@
-//! What happened to a world, as bytes: who keeps them can have the world again.
+//! The journal of a world, as bytes: with it, a world can be replayed.
 //!
 //! A journal is a list of [`Entry`]s in the order in which they happened. [`encode`] writes any number of them as
 //! columns, so that the controls of two hundred players take a few bytes each; [`decode`] reads bytes that may be
@@ -41,7 +41,7 @@ use crate::world::World;
 /// The version of the bytes, which is their first one.
 const VERSION: u8 = 2;
 
-/// What reading one block of entries may take.
+/// Limits for reading one block of entries.
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimits::MESSAGE };
 
 /// Something that happened to a world, and when.
@@ -49,11 +49,11 @@ const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimit
 pub struct Entry {
     /// [`World::tick`] at that moment: how many steps came before.
     pub tick: u64,
-    /// What happened.
+    /// The recorded change.
     pub record: Record,
 }
 
-/// What can happen to a world between two steps.
+/// A change of a world between two steps.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Record {
     /// [`World::apply`] took a command.
@@ -104,7 +104,7 @@ pub enum JournalError {
     Invalid {
         /// The place in the list, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
 }
@@ -125,18 +125,18 @@ pub enum ReplayError {
     Refused {
         /// When.
         tick: u64,
-        /// What it says.
+        /// The reason of the refusal.
         why: crate::ApplyError,
     },
-    /// The world is another than the one that was recorded: its definition, its rules or this program differ from those
-    /// of then.
+    /// The replayed world differs from the recorded one: its definition, its rules or this program is not the one that
+    /// recorded it.
     #[error("at tick {tick} the world's hash is {found:016x}, and {expected:016x} was recorded")]
     Diverged {
         /// When.
         tick: u64,
-        /// What was recorded.
+        /// The recorded hash.
         expected: u64,
-        /// What it is now.
+        /// The hash of the replayed world.
         found: u64,
     },
 }

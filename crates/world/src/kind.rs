@@ -8,24 +8,24 @@ use crate::owner::OwnerRules;
 use crate::problem::{DefinitionError, Path, Problem, is_name};
 use crate::walker::Walker;
 
-/// What the entities of one kind have in common.
+/// The declaration that all entities of one kind share.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kind {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it was called in earlier versions: it takes over the entities that were written down under these names.
+    /// Names in earlier versions: the kind takes over the entities that were saved under these names.
     pub formerly: Vec<String>,
     /// How it is seen by physics; `None` for what is only somewhere: a mark, a zone, a rule.
     pub body: Option<Body>,
     /// How it looks: nothing that the engine reads. Clients are told.
     pub look: Value,
-    /// What moves it by controls; needs a dynamic body.
+    /// The walker that input moves; needs a dynamic body.
     pub walker: Option<Walker>,
-    /// What each of its entities has.
+    /// The attributes of each of its entities.
     pub attributes: Attributes,
     /// The tags that a new one begins with.
     pub tags: Vec<String>,
-    /// Who may own one, and what becomes of it when the owner leaves.
+    /// The players that may own one, and its fate when the owner leaves.
     pub owner: OwnerRules,
     /// Whether the behaviour is told whom its entities touch ([`crate::Behaviour::contact`]).
     pub reports_contacts: bool,

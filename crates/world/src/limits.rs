@@ -1,4 +1,4 @@
-//! What one world may hold. Every table of a world has a maximum, and what is beyond is refused by its name.
+//! Limits of one world. Every table of a world has a maximum, and a full table refuses new entries by name.
 
 /// The maxima of one world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

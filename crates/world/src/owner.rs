@@ -1,4 +1,4 @@
-//! Who may own the entities of a kind, and what an owner may do with them.
+//! Ownership rules of a kind: the players that may own its entities, and the changes that an owner may make.
 
 use crate::body::{Body, Motion};
 use crate::id::PlayerId;
@@ -16,17 +16,17 @@ pub(crate) const GOAL_STEPS_MAX: u32 = 6;
 /// How far ahead of its entity a goal may be, in seconds at full speed, where what is beyond is refused.
 pub(crate) const GOAL_SECONDS_MAX: f32 = 0.25;
 
-// What an owner says of all its entities in one step has to find room among its commands.
+// The commands of an owner for all its entities in one step fit within the limit of commands.
 const _: () = assert!(OWNED_MAX < crate::Limits::DEFAULT.commands_per_player_max);
 
-/// Who may own the entities of a kind, and what an owner may do with them.
+/// Ownership rules of a kind.
 ///
-/// What an owner says of an entity is a goal: the entity goes there, no faster than `speed`, and no further than `reach` and
-/// `area` allow. Kinematic bodies go through everything, dynamic ones are stopped by what is in the way, and what has
-/// no body is put there.
+/// An owner sends a target pose. The server moves the entity toward it, limited by `speed`, `reach` and `area`.
+/// Kinematic bodies pass through everything, obstacles stop dynamic ones, and entities without a body are placed at the
+/// target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OwnerRules {
-    /// Who may ask for them; `None` when only the world's behaviour gives them away.
+    /// The players that may claim its entities; `None` when only the behaviour gives them away.
     pub by: Option<OwnedBy>,
     /// How fast an owner moves them at most, in metres a second.
     pub speed: f32,
@@ -36,13 +36,13 @@ pub struct OwnerRules {
     pub reach: Option<f32>,
     /// Where they may be brought.
     pub area: Option<Area>,
-    /// What happens to a goal that is too far.
+    /// The treatment of a target outside of `reach` or `area`.
     pub beyond: Beyond,
     /// The attributes that an owner may set.
     pub attributes: Vec<String>,
     /// How many an owner may have of those that it made itself; 0 when it can make none.
     pub spawns_max: u32,
-    /// What becomes of them when the owner leaves.
+    /// The treatment of owned entities when the owner leaves.
     pub leave: OwnerLeaves,
 }
 
@@ -62,7 +62,7 @@ impl Default for OwnerRules {
     }
 }
 
-/// Who may ask for an entity.
+/// The players that may claim an entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OwnedBy {
     /// People alone.
@@ -83,7 +83,7 @@ impl OwnedBy {
     }
 }
 
-/// What happens to a goal that is beyond what the kind allows.
+/// The treatment of a target outside of the limits of the kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Beyond {
     /// The nearest that is allowed takes its place.
@@ -93,7 +93,7 @@ pub enum Beyond {
     Refuse,
 }
 
-/// What becomes of an entity when its owner leaves.
+/// The treatment of an entity when its owner leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OwnerLeaves {
     /// It stays, and the server owns it: somebody else may ask for it.
@@ -177,7 +177,7 @@ pub(crate) struct Goal {
     pub(crate) steps: u32,
 }
 
-/// What somebody asks of an entity that it owns, or wants to own.
+/// A request of a player for an entity that it owns, or wants to own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum OwnerRequest {
     /// [`crate::Command::Own`].
@@ -208,7 +208,7 @@ impl OwnerRequest {
     }
 }
 
-/// Why an owner's request is not carried out. It is the fault of who asked.
+/// The reason why an owner's request was refused. The client is at fault.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum OwnerError {
     /// No such entity is there, or not any more.
@@ -231,7 +231,7 @@ pub enum OwnerError {
     /// It is somebody else's.
     #[error("player {} owns it", .0.0)]
     Taken(PlayerId),
-    /// Who asks does not own it.
+    /// The player does not own the entity.
     #[error("you do not own it")]
     NotYours,
     /// It is to be passed to somebody who is not there.

@@ -12,10 +12,10 @@ use crate::pose::Pose;
 /// Steps that are remembered.
 pub(crate) const STEPS_REMEMBERED_MAX: u64 = REWIND_MS_MAX as u64 * STEP_HZ as u64 / 1_000 + 1;
 
-/// What got farther in one step was put there, in metres.
+/// An entity that moves farther than this in one step, in metres, was teleported.
 const JUMP_DISTANCE: f32 = 2.0 * SPEED_MAX / STEP_HZ as f32;
 
-/// What moved in one step, and where it was before.
+/// The entities that moved in one step, and their poses before it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PastStep {
     /// How many steps came before it.
@@ -36,7 +36,7 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// What was written down, and what is there now.
+    /// Rebuilds the past from saved steps and the present entities.
     pub(crate) fn resume(steps: Vec<PastStep>, entities: &Entities) -> Past {
         Past {
             places: steps.iter().map(|step| step.before.len()).sum(),

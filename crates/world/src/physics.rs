@@ -71,7 +71,7 @@ impl Physics {
                 body.reset_torques(false);
             }
         }
-        // What is not finite was put back to where it was and switched off: it goes on from there, at rest.
+        // Bodies with values that are not finite were put back and disabled: they continue from there, at rest.
         let broken: Vec<_> = self.world.quarantine().bodies().to_vec();
         for handle in broken {
             if let Some(body) = self.world.bodies.get_mut(handle) {
@@ -178,7 +178,7 @@ impl Physics {
             Mass::Density(density) => collider.density(density),
             Mass::Kilograms(mass) => collider.mass(mass),
         };
-        // What has no friction slides on everything.
+        // A body without friction slides on everything.
         if body.friction == 0.0 {
             collider = collider.friction_combine_rule(CoefficientCombineRule::Min);
         }
@@ -257,9 +257,10 @@ impl Physics {
         })
     }
 
-    /// What stands still within `reach` (two corners) of an upright body, ordered by id, and how fast the body falls, in metres
-    /// a second squared. `None` where it takes physics to say how the body moves: something else than boxes, balls and capsules
-    /// that nothing moves is near, or forces act that those do not know of.
+    /// Returns the resting colliders within `reach` (two corners) of an upright body, ordered by id, and the
+    /// acceleration of its fall, in metres a second squared. Returns `None` where only physics can say how the body
+    /// moves: near colliders other than resting boxes, balls and capsules, or under forces that the clients do not
+    /// know.
     ///
     /// It depends on what is there alone, not on how it came there: what the world's index of places keeps for speed is not asked.
     pub(crate) fn still_surroundings(
@@ -315,7 +316,7 @@ impl Physics {
     pub(crate) fn place(&mut self, handles: Handles, position: [f32; 3], velocity: [f32; 3]) {
         let (position, velocity) = (Vector::from_array(position), Vector::from_array(velocity));
         let body = self.get(handles);
-        // Whatever is borrowed to be changed costs the next step as if it had been.
+        // Every mutable borrow costs the next step as much as a change, so unchanged bodies are not borrowed.
         if (body.translation(), body.linvel()) == (position, velocity) {
             return;
         }
@@ -362,7 +363,7 @@ impl PhysicsHooks for Passing {
     }
 }
 
-/// What a walker can meet of a collider, if its form is one that clients know.
+/// Returns the part of a collider that a walker can touch, if clients know its shape.
 fn solid_of(collider: &Collider) -> Option<Solid> {
     let (center, rotation) = (collider.translation().to_array(), collider.rotation().to_array());
     let shape = collider.shape();
@@ -381,7 +382,7 @@ fn hooks(passes: Option<EntityId>) -> ActiveHooks {
     if passes.is_some() { ActiveHooks::FILTER_CONTACT_PAIRS } else { ActiveHooks::empty() }
 }
 
-/// What a collider remembers: its entity, and the one that it does not touch.
+/// The user data of a collider: its entity, and the entity that it does not touch.
 fn tag(id: EntityId, passes: Option<EntityId>) -> u128 {
     u128::from(id.0) | passes.map_or(0, |other| u128::from(other.0) << 32 | 1 << 64)
 }

@@ -1,4 +1,4 @@
-//! Who takes part.
+//! The players of a world.
 
 use nowcast_wire::Value;
 
@@ -10,17 +10,17 @@ use crate::input::Input;
 pub struct Player {
     /// Its number.
     pub id: PlayerId,
-    /// What it is called, sanitised.
+    /// The name, sanitised.
     pub name: String,
     /// Whether it came as a program ([`crate::Command::JoinProgram`]).
     pub is_program: bool,
     /// The entity that it moves, if it has one.
     pub avatar: Option<EntityId>,
-    /// What its controls say now. A walker follows by itself; for a vehicle the behaviour reads them here.
+    /// The newest input. A walker follows it by itself; for a vehicle the behaviour reads it here.
     pub input: Input,
     /// Words by which the behaviour finds it, sorted: its team, its role.
     pub tags: Vec<String>,
-    /// What the behaviour keeps of it.
+    /// Data of the behaviour that clients never receive.
     pub private: Value,
     /// How long ago that was what it sees, in milliseconds, as far as its host knows ([`crate::Command::See`]).
     pub behind_ms: u16,

@@ -42,7 +42,7 @@ impl Pose {
         public_pose(&(rapier_pose(self) * rapier_pose(local)))
     }
 
-    /// What takes this pose back to the origin.
+    /// Returns the inverse of this pose.
     pub fn inverse(&self) -> Pose {
         public_pose(&rapier_pose(self).inverse())
     }
@@ -84,7 +84,7 @@ pub struct Velocity {
     pub angular: [f32; 3],
 }
 
-/// What physics says of a place.
+/// Converts a pose of the physics engine.
 pub(crate) fn public_pose(pose: &RapierPose) -> Pose {
     Pose { position: pose.translation.to_array(), rotation: pose.rotation.to_array() }
 }

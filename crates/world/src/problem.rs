@@ -1,4 +1,4 @@
-//! What can be wrong with a definition, and where.
+//! Faults of a definition, with their places.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::limits::NAME_BYTES_MAX;
 pub struct DefinitionError {
     /// Where, as in `kinds.ball.body.shape.radius`.
     pub path: String,
-    /// What.
+    /// The fault.
     pub problem: Problem,
 }
 
@@ -21,7 +21,7 @@ impl DefinitionError {
     }
 }
 
-/// What is wrong.
+/// A fault of a definition.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Problem {
     /// NaN or infinite.
@@ -30,7 +30,7 @@ pub enum Problem {
     /// A number outside of its bounds.
     #[error("{value} is outside {min}..{max}")]
     OutOfBounds {
-        /// What it is.
+        /// The refused value.
         value: f32,
         /// The least.
         min: f32,
@@ -50,7 +50,7 @@ pub enum Problem {
     /// Anything else.
     #[error("{0}")]
     Invalid(&'static str),
-    /// What the format says of a shape.
+    /// The fault that the wire format found in a shape.
     #[error("{0}")]
     Shape(String),
 }

@@ -1,4 +1,4 @@
-//! What a body is made of, for physics.
+//! Shapes of bodies, for physics.
 
 use rapier3d::parry::utils::Array2;
 use rapier3d::prelude::{Pose as RapierPose, Rotation, SharedShape, Vector};
@@ -172,7 +172,7 @@ impl ColliderShape {
                 }
             }
         }
-        // What only the geometry library can tell: a hull without volume, a mesh without area.
+        // Some faults only the geometry library can find: a hull without volume, a mesh without area.
         self.build([1.0; 3]).map(drop).map_err(|reason| path.error(Problem::Invalid(reason)))
     }
 

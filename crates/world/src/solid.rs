@@ -1,4 +1,4 @@
-//! What a walker meets: bodies that stand still, as boxes with rounded edges.
+//! Obstacles of a walker: resting bodies as boxes with rounded edges.
 
 use crate::exact::{dot, scale, sub};
 

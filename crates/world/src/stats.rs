@@ -1,6 +1,6 @@
-//! What a world counts.
+//! Counters of a world.
 
-/// What the world had to turn away or repair. All of it is zero in good times.
+/// Counters of refused and repaired values. All are zero in normal operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// Inputs and poses with numbers outside their bounds, refused by [`crate::World::apply`].

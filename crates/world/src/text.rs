@@ -104,7 +104,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_in_the_result_is_short_clean_and_a_fixed_point(raw in any::<String>(), chars_max in 0usize..40) {
+        fn sanitised_text_is_short_and_clean_and_sanitises_to_itself(raw in any::<String>(), chars_max in 0usize..40) {
             let once = sanitize(&raw, chars_max);
             prop_assert!(once.chars().count() <= chars_max);
             prop_assert!(!once.chars().any(is_removed));

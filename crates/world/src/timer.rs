@@ -13,9 +13,9 @@ pub struct TimerId(pub u64);
 pub struct Timer {
     /// Which one.
     pub id: TimerId,
-    /// What it was called when it was set.
+    /// The name given when it was set.
     pub name: String,
-    /// What was given with it.
+    /// The data given when it was set.
     pub data: Value,
 }
 

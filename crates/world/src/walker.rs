@@ -23,7 +23,7 @@ use self::movement::Mover;
 
 /// Steps between two jumps while the button is held.
 const JUMP_PAUSE_STEPS: u32 = 20;
-/// For so many steps after a jump the ground that it left does not count.
+/// Number of steps after a jump in which the ground that it left does not count.
 const JUMP_RISE_STEPS: u32 = 4;
 /// A walker may still jump this long after its feet left the edge: people press late.
 const GROUND_MEMORY_STEPS: u32 = 6;
@@ -107,7 +107,7 @@ pub(crate) enum Pace {
     Strides(Input),
 }
 
-/// What pushes a walker that waits makes it at least so fast, in metres a second.
+/// Minimum speed of a waiting walker that something pushes, in metres a second.
 const PUSHED_SPEED: f32 = 0.05;
 /// Or gets it so far, in metres.
 const PUSHED_DISTANCE: f32 = 0.01;
@@ -188,7 +188,7 @@ impl WalkerState {
             Some(normal) => walk(walker, velocity, wish, normal, gravity),
             None => drift(walker, velocity, wish),
         };
-        // Whoever runs over the top of a ramp or stair keeps to the ground; only a jump takes people into the air.
+        // A walker that runs over the top of a ramp or stair keeps to the ground; only a jump lifts it into the air.
         if self.steps_since_ground < self.steps_since_jump.min(GROUND_MEMORY_STEPS) && ground.is_none() {
             next.y = next.y.min(0.0);
         }

@@ -66,9 +66,9 @@ impl World {
         World { scene, behaviour, commands: VecDeque::new(), waiting: BTreeMap::new() }
     }
 
-    /// Takes a command for the next step. They are carried out in the order of these calls; of several inputs of one
-    /// player in a row the newest counts. What is wrong with a command beside its numbers is told by an
-    /// [`Event::Refused`] of that step.
+    /// Takes a command for the next step. Commands are applied in the order of these calls; of several inputs of one
+    /// player in a row the newest counts. Faults other than wrong numbers are reported by an [`Event::Refused`] of that
+    /// step.
     pub fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
         let command = match command {
             Command::Input { player, input } => {
@@ -91,7 +91,7 @@ impl World {
         };
         let limits = self.scene.definition.limits;
         let waiting = self.waiting.entry(command.player()).or_default();
-        // Who leaves is always heard.
+        // A leave is always accepted.
         if !matches!(command, Command::Leave { .. }) {
             let full =
                 [(*waiting, limits.commands_per_player_max), (self.commands.len(), limits.commands_max)];
@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// Advances the world by 1/60 s. What happens in a step, in this order:
+    /// Advances the world by 1/60 s. A step does the following, in this order:
     pub fn step(&mut self) {
         self.apply_waiting();
         self.fire_timers();
@@ -174,7 +174,7 @@ impl World {
         self.scene.awake()
     }
 
-    /// What was turned away or repaired so far.
+    /// Returns the counters of refused and repaired values.
     pub fn stats(&self) -> Stats {
         self.scene.stats
     }
@@ -282,7 +282,7 @@ fn make_edit(scene: &mut Scene, edit: Edit) -> Result<(), SceneError> {
         Edit::Despawn(id) => scene.despawn(id),
         Edit::Place(id, pose) => {
             scene.set_pose(id, pose)?;
-            // What cannot move is at rest anyway.
+            // A fixed body is at rest already.
             let _ = scene.set_velocity(id, crate::Velocity::default());
             Ok(())
         }

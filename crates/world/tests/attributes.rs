@@ -105,7 +105,7 @@ fn keeps_what_it_kept(seed: u64, attributes: &Attributes, value: &Value) {
 }
 
 #[test]
-fn what_an_attribute_keeps_it_keeps_the_same_again() {
+fn a_value_read_from_an_attribute_is_stored_unchanged() {
     let mut shapes = 0;
     for seed in 0..seeds() {
         let mut random = Random::new(seed);

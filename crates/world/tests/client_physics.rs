@@ -2,7 +2,7 @@
 
 use rapier3d::prelude::*;
 
-/// What the scene of `packages/predict-rapier/src/self-check.ts` comes to there.
+/// The result of the scene in `packages/predict-rapier/src/self-check.ts`.
 fn expected() -> u32 {
     let source = include_str!("../../../packages/predict-rapier/src/self-check.ts");
     let (_, from) = source.split_once("SCENE_HASH = 0x").expect("the hash of the scene");

@@ -102,7 +102,7 @@ fn a_slope_of_thirty_degrees_is_walked_at_full_speed_and_one_of_seventy_is_not()
 }
 
 #[test]
-fn who_falls_as_fast_as_anything_does_not_fall_through_a_thin_floor() {
+fn a_walker_at_maximum_fall_speed_lands_on_a_thin_floor() {
     let solids = [Solid::new([0.0, 0.0, 0.0], UNTURNED, [5.0, 0.05, 5.0], 0.0)];
     for start in 0..200 {
         let mut mover = Mover::new([0.0, 6.0 + 0.01 * start as f32, 0.0]);
@@ -113,7 +113,7 @@ fn who_falls_as_fast_as_anything_does_not_fall_through_a_thin_floor() {
 }
 
 #[test]
-fn what_is_out_of_reach_changes_no_bit() {
+fn obstacles_out_of_reach_change_no_bit() {
     let mut random = Random(7);
     for _ in 0..200 {
         let (solids, mut mover) = random.scene();
@@ -199,7 +199,7 @@ fn a_world_of_things_that_stand_still_moves_its_walkers_by_just_this_step() {
             mover.position.map(f32::to_bits),
             "after {step} steps: {mover:?}"
         );
-        // Who comes near the edge is put back, in both.
+        // A walker near the edge is put back, in both.
         if mover.position[0].abs().max(mover.position[2].abs()) > 15.0 {
             break;
         }

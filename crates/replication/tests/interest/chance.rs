@@ -1,4 +1,4 @@
-//! What a play draws.
+//! Random draws of a play.
 
 /// Xorshift: small, and the same everywhere.
 pub(crate) struct Chance(u64);

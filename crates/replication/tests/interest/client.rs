@@ -12,11 +12,12 @@ pub(crate) const RADIUS: f32 = 30.0;
 /// The delay of what never arrives.
 pub(crate) const LOST: u32 = 1 << 20;
 
-/// In a lull the client hears nothing but the time, for so many rounds: long enough to forget what it may forget.
+/// Number of rounds of a lull, in which the client receives nothing but the time: long enough to forget everything that
+/// it may forget.
 pub(crate) const LULL_ROUNDS: u32 = 258;
 pub(crate) const ROUND_STEPS: u32 = 3;
 
-/// What lane 0 says of one entity.
+/// The state of one entity on lane 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     Described,
@@ -59,7 +60,7 @@ pub(crate) struct Client {
     known: BTreeMap<u32, (Row, Option<Grain>)>,
     /// Since when each entity was described without a break, as far as the server knows.
     pub(crate) in_sight_since: BTreeMap<u32, u32>,
-    /// What arrived, in its order, if somebody wants to know.
+    /// Messages in order of arrival, if the test asks for them.
     pub(crate) arrived: Option<Vec<Value>>,
 }
 
@@ -96,7 +97,7 @@ impl Client {
         self.lane.put(id, state);
     }
 
-    /// What a server tells of one step of the world on lane 0.
+    /// Sends one step of the world on lane 0, as a server does.
     pub(crate) fn tell(&mut self, tick: u32, atlas: &Atlas, is_round: bool) {
         let sees = |sight: &Sight, section: Option<SectionId>| section.is_some_and(|at| sight.sees(at));
         self.sight.follow(&atlas.created());
@@ -132,7 +133,7 @@ impl Client {
             let mut payload = Vec::new();
             self.last_packet += 1;
             self.viewer.fill(history.frames(), self.last_packet, 1_000, &mut payload);
-            // What nothing fits into waits for the next round.
+            // A payload that fits nothing waits for the next round.
             if payload.is_empty() {
                 break;
             }
@@ -241,14 +242,14 @@ impl Client {
         }
     }
 
-    /// What the server would show it.
+    /// Returns the rows that the server would show this client.
     pub(crate) fn due(&self, atlas: &Atlas, history: &History) -> BTreeMap<u32, Row> {
         let is_seen = |id: u32| atlas.section_of(id).is_some_and(|section| self.sight.sees(section));
         history.rows().filter(|(id, _)| is_seen(*id)).map(|(id, row)| (id, *row)).collect()
     }
 }
 
-/// What becomes of what is sent.
+/// The outcome of a sent packet.
 #[derive(Clone, Copy)]
 pub(crate) struct Link {
     /// Percent of payloads that are lost.

@@ -103,7 +103,7 @@ fn told_of_a_field(side: u32) -> (u64, usize, usize) {
 }
 
 #[test]
-fn what_a_client_costs_does_not_grow_with_the_world() {
+fn the_cost_of_a_client_does_not_grow_with_the_world() {
     let [small, large] = [24, 96].map(told_of_a_field);
     assert!((30..120).contains(&small.2), "{small:?}");
     assert_eq!(small.2, large.2, "it sees as much");

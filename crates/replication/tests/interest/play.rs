@@ -22,7 +22,7 @@ const BEFORE_LULL_STEPS: u32 = 30;
 /// Out of sight of everything but what everybody sees.
 const NOWHERE: [f32; 3] = [9_000.0, 0.0, 9_000.0];
 
-/// What is in the world.
+/// One entity of the world.
 #[derive(Clone, Copy)]
 struct Body {
     position: [f32; 3],
@@ -129,8 +129,8 @@ impl Play {
         }
     }
 
-    /// Some of the clients look elsewhere, very long, and then back, so that they may have forgotten what they saw. What they
-    /// acknowledged before may be heard of only now.
+    /// Makes some clients look elsewhere for very long, and then back, so that they may have forgotten the entities
+    /// that they saw. Their earlier acknowledgements may arrive only now.
     fn lull(&mut self, step: u32) {
         let eyes: Vec<[f32; 3]> = self.clients.iter().map(|client| client.eye).collect();
         for client in &mut self.clients {
@@ -145,7 +145,7 @@ impl Play {
             self.step(step + more);
         }
         for client in &mut self.clients {
-            // Whatever is on its way arrives meanwhile.
+            // Packets on their way arrive meanwhile.
             client.packets.iter_mut().filter(|(at, ..)| *at < LOST).for_each(|(at, ..)| *at = 0);
             client.receive(step + BEFORE_LULL_STEPS, &self.link, &mut self.chance);
             client.lull(self.tick);
@@ -195,7 +195,7 @@ impl Play {
         for client in &self.clients {
             for (id, row) in client.shown() {
                 let Some(since) = client.in_sight_since.get(&id) else { continue };
-                // What the client has not yet heard of may have it in sight since earlier.
+                // An entity whose state has not arrived may be in the client's interest set since earlier.
                 if client.lane.waiting.contains_key(&id) {
                     continue;
                 }
@@ -208,7 +208,8 @@ impl Play {
     }
 }
 
-/// Plays a seed, in which so much comes and goes as is answered. What arrives is noted if that `is_noted`.
+/// Plays a seed with random spawns, moves and losses; returns the play and a digest of all answers. `is_noted` records
+/// the messages that arrive.
 pub(crate) fn play(seed: u64, steps: u32, is_noted: bool) -> (Play, u64) {
     let mut play = Play::new(seed);
     if is_noted {

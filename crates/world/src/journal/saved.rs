@@ -79,7 +79,7 @@ impl Neighbours {
         Neighbours { first, last: first, is_first: true }
     }
 
-    /// A number near the player of an entry that comes so many ticks after the one before.
+    /// Predicts a number near the player of an entry that comes this many ticks after the one before.
     fn expected(&mut self, ticks: u64) -> u32 {
         if ticks > 0 {
             (self.last, self.is_first) = (self.first, true);

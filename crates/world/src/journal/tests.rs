@@ -76,7 +76,7 @@ fn bytes_of(entries: &[Entry]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_to_the_last_bit(entries in any_entries()) {
+    fn written_journals_are_read_to_the_last_bit(entries in any_entries()) {
         // Poses of edits may hold NaN, which equals nothing: their texts are compared.
         let read = decode(&bytes_of(&entries)).expect("it was written");
         prop_assert_eq!(format!("{read:?}"), format!("{entries:?}"));
@@ -107,7 +107,8 @@ fn an_older_journal_is_refused_by_its_version() {
     assert!(error.to_string().starts_with("the journal has version 1, which no release wrote"), "{error}");
 }
 
-/// What two hundred players who all turn do in three steps: thirty inputs a second of each, in the order in which a server asks its players.
+/// The input of two hundred players who all turn, for three steps: thirty inputs a second of each, in the order in
+/// which a server asks its players.
 fn inputs(first_player: u32, has_turn: impl Fn(u32, u32) -> bool) -> Vec<Entry> {
     let mut random = Random::new(5);
     let mut entries = Vec::new();

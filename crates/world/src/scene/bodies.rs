@@ -17,8 +17,8 @@ impl Scene {
         Some(self.entities.poses[self.entities.row(id)?])
     }
 
-    /// Puts an entity elsewhere at once. It keeps its velocity; a client shows a jump, not a path. What hangs on
-    /// something hangs on it at the new place from then on.
+    /// Teleports an entity. It keeps its velocity; clients show a jump instead of a path. Attached entities keep their
+    /// offset to the new place.
     pub fn set_pose(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
@@ -67,8 +67,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Changes the velocity of a dynamic body at once, by so many newton seconds at a place in the world (`None` for
-    /// its centre of mass).
+    /// Applies an impulse to a dynamic body, in newton seconds, at a place in the world (`None` for its centre of
+    /// mass).
     pub fn apply_impulse(
         &mut self,
         id: EntityId,
@@ -89,7 +89,7 @@ impl Scene {
         self.note_velocity(id, handles)
     }
 
-    /// Changes the spin of a dynamic body at once, by so many newton metre seconds.
+    /// Applies an angular impulse to a dynamic body, in newton metre seconds.
     pub fn apply_torque_impulse(&mut self, id: EntityId, impulse: [f32; 3]) -> Result<(), SceneError> {
         let handles = self.pushable(id)?;
         if !impulse.iter().all(|v| v.is_finite() && v.abs() <= 1e9) {
@@ -125,7 +125,7 @@ impl Scene {
         Some(handles.is_none_or(|handles| self.physics.get(handles).is_sleeping()))
     }
 
-    /// What the controls of a walker say from now on; those of a player do so by themselves for its avatar.
+    /// Sets the input of a walker from now on. A player's input sets that of its avatar automatically.
     pub fn set_input(&mut self, id: EntityId, input: Input) -> Result<(), SceneError> {
         self.row(id)?;
         let input = input.validate().map_err(|_| SceneError::BadNumber("input"))?;
@@ -134,7 +134,7 @@ impl Scene {
         Ok(())
     }
 
-    /// What the controls of a walker say; `None` for everything else.
+    /// Returns the input of a walker; `None` for every other entity.
     pub fn input(&self, id: EntityId) -> Option<Input> {
         self.walkers.get(&id).map(|walker| walker.input)
     }

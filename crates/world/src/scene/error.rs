@@ -54,7 +54,7 @@ pub enum SceneError {
     /// A table is full.
     #[error("there may be {max} {of} at most")]
     Full {
-        /// What there may not be more of.
+        /// The table that is full.
         of: &'static str,
         /// How many there may be.
         max: usize,

@@ -38,8 +38,8 @@ use crate::walker::WalkerState;
 
 /// Everything in a world but its rules: entities and what they have, players, joints, timers, the world's state.
 ///
-/// A [`crate::Behaviour`] is given it in every hook and changes the world through it; everybody else reads it by
-/// [`crate::World::scene`]. What is wrong is refused by an error and changes nothing.
+/// A [`crate::Behaviour`] receives it in every hook and changes the world through it; all other readers use
+/// [`crate::World::scene`]. A call with a wrong argument returns an error and changes nothing.
 ///
 /// | to | use |
 /// | --- | --- |
@@ -63,7 +63,7 @@ pub struct Scene {
     pub(crate) physics: Physics,
     pub(crate) walkers: BTreeMap<EntityId, WalkerState>,
     pub(crate) joints: BTreeMap<JointId, BoundJoint>,
-    /// What is in the hands of players.
+    /// The entities that players own.
     pub(crate) holds: BTreeMap<EntityId, Hold>,
     pub(crate) players: BTreeMap<PlayerId, Player>,
     pub(crate) timers: Timers,
@@ -133,7 +133,7 @@ impl Scene {
         scene
     }
 
-    /// What the world is made of.
+    /// Returns the definition of the world.
     pub fn definition(&self) -> &Definition {
         &self.definition
     }
@@ -154,7 +154,7 @@ impl Scene {
         Some(KindId(place as u16))
     }
 
-    /// What the entities of a kind have in common.
+    /// Returns a kind.
     ///
     /// # Panics
     /// For a kind of another definition.
@@ -177,7 +177,7 @@ impl Scene {
         self.physics.awake()
     }
 
-    /// What was turned away or repaired so far.
+    /// Returns the counters of refused and repaired values.
     pub fn stats(&self) -> Stats {
         self.stats
     }

@@ -1,4 +1,4 @@
-//! What is in the hands of players: who may have what, and where owners bring it.
+//! Ownership of entities, and their motion toward the owner's target.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const REACHED: f32 = 1e-6;
 type Asked<T> = Result<T, OwnerError>;
 
 impl Scene {
-    /// Passes an entity to a player, or (`None`) to the server. What an earlier owner wanted of it is forgotten.
+    /// Gives an entity to a player, or (`None`) to the server. The target of an earlier owner is dropped.
     pub fn set_owner(&mut self, id: EntityId, owner: Option<PlayerId>) -> Result<(), SceneError> {
         let row = self.row(id)?;
         if let Some(player) = owner {
@@ -42,7 +42,7 @@ impl Scene {
         Ok(())
     }
 
-    /// What its owner wanted of it counts no longer. What forces move goes on as it moves.
+    /// Drops the owner's target. Bodies that forces move keep their motion.
     pub(super) fn let_rest(&mut self, id: EntityId) {
         let Some(hold) = self.holds.get_mut(&id) else { return };
         if hold.goal.take().is_none() {
@@ -194,7 +194,7 @@ impl Scene {
 
     fn follow_owner(&mut self, id: EntityId) {
         let Some(row) = self.entities.row(id) else { return };
-        // What hangs is where its parent says.
+        // An attached entity stays where its parent puts it.
         if self.entities.parents[row].is_some() {
             return;
         }

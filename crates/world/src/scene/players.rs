@@ -1,4 +1,4 @@
-//! Who takes part, and with what body.
+//! Players and their avatars.
 
 use nowcast_wire::Value;
 
@@ -43,7 +43,7 @@ impl Scene {
         }
         self.change_player(player)?.avatar = Some(id);
         if self.walkers.contains_key(&id) {
-            // Who is put somewhere facing a goal faces it until the controls say otherwise.
+            // A player that was placed with a facing keeps it until the input changes.
             if turned {
                 input.yaw = yaw;
             }
@@ -164,7 +164,7 @@ impl Scene {
     }
 }
 
-/// What a name becomes: sanitised, or `guest-N` when nothing is left of it.
+/// Returns the name that a player gets: sanitised, or `guest-N` when nothing is left of it.
 fn name_or_guest(raw: &str, id: PlayerId) -> String {
     let name = text::sanitize(raw, NAME_CHARS_MAX);
     if name.is_empty() { format!("guest-{}", id.0) } else { name }

@@ -13,7 +13,7 @@ use crate::physics::id_of;
 use crate::pose::{Pose, rapier_pose};
 use crate::shape::ColliderShape;
 
-/// What a query looks at.
+/// The filter of a query.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Filter<'a> {
     /// Bodies that move so alone; `None` for all but sensors.
@@ -24,7 +24,7 @@ pub struct Filter<'a> {
     pub tag: Option<&'a str>,
 }
 
-/// What a query met.
+/// A hit of a query.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Hit {
     /// Whom.
@@ -93,7 +93,7 @@ impl Scene {
             .cast_shape(&pose, direction, &*shape, options)
             .map(|(collider, hit)| (id_of(self.physics.world.colliders[collider].user_data), hit));
         for (id, collider, place) in self.seen_elsewhere(filter) {
-            // What both shapes are told about is said as the pipeline says it: of the other first.
+            // The pipeline reports values of both shapes with the other shape first.
             let met = query::cast_shapes(
                 &place,
                 Vector::ZERO,
@@ -119,7 +119,8 @@ impl Scene {
         }))
     }
 
-    /// Whatever overlaps a shape, ordered by id; sensors too. At most as many as the world's limits say.
+    /// Returns the entities that overlap a shape, sensors included, ordered by id. The world's limits bound their
+    /// number.
     pub fn overlaps(
         &self,
         shape: &ColliderShape,
@@ -186,7 +187,7 @@ impl Scene {
         self.is_here(collider) && self.admits(id_of(collider.user_data), filter)
     }
 
-    /// What a query looks at beside that, because it was seen elsewhere.
+    /// Returns the colliders that the rewound view adds to a query.
     fn seen_elsewhere<'s>(
         &'s self,
         filter: Filter<'s>,

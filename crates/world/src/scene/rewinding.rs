@@ -16,9 +16,9 @@ impl Scene {
     /// a player saw it, by what [`crate::Command::See`] said of it last; its own avatar and what hangs on that stay where they are, because a
     /// player sees itself at once. Nothing else is different. Returns how many entities are elsewhere.
     ///
-    /// It ends with [`end_rewind`](Self::end_rewind), which is to follow before the hook returns. What is gone is not found; what has come
-    /// since is where it began to move. Rewinding a scene that is rewound is refused, and so is it where the definition does not ask
-    /// for the past ([`crate::Definition::rewinds`]).
+    /// [`end_rewind`](Self::end_rewind) must follow before the hook returns. Removed entities are not found; entities
+    /// that are newer stand where they began. A second rewind is refused, and so is a rewind where the definition does
+    /// not ask for the past ([`crate::Definition::rewinds`]).
     ///
     /// The idea is that of lag compensation (Bernier, Latency Compensating Methods in Client/Server In-game Protocol Design and Optimization, 2001).
     pub fn rewind(&mut self, player: PlayerId) -> Result<usize, SceneError> {
@@ -76,7 +76,7 @@ impl Scene {
         self.view.as_ref().is_none_or(|view| !view.contains_key(&id_of(collider.user_data)))
     }
 
-    /// What is elsewhere than it was seen, with where that was.
+    /// Returns the colliders that were seen elsewhere, with the poses at which they were seen.
     pub(super) fn elsewhere(&self) -> impl Iterator<Item = (&Collider, RapierPose)> {
         let view: Option<&BTreeMap<EntityId, Pose>> = self.view.as_ref();
         view.into_iter().flatten().filter_map(|(id, pose)| {

@@ -1,4 +1,4 @@
-//! What moves by itself in a step.
+//! Motion that the engine computes in a step.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl Scene {
         }
     }
 
-    /// Who began and who ceased to touch in this step, of kinds that report it, ordered by ids.
+    /// Returns the contacts that began and ended in this step, of kinds that report them, ordered by ids.
     pub(crate) fn take_contacts(&mut self) -> Vec<Contact> {
         let mut now: BTreeMap<(EntityId, EntityId), f32> = BTreeMap::new();
         for &id in &self.reporters {

@@ -1,4 +1,4 @@
-//! What the world remembers, what it waits for, and what it tells.
+//! State, timers, events and screens of a world.
 
 use nowcast_wire::Value;
 
@@ -46,8 +46,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Lets [`crate::Behaviour::timer`] be called once, so many seconds from now (at the next step at the earliest),
-    /// with this name and data.
+    /// Schedules one call of [`crate::Behaviour::timer`] with this name and data, after this many seconds (at the next
+    /// step at the earliest).
     pub fn after(&mut self, seconds: f64, name: &str, data: Value) -> Result<TimerId, SceneError> {
         if !is_name(name) {
             return Err(SceneError::BadName(name.to_owned()));
@@ -126,7 +126,7 @@ impl Scene {
         Ok(())
     }
 
-    /// What stands on screens: whose (`None` for everybody's), where, and what.
+    /// Returns the values on screens: player (`None` for all), place and value.
     pub fn screens(&self) -> impl Iterator<Item = (Option<PlayerId>, &str, &Value)> {
         self.screens.iter().map(|((player, place), value)| (*player, place.as_str(), value))
     }

@@ -168,7 +168,7 @@ impl Scene {
         Ok(())
     }
 
-    /// What the behaviour keeps of an entity; clients are never told.
+    /// Returns the private data of an entity; clients never receive it.
     pub fn private(&self, id: EntityId) -> Option<&Value> {
         self.entities.row(id).map(|row| &self.entities.privates[row])
     }
@@ -192,9 +192,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Hangs an entity on another, or (`None`) takes it off. It keeps its place in the world, and from then on
-    /// follows its parent, as it was seen from there. Dynamic bodies hang on joints instead. What hangs goes when its
-    /// parent goes.
+    /// Attaches an entity to a parent, or (`None`) detaches it. It keeps its place in the world, and follows its parent
+    /// from then on. Dynamic bodies need joints instead. Attached entities are removed together with their parent.
     pub fn set_parent(&mut self, id: EntityId, parent: Option<EntityId>) -> Result<(), SceneError> {
         let row = self.row(id)?;
         if self.entities.handles[row].is_some_and(|handles| self.physics.get(handles).is_dynamic()) {
@@ -239,7 +238,7 @@ impl Scene {
         self.entities.passes[self.entities.row(id)?]
     }
 
-    /// What is set now is seen after the step that is going on, or after the next one.
+    /// A value set now is visible after the current step, or after the next one.
     pub(super) fn next_tick(&self) -> u64 {
         self.tick + 1
     }
@@ -255,7 +254,7 @@ impl Scene {
         }
     }
 
-    /// What an entity hangs on, and what that hangs on; `None` when it is too deep.
+    /// Returns the parent of an entity and all further ancestors; `None` when the chain is too deep.
     fn chain_above(&self, id: EntityId) -> Option<Vec<EntityId>> {
         let mut chain = Vec::new();
         let mut at = id;
@@ -289,7 +288,7 @@ impl Scene {
         }
     }
 
-    /// What hangs is seen from its parent as it stands now.
+    /// Computes the pose of an attached entity relative to its parent's present pose.
     pub(super) fn hang_here(&mut self, row: usize) {
         let Some(Parent { id, .. }) = self.entities.parents[row] else { return };
         if let Some(above) = self.entities.row(id) {

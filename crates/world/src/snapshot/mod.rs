@@ -1,9 +1,9 @@
 //! A world as a few bytes, and back.
 //!
-//! Physics remembers more than poses and velocities: which contacts it solved last and how, which bodies rest
-//! together. Its own memory is large (about 5.8 kB a body), and without it a world goes on a little differently. So a
-//! snapshot does not only write: **the running world builds its physics anew from the very state that it wrote**, as
-//! a restored one does. From there both go on the same because they *are* the same. What rests stays at rest.
+//! Physics remembers more than poses and velocities: which contacts it solved last and how, which bodies rest together.
+//! Its own memory is large (about 5.8 kB a body), and without it a world goes on a little differently. So a snapshot
+//! does not only write: **the running world builds its physics anew from the very state that it wrote**, as a restored
+//! one does. Both continue identically because they *are* identical. Resting bodies stay at rest.
 
 mod saved;
 mod scene;
@@ -43,7 +43,7 @@ pub enum RestoreError {
          say formerly = {{ {kind:?} }} in the kind that takes them over; if not, despawn them by the rules before"
     )]
     UnknownKind {
-        /// What the kind was called.
+        /// The name of the kind.
         kind: String,
         /// How many entities of it there are.
         count: usize,
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_slept_costs_nothing_after_a_snapshot_either() {
+    fn sleeping_bodies_cost_nothing_after_a_snapshot() {
         let ground = Body::fixed(ColliderShape::Box { size: [20.0, 2.0, 20.0] });
         let kinds = vec![
             Kind::new("ground").with_body(ground),

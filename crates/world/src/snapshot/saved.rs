@@ -1,4 +1,4 @@
-//! What is written of a world, as the wire format has it, and its parts back as the engine has them.
+//! The saved form of a world in the wire format, and its conversion to and from the engine's types.
 
 use nowcast_wire::{Value, Wire};
 
@@ -47,7 +47,7 @@ pub(super) struct SavedPast {
     pub(super) views: Vec<SavedView>,
 }
 
-/// What moved in a step, and where it was before.
+/// The entities that moved in a step, and their poses before it.
 #[derive(Wire)]
 pub(super) struct SavedPastStep {
     pub(super) tick: u64,

@@ -102,7 +102,7 @@ impl Scene {
         }
     }
 
-    /// What it remembers; `None` where it remembers nothing.
+    /// Saves the recorded past; `None` where the world records none.
     pub(super) fn save_past(&self) -> Option<SavedPast> {
         let views = self.players().filter(|player| player.behind_ms != 0);
         self.definition.rewinds.then(|| SavedPast {
@@ -113,7 +113,7 @@ impl Scene {
         })
     }
 
-    /// What it remembers from now on, of what was written down beside it.
+    /// Loads the recorded past of a snapshot.
     pub(super) fn load_past(&mut self, saved: SavedPast) -> Result<(), RestoreError> {
         let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
         if !self.definition.rewinds {

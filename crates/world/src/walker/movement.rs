@@ -75,7 +75,7 @@ impl Mover {
             Some(normal) => walk(walker, self.velocity, wish, normal),
             None => drift(walker, self.velocity, wish),
         };
-        // Whoever runs over the top of a ramp or stair keeps to the ground; only a jump takes people into the air.
+        // A walker that runs over the top of a ramp or stair keeps to the ground; only a jump lifts it into the air.
         if ground.is_none()
             && self.steps_since_ground < self.steps_since_jump.min(GROUND_MEMORY_STEPS)
             && next[1] > 0.0
@@ -92,7 +92,7 @@ impl Mover {
         }
         let fall = gravity * STEP_SECONDS;
         match ground {
-            // What pulls along a slope is held by the feet; the rest presses them on it.
+            // The feet hold against the pull along a slope; the remaining force presses them on it.
             Some(normal) if !jumps => next = sub(next, scale(normal, fall * normal[1])),
             _ => next[1] -= fall,
         }

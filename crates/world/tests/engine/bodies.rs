@@ -303,7 +303,7 @@ fn queries_find_what_is_there_by_motion_and_tag() {
 }
 
 #[test]
-fn what_passes_another_goes_through_it_until_it_touches_again() {
+fn a_body_passes_through_another_until_it_may_touch_it_again() {
     let mut world = world_with(
         ground_and_cubes(),
         |scene| {

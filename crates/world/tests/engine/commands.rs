@@ -83,7 +83,7 @@ fn arguments_are_checked_and_quantised_before_the_behaviour_sees_them() {
 }
 
 #[test]
-fn what_is_beyond_a_limit_is_refused_by_its_name_and_counted() {
+fn commands_beyond_a_limit_are_refused_by_name_and_counted() {
     let mut world = world();
     (1..=3).for_each(|player| join(&mut world, player));
     join(&mut world, 2);

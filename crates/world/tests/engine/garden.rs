@@ -102,7 +102,7 @@ impl Behaviour for Garden {
         let power = arguments.get("power").and_then(Value::as_f64).unwrap_or(0.0) as f32;
         let from = scene.pose(avatar).unwrap_or(Pose::IDENTITY).position;
         let filter = Filter { motion: Some(Motion::Dynamic), except: Some(avatar), ..Filter::default() };
-        // Who kicks hits what it saw.
+        // A kick hits the entity that the player saw.
         scene.rewind(player).expect("the garden remembers");
         let seen = scene.cast_ray(from, [0.3, -0.1, -1.0], 20.0, filter);
         scene.end_rewind();
@@ -122,7 +122,8 @@ pub(crate) fn garden(seed: u64) -> World {
     World::new(definition(), seed, Box::new(Garden)).expect("the definition is good")
 }
 
-/// What people do in the garden, drawn from a seed; `between` may look at the world or exchange it before each step.
+/// Random commands of people in the garden, drawn from a seed; `between` may look at the world or exchange it before
+/// each step.
 pub(crate) fn story(seed: u64, ticks: u64, mut between: impl FnMut(&mut World, u64)) -> World {
     let mut world = garden(seed);
     let mut random = Random::new(seed ^ 0x5eed);

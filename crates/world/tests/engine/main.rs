@@ -1,4 +1,4 @@
-//! What the engine promises, told as scenarios.
+//! The promises of the engine, as scenarios.
 
 mod bodies;
 mod commands;

@@ -109,7 +109,7 @@ fn release(player: PlayerId, entity: EntityId) -> Command {
     Command::Release { player, entity, to: None }
 }
 
-/// What is wrong with a command.
+/// Returns the reason why a command is refused.
 fn refused(world: &mut World, command: Command) -> Option<OwnerError> {
     drain(world);
     world.apply(command).expect("its numbers are good");
@@ -143,7 +143,7 @@ fn an_owner_brings_its_entity_no_faster_than_its_kind_says_and_no_further_than_i
 }
 
 #[test]
-fn what_is_not_allowed_is_refused_by_its_name_and_changes_nothing() {
+fn forbidden_requests_are_refused_by_name_and_change_nothing() {
     let mut world = hall();
     let nobody = EntityId(99);
     let not_for = |kind: &str, whom| OwnerError::NotForYou { kind: kind.into(), whom };
@@ -310,7 +310,7 @@ fn a_goal_goes_on_with_its_velocity_for_a_tenth_of_a_second() {
 }
 
 #[test]
-fn what_makes_no_sense_is_found_when_the_world_is_made() {
+fn contradictory_owner_rules_are_refused_when_the_world_is_made() {
     let broken = |change: fn(&mut Kind)| {
         let mut definition = definition();
         change(&mut definition.kinds[3]);
@@ -324,7 +324,7 @@ fn what_makes_no_sense_is_found_when_the_world_is_made() {
     assert_eq!(broken(|kind| kind.body = Some(Body::fixed(ColliderShape::cube(1.0)))), "kinds.crate.owner");
 }
 
-/// What players do at random, also what they may not.
+/// A random command of a player, which may be forbidden.
 fn whim(random: &mut Random) -> Command {
     let player = PlayerId(7 + (random.bits() % 4) as u32);
     let entity = EntityId(2 + (random.bits() % 12) as u32);
@@ -380,7 +380,7 @@ fn story(seed: u64, mut between: impl FnMut(&mut World, u64, &mut Vec<Entry>)) -
 }
 
 #[test]
-fn whatever_owners_do_a_restored_world_and_a_replayed_one_go_on_to_the_last_bit() {
+fn restored_and_replayed_worlds_agree_to_the_last_bit_under_any_owner_commands() {
     let seeds = std::env::var("NOWCAST_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12);
     for seed in 0..seeds {
         let mut when = Random::new(!seed);

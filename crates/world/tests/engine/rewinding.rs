@@ -7,7 +7,7 @@ use nowcast_world::{Action, Command, Filter, Input, Pose, Random, SceneError, Ve
 
 use super::*;
 
-/// What somebody saw: where everything was, and what a ray from above met at each place.
+/// The view of a player: the place of every entity, and the hit of a ray from above at each place.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Seen {
     places: BTreeMap<EntityId, [f32; 3]>,
@@ -104,7 +104,7 @@ fn look(world: &mut World, behind_ms: u16) {
 }
 
 #[test]
-fn what_a_player_saw_is_where_it_was() {
+fn a_rewound_query_finds_entities_where_the_player_saw_them() {
     let (mut world, seen) = sliding();
     let mut past: Vec<BTreeMap<EntityId, [f32; 3]>> = Vec::new();
     let mut random = Random::new(5);
@@ -142,7 +142,7 @@ fn a_ray_meets_what_was_seen_there_and_not_what_is_there_now() {
         }
         world.step();
     }
-    // What lies under another is not met.
+    // A ray does not hit an entity under another one.
     assert!(was_met > 700 && was_missed > 50, "{was_met} met, {was_missed} missed");
 }
 

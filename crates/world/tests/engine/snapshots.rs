@@ -107,7 +107,7 @@ fn towers_that_are_awake_do_not_shake() {
 }
 
 #[test]
-fn what_sleeps_wakes_when_something_falls_on_it_after_a_snapshot() {
+fn a_sleeping_body_wakes_when_something_falls_on_it_after_a_snapshot() {
     let (mut world, cubes) = towers();
     steps(&mut world, 300);
     let bytes = world.snapshot();
@@ -187,7 +187,7 @@ fn a_kind_and_an_attribute_with_new_names_take_over_what_was_written_under_the_o
 }
 
 #[test]
-fn what_rests_wakes_when_other_rules_change_its_body_and_sleeps_on_when_they_do_not() {
+fn a_resting_body_wakes_only_when_new_rules_change_it() {
     let (mut world, _) = towers();
     steps(&mut world, 600);
     assert_eq!(world.awake(), 0, "everything rests");
@@ -216,7 +216,7 @@ fn what_rests_wakes_when_other_rules_change_its_body_and_sleeps_on_when_they_do_
 }
 
 #[test]
-fn what_hangs_can_be_put_elsewhere_and_hangs_on_from_there() {
+fn an_attached_entity_keeps_following_after_it_was_moved() {
     let definition = Definition { kinds: vec![Kind::new("mark")], ..Definition::default() };
     let start = |scene: &mut Scene| {
         let mark = scene.kind("mark").unwrap();
