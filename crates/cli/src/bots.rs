@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "ws://127.0.0.1:7777/ws/bots")]
     url: String,
 
-    /// What the bots speak: sessions over the best carrier there is, or the plain protocol of stock clients
+    /// Protocol of the bots: sessions over the best carrier there is, or the plain protocol of stock clients
     #[arg(long, value_enum, default_value_t = Speech::Session)]
     protocol: Speech,
 

@@ -128,7 +128,7 @@ fn world_types(folder: &Path, out: Option<&Path>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What editors show of an action that is durable.
+/// The text that editors show for a durable action.
 const DURABLE: &str = "Durable: it happens once, and the promise is fulfilled when it is kept.";
 
 /// Named shapes, each with a note for people, or none.

@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     number += 1;
                     shown.spawn(show(channel?, number));
                 }
-                // What nobody can read is not worth listening for.
+                // A listener whose output is closed ends.
                 Some(over) = shown.join_next() => over.context("a task that shows a channel broke down")??,
                 () = &mut stop => return Ok(ExitCode::SUCCESS),
             }

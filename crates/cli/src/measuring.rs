@@ -1,4 +1,4 @@
-//! What the page at `/lab` of a server measures its connection against.
+//! The peer of the page at `/lab` of a server, which measures its connection.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use nowcast::AcceptLimits;
 use nowcast_server::ServiceConfig;
 use tokio::time::timeout;
 
-/// What the page asks for.
+/// The name that the page connects to.
 const NAME: &str = "lab";
 const SESSIONS_MAX: usize = 64;
 const SESSIONS_PER_ADDRESS_MAX: usize = 4;

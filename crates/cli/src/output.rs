@@ -1,8 +1,8 @@
-//! What the program prints: the one place that writes to the standard output and the standard error.
+//! The output of the program: the one place that writes to the standard output and the standard error.
 //!
-//! An output that takes no more ends the command: silently and with the code of SIGPIPE where its reader has left
-//! (`| head`), with an error where it is full. The standard error is for people who may have left; what it does not take is
-//! lost. What a peer or a file said passes [`printable()`] first.
+//! An output that accepts no more bytes ends the command: silently and with the code of SIGPIPE where its reader has
+//! left (`| head`), with an error where it is full. Lines that the standard error does not accept are dropped, because
+//! their reader may have left. Text from a peer or a file passes [`printable()`] first.
 
 mod printable;
 
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 pub(crate) use printable::{printable, printable_json};
 
-/// What a shell reports for a program that ended by SIGPIPE.
+/// The exit code that a shell reports for a program that ended by SIGPIPE.
 const EXIT_BY_SIGPIPE: u8 = 128 + 13;
 
 /// The standard output took no more, so something that was asked for is lost.

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     reach: Reach,
 
-    /// Stop after so many
+    /// Stop after this many pings
     #[arg(long, short)]
     count: Option<u64>,
 
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What came back so far.
+/// The replies so far.
 #[derive(Default)]
 struct Tally {
     sent: u64,

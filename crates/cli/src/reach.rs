@@ -122,7 +122,7 @@ fn url(service: &str) -> anyhow::Result<String> {
     }
 }
 
-/// What a shell reports for a program that ended by SIGINT.
+/// The exit code that a shell reports for a program that ended by SIGINT.
 const EXIT_BY_INTERRUPT: u8 = 128 + 2;
 
 /// The code of a command that was stopped before it was done.
@@ -139,7 +139,7 @@ impl Stop {
         Self(Box::pin(asked_to_stop()))
     }
 
-    /// What comes of this, unless somebody asks to stop first.
+    /// Returns the result of this work, unless somebody asks to stop first.
     pub(crate) async fn before<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = work => Some(done),

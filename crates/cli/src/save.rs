@@ -43,7 +43,7 @@ enum Command {
     Inspect {
         /// The save file
         input: PathBuf,
-        /// Show so many of the largest columns
+        /// Number of the largest columns to show
         #[arg(long, default_value_t = 24)]
         top: usize,
     },
@@ -53,7 +53,7 @@ enum Command {
         before: PathBuf,
         /// The file after
         after: PathBuf,
-        /// Show so many differences
+        /// Number of differences to show
         #[arg(long, default_value_t = 50)]
         max: usize,
     },

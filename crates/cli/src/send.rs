@@ -72,7 +72,7 @@ async fn send(args: &Args, channel: &Channel, what: What) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// What is to be sent.
+/// A message to send.
 enum What {
     State(u64, Vec<u8>),
     Event(Vec<u8>),

@@ -205,7 +205,7 @@ fn named_world(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-/// What is served: these folders, or else the sample worlds.
+/// Returns the worlds to serve: these folders, or else the sample worlds.
 fn worlds(dirs: Vec<PathBuf>, named: Vec<(String, PathBuf)>) -> anyhow::Result<Vec<WorldConfig>> {
     let mut worlds = Vec::new();
     for dir in dirs {
@@ -299,7 +299,7 @@ fn with_flag(error: BindError) -> anyhow::Error {
     anyhow::anyhow!("{error}{flag}")
 }
 
-/// What browsers of other machines meet.
+/// Encryption that browsers of other machines get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encryption {
     /// A certificate that authorities vouch for.
@@ -323,7 +323,7 @@ impl Encryption {
     }
 }
 
-/// What people at other machines open, and what is in their way.
+/// Returns the addresses for people at other machines, and the obstacles they would meet.
 fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<String> {
     let Some(first) = addresses.iter().find(|address| !address.ip().is_loopback()) else { return Vec::new() };
     let reachable = if first.ip().is_unspecified() { addresses_of_this_machine() } else { vec![first.ip()] };
@@ -366,7 +366,7 @@ pub(crate) fn web_address(addresses: &[SocketAddr]) -> String {
 /// How long the end of the program waits for the last lines of its logs to be written.
 const LOGS_PATIENCE: Duration = Duration::from_millis(300);
 
-/// What is logged. Dropping it writes what still waits, as far as that goes.
+/// The log. Dropping it writes the lines that still wait, as far as possible.
 struct Logs(LogWriter);
 
 impl Drop for Logs {

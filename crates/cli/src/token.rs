@@ -15,8 +15,8 @@ pub(crate) const KEY_VARIABLE: &str = "NOWCAST_TOKEN_KEY";
 
 /// Make a token that lets somebody in
 ///
-/// It is a JSON Web Token: anything that can make those can make it, too. Whoever connects shows it by `?token=…` in
-/// the address. Keep it short-lived.
+/// It is a JSON Web Token: any JWT library can make one, too. Clients pass it as `?token=…` in the address. Keep it
+/// short-lived.
 ///
 /// The key is an Ed25519 key in PEM or a secret of at least 32 bytes, from --key-file or the environment variable
 /// NOWCAST_TOKEN_KEY.
@@ -87,7 +87,7 @@ fn make_key(path: &Path) -> anyhow::Result<ExitCode> {
     let mut options = std::fs::OpenOptions::new();
     // A key that is there already is in use somewhere.
     options.write(true).create_new(true);
-    // Elsewhere a file may be read by who may enter its directory.
+    // On other systems a file is readable by everybody who may enter its directory.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path).map_err(|error| {

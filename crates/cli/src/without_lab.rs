@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 
-/// Whatever follows, so that the answer is the same.
+/// Further arguments, which do not change the answer.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -12,13 +12,13 @@ use crate::link::{EmulatedLink, HostError, HostProcess, LinkConfig, Summary, los
 use crate::report::{Axis, Cell, Chart, Column, HistogramChart, Report, Section, Series, Table};
 
 const PORT: u16 = 7_777;
-/// What drives the browser; Node finds its packages from there.
+/// Folder of the script that drives the browser; Node finds its packages from there.
 const FOLDER: &str = "packages/lab";
 const SCRIPT: &str = "browse.mjs";
 /// How often everything is done when the relay was late.
 const TRIES: u32 = 3;
 
-/// What to run.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The round-trip time of the link.
@@ -65,7 +65,7 @@ pub enum BrowserError {
     Start {
         /// Which.
         program: &'static str,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// The browser's program said why on the standard error.
@@ -78,7 +78,7 @@ pub enum BrowserError {
     Figures(#[from] serde_json::Error),
 }
 
-/// What the page found out; as the page writes it.
+/// The page's findings, as the page writes them.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Found {

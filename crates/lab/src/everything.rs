@@ -16,7 +16,7 @@ const IPC_SECONDS_QUICK: f64 = 70.0;
 const CODEC_SECONDS: f64 = 45.0;
 const CODEC_SECONDS_QUICK: f64 = 45.0;
 
-/// What to run.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Everything {
     /// Fewer runs, so that all of it takes less than ten minutes.

@@ -3,8 +3,8 @@
 //! The protocol is described at the head of `packages/nowcast/test/session/peer.mjs`: requests and answers over pipes, in
 //! lock-step, so that virtual time passes there as here. One process serves one scenario after the other.
 //!
-//! What scenarios do to a [`Session`](nowcast_session::Session) and not to this end: byte budgets of lanes and of the
-//! session, which the TypeScript session takes once, when it begins.
+//! One thing scenarios do only to a [`Session`](nowcast_session::Session) and not to this end: they change byte budgets
+//! of lanes and of the session, which the TypeScript session takes once, when it begins.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, BufWriter, Read as _, Write as _};

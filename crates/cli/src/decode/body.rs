@@ -39,8 +39,8 @@ impl Shapes {
         !bytes.is_empty() && self.shapes.iter().any(|shape| decode_value(shape, bytes).is_ok())
     }
 
-    /// What each shape that fits makes of it. Almost any bytes fit a text, so a reading with control characters in it counts
-    /// only where there is none without.
+    /// Reads the bytes by each shape that fits. Almost any bytes fit a text, so a reading with control characters in it
+    /// counts only where there is none without.
     pub(super) fn readings(&mut self, bytes: &[u8]) -> Vec<Reading> {
         self.readings_of(bytes, |_| true)
     }

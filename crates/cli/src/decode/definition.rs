@@ -4,11 +4,11 @@ use nowcast_wire::{Shape, Value, decode_value};
 
 use super::reading::{Reading, json};
 
-/// What there is to read entities by: names of kinds, and the shapes of their attributes where they are good.
+/// Names of kinds and the shapes of their attributes, for reading entities.
 #[derive(Default)]
 pub(super) struct Kinds(Vec<(String, Option<Shape>)>);
 
-/// What a message of this name says. A definition holds from then on.
+/// Reads a message of this name. A definition applies to all later messages.
 pub(super) fn reading(name: &str, value: Value, kinds: &mut Kinds) -> Reading {
     let definition = value.get("Define").and_then(|define| define.get("definition"));
     match (name, definition) {

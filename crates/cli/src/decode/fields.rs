@@ -10,7 +10,7 @@ const SHOWN_BYTES_MAX: usize = 12;
 const SHOWN_CHARS_MAX: usize = 160;
 const VARINT_BYTES_MAX: usize = 10;
 
-/// What is wrong, and where.
+/// A fault and its place.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     /// The name of the field on its page.
@@ -104,7 +104,7 @@ impl<'a> Fields<'a> {
         Ok(bytes)
     }
 
-    /// A little-endian number of so many bytes.
+    /// Reads a little-endian number of this many bytes.
     pub(super) fn number(
         &mut self,
         length: usize,
@@ -139,7 +139,7 @@ impl<'a> Fields<'a> {
         self.fault(name, "a varint that does not end")
     }
 
-    /// A varint length, to be followed by so many bytes.
+    /// Reads a varint length that at least this many bytes must follow.
     pub(super) fn length(&mut self, name: &str) -> Result<usize, Fault> {
         let left = self.rest().len();
         let (length, width) = self.peek_varint(name)?;

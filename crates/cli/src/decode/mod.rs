@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "hex")]
     file: Option<PathBuf>,
 
-    /// What the bytes are [default: what they look like]
+    /// Kind of the bytes [default: recognised from the bytes]
     #[arg(long = "as", value_name = "KIND")]
     kind: Option<Kind>,
 
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     schema: Option<PathBuf>,
 }
 
-/// What bytes can be.
+/// The kinds of bytes that can be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Kind {
     /// A packet of a session
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// What the bytes look like: by their magic, else by what can be read to the end.
+/// Recognises the kind: by its magic, else by the kind that reads to the end.
 fn recognise(bytes: &[u8], shapes: &Shapes) -> Kind {
     let reads = |read: fn(&mut Fields<'_>) -> Result<(), Fault>| read(&mut Fields::new(bytes)).is_ok();
     if bytes.starts_with(b"\x89NCS") {
@@ -113,7 +113,7 @@ fn recognise(bytes: &[u8], shapes: &Shapes) -> Kind {
     } else if reads(replication::payload) {
         Kind::Replication
     } else {
-        // What is wrong with a packet says most.
+        // The fault of a packet is the most informative one.
         Kind::Packet
     }
 }

@@ -1,14 +1,14 @@
-//! What a shape makes of a value, as lines for people.
+//! A value read by a shape, as lines for people.
 
 use nowcast_wire::Value;
 use nowcast_wire_tools::write_json;
 
 use super::fields::{Fault, Fields};
 
-/// What a shape makes of a value.
+/// A value read by a shape.
 pub(super) struct Reading {
     head: String,
-    /// What is in it, a line for each part.
+    /// A line for each part.
     parts: Vec<String>,
 }
 
@@ -21,7 +21,7 @@ impl Reading {
         Reading { head: format!("as {name}: {}", json(value)), parts }
     }
 
-    /// What it says, in one line.
+    /// Returns the value in one line.
     pub(super) fn head(&self) -> &str {
         &self.head
     }

@@ -13,7 +13,7 @@ pub(super) fn payload(fields: &mut Fields<'_>) -> Result<(), Fault> {
     head_and_groups(fields).map(drop)
 }
 
-/// What a payload tells, in a line; `None` for what is none.
+/// Summarises a payload in a line; `None` for bytes that are no payload.
 pub(super) fn summary(bytes: &[u8]) -> Option<String> {
     let (tick, controls, groups) = head_and_groups(&mut Fields::new(bytes)).ok()?;
     Some(format!("movement at step {tick}, controls {controls}, {groups} groups"))

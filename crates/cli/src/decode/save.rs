@@ -23,7 +23,7 @@ pub(super) fn file(fields: &mut Fields<'_>) -> Result<(), Fault> {
     while !fields.is_empty() {
         record(fields)?;
     }
-    // What the reader says of it counts: it checks sums, counts and values.
+    // The reader's verdict counts: it checks sums, counts and values.
     let values = values(whole).or_else(|error| fields.fault("save", error))?;
     fields.title(format_args!("{} values; the first:", values.len()));
     fields.inside(|fields| {

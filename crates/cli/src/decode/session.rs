@@ -27,7 +27,7 @@ pub(super) fn packet(fields: &mut Fields<'_>, has_checksum: bool, shapes: &mut S
         Some(0..=0x7f) => data(fields, shapes),
         Some(other) => fields.fault("type", format_args!("0x{other:02x} is no type of a packet")),
     });
-    // What a session says of it counts: it knows every bound.
+    // The session's verdict counts: it knows every bound.
     walked.and_then(|()| match Packet::read(&whole[..length]) {
         Ok(_) => Ok(()),
         Err(malformed) => Err(Fault {
@@ -253,7 +253,7 @@ fn part(fields: &mut Fields<'_>) -> Result<(), Fault> {
     fields.take(left.min(part) as usize, "part", nothing).map(drop)
 }
 
-/// What is said to a world, or by it, with an event (`spec/WORLD.md`, section 2).
+/// Returns the shapes of the events that a world receives or sends on a lane (`spec/WORLD.md`, section 2).
 pub(super) fn events_of_a_lane(lane: u8) -> &'static [&'static str] {
     match lane {
         0 => &["ToWorld", "FromWorld"],
@@ -262,7 +262,7 @@ pub(super) fn events_of_a_lane(lane: u8) -> &'static [&'static str] {
     }
 }
 
-/// What is said to a world, or by it, with a state of this key (`spec/WORLD.md`, section 2).
+/// Returns the shapes of the states that a world receives or sends under a key (`spec/WORLD.md`, section 2).
 pub(super) fn messages_of_a_key(lane: u8, key: u64) -> &'static [&'static str] {
     match (lane, key >> 32) {
         (0, 0) if key == 1 => &["Controls", "Entity"],
@@ -275,7 +275,7 @@ pub(super) fn messages_of_a_key(lane: u8, key: u64) -> &'static [&'static str] {
     }
 }
 
-/// What an application sent: one of the `expected` messages of a world perhaps.
+/// Reads a value of an application: perhaps one of the `expected` messages of a world.
 fn value(
     fields: &mut Fields<'_>,
     name: &str,

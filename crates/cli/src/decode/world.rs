@@ -1,4 +1,4 @@
-//! What a world says on a session, a line for each message.
+//! Messages of a world on a session, one line each.
 
 use nowcast_server::session::{EntityState, StateKey, WORLD_LANE};
 

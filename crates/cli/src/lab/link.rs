@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Percentage of packets that arrive twice
     #[arg(long, default_value = "0", value_parser = units::share)]
     duplicate: f64,
-    /// What the narrowest hop carries a second: 10Mbit, 512kbit (default: no hop is narrow)
+    /// Capacity of the narrowest hop a second: 10Mbit, 512kbit (default: unlimited)
     #[arg(long, value_parser = units::rate)]
     rate: Option<u64>,
     /// The buffer in front of that hop: 64KB, 1MB

@@ -1,4 +1,4 @@
-//! What the instruments on emulated links have in common.
+//! Options shared by the instruments on emulated links.
 
 use std::sync::Mutex;
 use std::time::Duration;

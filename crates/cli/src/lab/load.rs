@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     processes: u32,
 
-    /// Look at the server's memory again so many seconds after all have left; 120 shows what it keeps
+    /// Measure the server's memory again this long after all have left; 120 shows the memory that it keeps
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     linger: u64,
 

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// The first seed
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// Stop after so many minutes, even if seeds are left
+    /// Stop after this many minutes, even if seeds are left
     #[arg(long)]
     minutes: Option<f64>,
     /// Have the session of the TypeScript SDK at one of the ends, by turns (needs a checkout with the SDK built, and Node)

@@ -25,7 +25,7 @@ pub(crate) fn printable(text: &str) -> String {
 
 /// JSON on one line, with the same characters written as JSON's own `\u202e`, so that its meaning stays.
 pub(crate) fn printable_json(value: &Value) -> String {
-    // What is not ASCII stands in strings only, and serde_json escapes ASCII's own control characters but DEL.
+    // Characters beyond ASCII stand in strings only, and serde_json escapes ASCII's own control characters but DEL.
     value.to_string().chars().fold(String::new(), |mut shown, character| {
         if is_shown(character) {
             shown.push(character);
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_write_is_shown_as_it_is() {
+    fn ordinary_text_is_printed_unchanged() {
         for text in ["grüße \"🚀\" \\o/", "e\u{301}", "नमस्ते", "日本語\u{3000}です", "שלום", "❤\u{fe0f}"]
         {
             assert_eq!(printable(text), text);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_commands_a_terminal_or_hides_is_named() {
+    fn control_and_invisible_characters_are_printed_by_name() {
         assert_eq!(printable("\x1b[2J\r\n\tx\x7f"), "\\u{1b}[2J\\u{d}\\u{a}\\u{9}x\\u{7f}");
         assert_eq!(printable("\u{9b}31m"), "\\u{9b}31m");
         for hidden in

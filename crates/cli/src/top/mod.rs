@@ -116,7 +116,7 @@ fn host(server: &str) -> anyhow::Result<String> {
     Ok(if has_port { host.to_owned() } else { format!("{host}:7777") })
 }
 
-/// What is shown to the server; a text that would end the line of a request is none.
+/// The token for the server; a text with a line end is no token.
 fn token(args: &Args) -> Option<String> {
     let token = args.token.clone().or_else(|| std::env::var("NOWCAST_TOKEN").ok());
     token.filter(|token| !token.is_empty() && token.chars().all(|sign| sign.is_ascii_graphic()))

@@ -1,11 +1,11 @@
-//! What two looks at a server's figures say of the time between them.
+//! Differences between two scrapes of a server's metrics.
 
 use std::time::Instant;
 
 use nowcast_server::figures::{Buckets, Figures, Sample};
 use serde_json::{Value, json};
 
-/// What clients are told, as `/metrics` names it.
+/// The classes of messages to clients, as `/metrics` names them.
 pub(super) const CLASSES: [&str; 3] = ["description", "event", "movement"];
 
 /// How far from a client's avatar something is, likewise.
@@ -28,7 +28,7 @@ pub(super) struct Overview {
 
 /// A room between two looks.
 pub(super) struct Room {
-    /// What the page calls it: to be escaped where it is shown.
+    /// The name on the page of metrics: to be escaped where it is shown.
     pub(super) name: String,
     pub(super) world: String,
     pub(super) clients: f64,
@@ -53,7 +53,7 @@ pub(super) struct Room {
 }
 
 impl Overview {
-    /// What happened between two looks.
+    /// Returns the difference between two scrapes.
     pub(super) fn between(before: &(Instant, Figures), now: &(Instant, Figures)) -> Overview {
         let seconds = (now.0 - before.0).as_secs_f64();
         let span = Span { before: &before.1, now: &now.1, seconds };
@@ -138,7 +138,7 @@ impl Span<'_> {
         if self.seconds > 0.0 { growth.max(0.0) / self.seconds } else { 0.0 }
     }
 
-    /// What was seen meanwhile; of all time, where nothing was.
+    /// Returns a histogram of the time between the scrapes; of all time, where nothing was counted between them.
     fn histogram(&self, name: &str, labels: &[(&str, &str)]) -> Buckets {
         let now = self.now.histogram(name, labels);
         let meanwhile = now.since(&self.before.histogram(name, labels));
@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    /// A page at a moment, with a room that has seen so many quick ticks and slow ones.
+    /// A scrape at a moment, with a room that has counted this many quick and slow ticks.
     fn look(at: Instant, quick: u32, slow: u32, bytes: u32) -> (Instant, Figures) {
         let all = quick + slow;
         let page = format!(

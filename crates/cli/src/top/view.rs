@@ -68,7 +68,7 @@ pub(super) fn lines(host: &str, overview: &Overview) -> Vec<String> {
     lines
 }
 
-/// What a room is called, and the world that it shows where that has another name.
+/// Returns the name of a room, and the world that it shows where that has another name.
 fn name(room: &Room) -> String {
     let name = printable(&room.name);
     if room.world == room.name { name } else { format!("{name} ({})", printable(&room.world)) }

@@ -11,7 +11,7 @@ use crate::output::printable;
 use crate::reach::{Reach, milliseconds};
 use crate::send::text;
 
-/// What is watched.
+/// A watched channel.
 pub(super) struct Source {
     channel: Channel,
     /// Reads what a world says, if one was joined.
@@ -26,14 +26,14 @@ pub(super) struct Seen {
     /// The key of a state.
     pub(super) key: Option<u64>,
     pub(super) bytes: Vec<u8>,
-    /// What it says, where a world was joined that said it; a terminal can show it.
+    /// The message in words, where it came from a world; a terminal can show it.
     pub(super) words: Option<String>,
     /// When it was produced, where that is known.
     pub(super) produced_at: Option<Instant>,
 }
 
 impl Seen {
-    /// What to show of it: its words, or its bytes as a text or in hexadecimal, of which the first so many count.
+    /// Returns the text to show: the words, or up to `bytes_max` of the bytes as a text or in hexadecimal.
     pub(super) fn shown(&self, bytes_max: usize) -> String {
         let of_bytes = || text(&self.bytes[..self.bytes.len().min(bytes_max)]);
         self.words.clone().unwrap_or_else(of_bytes)
@@ -77,7 +77,7 @@ impl Source {
         Ok(Seen { kind, lane, key, words, bytes: message.bytes, produced_at })
     }
 
-    /// What the channel is like, in a few lines.
+    /// Describes the channel in a few lines.
     pub(super) fn head(&self, name: &str) -> Vec<String> {
         let status = self.channel.status();
         let carrier = status.carrier.map_or_else(|| "no carrier".to_owned(), |carrier| carrier.to_string());
@@ -97,7 +97,7 @@ impl Source {
                 time(status.freshness),
                 time(status.freshness_p99),
             ),
-            // What this end did: a watcher sends little.
+            // Counters of this end: a watcher sends little.
             format!(
                 "superseded {}   resent {}   resumed {}",
                 status.superseded, status.resent, status.resumed

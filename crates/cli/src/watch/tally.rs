@@ -1,4 +1,4 @@
-//! What has arrived, by key.
+//! Messages that arrived, by key.
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ const SHOWN_CHARS_MAX: usize = 512;
 /// How long rates are averaged.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What has arrived so far.
+/// Counters of the messages that arrived.
 pub(super) struct Tally {
     pub(super) keys: BTreeMap<(u8, u64), Row>,
     pub(super) events: VecDeque<(Instant, u8, String)>,

@@ -1,4 +1,4 @@
-//! What is shown of a channel, as a page of a terminal.
+//! The page that a terminal shows of a channel.
 
 use std::time::Instant;
 

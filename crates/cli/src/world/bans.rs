@@ -14,15 +14,15 @@ use crate::output::{self, printable};
 /// How long the disk may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Who is to be kept out, where, and for how long.
+/// The client to ban, the worlds, and the duration.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// The room, or with --world the world, in all of whose rooms it holds
     place: String,
-    /// Whoever shows a token with this name
+    /// Ban every bearer of a token with this name
     #[arg(long, value_name = "NAME", conflicts_with = "address", required_unless_present = "address")]
     token: Option<String>,
-    /// Whoever comes from this address: of IPv6 from its network of 64 bits; for 30 days at most
+    /// Ban every client from this address: of IPv6 its network of 64 bits; for 30 days at most
     #[arg(long, value_name = "ADDRESS")]
     address: Option<IpAddr>,
     /// In all rooms of the world
@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// For so long, such as 2h (s, m, h or d) [default: an address for a day, a name until it is taken back]
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     lasts: Option<Duration>,
-    /// What the one hears who is banned
+    /// Reason that the banned client is shown
     #[arg(long, value_name = "TEXT", default_value = "")]
     why: String,
 }

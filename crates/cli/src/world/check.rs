@@ -62,7 +62,7 @@ impl Folder {
         self.sources.iter().map(|(path, _)| path).filter(|path| path.starts_with("tests/"))
     }
 
-    /// What is wrong with tests before they run.
+    /// Returns the faults of tests that show before they run.
     fn broken_tests(&self) -> Vec<Fault> {
         let play = |test| Scenario::new(self.sources.clone(), test, Limits::DEFAULT);
         self.tests().filter_map(|test| play(test).err()).collect()
@@ -72,7 +72,7 @@ impl Folder {
         output::note(format_args!("{}", fault.in_folder(&self.path, &self.sources)));
     }
 
-    /// What is allowed and yet a mistake, most likely.
+    /// Prints the warnings: valid declarations that are probably mistakes.
     fn warn(&self, unknown: &[Fault], definition: &Definition) {
         for Fault { file, line, message, cure, .. } in unknown {
             let (file, cure) = (file.as_deref().unwrap_or_default(), cure.as_deref().unwrap_or_default());
@@ -92,8 +92,7 @@ impl Folder {
     }
 }
 
-/// Assets that looks name and no file has, and other names of which that holds. What is wrong with a file is told once, and not
-/// again as missing.
+/// Returns the assets that looks name and that are missing. A broken file is reported once, and not again as missing.
 fn not_there(
     sources: &Sources,
     definition: &Definition,

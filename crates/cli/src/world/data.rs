@@ -12,7 +12,7 @@ pub(crate) fn folder(chosen: Option<PathBuf>) -> anyhow::Result<PathBuf> {
         .context("this user has no home folder: say where worlds are kept, with --data DIR (a server also runs with --no-data)")
 }
 
-/// `$XDG_DATA_HOME/nowcast`, or `~/.local/share/nowcast`. What is no absolute path does not count (XDG Base Directory
+/// Returns `$XDG_DATA_HOME/nowcast`, or `~/.local/share/nowcast`. A relative path is ignored (XDG Base Directory
 /// Specification).
 fn of_user() -> Option<PathBuf> {
     let absolute = |name: &str| var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());

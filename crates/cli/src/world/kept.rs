@@ -155,8 +155,8 @@ enum Command {
 /// A moment of the past.
 #[derive(clap::Args)]
 struct AtArgs {
-    /// As it was then: so long ago, such as -5m (s, m, h or d), at a time, such as 2026-11-23T10:00Z, or after so many steps
-    /// [default: as it is]
+    /// Moment of the world: an age, such as -5m (s, m, h or d), a time, such as 2026-11-23T10:00Z, or a number of steps
+    /// [default: now]
     #[arg(long = "at", value_name = "MOMENT", allow_hyphen_values = true)]
     moment: Option<At>,
 }

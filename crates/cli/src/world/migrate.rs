@@ -22,7 +22,7 @@ pub(super) fn run(
     is_plan: bool,
 ) -> anyhow::Result<ExitCode> {
     let sources = read_world(dir)?;
-    // Whoever changes a world has its folder from the beginning: nothing happens between the plan and the change.
+    // A change of a world locks its folder from the beginning, so nothing happens between the plan and the change.
     let store = if is_plan { None } else { Some(SqliteStore::open(folder, Options::default())?) };
     let saved = past::load(&SqliteReader::open(folder)?, name, Moment::Last)?;
     let migration = match migrate(&saved, sources, lost, now_ms()) {

@@ -15,7 +15,7 @@ use crate::output;
 pub(crate) struct Args {
     /// The folder to make; it must not be there yet. To be served under its name: 1 to 32 of a-z, 0-9, - and _
     dir: PathBuf,
-    /// What to begin with
+    /// Sample to start from
     #[arg(long, value_enum, default_value_t = Sample::Minimal)]
     template: Sample,
 }

@@ -124,7 +124,7 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // What stays behind lies in the folder for what is temporary.
+        // A folder that cannot be removed stays among the system's temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

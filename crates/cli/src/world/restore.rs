@@ -16,17 +16,18 @@ use super::files::read_world_file;
 use super::past;
 use crate::output::{self, printable};
 
-/// What a world is brought back to.
+/// The target of a restore.
 pub(super) enum To {
-    /// What a file has.
+    /// The world in a file.
     Saved(Box<SavedWorld>),
-    /// What it was at a moment.
+    /// The world at a moment.
     Moment(Moment),
 }
 
-/// Says what differs, and brings a world back if it is to be replaced, or is not there. What was there is kept under another name.
+/// Prints the differences, and restores a world if it is to be replaced, or is not there. The replaced world is kept
+/// under another name.
 pub(super) fn run(folder: &Path, name: &WorldName, to: To, is_to_replace: bool) -> anyhow::Result<ExitCode> {
-    // Whoever changes a world has its folder from the beginning: nothing happens between what is said and what is done.
+    // A change of a world locks its folder from the beginning, so nothing happens between the report and the change.
     let is_to_write = is_to_replace || (matches!(to, To::Saved(_)) && !is_there(folder, name)?);
     let store = if is_to_write { Some(SqliteStore::open(folder, Options::default())?) } else { None };
     let reader = SqliteReader::open(folder)?;

@@ -37,7 +37,7 @@ impl Sample {
     const SERVED: [Sample; 5] =
         [Sample::Playground, Sample::Football, Sample::TowerDefence, Sample::Gallery, Sample::Robots];
 
-    /// What it is called.
+    /// Returns its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Sample::Minimal => "minimal",

@@ -11,8 +11,8 @@ use crate::output;
 
 /// Play worlds by the cases in their tests/, thousands of steps a second
 ///
-/// A case that fails is told with its file, its line and its seed: `--seed` plays it again, step by step the same. What
-/// a case prints is shown when it fails.
+/// A case that fails is reported with its file, its line and its seed: `--seed` plays it again, step by step the same.
+/// The output of a case is shown when it fails.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The worlds' folders
@@ -24,12 +24,12 @@ pub(crate) struct Args {
     /// The first seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Play each case with so many seeds
+    /// Number of seeds with which each case is played
     #[arg(long, default_value_t = 1)]
     seeds: u64,
 }
 
-/// What was played so far.
+/// The outcomes so far.
 #[derive(Default)]
 struct Tally {
     passed: u64,

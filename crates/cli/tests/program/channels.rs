@@ -85,7 +85,7 @@ fn listen(name: &str, more: &[&str]) -> (Running, String) {
 }
 
 #[test]
-fn what_is_sent_is_heard_and_answered_over_either_carrier() {
+fn a_command_is_received_and_answered_over_either_carrier() {
     for carrier in ["webtransport", "websocket"] {
         let (mut service, address) = listen("ears", &[]);
         let with = ["--carrier", carrier];
@@ -124,7 +124,7 @@ fn an_unreachable_service_is_named_with_a_cure() {
 }
 
 #[test]
-fn who_has_no_token_stays_outside() {
+fn a_client_without_a_token_is_refused() {
     let file = fresh_file("key");
     let path = file.to_str().unwrap();
     printed(&run(&["token", "--make-key", path]));

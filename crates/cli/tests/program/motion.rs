@@ -8,10 +8,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What a machine may lack.
+/// Parts that a machine may lack.
 const LACKING: [&str; 4] = ["network namespace", "TUN device", "the SDK is not built", "node does not start"];
 
-/// What `lab motion` says with these arguments, as data, and its page; `None` where the machine lacks something.
+/// Returns the data and the page of `lab motion` with these arguments; `None` where the machine lacks something.
 #[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
 fn measure(arguments: &[&str]) -> Option<(Value, String)> {
     let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -40,7 +40,7 @@ fn rows(section: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn what_people_see_of_themselves_is_measured_at_every_link() {
+fn motion_of_the_own_avatar_is_measured_at_every_link() {
     let Some((report, html)) = measure(&["--seconds", "3"]) else { return };
     let sections = report["sections"].as_array().unwrap();
     assert_eq!(sections.len(), 3);

@@ -1,4 +1,4 @@
-//! What the program prints where nobody reads it, and what it prints of what a hostile peer said.
+//! Output that nobody reads, and output of text from a hostile peer.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, pipe};
@@ -156,7 +156,7 @@ fn a_refusal_cannot_command_the_terminal() {
 }
 
 #[tokio::test]
-async fn what_a_service_says_cannot_command_the_terminal() {
+async fn text_from_a_service_cannot_control_the_terminal() {
     let listener = Listener::bind(ListenConfig::loopback(0)).await.unwrap();
     let mut service = listener.advertise("evil").await.unwrap();
     let address = format!("127.0.0.1:{}/evil", listener.port());
@@ -193,7 +193,7 @@ fn a_listener_shows_what_turns_the_direction_of_writing() {
     let _ = child.wait();
 }
 
-/// What a service that greets everybody hears: messages, and the ends of channels.
+/// Messages that a greeting service received, and the ends of its channels.
 struct Heard {
     messages: UnboundedReceiver<()>,
     endings: UnboundedReceiver<CloseCode>,
@@ -239,7 +239,7 @@ async fn soon<T>(work: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn whoever_sends_and_ends_tells_the_service_that_it_left() {
+async fn a_sender_that_ends_announces_it_to_the_service() {
     for carrier in ["webtransport", "websocket"] {
         let mut heard = Heard::by_a_service("left").await;
         for _ in 0..10 {
@@ -252,7 +252,7 @@ async fn whoever_sends_and_ends_tells_the_service_that_it_left() {
 }
 
 #[tokio::test]
-async fn whoever_is_interrupted_tells_the_service_that_it_left() {
+async fn a_sender_that_is_interrupted_announces_it_to_the_service() {
     use rustix::process::{Pid, Signal, kill_process};
     let mut heard = Heard::by_a_service("interrupted").await;
     let commands: [(&[&str], i32); 3] = [

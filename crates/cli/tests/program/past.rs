@@ -156,7 +156,7 @@ fn a_world_is_restored_only_when_that_is_meant_and_what_was_there_is_kept() {
 }
 
 #[test]
-fn what_can_be_read_of_a_damaged_world_is_written_and_what_is_lost_is_named() {
+fn salvage_writes_the_readable_part_and_names_the_losses() {
     let folder = Folder::new("salvage");
     folder.world(&["copy", "park", "plaza"]).unwrap();
     let whole = folder.0.join("whole.ncs");

@@ -218,7 +218,7 @@ fn a_full_disk_under_the_logs_costs_lines_and_no_room() {
 #[cfg(target_os = "linux")]
 #[test]
 fn logs_that_nobody_reads_hold_up_nobody_and_go_on_when_somebody_does() {
-    /// What a pipe of Linux holds, and what is left of that for the server.
+    /// Capacity of a pipe on Linux, and the part of it that is left for the server.
     const PIPE_BYTES: usize = 64 * 1_024;
     const LEFT_BYTES: usize = 1_024;
     let (mut reader, mut writer) = std::io::pipe().expect("there are files left");
@@ -254,7 +254,7 @@ fn a_server_whose_logs_are_stuck_still_ends_when_asked() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn who_is_to_outlive_the_terminal_does() {
+fn a_server_started_with_nohup_outlives_its_terminal() {
     let mut server = Command::new("nohup")
         .args([env!("CARGO_BIN_EXE_nowcast"), "serve", "--no-data", "--port", "0"])
         .stdout(Stdio::piped())
@@ -301,7 +301,7 @@ fn a_token_stands_in_no_log_at_any_level() {
             channel.close(0, "seen");
         }
     });
-    // What was logged so far is written when the server ends.
+    // Waiting log lines are written when the server ends.
     assert_eq!(end(&mut server, rustix::process::Signal::TERM), Some(0));
     let logged = String::from_utf8_lossy(&std::fs::read(&log).unwrap()).into_owned();
     assert!(logged.contains("TRACE"), "everything is logged: {} bytes", logged.len());

@@ -122,7 +122,7 @@ fn a_page_that_lies_cannot_command_the_terminal() {
 }
 
 #[test]
-fn who_does_not_answer_is_named_with_a_cure() {
+fn a_server_that_does_not_answer_is_named_with_a_cure() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let output = top(&[&nobody, "--once"]);
     let said = String::from_utf8_lossy(&output.stderr);

@@ -29,9 +29,9 @@ const RULES: &str = include_str!("transcript.luau");
 const SEED: u64 = 1;
 /// The number of the one player.
 const ADA: PlayerId = PlayerId(1);
-/// A packet needs so many milliseconds.
+/// One-way delay of a packet, in milliseconds.
 const DELAY_MS: u64 = 10;
-/// A step of the world, and a round of movement, take so many.
+/// Length of a step of the world, and of a round of movement, in milliseconds.
 const STEP_MS: u64 = 17;
 const ROUND_MS: u64 = 200;
 /// When the client presses a key and holds it, when it waves, when its connection is lost, when another is there, and when it
@@ -54,15 +54,15 @@ struct Server {
     world: Live,
     /// The event that says what there can be.
     define: Vec<u8>,
-    /// Who is about to come.
+    /// The name and rate of the client that is about to join.
     join: Option<(String, u32)>,
     has_joined: bool,
-    /// What the client knows, by key.
+    /// The states that the client has, by key.
     told: BTreeMap<u64, Vec<u8>>,
     movement: Movement,
 }
 
-/// What a server's session is filled with: movement on its own lane.
+/// The source of a server's session: movement on its own lane.
 struct Movement {
     history: History,
     viewer: Viewer,
@@ -163,7 +163,7 @@ impl Run {
         self.sent
     }
 
-    /// What people and the network do.
+    /// Acts of people and of the network.
     fn happen(&mut self, ms: u64) {
         let ahead = Controls { number: 1, forward: 1.0, ..Controls::default() };
         let client = &mut self.client.session;
@@ -231,7 +231,7 @@ impl Client {
 }
 
 impl Server {
-    /// What a server does in a millisecond: listens, steps its world, begins a round.
+    /// One millisecond of a server: receives, steps its world, begins a round.
     fn turn(&mut self, ms: u64) {
         let mut bytes = Vec::new();
         while let Some(message) = self.session.poll_message(now(1, ms), &mut bytes) {
@@ -364,7 +364,7 @@ fn describe(scene: &Scene, entity: &EntityRef<'_>) -> Entity {
     }
 }
 
-/// What a real server says that there can be in a world of these rules.
+/// The definition that a real server sends for these rules.
 fn definition(sources: &Sources) -> Vec<u8> {
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         let rules = Rules::Script(sources.clone());
@@ -409,7 +409,7 @@ fn explained(packet: &Sent) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a reader should look at in a packet.
+/// A remark that points out the important part of a packet.
 fn remark(packet: &Sent, text: &str) -> &'static str {
     let has = |part: &str| text.contains(part);
     match packet.from {
@@ -469,7 +469,7 @@ fn page(packets: &[Sent]) -> String {
     text
 }
 
-/// What stands behind it is made by this test.
+/// This test makes everything behind this line.
 const BEGIN: &str = "<!-- made by crates/cli/tests/program/transcript.rs -->";
 
 fn spec(name: &str) -> PathBuf {

@@ -10,7 +10,7 @@ fn nowcast(args: &[&str]) -> Command {
 }
 
 #[test]
-fn who_watches_a_world_from_within_reads_what_it_says() {
+fn watching_a_world_as_a_client_prints_its_messages() {
     let mut server = nowcast(&["serve", "--port", "0"]).spawn().expect("the program starts");
     let mut line = String::new();
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();

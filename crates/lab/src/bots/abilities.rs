@@ -1,4 +1,5 @@
-//! What a bot makes of a world's definition: which actions it knows how to do, and what it walks to for them.
+//! Abilities of a bot in a world, read from its definition: the actions that it can use, and the kinds that it
+//! approaches for them.
 
 use std::collections::HashMap;
 
@@ -31,7 +32,7 @@ pub(super) struct ActionOffer {
     pub(super) hint: Value,
 }
 
-/// What a bot knows of a definition.
+/// The part of a definition that a bot uses.
 #[derive(Default)]
 pub(super) struct Abilities {
     kinds: HashMap<String, Kind>,
@@ -145,7 +146,7 @@ impl Abilities {
         kind.naming.iter().filter_map(|name| number(attributes.get(name)?)).collect()
     }
 
-    /// What an entity of this kind offers as a ground, if it is one.
+    /// Returns the ground that an entity of this kind offers, if any.
     pub(super) fn ground(&self, kind: &str, scale: [f64; 3], place: [f64; 3]) -> Option<Area> {
         let edges = self.kinds.get(kind)?.fixed_box?;
         let half = |axis: usize| 0.5 * INNER * (edges[axis] * scale[axis]).abs();

@@ -1,5 +1,5 @@
-//! What a bot wants: it strolls, walks to things, does to them what the world offers, carries them about, and says so. No sockets
-//! in here.
+//! Decisions of a bot: it strolls, walks to entities, uses the actions that the world offers on them, carries them
+//! about, and chats. No sockets in here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ pub(super) const THOUGHTS_HZ: u32 = 20;
 const ARRIVED: f64 = 1.5;
 /// A mood ends after this many thoughts, reached or not: something may be in the way.
 const PATIENCE: u32 = 8 * THOUGHTS_HZ;
-/// What lies higher than this above a bot's middle is out of its hands' reach, in metres.
+/// Entities higher than this above a bot's middle are out of its hands' reach, in metres.
 const OVERHEAD: f64 = 0.7;
 /// Of half the ground's width, how far out bots pile up what they carry.
 const PILES: f64 = 0.46;
@@ -34,7 +34,7 @@ pub(super) struct Brain {
     patience: u32,
 }
 
-/// What is known of an entity.
+/// A known entity.
 struct Known {
     kind: String,
     /// The entities that its attributes name.
@@ -78,7 +78,7 @@ impl Brain {
         self.player = player;
     }
 
-    /// What there can be from now on.
+    /// Sets the abilities from now on.
     pub(super) fn offered(&mut self, abilities: Abilities) {
         self.abilities = abilities;
         self.patience = 0;
@@ -119,7 +119,7 @@ impl Brain {
         self.know(id, known);
     }
 
-    /// What it carries decides what a bot wants.
+    /// A carried entity decides the bot's next goal.
     fn know(&mut self, id: u32, known: Known) {
         let held = self.held();
         self.entities.insert(id, known);
@@ -171,7 +171,7 @@ impl Brain {
         says
     }
 
-    /// What the bot's own person carries.
+    /// Returns the entity that the bot's own avatar carries.
     fn held(&self) -> Option<u32> {
         let named = &self.entities.get(&self.me?)?.named;
         named
@@ -185,7 +185,7 @@ impl Brain {
         self.fetching().iter().map(Ability::reach).fold(ARRIVED, f64::min)
     }
 
-    /// What is done to an entity: where nothing asks for one, whatever else there is to do, beside it.
+    /// Returns the actions on entities: where the world has none, all other actions, used beside an entity.
     fn fetching(&self) -> &[Ability] {
         let Abilities { targeted, untargeted, .. } = &self.abilities;
         if targeted.is_empty() { untargeted } else { targeted }
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_carries_is_left_alone() {
+    fn entities_that_somebody_else_carries_are_left_alone() {
         let hint = map(&[("target", "block".into()), ("of", "block".into())]);
         let mut brain = bot_beside_a_block(&[action("grab", "block: u32?", hint)]);
         brain.meet(10, "person", [1.0; 3], None, &holding(4.into()));

@@ -18,7 +18,7 @@ use super::brain::{Brain, THOUGHTS_HZ};
 use super::{Address, Plan};
 use crate::report::Samples;
 
-/// What one or many bots felt of the server.
+/// Measurements of one or many bots.
 #[derive(Default)]
 pub(super) struct Felt {
     /// From the first packet to `welcome`, in milliseconds.

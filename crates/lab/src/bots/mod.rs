@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::report::Report;
 use client::Felt;
 
-/// What to run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// How many bots.
@@ -30,7 +30,7 @@ pub struct Plan {
     pub hz: u32,
     /// A room of a server: `ws://host:port/ws/room`. Without a path, the room is `bots`.
     pub url: String,
-    /// What they speak.
+    /// Protocol of the bots.
     pub protocol: Protocol,
     /// Draws what the bots do.
     pub seed: u64,
@@ -49,7 +49,7 @@ impl Default for Plan {
     }
 }
 
-/// What bots speak.
+/// Protocol of bots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// A session over the best carrier there is (`spec/WORLD.md`).
@@ -73,9 +73,9 @@ pub enum BotsError {
     /// The address is not one of a room.
     #[error("'{url}' is not the address of a room ({why}); it looks like ws://127.0.0.1:7777/ws/plaza")]
     Address {
-        /// What was given.
+        /// The given address.
         url: String,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// Nobody answers there.
@@ -83,7 +83,7 @@ pub enum BotsError {
     NoServer {
         /// Where one was expected.
         host: String,
-        /// What the system says.
+        /// The system's error.
         cause: std::io::Error,
     },
     /// The server is there, and let nobody in.
@@ -91,7 +91,7 @@ pub enum BotsError {
     NobodyJoined {
         /// How many tried.
         count: usize,
-        /// What one of them was told.
+        /// The reason that one of them was given.
         reason: String,
     },
     /// The runtime could not be started.

@@ -52,7 +52,7 @@ struct SessionBot {
     replica: Replica,
     /// The kinds of the definition, with the shapes of their attributes.
     kinds: Vec<(String, Shape)>,
-    /// What the controls said last.
+    /// The newest input.
     controls: Controls,
     begin: Instant,
     joined: Option<Instant>,

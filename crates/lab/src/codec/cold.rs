@@ -43,7 +43,7 @@ pub(super) fn measure(
     let failed = |reason: String| CodecError::Program { program: "cold start".into(), reason };
     fs::create_dir_all(&folder).map_err(|error| failed(error.to_string()))?;
     let result = measure_in(&folder, subjects, save, samples);
-    // What could not be removed lies in the folder for temporary files.
+    // A folder that cannot be removed stays among the system's temporary files.
     let _ = fs::remove_dir_all(&folder);
     result
 }

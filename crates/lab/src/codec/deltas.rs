@@ -121,7 +121,7 @@ fn row(name: &str, frames: &[Frame], mut found: Found) -> Vec<Cell> {
     ]
 }
 
-/// What a conversation cost.
+/// The cost of a conversation.
 struct Found {
     /// Mean bytes of a frame.
     bytes: f64,
@@ -130,7 +130,7 @@ struct Found {
     decode: Samples,
 }
 
-/// Sends all frames, each against those so many frames back, and repeats that for the times.
+/// Sends all frames, each encoded against the frame `back` steps earlier, and repeats that for the times.
 fn converse<P: Predictor>(
     name: &str,
     codec: impl Fn() -> Codec<P>,

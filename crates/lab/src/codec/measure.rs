@@ -14,7 +14,7 @@ pub(super) struct Subject<T> {
     pub(super) decode: fn(&[u8]) -> std::result::Result<T, String>,
 }
 
-/// What was measured of one codec.
+/// The measurements of one codec.
 pub(super) struct Measured {
     pub(super) name: &'static str,
     pub(super) bytes: Vec<u8>,

@@ -168,7 +168,7 @@ pub(super) fn bitcode_subject<T: bitcode::Encode + bitcode::DecodeOwned>() -> Su
     }
 }
 
-/// What wincode, the successor of bincode in spirit, encodes and decodes.
+/// Types that wincode, the successor of bincode in spirit, encodes and decodes.
 pub(super) trait Positional:
     SchemaWrite<DefaultConfig, Src = Self> + for<'de> SchemaRead<'de, DefaultConfig, Dst = Self>
 {

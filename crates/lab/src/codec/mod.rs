@@ -34,7 +34,7 @@ pub enum CodecError {
     Data {
         /// Which input.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A codec returned something else than it was given.
@@ -44,7 +44,7 @@ pub enum CodecError {
         codec: String,
         /// The input.
         what: String,
-        /// What happened.
+        /// The system's error.
         reason: String,
     },
     /// A program that the bench needs does not run.
@@ -52,12 +52,12 @@ pub enum CodecError {
     Program {
         /// Which program.
         program: String,
-        /// What happened.
+        /// The system's error.
         reason: String,
     },
 }
 
-/// What to measure.
+/// The plan of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Only tests whose name contains one of these; all, if empty.

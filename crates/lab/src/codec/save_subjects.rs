@@ -46,8 +46,8 @@ fn write_ours(save: &Save, out: &mut Vec<u8>) {
     nowcast_wire::encode_with(save, nowcast_wire::Effort::Small, out);
 }
 
-/// What is missing in the save is an empty element to this serialiser and a wrong number to its deserialiser, so such elements are
-/// left out. No text of the save is empty.
+/// A field that the save lacks is an empty element to this serialiser and a wrong number to its deserialiser, so such
+/// elements are left out. No text of the save is empty.
 fn write_without_empty(text: &str, out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(at) = rest.find("/>") {

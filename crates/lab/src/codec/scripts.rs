@@ -14,7 +14,7 @@ use super::save;
 use super::save_types::Save;
 use super::{CodecError, Options, Result};
 
-/// What the script prints: one JSON object.
+/// The output of the script: one JSON object.
 #[derive(Deserialize)]
 struct Printed {
     engine: String,
@@ -32,7 +32,7 @@ struct Test {
 #[derive(Deserialize)]
 struct Row {
     codec: String,
-    /// What was written, in hexadecimal.
+    /// The written bytes, in hexadecimal.
     body: String,
     encode: Vec<f64>,
     decode: Vec<f64>,
@@ -52,7 +52,7 @@ pub(super) fn run(options: &Options) -> Result<Vec<Section>> {
     Ok(sections)
 }
 
-/// What the script is given, as a file.
+/// The input of the script, as a file.
 #[derive(Serialize)]
 struct Task<'a> {
     samples: usize,
@@ -87,7 +87,7 @@ fn script(options: &Options, browser: bool) -> Result<Printed> {
         }
     }
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| failed(error.to_string()));
-    // What could not be removed lies in the folder for temporary files.
+    // A file that cannot be removed stays among the system's temporary files.
     let _ = fs::remove_file(&file);
     let output = output?;
     if !output.status.success() {

@@ -32,14 +32,14 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Between two changes of the rules, each of which makes a snapshot.
 const RULES_INTERVAL: Duration = Duration::from_millis(700);
 
-/// What ends so short before a kill was ended by it.
+/// A carrier that ended this shortly before a kill was ended by the kill.
 const OF_THE_KILL: Duration = Duration::from_millis(250);
 
 /// Random moments lie between these times after all clients move.
 const MOMENT_MIN_MS: u64 = 300;
 const MOMENT_SPREAD_MS: u64 = 1_200;
 
-/// What the kills did.
+/// The effects of the kills.
 #[derive(Debug, Default)]
 pub(super) struct Kills {
     pub(super) kills: usize,
@@ -53,17 +53,17 @@ pub(super) struct Kills {
     pub(super) first_update_ms: Samples,
     /// From a kill until a client's avatar moved again, in milliseconds, by carrier.
     pub(super) moving_ms: Vec<(CarrierKind, Samples)>,
-    /// What became of durable actions.
+    /// The fate of durable actions.
     pub(super) acts: Tally,
     /// The kills by where they were.
     pub(super) places: Vec<Place>,
     /// Kills that were to be at a step that the server did not come to.
     pub(super) missed: Vec<FailPoint>,
-    /// What the check of the store found in the end.
+    /// Damage that the final check of the store found.
     pub(super) damage: Vec<String>,
     /// Steps that this check replayed.
     pub(super) steps_checked: u64,
-    /// What clients were told, and how often.
+    /// Notices to clients, and their number.
     pub(super) troubles: Vec<(String, u32)>,
 }
 
@@ -215,8 +215,8 @@ impl<'p> Trial<'p> {
         Process::start(&self.plan.program, &self.world(), &self.data(), port, aim)
     }
 
-    /// Where the server is to end that begins after so many kills; none stands for a random moment. The last one ends at such a moment,
-    /// because what it leaves is not looked at.
+    /// Returns the fail point at which the server that begins after this many kills is to end; `None` stands for a
+    /// random moment. The last one ends at such a moment, because nothing looks at the state that it leaves.
     fn next_aim(&mut self, kill: usize) -> Option<Aim> {
         if kill == self.plan.kills {
             return None;
@@ -304,8 +304,8 @@ impl<'p> Trial<'p> {
         Ok(())
     }
 
-    /// Adds what the clients saw in one life of the server, which ended with a kill. What they found in it is what the kill before it
-    /// left.
+    /// Adds the observations of clients in one life of the server, which ended with a kill. Losses that they found in
+    /// it were caused by the kill before it.
     fn note(&mut self, seen: &[Seen], process: &Process, went_on: Option<(u64, Instant)>, killed: Instant) {
         let mut acts = Tally::default();
         self.witnesses.iter().for_each(|witness| acts += witness.notes.tally());
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kill_left_counts_where_it_was() {
+    fn losses_count_for_the_kill_that_caused_them() {
         let mut kills = Kills::default();
         let acts = Tally { undone: 2, ..Tally::default() };
         kills.note_kill(Some(FailPoint::BeforeCommit), Some(50.0), acts);

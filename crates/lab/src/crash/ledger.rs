@@ -1,4 +1,4 @@
-//! What a witness did that has to happen once and to last: what it was told of it, and what the world says.
+//! The ledger of a witness: its durable actions, their answers, and their effects in the world.
 
 use std::collections::BTreeSet;
 use std::ops::{AddAssign, Sub};
@@ -40,7 +40,7 @@ impl Numbers {
     }
 }
 
-/// What a world carried out for a witness.
+/// The actions that a world applied for a witness.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Carried {
     /// How often anything.
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rules_show_is_read_and_all_else_is_not() {
+    fn only_values_on_screens_of_the_rules_are_read() {
         assert_eq!(carried("0 0 "), Carried::default());
         let found = carried("5 3 6,5");
         assert_eq!((found.times, found.numbers.count_up_to(9), found.numbers.contains(4)), (5, 5, false));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_answer_is_sent_again_and_counts_by_whether_it_was_kept() {
+    fn an_unanswered_action_is_sent_again_and_counts_by_its_effect() {
         let mut ledger = ledger();
         assert_eq!(ledger.begin_session(&carried("4 4 ")), [4, 5]);
         let expected = Tally { confirmed: 3, kept_unanswered: 1, undone: 1, ..Tally::default() };
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_confirmed_and_is_gone_is_lost_once_however_often_it_is_looked_for() {
+    fn a_lost_confirmed_action_is_counted_once() {
         let mut ledger = ledger();
         for _ in 0..2 {
             ledger.begin_session(&carried("3 1 3,4"));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_more_often_than_it_was_sent_is_doubled() {
+    fn an_action_applied_more_often_than_sent_is_doubled() {
         for text in ["4 3 ", "4 3 6"] {
             let mut ledger = ledger();
             ledger.begin_session(&carried(text));

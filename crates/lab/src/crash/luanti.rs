@@ -1,9 +1,9 @@
 //! The peer: Luanti's server (<https://www.luanti.org>), killed in the same way, where it is installed.
 //!
-//! A mod counts in every step, and says each count. It keeps the count and the server's clock in both places that a mod has for what is
-//! to last: its own storage, and the map, here the metadata of a node. Each is an SQLite database of its own. What it said before a
-//! kill and does not find after it is lost. Nobody plays: the mod alone acts, so attributes of players, which need one who is there,
-//! are left out.
+//! A mod counts in every step, and prints each count. It keeps the count and the server's clock in both places that a
+//! mod has for lasting data: its own storage, and the map, here the metadata of a node. Each is an SQLite database of
+//! its own. A count that was printed before a kill and is not found after it is lost. Nobody plays: the mod alone acts,
+//! so attributes of players, which need a player who is there, are left out.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -16,7 +16,7 @@ use nowcast_world::Random;
 use super::{CrashError, Plan, TrialFolder};
 use crate::report::Samples;
 
-/// What the server is called, by its releases.
+/// Names of the server's program in its releases.
 const PROGRAMS: [&str; 4] =
     ["luantiserver", "minetestserver", "/usr/games/luantiserver", "/usr/games/minetestserver"];
 
@@ -67,14 +67,14 @@ minetest.after(0, function()
 end)
 "#;
 
-/// What kills did to it.
+/// The effects of kills on it.
 #[derive(Debug, Default)]
 pub(super) struct Luanti {
     /// Its own words for its version.
     pub(super) version: String,
-    /// What the mod's storage lost.
+    /// Losses of the mod's storage.
     pub(super) storage: Lost,
-    /// What the map lost.
+    /// Losses of the map.
     pub(super) map: Lost,
     /// Counts between both after a kill, which are always the same while it runs.
     pub(super) torn: Samples,
@@ -82,7 +82,7 @@ pub(super) struct Luanti {
     pub(super) started_ms: Samples,
 }
 
-/// What one of its places lost.
+/// Losses of one of its places.
 #[derive(Debug, Default)]
 pub(super) struct Lost {
     /// Of the mod's clock, in milliseconds.
@@ -116,7 +116,7 @@ enum Said {
 struct Life {
     storage: Mark,
     map: Mark,
-    /// What it said last.
+    /// The count that it printed last.
     last: Mark,
     /// From its start until it counted.
     started: Duration,
@@ -194,7 +194,7 @@ fn live(program: &str, user: &Path, world: &Path, length: Duration) -> Result<Li
     let _ = child.kill();
     child.wait().map_err(CrashError::Io)?;
     let mut life = outcome?;
-    // What it said until the kill is still in the pipe.
+    // Counts that it printed until the kill are still in the pipe.
     while let Ok(Said::Counted(mark)) = said.recv_timeout(PATIENCE) {
         life.last = mark;
     }
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_mod_says_is_read_and_all_else_is_not() {
+    fn only_counts_of_the_mod_are_read() {
         assert_eq!(
             parse("2026-11-23 12:30:06: ACTION[Main]: nowcast found 7 120 6 100"),
             Some(Said::Found { storage: Mark { count: 7, ms: 120 }, map: Mark { count: 6, ms: 100 } })
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_and_is_not_found_is_lost() {
+    fn a_printed_count_that_is_not_found_is_lost() {
         let mut lost = Lost::default();
         lost.note(Mark { count: 90, ms: 4_500 }, Mark { count: 40, ms: 2_000 });
         lost.note(Mark { count: 90, ms: 4_500 }, Mark { count: 91, ms: 4_550 });

@@ -37,7 +37,7 @@ pub enum CrashError {
     /// The peer did, so that no figure of it would count.
     #[error("the server of Luanti: {0}")]
     Peer(String),
-    /// What the server left cannot be read.
+    /// The data that the server left cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The system failed.
@@ -45,7 +45,7 @@ pub enum CrashError {
     Io(io::Error),
 }
 
-/// What to try.
+/// The plan of a trial.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The `nowcast` program.
@@ -78,7 +78,7 @@ impl Plan {
     pub const CLIENTS: u8 = 8;
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug)]
 pub struct Outcome {
     /// The figures.
@@ -124,7 +124,7 @@ impl TrialFolder {
 
 impl Drop for TrialFolder {
     fn drop(&mut self) {
-        // What stays behind lies in the folder for what is temporary.
+        // A folder that cannot be removed stays among the system's temporary files.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }

@@ -38,8 +38,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a server of one world on a port; 0 lets the system choose. What is kept is little, so that old rows are forgotten at
-    /// its start.
+    /// Starts a server of one world on a port; 0 lets the system choose. It keeps little history, so that it prunes old
+    /// rows at its start.
     pub(super) fn start(
         program: &Path,
         world: &Path,
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_says_is_found_in_its_lines() {
+    fn the_address_of_a_server_is_found_in_its_output() {
         assert_eq!(port_in("Nowcast is at http://localhost:7777"), Some(7777));
         assert_eq!(port_in("Open it in two browser tabs: both are in the same world."), None);
         let line = r#"{"level":"INFO","message":"the world goes on where it was","room":"yard","tick":90}"#;

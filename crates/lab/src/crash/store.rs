@@ -27,7 +27,7 @@ const STEP: Duration = Duration::from_nanos(1_000_000_000 / 60);
 /// Steps in which bodies come to rest before anything is measured.
 const SETTLE_STEPS: u64 = 180;
 
-/// What to measure.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Bodies of the world.
@@ -78,7 +78,7 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
     Ok(report)
 }
 
-/// What a tick costs without a store, with one, and with one on a slow disk.
+/// Measures the cost of a tick without a store, with one, and with one on a slow disk.
 fn of_ticks(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     let mut section = Section::new("A tick with storage and without");
     section.text(format!(

@@ -36,7 +36,7 @@ const COUNT_PATIENCE_CONFIRMED: Duration = Duration::from_secs(20);
 /// How far its avatar has to come before it counts as moving, in metres: more than a fall onto the floor.
 const MOVED_METRES: f32 = 0.2;
 
-/// What one witness saw of one life of the server.
+/// The observations of one witness in one life of the server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     /// Actions that were confirmed.
@@ -53,7 +53,7 @@ pub(super) struct Seen {
     pub(super) troubles: Vec<(Instant, String)>,
 }
 
-/// What a witness and the trial share.
+/// State shared by a witness and the trial.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes(Arc<Mutex<Noted>>);
 
@@ -69,14 +69,14 @@ struct Noted {
 }
 
 impl Notes {
-    /// What was seen since the last call; a new life begins.
+    /// Returns the observations since the last call; a new life begins.
     pub(super) fn take(&self) -> Seen {
         let mut noted = self.lock();
         noted.life += 1;
         std::mem::take(&mut noted.seen)
     }
 
-    /// What became of its durable actions so far.
+    /// Returns the fate of its durable actions so far.
     pub(super) fn tally(&self) -> Tally {
         self.lock().ledger.tally()
     }
@@ -193,11 +193,11 @@ struct Visit<'w> {
     avatar: Option<u32>,
     /// Where its avatar was first.
     began_at: Option<[f32; 3]>,
-    /// What the world shows that it carried out; none until it is told.
+    /// The actions that the world shows as applied; none until it is received.
     carried: Option<Carried>,
     /// When it is clear that there is none.
     nothing_from: Option<Instant>,
-    /// What is to be sent again.
+    /// The actions to send again.
     again: VecDeque<u32>,
 }
 
@@ -280,7 +280,7 @@ impl Visit<'_> {
                     FromWorld::Welcome { player, resumed, .. } => self.welcomed(player, resumed),
                     FromWorld::Refused { action, reason, number } => {
                         self.witness.note_trouble(format!("{action}: {reason}"));
-                        // What was not carried out is open until it is.
+                        // A refused action is open until it is applied.
                         self.again.extend(number);
                     }
                     FromWorld::Done { number } => self.done(number),

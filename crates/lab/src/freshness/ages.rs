@@ -43,7 +43,7 @@ impl Ages {
         f64::INFINITY
     }
 
-    /// The share, in percent, of ages above each of so many points between the smallest and the largest.
+    /// Returns the share, in percent, of ages above each of `points` values between the smallest and the largest.
     #[must_use]
     pub fn share_above(&self, points: usize) -> Vec<(f64, f64)> {
         let all = self.len() as f64;

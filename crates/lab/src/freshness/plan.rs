@@ -10,7 +10,7 @@ use crate::peers::Peer;
 use crate::report::Samples;
 use crate::trial::{self, Job, Outcome, Task, TrialError};
 
-/// What to run.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// How long each run is measured.

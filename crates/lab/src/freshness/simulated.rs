@@ -8,7 +8,7 @@ use super::tcp::Control;
 use super::workload::{Outcome, Queueing, Workload, measure, quantile};
 use crate::report::{BarChart, Cell, Chart, Column, Report, Section, Table};
 
-/// What to run.
+/// The plan of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Simulated {
     /// Decides the fate of packets.
@@ -38,7 +38,7 @@ const SHARED_MIN: Duration = Duration::from_secs(30);
 struct Case {
     name: &'static str,
     link: LinkConfig,
-    /// What the slowest packet takes, one way.
+    /// One-way time of the slowest packet.
     one_way_ms: f64,
 }
 

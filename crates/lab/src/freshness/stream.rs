@@ -54,7 +54,7 @@ impl Stream {
     }
 }
 
-/// What every value and event begins with.
+/// The header of every value and event.
 struct Stamp {
     start_ns: u64,
     number: u32,
@@ -81,7 +81,7 @@ impl Stamp {
     }
 }
 
-/// What the sender tells.
+/// The report of the sender.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sent {
     pub(super) start_ns: u64,
@@ -89,7 +89,7 @@ pub(super) struct Sent {
     pub(super) ticks_missed: u32,
 }
 
-/// What the reader tells.
+/// The report of the reader.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Received {
     pub(super) ages: Ages,

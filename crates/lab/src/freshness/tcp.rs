@@ -19,7 +19,7 @@ pub enum Control {
 pub const PACKET_BYTES: usize = 1_500;
 
 const INITIAL_WINDOW: f64 = 10.0;
-/// A packet so many numbers below an acknowledged one is lost.
+/// A packet this many numbers below an acknowledged one is lost.
 const REORDERING_MAX: u64 = 3;
 const TIMEOUT_MIN: Duration = Duration::from_millis(200);
 const CUBIC_C: f64 = 0.4;
@@ -48,7 +48,7 @@ struct Cubic {
     window_max: f64,
     /// Seconds from the beginning of the epoch until the window is back at its maximum.
     until_max: f64,
-    /// What Reno would have.
+    /// The window that Reno would have.
     reno: f64,
 }
 

@@ -10,7 +10,7 @@ use nowcast_sim::pair::{CROSS_TRAFFIC, End, Pair};
 
 use super::tcp::{Control, PACKET_BYTES, Tcp};
 
-/// What is sent, and over what.
+/// The load and its link.
 #[derive(Clone, Debug)]
 pub struct Workload {
     /// The link, each way.
@@ -61,7 +61,7 @@ impl Default for Workload {
     }
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Age of every key, sampled every millisecond, sorted, in ms.

@@ -156,7 +156,7 @@ fn rates(results: &mut [Measured]) -> Section {
         Column::number("far, read", "million/s"),
     ]);
     for result in results.iter_mut().filter(|result| has_rate(result.carrier)) {
-        // What is on its way at the edges of a slice makes the two differ a little where they are the same.
+        // Messages on their way at the edges of a slice make the two differ a little where they are the same.
         let replaces = result.carrier.replaces();
         let Measured { written, read, .. } = result;
         let counted = if replaces { &mut *written } else { &mut *read };

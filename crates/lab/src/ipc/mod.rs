@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// How long all rounds together may take.
 const TIME_MAX: Duration = Duration::from_secs(120);
 
-/// What to measure.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// How often everything is measured; the medians over the rounds are reported.
@@ -51,7 +51,7 @@ impl Placed {
     }
 }
 
-/// What one carrier did, over all rounds.
+/// The results of one carrier, over all rounds.
 #[derive(Debug)]
 struct Measured {
     carrier: Carrier,

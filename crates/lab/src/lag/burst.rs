@@ -36,14 +36,14 @@ impl Burst {
     }
 }
 
-/// What the sender tells.
+/// The report of the sender.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sent {
     /// From before the first message to when the program was free for other things.
     pub(super) send_ns: u64,
 }
 
-/// What the reader tells.
+/// The report of the reader.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Received {
     pub(super) read: u64,

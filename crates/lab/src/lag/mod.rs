@@ -26,7 +26,7 @@ const MESSAGES: u64 = 1000;
 /// The paper's delays: as fast as possible, and at 30, 20 and 10 frames a second.
 const WORK_MS: [u64; 4] = [0, 33, 50, 100];
 
-/// What to run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// How often each combination is measured; four times in the paper.
@@ -99,7 +99,8 @@ fn single(carrier: Carrier, work_ms: u64, offset_us: u64, sending: &Mutex<()>) -
     // The sender begins at a random moment of the receiver's work.
     std::thread::sleep(Duration::from_micros(offset_us));
     let start = {
-        // Whoever waits in a full socket must not keep the others from sending, so the turn ends with the first part.
+        // A sender that waits in a full socket must not keep the others from sending, so the turn ends with the first
+        // part.
         let turn = sending.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let pinned = Pinned::to(two_cores()[0]);
         let blocks = matches!(carrier, Carrier::Unix | Carrier::Tcp);

@@ -15,7 +15,7 @@ use crate::trial::{self, Job, Progress, Task, TrialError};
 const RATE_BITS: u64 = 10_000_000;
 const DELAY: Duration = Duration::from_micros(500);
 
-/// What to run.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// How often each combination is measured; four times in the paper.

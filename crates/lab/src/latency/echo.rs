@@ -17,7 +17,7 @@ const KEY: u16 = 1;
 /// Number and filling; as in source 003.
 const MESSAGE_BYTES: usize = 64;
 
-/// What is sent.
+/// The verb of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verb {
     /// Every message must arrive, in order where the peer has one.
@@ -29,7 +29,7 @@ pub enum Verb {
 /// One run of the echo.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Echo {
-    /// What is sent.
+    /// The verb of the messages.
     pub verb: Verb,
     /// How often.
     pub interval: Duration,

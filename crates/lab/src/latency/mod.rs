@@ -19,7 +19,7 @@ use crate::peers::Peer;
 use crate::report::{Report, Samples};
 use crate::trial::{self, Job, Outcome, Progress, Task};
 
-/// What to run.
+/// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Round-trip times.
@@ -96,7 +96,7 @@ fn verbs(peer: Peer) -> &'static [Verb] {
     }
 }
 
-/// What a peer is asked to send.
+/// The verb that a peer is asked to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
     peer: Peer,

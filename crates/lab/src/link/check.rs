@@ -30,9 +30,9 @@ pub struct Finding {
     pub what: &'static str,
     /// In which unit.
     pub unit: &'static str,
-    /// What was asked for.
+    /// The configured value.
     pub configured: f64,
-    /// What programs on the hosts saw.
+    /// The value that programs on the hosts measured.
     pub measured: f64,
     /// Where a measurement agrees with what was asked for.
     pub allowed: (f64, f64),
@@ -120,7 +120,7 @@ pub fn section(findings: &[Finding]) -> Section {
     section
 }
 
-/// What a receiver saw, in the order of arrival.
+/// Packets at a receiver, in the order of arrival.
 struct Seen {
     arrivals: Vec<(u32, u64)>,
     counted_lost: u64,
@@ -225,7 +225,7 @@ fn datagrams(link: &EmulatedLink) -> Result<Seen, CheckError> {
     })
 }
 
-/// What TCP gets through a narrow link.
+/// Measures the rate of TCP through a narrow link.
 fn rate(seed: u64) -> Result<Finding, CheckError> {
     let config = LinkConfig {
         delay: Duration::from_millis(5),

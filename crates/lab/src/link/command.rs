@@ -23,17 +23,17 @@ pub enum CommandError {
     /// The program is not there, or may not be started.
     #[error("cannot start `{program}` on host {host}: {cause}")]
     Start {
-        /// What should have been started.
+        /// The program that could not be started.
         program: String,
         /// Where.
         host: u8,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
     /// A program that serves the others failed before the main one ended.
     #[error("`{program}` on host {host} failed ({status})")]
     Failed {
-        /// What ended.
+        /// The program that ended.
         program: String,
         /// Where.
         host: u8,

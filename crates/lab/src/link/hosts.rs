@@ -17,7 +17,7 @@ use super::sys;
 /// Hosts of one link: their addresses end in 1 to 250.
 pub const HOSTS_MAX: usize = 250;
 
-/// What a TUN device carries at once; also that of Ethernet, and so of most paths.
+/// Maximum transmission unit of a TUN device; also that of Ethernet, and so of most paths.
 pub const MTU: u16 = 1500;
 
 /// One host on the emulated link.

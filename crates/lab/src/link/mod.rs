@@ -42,7 +42,7 @@ pub use summary::{Lateness, Summary};
 pub(crate) use sys::die_with_starter;
 pub use sys::run_before_others;
 
-/// What each direction loses when this share of round trips is lost: both ways must succeed for one to succeed.
+/// Returns the loss of each direction for a loss of round trips: both ways must succeed for one to succeed.
 pub fn loss_each_way(of_round_trips: f64) -> Loss {
     if of_round_trips <= 0.0 { Loss::None } else { Loss::Random(1.0 - (1.0 - of_round_trips).sqrt()) }
 }
@@ -103,7 +103,7 @@ impl EmulatedLink {
         self.shared.elapsed()
     }
 
-    /// What happened so far.
+    /// Returns a summary so far.
     pub fn summary(&self) -> Summary {
         self.shared.with(|state| Summary::of(state))
     }

@@ -60,7 +60,7 @@ impl HostProcess {
         Ok(Self { stop, keeper: Some(keeper), output })
     }
 
-    /// What the program prints; once.
+    /// Takes the output of the program; once.
     pub fn output(&mut self) -> Option<ChildStdout> {
         self.output.take()
     }

@@ -1,4 +1,4 @@
-//! What a link really did, and whether its own lateness makes a figure untrustworthy.
+//! Behaviour of a link in a run, and whether its own lateness makes a figure untrustworthy.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const LATENESS_P999_MAX: Duration = Duration::from_millis(2);
 /// And above this single lateness.
 const LATENESS_MAX: Duration = Duration::from_millis(20);
 
-/// What a link did.
+/// The behaviour of a link.
 #[derive(Debug, Clone)]
 pub struct Summary {
     /// Toward each host, in order.

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_an_example() {
+    fn impossible_values_are_refused_with_an_example() {
         for text in ["", "ms", "-1ms", "nan", "inf", "1e300s", "3 parsecs"] {
             assert!(duration(text).is_err(), "{text}");
         }

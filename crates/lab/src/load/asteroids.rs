@@ -1,8 +1,8 @@
 //! Bytes of a scene in which everything moves: 250 rocks, one client, all headers, links that lose.
 //!
-//! The server is on one emulated host and the client on the other; the kernel counts what the interfaces of both carry. A second
-//! client, on the server's own host, is told where everything is to a tenth of a millimetre at every step. What the first one shows is
-//! compared with that.
+//! The server is on one emulated host and the client on the other; the kernel counts the bytes of both interfaces. A
+//! second client, on the server's own host, receives every pose to a tenth of a millimetre at every step. The poses
+//! that the first one shows are compared with those.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ const ROUND_TRIP: Duration = Duration::from_millis(50);
 /// Of the packets in each direction.
 const LOSSES: [f64; 3] = [0.0, 0.01, 0.05];
 
-/// Places are compared in two of so many steps, which is enough and spares memory.
+/// Poses are compared in two of this many steps, which is enough and spares memory.
 const STEPS_PER_SAMPLE: u32 = 10;
 
 /// How long everybody may take to come in, on a machine that does a lot besides.
@@ -59,7 +59,7 @@ const SETTLE_MAX: Duration = Duration::from_secs(3);
 /// Where an entity is at a step.
 type Places = HashMap<(u32, u32), [f64; 3]>;
 
-/// What one run found.
+/// The findings of one run.
 struct Counted {
     carrier: CarrierKind,
     loss: f64,
@@ -72,7 +72,7 @@ struct Counted {
     lateness: Lateness,
 }
 
-/// What went one way, a second.
+/// The traffic in one direction, a second.
 struct Flow {
     bytes: f64,
     packets: f64,
@@ -212,7 +212,7 @@ async fn watch_truth(address: SocketAddr, stage: &Stage) -> Result<Places, Strin
     Ok(places)
 }
 
-/// What the client on the other host shows of each step that it hears of.
+/// Records the poses that the client on the other host shows at each step that it receives.
 async fn watch_link(address: SocketAddr, carrier: CarrierKind, stage: &Stage) -> Result<Places, String> {
     // The server is asked once it is sure to be there.
     while !stage.truth_is_in.load(Ordering::Acquire) && !stage.is_over() {
@@ -235,7 +235,7 @@ async fn watch_link(address: SocketAddr, carrier: CarrierKind, stage: &Stage) ->
                 let tick = replica.apply(&message.bytes).map_err(|error| told(&error))?.tick;
                 stage.client_is_in.store(true, Ordering::Release);
                 for (id, now) in replica.transforms() {
-                    // What is as before may be older than this step.
+                    // An unchanged pose may be older than this step.
                     if shown.insert(id, now) != Some(now) && is_sampled(tick) {
                         places.insert((tick, id), now.position.map(f64::from));
                     }

@@ -10,7 +10,7 @@ use crate::report::{
     Axis, BarChart, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table,
 };
 
-/// What a server is called in tables.
+/// Returns the name of a server in tables.
 fn server_of(speech: Speech) -> &'static str {
     match speech {
         Speech::WebTransport => "Nowcast, session over WebTransport (encrypted)",
@@ -20,7 +20,7 @@ fn server_of(speech: Speech) -> &'static str {
     }
 }
 
-/// What a trial is called while it runs.
+/// Returns the name of a trial while it runs.
 pub(super) fn name_of(speech: Speech, scenario: Scenario) -> String {
     let Scenario { sight, avatars, things, clients } = scenario;
     let sees = match sight {

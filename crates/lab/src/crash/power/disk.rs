@@ -6,7 +6,7 @@
 //! New and deleted names reach the disk in order, up to some one of them; a new file that is synced has its name there, too. A sync
 //! that fails loses some of what it was to keep, for ever, as Linux does (<https://lwn.net/Articles/752063/>).
 //!
-//! What is not in it: disks that lie about syncs, sectors that change without a write, and readers that see an error.
+//! Not modelled: disks that lie about syncs, sectors that change without a write, and readers that see an error.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ struct State {
     is_lying: bool,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Works,
@@ -82,7 +82,7 @@ fn pause(one_in: u64, random: &mut Random) -> u64 {
     random.bits() % (2 * one_in - 1)
 }
 
-/// What happened, in order.
+/// The events, in order.
 #[derive(Debug)]
 enum Step {
     /// A file is made.
@@ -156,8 +156,8 @@ impl Disk {
         self.lock().log.len()
     }
 
-    /// Of writes, truncations and syncs from now on, one in so many fails on average, the first among the first twice as many, and up
-    /// to three after it, a few times; 0 ends that.
+    /// Lets one write, truncation or sync in `one_in` fail on average from now on, the first among the first `2 *
+    /// one_in`, and up to three after it, a few times; 0 ends that.
     pub(super) fn fail(&self, one_in: u64, seed: u64) {
         self.lock().faults = (one_in > 0).then(|| Faults::new(one_in, seed));
     }
@@ -177,7 +177,7 @@ impl Disk {
         self.lock().sync_delay = delay;
     }
 
-    /// What a power cut would leave, at places in order.
+    /// Returns the states that a power cut would leave, at places in order.
     pub(super) fn cuts(&self) -> Cuts<'_> {
         Cuts { state: self.lock(), at: 0, files: Vec::new(), names: BTreeMap::new(), changes: Vec::new() }
     }
@@ -306,7 +306,7 @@ impl State {
 /// The folder's files after a cut, by name.
 pub(super) type Image = BTreeMap<String, Vec<u8>>;
 
-/// What power cuts would leave. The disk stands still meanwhile.
+/// The states that power cuts would leave. The disk stands still meanwhile.
 pub(super) struct Cuts<'d> {
     state: MutexGuard<'d, State>,
     at: usize,
@@ -338,7 +338,7 @@ impl Cuts<'_> {
         matches!(self.state.log.get(step), Some(Step::Sync { .. }))
     }
 
-    /// What a cut after so many steps leaves. No call may go back.
+    /// Returns the state that a cut after this many steps leaves. No call may go back.
     pub(super) fn at(&mut self, position: usize, random: &mut Random) -> Image {
         assert!(position >= self.at, "time goes on");
         while self.at < position {

@@ -16,7 +16,7 @@ const CLIENT: [u8; 16] = [7; 16];
 const BEGIN_MS: u64 = 1_700_000_000_000;
 const ORIGIN: Origin = Origin { definition: [1; 32], sources: [2; 32], seed: 1 };
 
-/// What people can do in the garden.
+/// The actions of people in the garden.
 struct Garden;
 
 impl Behaviour for Garden {
@@ -71,7 +71,7 @@ pub(super) fn count(world: &World) -> u64 {
     counted(world.scene())
 }
 
-/// What a store said that it kept, and how far the disk was then.
+/// The state that a store confirmed, and the position of the disk at that time.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Confirmed(Arc<Mutex<Vec<(usize, Kept)>>>);
 
@@ -101,7 +101,7 @@ impl Confirmed {
         })
     }
 
-    /// What was confirmed before a step of the disk.
+    /// Returns the state confirmed before a step of the disk.
     pub(super) fn before(&self, position: usize) -> Least {
         let mut least = Least::default();
         for (_, kept) in self.lock().iter().filter(|(at, _)| *at <= position) {

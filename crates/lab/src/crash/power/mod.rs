@@ -30,10 +30,10 @@ const ROUNDS: usize = 24;
 /// Cuts of one life, unless it has fewer steps.
 const CUTS_OF_LIFE: usize = 50;
 
-/// Of the requests of a failing disk, one in so many begins a row of failures.
+/// One request of a failing disk in this many begins a row of failures.
 const FAILS_ONE_IN: u64 = 50;
 
-/// What was found. Nothing of it may be lost, doubled or torn: that is an error, which says how to have it again.
+/// The findings. A loss, a double or a torn state is an error, which says how to repeat it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Survived {
     /// Lives of the store.
@@ -54,7 +54,7 @@ pub struct Survived {
     pub failures: u64,
 }
 
-/// What did not survive.
+/// A broken promise.
 #[derive(Debug, thiserror::Error)]
 pub enum PowerError {
     /// A promise was broken. The same seed plays the same story; into how many transactions it falls depends on the machine, too.
@@ -66,7 +66,7 @@ pub enum PowerError {
         life: usize,
         /// After which step of the disk.
         step: usize,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// The store failed without a cut.
@@ -83,7 +83,7 @@ pub(super) fn watch(folder: &Path) -> std::io::Result<Arc<Disk>> {
     Disk::watch(folder)
 }
 
-/// Lives, until so many cuts were tried.
+/// Runs lives until this many cuts were tried.
 pub(super) fn run(cuts: usize, seed: u64, progress: &mut dyn FnMut(&str)) -> Result<Survived, PowerError> {
     run_on(cuts, seed, false, progress)
 }
@@ -248,7 +248,7 @@ impl Life<'_> {
     }
 }
 
-/// What is there after a cut.
+/// The state after a cut.
 struct Found {
     tick: u64,
     /// Durable actions that were done: these first ones of all that were tried.
@@ -312,7 +312,8 @@ fn damage(store: &SqliteStore) -> Result<Vec<String>, StoreError> {
     Ok(damage)
 }
 
-/// Steps at which power is cut, in order: all of them, or so many of them, of which up to a half are beside syncs.
+/// Returns the steps at which power is cut, in order: all of them, or `wanted` of them, of which up to a half are
+/// beside syncs.
 fn places(cuts: &Cuts<'_>, from: usize, wanted: usize, random: &mut Random) -> Vec<usize> {
     let is_beside_sync = |step: &usize| cuts.is_sync(*step) || (*step > from && cuts.is_sync(*step - 1));
     let (mut places, mut others): (Vec<usize>, Vec<usize>) = (from..=cuts.len()).partition(is_beside_sync);

@@ -36,7 +36,7 @@ unsafe impl Send for System {}
 // SAFETY: as above.
 unsafe impl Sync for System {}
 
-/// What is kept of a file of a watched folder. It lies behind the system's own part of the file, in memory that SQLite
+/// The record of a file in a watched folder. It lies behind the system's own part of the file, in memory that SQLite
 /// provides and does not move.
 #[repr(C)]
 struct Watched {
@@ -80,7 +80,7 @@ fn watched_at() -> usize {
     usize::try_from(bytes).expect("a size").next_multiple_of(align_of::<Watched>())
 }
 
-/// What is kept of a file.
+/// Returns the record of a file.
 ///
 /// # Safety
 /// `file` was opened by [`open`] with the methods of a [`Watched`], and is not closed.
@@ -162,7 +162,7 @@ unsafe extern "C" fn write(
     // SAFETY: only files that `open` has opened have this method.
     let own = unsafe { watched(file) };
     let count = usize::try_from(length).unwrap_or(0);
-    // SAFETY: SQLite lends so many bytes for the length of the call.
+    // SAFETY: SQLite lends `count` bytes for the length of the call.
     let slice = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), count) };
     own.disk.write(own.file, u64::try_from(at).unwrap_or(0), slice, |part, verdict| {
         let part = c_int::try_from(part).unwrap_or(length);
