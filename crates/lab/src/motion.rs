@@ -1,7 +1,8 @@
 //! `lab motion`: how far off what a player sees is, of itself and of others, with the real SDK, a real server and an emulated link.
 //!
-//! Node or Chromium runs the SDK on one host and the program serves a world on the other. Two people are in it: one walks about and
-//! predicts, one watches. What was shown is compared with what the server later said of the same moment.
+//! Node or Chromium runs the SDK on one host and the program serves a world on the other. Two people are in it: one
+//! walks about and predicts, one watches. The displayed poses are compared with those that the server later sent for
+//! the same moment.
 
 mod findings;
 mod football;
@@ -19,7 +20,7 @@ use crate::link::{EmulatedLink, HostError, HostProcess, Jitter, LinkConfig, Loss
 use crate::report::Report;
 
 const PORT: u16 = 7_777;
-/// What walks and watches; Node finds the SDK from there.
+/// The script that walks and watches; Node finds the SDK from there.
 const SCRIPT: &str = "packages/lab/motion.mjs";
 const SDK: &str = "packages/nowcast/dist/world/index.js";
 /// How far the worlds' ground reaches from its middle at least, in metres.
@@ -27,7 +28,7 @@ const EXTENT_M: u32 = 20;
 /// How often a run is repeated when the relay was late.
 const TRIES: u32 = 2;
 
-/// What a link does to the packets of a run.
+/// The conditions of a link in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
     /// There and back.
@@ -36,7 +37,7 @@ pub struct Conditions {
     pub loss: f64,
     /// So many are lost in a row, on average.
     pub burst: f64,
-    /// What is added to the delay of single packets, at most.
+    /// Maximum additional delay of single packets.
     pub jitter: Duration,
 }
 
@@ -144,7 +145,7 @@ impl Client {
     }
 }
 
-/// What to run.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// One run each, for each client on each ground.
@@ -188,7 +189,7 @@ pub enum MotionError {
     Start {
         /// Which.
         program: &'static str,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// Node said why on the standard error.
@@ -202,7 +203,7 @@ pub enum MotionError {
     Figures(#[from] serde_json::Error),
 }
 
-/// What a run found, as the script writes it: metres, frames, milliseconds, microseconds.
+/// The findings of a run, as the script writes them: metres, frames, milliseconds, microseconds.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Found {

@@ -34,7 +34,7 @@ pub fn typescript() -> Result<Peer, PeerMissing> {
     Peer::start(&named.or_else(in_checkout).unwrap_or_else(|| Path::new(PEER_PATH).to_owned()))
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
     /// The first seed.

@@ -108,7 +108,7 @@ fn note_trouble(report: &mut Report, one: &Measured) {
     }
 }
 
-/// What was measured, by what it is of.
+/// The measurements of a trial, by place, protocol and scenario.
 struct Trials<'a>(BTreeMap<(Place, Speech, bool), Vec<&'a Measured>>);
 
 /// Where a trial is: all of its scenario but the number of clients.

@@ -1,4 +1,4 @@
-//! What the kernel counted: processor time and memory of a process, packets and bytes of a network.
+//! Counters of the kernel: processor time and memory of a process, packets and bytes of a network.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,7 +43,7 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// What was counted up to now.
+    /// Reads the counters.
     ///
     /// # Errors
     /// When the kernel does not tell.
@@ -63,7 +63,7 @@ impl Traffic {
         })
     }
 
-    /// What was counted since an earlier moment.
+    /// Returns the difference to an earlier moment.
     pub(super) fn since(self, before: Traffic) -> Traffic {
         Traffic {
             udp_datagrams: self.udp_datagrams.saturating_sub(before.udp_datagrams),
@@ -83,7 +83,7 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    /// What was counted up to now.
+    /// Reads the counters.
     ///
     /// # Errors
     /// When there is no interface of this name.

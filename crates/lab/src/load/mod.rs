@@ -1,8 +1,8 @@
 //! `lab load`: what clients cost a server, beside Colyseus under the same load.
 //!
-//! The server is a process of its own on one core, the readers are processes on another. What a client costs is what the kernel counts:
-//! processor time, memory, packets, bytes. The server of one client and as many avatars is measured, too, so that the world's own
-//! work (rules, physics) can be told from the network's.
+//! The server is a process of its own on one core, the readers are processes on another. The kernel counts the cost of
+//! a client: processor time, memory, packets, bytes. A server with one client and equally many avatars is measured,
+//! too, so that the world's own work (rules, physics) can be told from the network's.
 
 mod asteroids;
 mod findings;
@@ -28,7 +28,7 @@ use crate::report::Report;
 /// Where `cargo xtask peers` puts the packages of Colyseus, seen from the top of a checkout.
 pub const COLYSEUS: &str = "target/peers/colyseus";
 
-/// What to measure.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The `nowcast` program.
@@ -104,7 +104,7 @@ impl Plan {
             let is_apart = go_apart().is_ok();
             Ok((is_apart, self.measure(peer.is_ok(), progress)?))
         };
-        // What the kernel counts is that of the network that this thread is in, and that it starts programs in.
+        // The kernel counts the traffic of this thread's network, in which it also starts the programs.
         let (is_apart, measured) = in_a_thread(measure)?;
         Ok(findings::report(self, &measured, is_apart, &peer))
     }
@@ -183,7 +183,7 @@ pub enum LoadError {
     NobodyJoined {
         /// How many tried.
         clients: u32,
-        /// What one of them was told.
+        /// The reason that one of them was given.
         why: String,
     },
     /// The server does not say how it is.

@@ -21,21 +21,21 @@ pub enum ProcessError {
     /// It did not start.
     #[error("{what} does not start: {cause}")]
     Start {
-        /// What it is.
+        /// The process.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// It ended; it may have said why on the standard error.
     #[error("{what} ended before its time")]
     Ended {
-        /// What it is.
+        /// The process.
         what: &'static str,
     },
     /// It says nothing.
     #[error("{what} said nothing within {seconds} s")]
     Silent {
-        /// What it is.
+        /// The process.
         what: &'static str,
         /// The limit.
         seconds: u64,
@@ -59,7 +59,7 @@ impl Program {
         core: usize,
     ) -> Result<Program, ProcessError> {
         let failed = |cause| ProcessError::Start { what, cause };
-        // What a thread starts is where the thread is.
+        // A process starts on the core of the thread that starts it.
         let pinned = Pinned::to(core);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = die_with_starter(&mut command).spawn().map_err(failed)?;

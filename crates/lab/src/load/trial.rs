@@ -13,7 +13,7 @@ use super::reader::{Felt, Orders, Said, Speech, Word};
 use super::{LoadError, Plan};
 use crate::crash::TrialFolder;
 
-/// What the peer runs: a room of avatars that walk at random.
+/// The program of the peer: a room of avatars that walk at random.
 const PEER: &str = include_str!("../../../../packages/lab/colyseus/server.mjs");
 
 /// The room, and the world's folder.
@@ -40,7 +40,7 @@ const SETTLE_MAX: Duration = Duration::from_secs(2);
 /// The ground reaches so far from its middle, in metres.
 const HALF_METRES: f32 = 50.0;
 
-/// Where things lie about there is an avatar on so many square metres: sixty are within what a client is told of.
+/// In a crowd there is one avatar on this many square metres: sixty are within a client's interest.
 const AVATAR_SQUARE_METRES: f32 = 44.0;
 
 /// From one thing to the next, in metres, in both directions.
@@ -49,18 +49,18 @@ const THING_PITCH_METRES: f32 = 2.1;
 /// Within this radius on such a ground are a fifth of all avatars, on average over those in the middle and those at the edges.
 const NEAR_METRES: f32 = 29.0;
 
-/// What a client is told of.
+/// The entities that a client receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Sight {
     /// All avatars.
     All,
     /// The fifth of them that is nearest.
     Near,
-    /// What is near, among things that lie about.
+    /// Nearby entities, among many that rest.
     Crowd,
 }
 
-/// Who looks at what.
+/// The number of clients and their interest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Scenario {
     pub(super) sight: Sight,
@@ -82,7 +82,7 @@ impl Scenario {
     }
 }
 
-/// What one trial found.
+/// The findings of one trial.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) speech: Speech,
@@ -94,19 +94,19 @@ pub(super) struct Measured {
     /// Processor time of the server and of all readers meanwhile.
     pub(super) server_time: Duration,
     pub(super) readers_time: Duration,
-    /// What went to and fro meanwhile.
+    /// The traffic of the trial.
     pub(super) traffic: Traffic,
     /// The server's memory at the end.
     pub(super) resident_bytes: u64,
     /// The same, so long after all clients had left as the plan says.
     pub(super) resident_bytes_left: Option<u64>,
-    /// What the clients felt.
+    /// The updates that the clients received.
     pub(super) felt: Felt,
-    /// What the server itself says.
+    /// The server's own figures.
     pub(super) server: ServerFigures,
 }
 
-/// What a server says of itself.
+/// The figures that a server reports of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ServerFigures {
@@ -154,7 +154,7 @@ pub(super) fn run(plan: &Plan, speech: Speech, scenario: Scenario) -> Result<Mea
     })
 }
 
-/// What is known of one moment.
+/// The counters at one moment.
 struct Moment {
     at: Instant,
     server_time: Duration,
@@ -185,7 +185,7 @@ struct Server {
     _folder: TrialFolder,
 }
 
-/// What a server said when it was asked.
+/// An answer of a server.
 enum SaidByServer {
     /// Its page of metrics, of all its time.
     Ours(Figures),
@@ -335,7 +335,7 @@ impl Readers {
         self.programs.iter_mut().try_for_each(|program| program.tell(&word))
     }
 
-    /// What they felt since they were told to begin.
+    /// Collects the updates that they received since `Begin`.
     fn felt(&mut self) -> Result<Felt, LoadError> {
         self.tell(Word::End)?;
         let mut all = Felt::default();

@@ -50,7 +50,7 @@ impl Carrier {
         Carrier::Tcp,
     ];
 
-    /// What it is called in reports.
+    /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Carrier::Mailbox => "raw seqlock mailbox",
@@ -95,7 +95,7 @@ impl Carrier {
     }
 }
 
-/// What the sender has prepared before the receiver starts.
+/// The part that the sender prepares before the receiver starts.
 pub struct Meeting {
     /// How the receiver finds it.
     pub address: String,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Carrier, Control, Inlet, LocalError, Meeting, Message, Outlet, Patience, Pinned, Word, now_ns};
 
-/// What the child does.
+/// The task of the child.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Task {
     /// Answers on the cache line that goes to and fro.
@@ -45,7 +45,7 @@ pub enum Task {
 /// Everything a child needs to know.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Orders {
-    /// What to do.
+    /// The task.
     pub task: Task,
     /// Over what ([`Carrier::word`]).
     pub carrier: String,
@@ -57,21 +57,21 @@ pub struct Orders {
     pub core: usize,
 }
 
-/// What [`Task::Latency`] reports.
+/// The report of [`Task::Latency`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Latencies {
     /// Nanoseconds from before the send to after the receive.
     pub ns: Vec<u64>,
 }
 
-/// What [`Task::Drain`] reports.
+/// The report of [`Task::Drain`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Drained {
     /// How many messages came.
     pub received: u64,
 }
 
-/// What [`Task::Lag`] reports.
+/// The report of [`Task::Lag`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Lagged {
     /// How many messages were read.
@@ -295,7 +295,7 @@ fn send(
         control.word(Word::Figure).store(phase, Ordering::Release);
         // The reader goes to sleep, or wakes up.
         spin_ns(50_000_000);
-        // What the reader has not read before this phase is not part of it.
+        // Messages that the reader has not read before this phase are not part of it.
         control.word(Word::Phase).store(phase, Ordering::Release);
         for _ in 0..count {
             number += 1;

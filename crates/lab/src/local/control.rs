@@ -18,7 +18,7 @@ const WORDS: usize = 512;
 /// Words from one [`Word`] to the next: two cache lines, because processors fetch lines in pairs.
 const STRIDE: usize = 16;
 
-/// What the words of the page mean; each is alone on its cache lines.
+/// The words of the page; each is alone on its cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(usize)]
 pub enum Word {
@@ -30,7 +30,7 @@ pub enum Word {
     Taken,
     /// The child shall end.
     Stop,
-    /// What the child is doing now, for whoever counts what it does.
+    /// The present phase of the child, for the process that counts its work.
     Phase,
     /// A figure that the child reports.
     Figure,

@@ -98,7 +98,7 @@ pub(super) struct PublishOut {
     _node: Node<ipc::Service>,
 }
 
-/// What a full buffer does to the publisher.
+/// The effect of a full buffer on the publisher.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum WhenFull {
     /// The oldest message is lost.

@@ -1,4 +1,4 @@
-//! What the kernel offers: pipe, Unix socket, TCP. All three are streams of bytes, so one reader serves them.
+//! Byte streams of the kernel: pipe, Unix socket, TCP. One reader serves all three.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};

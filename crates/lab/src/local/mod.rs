@@ -22,15 +22,15 @@ pub use cores::{Pinned, two_cores};
 pub use ends::{Inlet, Outlet, Patience};
 pub use message::{MESSAGE_BYTES, Message, now_ns};
 
-/// What can go wrong between two processes.
+/// Errors between two processes.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
     /// The system refused something.
     #[error("{what}: {cause}")]
     System {
-        /// What was tried.
+        /// The attempt.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         cause: std::io::Error,
     },
     /// A carrier refused something.
@@ -44,7 +44,7 @@ pub enum LocalError {
     /// The other process did not do its part in time.
     #[error("the other process did not answer within {seconds} s ({waiting_for})")]
     Late {
-        /// What was waited for.
+        /// The event that did not come.
         waiting_for: &'static str,
         /// For how long.
         seconds: u64,

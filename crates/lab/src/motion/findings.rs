@@ -1,4 +1,4 @@
-//! What `lab motion` shows of walks.
+//! Tables and charts of `lab motion` about walks.
 
 use super::{Found, Ground, Plan, Run};
 use crate::report::{Axis, Cell, Chart, Column, HistogramChart, Report, Section, Series, Table};

@@ -10,22 +10,22 @@ use crate::report::{Axis, Cell, Chart, Column, LineChart, Report, Section, Serie
 pub(super) const WORLD: (&str, &str) = ("worlds/football", "football");
 /// How far from the ball somebody may be who kicks it, in metres, as the world has it.
 const REACH_M: f64 = 1.6;
-/// What was seen longer ago is judged as of then, in milliseconds.
+/// Views older than this are judged as of this age, in milliseconds.
 const REWIND_MS: f64 = 500.0;
-/// The edge of reach is drawn by so many dots, and one more.
+/// Number of dots on the edge of reach, less one.
 const REACH_DOTS: u32 = 30;
-/// Whoever was shown elsewhere than the server had it by more than this is one of the causes, in metres.
+/// A player shown farther than this from the server's place is one of the causes, in metres.
 const OWN_M: f64 = 0.15;
 
 /// One kick, as the script writes it.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Kick {
-    /// Who kicked.
+    /// The player who kicked.
     by: String,
     /// Seconds since the beginning.
     at_s: f64,
-    /// How far the ball was on the screen of who kicked, in metres.
+    /// Distance of the ball on the screen of the player who kicked, in metres.
     shown_m: f64,
     /// How far the server found it.
     judged_m: f64,
@@ -49,7 +49,7 @@ impl Kick {
         (self.judged_m - self.shown_m).abs()
     }
 
-    /// What may have the server find another distance than the screen showed.
+    /// Returns the cause of a difference between the distance on the screen and the server's.
     fn cause(&self) -> &'static str {
         if self.behind_ms > REWIND_MS {
             "seen more than half a second ago"
@@ -63,7 +63,7 @@ impl Kick {
     }
 }
 
-/// What a match found.
+/// The findings of a match.
 #[derive(Debug, Deserialize)]
 struct Match {
     kicks: Vec<Kick>,

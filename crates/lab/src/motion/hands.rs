@@ -6,7 +6,7 @@ use super::findings::cell;
 use super::{Client, Conditions, MotionError, Plan, football};
 use crate::report::{Cell, Column, Report, Section, Table};
 
-/// What the script found: metres, milliseconds, bytes.
+/// The findings of the script: metres, milliseconds, bytes.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Found {

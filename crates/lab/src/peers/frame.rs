@@ -30,7 +30,7 @@ pub(super) struct Deframer {
 impl Deframer {
     /// Appends what arrived.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        // What was read makes room once it is most of the buffer, so that every byte moves about once.
+        // Consumed bytes are removed once they fill most of the buffer, so that every byte moves about once.
         if self.read > self.bytes.len() / 2 {
             self.bytes.drain(..self.read);
             self.read = 0;

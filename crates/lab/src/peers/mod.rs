@@ -33,7 +33,7 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 #[cfg(feature = "peers")]
 const DATAGRAM_BYTES: usize = 1_150;
 
-/// What a reader must know of how these are configured.
+/// Returns the notes on the configuration of these peers.
 pub(crate) fn notes_on(peers: impl IntoIterator<Item = Peer>) -> Vec<String> {
     let mut notes = vec![note_on_tcp()];
     if peers.into_iter().any(|peer| peer == Peer::Zenoh) {
@@ -55,7 +55,7 @@ const NOTE_ON_ZENOH: &str = "Zenoh: two peers without a router, scouting or goss
      `udp/…?rel=0`). Events: reliable, blocking, of the highest priority, not batched, over TCP. States: best effort, dropped where \
      they would wait, a resource for each key, in batches of at most 1,400 bytes, over UDP.";
 
-/// What is measured.
+/// A measured transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Peer {
@@ -158,7 +158,7 @@ impl Peer {
         self.missing().is_none()
     }
 
-    /// What is missing to measure it, and how to get it, on one line.
+    /// Returns the missing part of the machine and the way to get it, on one line.
     #[must_use]
     pub fn missing(self) -> Option<&'static str> {
         let (is_there, cure) = match self {
@@ -195,15 +195,15 @@ pub enum PeerError {
     /// A socket failed.
     #[error("{what}: {cause}")]
     Socket {
-        /// What was tried.
+        /// The attempt.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         cause: std::io::Error,
     },
     /// The peer's own complaint.
     #[error("{what}: {cause}")]
     Stack {
-        /// What was tried.
+        /// The attempt.
         what: &'static str,
         /// In its own words.
         cause: String,
@@ -234,11 +234,11 @@ impl PeerError {
 pub struct Message {
     /// The key of a state; 0 for an event.
     pub key: u16,
-    /// What it says.
+    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
-/// What a peer does until something comes or a time is reached.
+/// The work of a peer until a message comes or a time is reached.
 pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), PeerError>> + 'a>>;
 
 /// One end of a connection, as a program with one thread and a tick uses it.

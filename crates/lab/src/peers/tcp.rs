@@ -17,7 +17,7 @@ pub(super) fn has_bbr() -> bool {
         .is_ok_and(|names| names.split_whitespace().any(|name| name == "bbr"))
 }
 
-/// What the system uses where a program names none.
+/// Returns the system's default congestion control.
 pub(super) fn congestion_control_by_default() -> Option<String> {
     let name = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok()?;
     Some(name.trim().to_owned())

@@ -38,7 +38,7 @@ struct Shared {
     changed: Condvar,
 }
 
-/// What was put and is not in a piece yet.
+/// Messages that are put and not yet in a piece.
 #[derive(Default)]
 pub(super) struct Waiting {
     events: VecDeque<Vec<u8>>,

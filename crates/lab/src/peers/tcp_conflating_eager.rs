@@ -18,7 +18,7 @@ pub(super) struct TcpConflatingEager {
     stream: TcpStream,
     incoming: Deframer,
     waiting: Waiting,
-    /// What has been decided and not been taken by the kernel.
+    /// Bytes that are chosen and not yet taken by the kernel.
     piece: Vec<u8>,
 }
 

@@ -54,7 +54,7 @@ impl Zenoh {
         // It refuses to wait inside a runtime of one thread.
         thread::spawn(move || {
             let node = Node::open(end, address).and_then(|node| {
-                // Who asked may be gone.
+                // The asking thread may be gone.
                 let _ = listens.send(());
                 node.meet()
             });
@@ -145,7 +145,7 @@ fn config(end: End, address: SocketAddr) -> Result<Config, zenoh::Error> {
     ))
 }
 
-/// What a sample says; its key is the last part of the name of its resource.
+/// Converts a sample; its key is the last part of the name of its resource.
 fn message(sample: &Sample) -> Result<Message, PeerError> {
     let key = sample.key_expr().as_str().rsplit('/').next().and_then(|key| key.parse().ok());
     let key = key.ok_or(PeerError::Frame("the name of its resource"))?;

@@ -10,15 +10,15 @@ use super::{Machine, Report, html};
 /// Reports of one run on one machine.
 #[derive(Debug, Serialize)]
 pub struct Book {
-    /// What it is about.
+    /// The title.
     pub title: String,
     /// The command that repeats all of it.
     pub command: String,
     /// Where the run took place.
     pub machine: Machine,
-    /// What was measured, by version.
+    /// The measured programs, by version.
     pub versions: Vec<(String, String)>,
-    /// What to know before comparing figures.
+    /// Notes for comparing figures.
     pub notes: Vec<String>,
     /// The instruments' reports.
     pub chapters: Vec<Report>,

@@ -1,4 +1,4 @@
-//! What all charts are drawn with: room for names, legends, scales, short figures.
+//! Parts of all charts: room for names, legends, scales, short figures.
 
 use std::fmt::Write;
 

@@ -10,7 +10,7 @@ use super::{Axis, Series};
 /// thousand that came late can be seen.
 #[derive(Debug, Clone)]
 pub struct HistogramChart {
-    /// What is shown.
+    /// The title.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,

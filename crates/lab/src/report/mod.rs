@@ -1,4 +1,4 @@
-//! What an instrument hands back, and the three ways to show it.
+//! The result of an instrument, and the three ways to show it.
 //!
 //! A [`Report`] is plain data. [`Report::to_terminal`], [`Report::to_json`] and [`Report::to_html`] render the same data,
 //! so that no figure can differ between the table a person reads and the file a script compares.
@@ -46,7 +46,7 @@ pub struct Report {
     pub seed: Option<u64>,
     /// Where the run took place.
     pub machine: Machine,
-    /// What a reader must know before comparing figures: settings, warnings, what was left out and why.
+    /// Notes for comparing figures: settings, warnings, omissions and their reasons.
     pub notes: Vec<String>,
     /// The measurements.
     pub sections: Vec<Section>,
@@ -108,7 +108,7 @@ impl Report {
 pub struct Section {
     /// The heading.
     pub title: String,
-    /// What was done, and how to read the figures.
+    /// The method, and help in reading the figures.
     pub text: Vec<String>,
     /// The tables of this section.
     pub tables: Vec<Table>,
@@ -171,7 +171,7 @@ impl Table {
 /// The head of a column.
 #[derive(Debug, Clone, Serialize)]
 pub struct Column {
-    /// What the column holds.
+    /// The content of the column.
     pub name: String,
     /// The unit of its figures; empty where there is none.
     pub unit: String,
@@ -258,7 +258,7 @@ impl Cell {
         Self::Text(text.into())
     }
 
-    /// A figure with so many digits after the point.
+    /// Makes a figure with this many digits after the point.
     pub fn number(value: f64, decimals: usize) -> Self {
         Self::Number { value, decimals }
     }
@@ -331,7 +331,7 @@ pub enum Chart {
 /// Horizontal bars.
 #[derive(Debug, Clone)]
 pub struct BarChart {
-    /// What is compared.
+    /// The title.
     pub title: String,
     /// The unit of the lengths.
     pub unit: String,
@@ -374,7 +374,7 @@ impl BarChart {
 /// Lines, or points, over two axes.
 #[derive(Debug, Clone)]
 pub struct LineChart {
-    /// What is shown.
+    /// The title.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -387,7 +387,7 @@ pub struct LineChart {
 /// An axis of a [`LineChart`].
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// What runs along it.
+    /// The name of the axis.
     pub name: String,
     /// In which unit.
     pub unit: String,

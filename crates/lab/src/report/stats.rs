@@ -76,7 +76,7 @@ impl FromIterator<f64> for Samples {
     }
 }
 
-/// What is printed of [`Samples`].
+/// The printed figures of [`Samples`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Summary {
     /// The middle sample.

@@ -36,7 +36,7 @@ pub enum ScriptError {
     Wrong {
         /// Which world.
         of: &'static str,
-        /// What it did.
+        /// The error of the script.
         reason: String,
     },
     /// A room's thread ended before its time.
@@ -46,7 +46,7 @@ pub enum ScriptError {
 
 type Result<T> = std::result::Result<T, ScriptError>;
 
-/// What to measure.
+/// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Steps of each world of a thousand entities.

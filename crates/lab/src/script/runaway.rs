@@ -15,10 +15,10 @@ use crate::report::Samples;
 pub(super) const ROOMS: usize = 4;
 /// People in each of them.
 pub(super) const PLAYERS: u32 = 10;
-/// A step that begins so many periods late is lost.
+/// A step that begins this many periods late is lost.
 const LATE_PERIODS: u32 = 1;
 
-/// What scripts do that run away, in every step again.
+/// The acts of runaway scripts, repeated in every step.
 pub(super) const KINDS: [(&str, &str); 6] = [
     ("while true", "while true do end"),
     ("memory", "local kept = {} while true do kept[#kept + 1] = string.rep('x', 1000) .. #kept end"),
@@ -31,7 +31,7 @@ pub(super) const KINDS: [(&str, &str); 6] = [
     ),
 ];
 
-/// What others saw of one script.
+/// The effect of one script on others.
 pub(super) struct Beside {
     pub(super) name: &'static str,
     /// Milliseconds of the others' steps beside a room of football like theirs.
@@ -80,7 +80,7 @@ fn runaway(text: &str) -> Sources {
     ))
 }
 
-/// What one room, or several together, did.
+/// The results of one room, or of several together.
 #[derive(Default)]
 struct Stepped {
     times: Samples,
@@ -133,7 +133,7 @@ fn step_room(sources: Sources, seed: u64, is_over: &AtomicBool) -> Result<Steppe
         while live.poll_report().is_some() {}
         stepped.times.push(milliseconds(begun.elapsed()));
         due += period;
-        // What is late is begun anew from now on, as a server does.
+        // A late schedule begins anew, as in a server.
         if Instant::now() > due + period * LATE_PERIODS {
             stepped.late += 1;
             due = Instant::now();

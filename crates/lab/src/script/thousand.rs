@@ -8,7 +8,7 @@ use crate::report::Samples;
 
 const ENTITIES: u32 = 1_000;
 
-/// What is the same with and without the ten lines.
+/// The part that is the same with and without the ten lines.
 const BEGINNING: &str = r#"
 local world = require("@nowcast/world")
 local Walker = world.kind("walker", { attributes = { heat = { "f32", min = 0, max = 1, step = 0.01 } } })
@@ -90,7 +90,7 @@ fn same_places(luau: &World, rust: &World) -> Result<()> {
     Err(ScriptError::Wrong { of: "a thousand entities", reason })
 }
 
-/// The ten lines in Rust. What lasts is the world's, as a script's is.
+/// The ten lines in Rust. Lasting values are the world's, as a script's are.
 struct Walkers;
 
 fn definition() -> Result<Definition> {

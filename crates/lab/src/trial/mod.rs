@@ -44,7 +44,7 @@ const BULK_AFTER: Duration = Duration::from_secs(1);
 /// How often the bytes on the link are noted.
 const METER_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What the two hosts do.
+/// The work of the two hosts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Task {
     /// Messages that come back: [`crate::latency`].
@@ -75,7 +75,7 @@ impl Task {
     }
 }
 
-/// What one host is told.
+/// The orders for one host.
 #[derive(Debug, Serialize, Deserialize)]
 struct Orders {
     peer: Peer,
@@ -121,13 +121,13 @@ pub enum TrialError {
     Report(#[from] serde_json::Error),
 }
 
-/// What a trial found.
+/// The findings of a trial.
 #[derive(Debug)]
 pub struct Outcome {
     near: String,
     far: String,
     meter: Vec<Reading>,
-    /// What the link did.
+    /// The behaviour of the link.
     pub summary: Summary,
     /// How often it was run again because the relay was late.
     pub repeats: u32,

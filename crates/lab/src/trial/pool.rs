@@ -16,11 +16,11 @@ pub struct Job {
     pub link: LinkConfig,
     /// Decides the fate of packets.
     pub seed: u64,
-    /// What is measured.
+    /// The measured peer.
     pub peer: Peer,
     /// How.
     pub task: Task,
-    /// What a person is told meanwhile.
+    /// The name shown meanwhile.
     pub name: String,
 }
 

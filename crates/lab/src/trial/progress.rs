@@ -27,7 +27,7 @@ pub struct Progress {
     last_shown: String,
 }
 
-/// What has begun.
+/// A part that has begun.
 #[derive(Debug, Clone, Copy)]
 struct Running {
     since: Instant,
@@ -77,7 +77,8 @@ impl Progress {
         progress
     }
 
-    /// A part begins that lasts so many seconds and weighs so many of all. Returns what [`Progress::end`] is told.
+    /// Begins a part that lasts this many seconds and has this weight among all. Returns the argument of
+    /// [`Progress::end`].
     pub fn begin(&mut self, what: &str, seconds: f64, weight: f64) -> usize {
         self.running.push(Some(Running { since: Instant::now(), seconds, weight }));
         self.what = what.chars().take(WHAT_CHARS_MAX).collect();
@@ -139,8 +140,8 @@ impl Progress {
         if self.total > 0.0 { (self.done(now) / self.total).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// What is not done, at the pace seen so far; and at least until the last that has begun will have ended, because
-    /// toward the end there is nothing to run beside it.
+    /// Returns the remaining time, at the pace so far; at least until the last part that has begun will have ended,
+    /// because toward the end there is nothing to run beside it.
     fn left(&self, now: Instant) -> Duration {
         let done = self.done(now);
         let elapsed = (now - self.start).as_secs_f64();
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_never_less_than_what_the_last_part_still_takes() {
+    fn the_remaining_time_covers_the_last_part() {
         let mut progress = Progress::new(100.0);
         progress.done = 90.0;
         let since = after(&progress, 90);

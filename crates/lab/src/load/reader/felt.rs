@@ -1,11 +1,11 @@
-//! What a reader notes of the updates that it gets.
+//! A reader's record of the updates that it receives.
 
 use serde::{Deserialize, Serialize};
 
 /// Values that one process notes of each kind; what comes after them is counted alone.
 const NOTED_MAX: usize = 1 << 20;
 
-/// What the readers of one process felt between two moments.
+/// The updates that the readers of one process received between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(in crate::load) struct Felt {
     /// Between two updates of a client, in microseconds.
@@ -22,7 +22,7 @@ pub(in crate::load) struct Felt {
 }
 
 impl Felt {
-    /// What comes from now on counts; why the first client was lost stays known, as it may never have come in.
+    /// Starts counting. The reason why the first client was lost is kept, because that client may never have joined.
     pub(super) fn begin(&mut self) {
         *self = Self { why_lost: self.why_lost.take(), ..Self::default() };
     }

@@ -3,7 +3,7 @@
 /// So much of a frame's payload is kept: enough for any control frame, and for the head of any other.
 const HEAD_BYTES: usize = 125;
 
-/// What a frame is.
+/// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opcode {
     /// Text, bytes, or what continues them.
@@ -76,7 +76,7 @@ impl Frames {
     }
 }
 
-/// What a head says, once it is complete. Servers do not mask.
+/// Reads a header, once it is complete. Servers do not mask.
 fn read_head(head: &[u8]) -> Result<Option<(Opcode, u64)>, NoFrame> {
     let [first, second, length @ ..] = head else { return Ok(None) };
     let opcode = match first & 0x0F {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_sends_is_refused() {
+    fn frames_that_no_server_sends_are_refused() {
         for stream in [[0x82, 0x81], [0x83, 0], [0xC2, 0], [0x89, 126]] {
             assert_eq!(Frames::default().push(&stream, |_| {}), Err(NoFrame), "{stream:?}");
         }

@@ -27,7 +27,7 @@ pub(super) use felt::Felt;
 /// How far the controls turn with each message, in radians, so that no two in a row say the same.
 const TURN: f32 = 0.01;
 
-/// What a reader speaks.
+/// The protocol of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Speech {
@@ -37,11 +37,11 @@ pub(super) enum Speech {
     WebSocket,
     /// The plain protocol.
     Plain,
-    /// What Colyseus speaks.
+    /// The protocol of Colyseus.
     Colyseus,
 }
 
-/// What one process of readers is told as it starts.
+/// The orders for one process of readers, given at its start.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Orders {
     pub(super) speech: Speech,
@@ -65,27 +65,27 @@ impl Orders {
     }
 }
 
-/// What the parent says, each on a line.
+/// Messages of the parent, one a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Word {
-    /// What came before does not count.
+    /// Updates before this message do not count.
     Begin,
-    /// What came since `Begin` is to be told.
+    /// Report the updates since `Begin`.
     End,
 }
 
-/// What a process says, each on a line.
+/// Messages of a process, one a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Said {
     /// All clients are in, or have failed.
     Joined(u32),
-    /// What they felt.
+    /// The updates that they received.
     Felt(Felt),
 }
 
-/// What the readers of one process share. They live on one thread.
+/// State shared by the readers of one process. They live on one thread.
 struct Shared {
     orders: Orders,
     felt: RefCell<Felt>,

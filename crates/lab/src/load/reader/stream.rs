@@ -20,7 +20,7 @@ const PONG: u8 = 0x8A;
 /// No answer to a request that begins a connection is longer.
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
 
-/// What is said on the stream.
+/// The protocol on the stream.
 #[derive(Clone, Debug)]
 pub(super) enum Dialect {
     /// `spec/PLAIN.md`, with movement as `custom16`.
@@ -30,7 +30,7 @@ pub(super) enum Dialect {
     },
     /// Colyseus 0.18, of a room whose state begins with the time of its newest step.
     Colyseus {
-        /// What the room is called.
+        /// The name of the room.
         room: String,
     },
 }
@@ -43,7 +43,7 @@ mod colyseus {
     pub(super) const ROOM_DATA: u8 = 13;
     /// Everything.
     pub(super) const ROOM_STATE: u8 = 14;
-    /// What changed.
+    /// A patch of the room's state.
     pub(super) const ROOM_STATE_PATCH: u8 = 15;
     /// The first field of the state is replaced, or is new.
     pub(super) const FIRST_FIELD: [u8; 2] = [0, 128];
@@ -72,7 +72,7 @@ struct Client<'a> {
     dialect: &'a Dialect,
     shared: &'a Shared,
     frames: Frames,
-    /// What is to be said.
+    /// Bytes to send.
     out: Vec<u8>,
     /// When the newest update came.
     before_ns: Option<u64>,
@@ -156,7 +156,7 @@ fn colyseus_input(yaw: f32) -> Vec<u8> {
     message
 }
 
-/// What has to be said before more comes.
+/// Returns the message that must be sent before the next one arrives.
 fn answer_to(dialect: &Dialect, frame: &Frame<'_>) -> Option<&'static [u8]> {
     let is_entry =
         matches!(dialect, Dialect::Colyseus { .. }) && frame.head.first() == Some(&colyseus::JOIN_ROOM);

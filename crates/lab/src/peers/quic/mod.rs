@@ -16,7 +16,7 @@ const UNREAD_MAX: usize = 16;
 /// The longest message that is read from a stream of its own.
 const MESSAGE_BYTES_MAX: usize = 4_096;
 
-/// What is sent how.
+/// The use of streams and datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     /// Everything on one stream.
