@@ -1,5 +1,6 @@
 //! `nowcast serve`
 
+use std::fmt::Display;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -171,14 +172,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => "Worlds are not kept.".to_owned(),
     };
     let names: Vec<String> = config.worlds.iter().map(|world| world.name.clone()).collect();
-    tokio::runtime::Runtime::new().context("cannot start the runtime")?.block_on(async {
+    run_to_end(async {
         let stop = asked_to_stop();
+        outlive_file_size_limit();
         let server = Server::bind(config).await.map_err(with_flag)?;
         let address = web_address(&server.addresses());
         let first = names.first().map_or("plaza", String::as_str);
         let others: String =
             for_other_machines(&advice, &server.addresses()).into_iter().map(|line| line + "\n").collect();
-        output::line(format_args!(
+        announce(format_args!(
             "Nowcast is at {address}\n\
              {others}\
              Open it in two browser tabs: both are in the same world. Worlds: {}. /r/NAME is the room of that world,\n\
@@ -188,13 +190,39 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             names.join(", "),
             address.replacen("http", "nowcast", 1),
             address.replacen("http", "ws", 1)
-        ))?;
+        ));
         if open && let Err(error) = open::that_detached(&address) {
             warn!("cannot open a browser ({error}): open {address} yourself");
         }
         server.run(stop).await;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Runs a server on a runtime. Tasks that a disk or a script holds up do not delay the end of the program.
+pub(crate) fn run_to_end(server: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let outcome = runtime.block_on(server);
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Prints where the server is. A reader that leaves early (`| head -1`) or a full disk does not end the server.
+pub(crate) fn announce(text: impl Display) {
+    if let Err(error) = output::line(text) {
+        warn!(%error, "cannot print where the server is");
+    }
+}
+
+/// Has a write beyond the process's limit of file sizes (`ulimit -f`) fail, as on a full disk, instead of ending the process: SIGXFSZ
+/// does that to a process without a handler for it.
+fn outlive_file_size_limit() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // The handler stays when the stream of signals is dropped. Without one, the server runs until the limit is reached.
+        let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+    }
 }
 
 /// `NAME=DIR`.

@@ -30,7 +30,8 @@ pub(crate) struct Args {
     #[arg(long)]
     room: Option<String>,
 
-    /// A role, for the application
+    /// Roles, separated by spaces: `editor` edits, looks back and bans; `program` joins as a program; `operator` sees /metrics and
+    /// /lab; other roles are the application's
     #[arg(long)]
     role: Option<String>,
 

@@ -14,7 +14,7 @@ use crate::channel::{Channel, Entry, Error};
 use crate::endpoint::{
     Asking, BindError, Directory, Discovery, QuicEndpoint, RefusalAnswer, Sockets, Tcp, accept_all, is_name,
 };
-use crate::entry::{self, Admission, AdmissionRequest, Crowded, Network, Now, Peer, Permit, Policy};
+use crate::entry::{self, Admission, AdmissionRequest, Crowded, Network, Now, Permit, Policy};
 #[cfg(feature = "mdns")]
 use crate::names::multicast;
 use crate::names::{Advertisement, PORT};
@@ -322,7 +322,7 @@ impl Directory for Names {
                 .into());
         };
         if !entry.only_resumes() {
-            acceptor.check(Some(asking.address)).map_err(|refusal| {
+            acceptor.check(Some(asking.peer.address)).map_err(|refusal| {
                 self.admission.count(match refusal {
                     AcceptRefusal::TooMany => Crowded::Address.into(),
                     AcceptRefusal::Full => entry::AdmissionRefusal::Full,
@@ -343,7 +343,6 @@ impl Directory for Names {
     fn describe(&self, asking: &Asking<'_>) -> Discovery {
         let hashes = self.certificates.hashes();
         let offer = Discovery::new(asking.name, self.udp_port.map(|port| (port, hashes.as_slice())));
-        let peer = Peer { address: asking.address, is_encrypted: asking.is_encrypted };
-        if self.admission.wants_encryption(peer) { offer.over_tls_alone() } else { offer }
+        if self.admission.wants_encryption(asking.peer) { offer.over_tls_alone() } else { offer }
     }
 }

@@ -111,7 +111,7 @@ pub struct Timeouts {
     /// For a client that was lost, or was connected when the process ended, to come back: until then its player stays as it was, if
     /// the client has a key (`spec/WORLD.md`, section 1). Counted from the newest packet of the client.
     pub seat_held: Duration,
-    /// For everything to end after a shutdown.
+    /// For clients to end after a shutdown. The store has 300 ms more.
     pub shutdown: Duration,
 }
 
@@ -128,7 +128,7 @@ impl Default for Timeouts {
             room_unused: Duration::from_secs(2),
             session_resumed: Duration::from_secs(20),
             seat_held: Duration::from_secs(30),
-            shutdown: Duration::from_millis(2_500),
+            shutdown: Duration::from_millis(2_300),
         }
     }
 }

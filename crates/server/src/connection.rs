@@ -153,9 +153,9 @@ impl Connection {
         self.waits_for_room = false;
     }
 
-    /// Who is at the other end.
+    /// The peer, before any request has arrived.
     pub(crate) fn peer(&self) -> Peer {
-        Peer { address: self.address, is_encrypted: self.stream.is_encrypted() }
+        Peer::connected(self.address, self.stream.is_encrypted())
     }
 
     /// Ends the connection so that the peer can read all that was sent: closing a socket with unread bytes in it

@@ -19,13 +19,14 @@ use serde::Serialize;
 
 use crate::join::join;
 use crate::metrics;
+use crate::player::is_operator;
 use crate::rooms::{Health, RoomSummary};
 use crate::session::admission;
 use crate::shared::{Host, Shared};
 use crate::web;
 use crate::worlds::WorldSummary;
 
-/// Everything that a server answers.
+/// The routes of a server.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let pages = Router::new()
         .route("/healthz", get(healthz))
@@ -45,7 +46,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Every request of HTTP/1.1 names its host once (RFC 9112, section 3.2).
+/// Rejects requests that do not name their host exactly once (RFC 9112, section 3.2).
 async fn check_host(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response {
     let host = host_of(request.version(), request.uri(), request.headers());
     match host.map(|host| Host(host.map(str::to_owned))) {
@@ -60,7 +61,7 @@ async fn check_host(State(shared): State<Arc<Shared>>, mut request: Request, nex
     }
 }
 
-/// Where every program of the machine may enter, foreign web pages read nothing, whatever name they give the server.
+/// Rejects foreign web pages where every program of this machine may enter, whatever host name they use.
 async fn check_page(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let origin = origin_of(request.headers());
     let page = Page { host: Host::of(&request), origin: origin.as_deref() };
@@ -79,8 +80,8 @@ async fn check_page(State(shared): State<Arc<Shared>>, request: Request, next: N
     next.run(request).await
 }
 
-/// Where a page is that other machines may join from: theirs is only a secure context, with WebTransport and headsets, over
-/// HTTPS. This machine's pages are one anyway.
+/// The HTTPS address of a page that another machine requests over plain HTTP. Browsers allow WebTransport and headsets only in secure
+/// contexts, which pages from loopback are anyway.
 fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
     let peer = request.extensions().get::<Peer>()?;
     let is_page = request.headers().get(ACCEPT)?.to_str().ok()?.contains("text/html");
@@ -89,12 +90,12 @@ fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
     (is_page && shared.sessions.admission.wants_encryption(*peer)).then_some(address)
 }
 
-/// `ok` while clients are let in, with what is wrong with the store; 503 from the beginning of a shutdown, and while rooms cannot be opened.
+/// `ok` while clients are admitted, with the problems of the store; 503 from the beginning of a shutdown, and while rooms cannot be opened.
 async fn healthz(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (status, text) = match shared.rooms.health() {
         Health::Good => match shared.rooms.keeper.trouble() {
             None => (StatusCode::OK, "ok\n".to_owned()),
-            // Clients are let in all the same. Where the store lies is nothing for strangers.
+            // Clients are admitted all the same. Other machines do not see the store's path.
             Some(trouble) if is_local(&request) => (StatusCode::OK, format!("ok, but {trouble}\n")),
             Some(_) => (StatusCode::OK, "ok, but not all worlds are kept or can be loaded\n".to_owned()),
         },
@@ -119,7 +120,7 @@ struct RoomList {
     rooms_max: usize,
 }
 
-/// The rooms that are open, for start pages.
+/// Lists the open rooms, for start pages.
 async fn list_rooms(State(shared): State<Arc<Shared>>) -> Response {
     let list = RoomList { rooms: shared.rooms.list(), rooms_max: shared.config.limits.rooms_max };
     ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
@@ -130,13 +131,13 @@ struct WorldList {
     worlds: Vec<WorldSummary>,
 }
 
-/// The worlds that are offered, for start pages and consoles.
+/// Lists the worlds, for start pages and consoles.
 async fn list_worlds(State(shared): State<Arc<Shared>>) -> Response {
     let list = WorldList { worlds: shared.rooms.worlds() };
     ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
 }
 
-/// A file of a world, by its hash, or else one of the web client, whose names are of another kind.
+/// Serves a world's asset by its hash, or a file of the web client, whose names have another form.
 async fn show_asset(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -148,10 +149,10 @@ async fn show_asset(
     let tag = format!("\"{}\"", asset.hash);
     let is_known = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
     let caching = [
-        // What has this hash never changes.
+        // Content-addressed: cacheable forever.
         (CACHE_CONTROL, "public, max-age=31536000, immutable".to_owned()),
         (ETAG, tag),
-        // Pages of other origins that may read this server at all were judged before; they need no credentials for this.
+        // `check_page` has judged the origin; assets need no credentials.
         (ACCESS_CONTROL_ALLOW_ORIGIN, "*".to_owned()),
     ];
     if is_known {
@@ -159,13 +160,13 @@ async fn show_asset(
     }
     let describing = [
         (CONTENT_TYPE, asset.media_type),
-        // It is data, whatever a browser is asked to open it as.
+        // Browsers must treat an asset as data, even if it is opened as a page.
         (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
     ];
     (caching, describing, Bytes::from_owner(Arc::clone(&asset.content))).into_response()
 }
 
-/// Keeps the operator's pages from strangers.
+/// Refuses the operator's pages to other machines without the role `operator`.
 async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let exposed = shared.config.exposed;
     let (is_exposed, flag) = match request.uri().path() {
@@ -173,33 +174,35 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
         "/lab" | "/lab.html" => (exposed.lab, "lab"),
         _ => return next.run(request).await,
     };
-    if is_exposed || is_local(&request) || has_token(&shared, &request, flag) {
+    if is_exposed || is_local(&request) || has_operator_token(&shared, &request, flag) {
         return next.run(request).await;
     }
     shared.metrics.refuse("operator_page");
-    let text = format!("only this machine sees this page: show a token, or serve with --expose {flag}\n");
+    let text = format!(
+        "this page is for programs on the server's machine: show a token with the role 'operator' \
+         (nowcast token --role operator), or serve with --expose {flag}\n"
+    );
     (StatusCode::FORBIDDEN, [(CACHE_CONTROL, "no-store")], text).into_response()
 }
 
-/// Whether a program on this machine asks, and not for somebody else.
-pub(crate) fn is_local(request: &Request) -> bool {
-    const FORWARDED: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
-    let Peer { address, .. } = *request.extensions().get::<Peer>().expect("every request is given its peer");
-    let is_forwarded = FORWARDED.iter().any(|name| request.headers().contains_key(*name));
-    address.ip().to_canonical().is_loopback() && !is_forwarded
+/// Whether a program on this machine sends the request for itself.
+fn is_local(request: &Request) -> bool {
+    request.extensions().get::<Peer>().expect("every request is given its peer").is_local
 }
 
-/// Whether a request shows a good token, in its address or as its credentials: one for every room, or for one of this name.
-fn has_token(shared: &Shared, request: &Request, name: &str) -> bool {
+/// Whether a request shows a valid token with the role `operator`, in its query or in `Authorization`. The token is for all rooms, or
+/// for a room of this name.
+fn has_operator_token(shared: &Shared, request: &Request, name: &str) -> bool {
     let Some(key) = &shared.config.entry.key else { return false };
     let query = request.uri().query().unwrap_or_default();
     let in_query = query.split('&').find_map(|parameter| parameter.strip_prefix("token="));
     let credentials = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = in_query.or(credentials.and_then(|value| value.strip_prefix("Bearer ")));
-    token.is_some_and(|token| Claims::verify(token, key, name, unix_time()).is_ok())
+    let claims = token.and_then(|token| Claims::verify(token, key, name, unix_time()).ok());
+    claims.is_some_and(|claims| is_operator(&claims))
 }
 
-/// Headers that every answer carries.
+/// Adds the security headers that every response has.
 async fn harden(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

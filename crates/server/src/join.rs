@@ -177,7 +177,7 @@ async fn live(upgraded: Upgraded, seat: Seat, player: Player, shared: &Shared) {
 
 /// Asks the admission of the sessions: programs send no origin, and pages cannot hide theirs.
 fn ask_admission(shared: &Shared, room: &str, request: &Request) -> Result<Entry, AdmissionRefusal> {
-    let Peer { address, is_encrypted } =
+    let Peer { address, is_encrypted, is_local } =
         *request.extensions().get::<Peer>().expect("every request is given its peer");
     let origin = origin_of(request.headers());
     let page = Page { host: Host::of(request), origin: origin.as_deref() };
@@ -187,6 +187,7 @@ fn ask_admission(shared: &Shared, room: &str, request: &Request) -> Result<Entry
     // Where a token is needed, it must not be told to everybody on the way.
     let is_private = is_encrypted || admission.policy().key.is_none();
     let asked = if is_private { asked.encrypted() } else { asked };
+    let asked = if is_local { asked.local() } else { asked };
     admission.check(Now::read(), &asked)
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use nowcast::Entry;
-use nowcast::entry::Policy;
+use nowcast::entry::{Claims, Policy};
 use nowcast_world::text::sanitize;
 use nowcast_world::{
     CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, OwnerRequest, PlayerId, Pose, Value, Velocity,
@@ -81,27 +81,37 @@ impl Plain {
     }
 }
 
-/// The role in a token that lets its bearer hear what becomes of new rules.
+/// The role in a token that lets its bearer see the results of reloads, look back and ban.
 const EDITOR: &str = "editor";
 
-/// The role in a token that lets its bearer take part as a program.
+/// The role in a token that lets its bearer join as a program.
 const PROGRAM: &str = "program";
 
-/// Whether somebody may edit the world: with a token that says so, or on this machine where no tokens are needed.
+/// The role in a token that lets its bearer see the operator's pages: `/metrics` and `/lab`.
+const OPERATOR: &str = "operator";
+
+/// Whether a client may edit the world: with the role in its token, or as a program on this machine where no tokens are needed.
 pub(crate) fn may_edit(entry: &Entry, policy: &Policy) -> bool {
     has_role(entry, policy, EDITOR)
 }
 
-/// Whether somebody may take part as a program, by the same rule.
+/// Whether a client may join as a program, by the same rule.
 pub(crate) fn may_be_program(entry: &Entry, policy: &Policy) -> bool {
     has_role(entry, policy, PROGRAM)
 }
 
-/// A token may name several roles, with spaces between them.
+/// Whether a verified token lets its bearer see the operator's pages.
+pub(crate) fn is_operator(claims: &Claims) -> bool {
+    names_role(claims.role.as_deref(), OPERATOR)
+}
+
 fn has_role(entry: &Entry, policy: &Policy, role: &str) -> bool {
-    let is_local = entry.address.is_some_and(|address| address.ip().to_canonical().is_loopback());
-    let roles = entry.role.as_deref().unwrap_or_default();
-    roles.split(' ').any(|known| known == role) || policy.key.is_none() && is_local
+    names_role(entry.role.as_deref(), role) || policy.key.is_none() && entry.is_local
+}
+
+/// Whether the roles of a token, which are separated by spaces, contain a role.
+fn names_role(roles: Option<&str>, role: &str) -> bool {
+    roles.unwrap_or_default().split(' ').any(|known| known == role)
 }
 
 /// What a client wants of the world.

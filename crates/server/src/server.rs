@@ -4,7 +4,8 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -12,13 +13,13 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nowcast::endpoint::{QuicEndpoint, Reception, Sockets, accept_all, tls_config};
-use nowcast::entry::{Admission, Now, Peer, Policy};
+use nowcast::entry::{Admission, Now, Peer, Policy, host_of};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
 use nowcast_store::{Retention, StoreError};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::{interval, sleep, timeout};
+use tokio::time::{interval, sleep, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
@@ -34,6 +35,9 @@ use crate::services::{self, OpenService, ServiceConfig};
 use crate::session::{admission, client_session, session_config};
 use crate::shared::{Sessions, Shared};
 use crate::worlds::{Catalogue, WorldError};
+
+/// The time that a shutdown leaves to the disk after the clients' time is over.
+const STORE_PATIENCE: Duration = Duration::from_millis(300);
 
 /// The head of a request has to fit, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1024;
@@ -164,6 +168,7 @@ impl Server {
         self.shared.sessions.acceptor.close_all();
         self.shared.services.iter().for_each(|service| service.acceptor.close_all());
         self.stop.send_replace(true);
+        let until = Instant::now() + self.shared.config.timeouts.shutdown;
         let has_sessions = || self.shared.sessions.acceptor.counters().sessions > 0;
         let ended = async {
             while !self.shared.rooms.is_empty() || !self.shared.connection_limits.are_free() || has_sessions()
@@ -171,13 +176,13 @@ impl Server {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        if timeout(self.shared.config.timeouts.shutdown, ended).await.is_err() {
-            warn!("some clients did not take their leave in time");
+        // The disk may have the time that the clients leave.
+        let closed = close_store(Arc::clone(&self.shared.rooms), until + STORE_PATIENCE);
+        let (ended, ()) = tokio::join!(timeout_at(until.into(), ended), closed);
+        if ended.is_err() {
+            warn!("some clients did not end in time");
         }
         drop(self.quic);
-        let keeper = Arc::clone(&self.shared.rooms.keeper);
-        // A task that panicked has said so.
-        let _ = spawn_blocking(move || keeper.close()).await;
     }
 }
 
@@ -198,7 +203,27 @@ impl Handle {
     }
 }
 
-/// Has the store forget what is too old or too much, now and then.
+/// Writes the last changes of all rooms and closes the store, before a time.
+async fn close_store(rooms: Arc<Rooms>, until: Instant) {
+    // Rooms give their last snapshots when they end. Those that do not end in time lose them.
+    while !rooms.is_empty() && Instant::now() + STORE_PATIENCE < until {
+        sleep(Duration::from_millis(5)).await;
+    }
+    let (tell, closed) = oneshot::channel();
+    // A thread of its own: the runtime's end would wait for one of the runtime's.
+    let closing = thread::Builder::new().name("store end".to_owned()).spawn(move || {
+        rooms.keeper.close(until.saturating_duration_since(Instant::now()));
+        // The receiver waits no longer than the deadline.
+        let _ = tell.send(());
+    });
+    match closing {
+        // The store has the same deadline; a disk may still hold up a call.
+        Ok(_) => _ = timeout_at((until + Duration::from_millis(50)).into(), closed).await,
+        Err(error) => warn!(%error, "no thread can write the last changes"),
+    }
+}
+
+/// Prunes the store now and then.
 async fn forget_the_old(keeper: Arc<Keeper>, retention: Retention) {
     let mut due = interval(PRUNE_INTERVAL);
     loop {
@@ -259,7 +284,8 @@ async fn serve(
     let connected = connection.peer();
     let proxies = shared.config.entry.proxies.clone();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        let peer = Peer::behind(&proxies, connected, request.headers());
+        let host = host_of(request.version(), request.uri(), request.headers()).ok().flatten();
+        let peer = Peer::behind(&proxies, connected, host, request.headers());
         request.extensions_mut().insert(peer);
         router.call(request)
     });

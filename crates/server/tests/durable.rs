@@ -416,3 +416,26 @@ async fn a_key_that_is_none_is_refused() {
     ada.until_chat().await;
     server.stop().await;
 }
+
+#[tokio::test]
+async fn actions_after_the_data_folder_was_removed_are_refused_and_healthz_says_why() {
+    let folder = Folder::new();
+    let server = serve(&folder, LONG).await;
+    let mut ada = server.join("yard", &with_key("Ada", 7)).await;
+    ada.act_once(1, "count", &[("what", named(1))]).await;
+    ada.until_view("the answer", |view| view.done == [1]).await;
+    std::fs::remove_dir_all(&folder.0).expect("the store made it");
+    let mut number = 1;
+    // The first ones may be carried out before the store notices; none of them is confirmed.
+    while !ada.view.refused.iter().any(|(_, reason)| reason.contains("was not carried out")) {
+        number += 1;
+        ada.act_once(number, "count", &[("what", named(number))]).await;
+        ada.until_view("the answer", |view| view.undone.contains(&number)).await;
+    }
+    assert_eq!(ada.view.done, [1]);
+    let (_, reason) = ada.view.refused.last().expect("it was refused");
+    assert!(reason.contains("was removed or replaced"), "{reason}");
+    let health = server.get("/healthz").await;
+    assert!(health.contains("worlds are not kept") && health.contains("removed or replaced"), "{health}");
+    server.stop().await;
+}

@@ -1,10 +1,13 @@
-//! What strangers may take, see and be called.
+//! The limits of what strangers may take, see and be called.
 
 use std::time::Duration;
 
 use crate::common::{PATIENCE, Player, TestServer};
 use nowcast_server::entry::{Claims, TokenKey, unix_time};
 use nowcast_server::plain::{ClientMessage, Input, ServerMessage};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 fn key() -> TokenKey {
     TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough")
@@ -12,6 +15,11 @@ fn key() -> TokenKey {
 
 fn token(name: &str) -> String {
     let claims = Claims::new(unix_time() + Duration::from_secs(600)).name(name);
+    claims.sign(&key()).expect("a secret signs")
+}
+
+fn operator_token() -> String {
+    let claims = Claims::new(unix_time() + Duration::from_secs(600)).role("editor operator");
     claims.sign(&key()).expect("a secret signs")
 }
 
@@ -77,6 +85,68 @@ async fn a_tokens_name_is_its_holders_alone_and_stays() {
     server.stop().await;
 }
 
+const UPGRADE: &str = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+/// The head of the answer to a request with these headers.
+async fn head(server: &TestServer, path: &str, headers: &str) -> String {
+    let mut stream = TcpStream::connect(server.address).await.expect("the server listens");
+    let request = format!("GET {path} HTTP/1.1\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).await.expect("the server reads");
+    let mut head = Vec::new();
+    let reading = async {
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.expect("the server answers"));
+        }
+    };
+    timeout(PATIENCE, reading).await.expect("the answer has a head");
+    String::from_utf8_lossy(&head).into_owned()
+}
+
+#[tokio::test]
+async fn strangers_behind_a_proxy_on_this_machine_have_none_of_its_roles() {
+    let server = TestServer::start().await;
+    let local = "Host: localhost\r\n";
+    let forwarded = [
+        "Host: localhost\r\nX-Forwarded-For: 203.0.113.7\r\n",
+        "Host: localhost\r\nX-Forwarded-For: 127.0.0.1\r\n",
+        "Host: localhost\r\nForwarded: for=203.0.113.7\r\n",
+        "Host: localhost\r\nX-Real-IP: 203.0.113.7\r\n",
+        "Host: play.example.org\r\n",
+    ];
+    let upgrade = |path: &str, headers: &str| {
+        let (path, headers) = (path.to_owned(), format!("{headers}{UPGRADE}"));
+        let server = &server;
+        async move { head(server, &path, &headers).await }
+    };
+    assert!(upgrade("/ws/plaza?role=program", local).await.starts_with("HTTP/1.1 101"));
+    for headers in forwarded {
+        assert!(
+            upgrade("/ws/plaza", headers).await.starts_with("HTTP/1.1 101"),
+            "{headers}: a player may join"
+        );
+        assert!(upgrade("/ws/plaza?role=program", headers).await.starts_with("HTTP/1.1 403"), "{headers}");
+        assert!(upgrade("/ws/plaza.-5m", headers).await.starts_with("HTTP/1.1 403"), "{headers}");
+        let session = format!("{headers}Sec-WebSocket-Protocol: nowcast.1\r\n");
+        assert!(upgrade("/nowcast/plaza.-5m", &session).await.starts_with("HTTP/1.1 401"), "{headers}");
+    }
+    server.stop().await;
+
+    // A named proxy that does not say for whom it speaks makes nobody local.
+    let server = TestServer::with(|config| {
+        config.entry.proxies = vec!["127.0.0.1".parse().expect("it is an address")];
+    })
+    .await;
+    for forwarded in ["", "X-Forwarded-For: unknown\r\n", "X-Forwarded-For: 203.0.113.7\r\n"] {
+        let headers = format!("{local}{forwarded}{UPGRADE}");
+        let refused = head(&server, "/ws/plaza?role=program", &headers).await;
+        assert!(refused.starts_with("HTTP/1.1 403"), "{forwarded}: {refused}");
+        let metrics = head(&server, "/metrics", &format!("{local}{forwarded}")).await;
+        assert!(metrics.starts_with("HTTP/1.1 403"), "{forwarded}: {metrics}");
+    }
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn one_address_does_not_take_all_rooms() {
     let server = TestServer::with(|config| {
@@ -123,7 +193,7 @@ async fn a_room_in_which_nobody_did_anything_makes_way_soon() {
 }
 
 #[tokio::test]
-async fn figures_and_the_lab_are_shown_to_this_machine_and_who_may_see_them() {
+async fn operator_pages_are_shown_to_this_machine_and_to_tokens_of_operators_alone() {
     let server = mixed().await;
     let forwarded = "X-Forwarded-For: 203.0.113.7\r\n";
     for path in ["/metrics", "/lab", "/lab.html"] {
@@ -131,7 +201,9 @@ async fn figures_and_the_lab_are_shown_to_this_machine_and_who_may_see_them() {
         assert!(!shown.starts_with("HTTP/1.1 403"), "{path}: {shown}");
         let refused = server.get_with(path, forwarded).await;
         assert!(refused.starts_with("HTTP/1.1 403") && refused.contains("--expose"), "{path}: {refused}");
-        let token = token("operator");
+        let ordinary = format!("{path}?token={}", token("Ada"));
+        assert!(server.get_with(&ordinary, forwarded).await.starts_with("HTTP/1.1 403"), "{path}");
+        let token = operator_token();
         let credentials = format!("{forwarded}Authorization: Bearer {token}\r\n");
         assert!(!server.get_with(path, &credentials).await.starts_with("HTTP/1.1 403"), "{path}");
         let query = format!("{path}?token={token}");

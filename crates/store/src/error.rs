@@ -1,4 +1,4 @@
-//! What can be wrong with a store: which file, where in it, and what helps.
+//! The errors of a store. Each names the file, the place in it and the cure.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -72,6 +72,10 @@ pub enum Problem {
         /// How large it may be.
         max: u64,
     },
+    /// A file of the store, or its folder, was removed or replaced while the store was open. Another process would not find what is
+    /// written now.
+    #[error("{} was removed or replaced while it was open", .0.display())]
+    Gone(PathBuf),
     /// The disk did not keep up within the given time.
     #[error("not everything was written within the given time")]
     Late,
@@ -105,6 +109,9 @@ impl Problem {
             Problem::Exists => "Choose another name.",
             Problem::Missing => "Look at the list of worlds.",
             Problem::TooLarge { .. } => "Keep less in the world, or take snapshots more often.",
+            Problem::Gone(_) => {
+                "Put it back, or end the server and start it again. Nothing is kept until then."
+            }
             Problem::Late => "Look at the store's health: the disk is slow, full, or gone.",
             Problem::Closed => "Open it again.",
         }

@@ -9,7 +9,7 @@ use crate::name::WorldName;
 use crate::once::{ActionId, Once};
 use crate::saved::SavedWorld;
 use crate::snapshot::{Origin, Snapshot};
-use crate::store::{Completion, Continuity, Lost, RefusedWhy, Store};
+use crate::store::{Completion, Continuity, Health, Lost, RefusedWhy, Store};
 
 /// Steps after which a world in which something happened has its hash noted: a minute.
 pub const HASH_TICKS: u64 = 60 * nowcast_world::STEP_HZ as u64;
@@ -160,6 +160,7 @@ impl Recorder {
     pub fn flush(&mut self, world: &World, store: &dyn Store, now_ms: u64) {
         if self.needs_snapshot {
             self.forget_batch();
+            self.give_up_if_gone(store);
             return;
         }
         if self.is_changed && world.tick() >= self.hash_tick + HASH_TICKS {
@@ -287,7 +288,15 @@ impl Recorder {
                 // What a snapshot will hold needs no journal; who waits for it waits for the snapshot.
                 self.then = refused.then;
                 self.needs_snapshot = refused.why != RefusedWhy::Closed;
+                self.give_up_if_gone(store);
             }
+        }
+    }
+
+    /// Calls the completions that wait for a snapshot if the store's files are gone, because that may last for ever.
+    fn give_up_if_gone(&mut self, store: &dyn Store) {
+        if !self.then.is_empty() && matches!(store.health(), Health::Gone { .. }) {
+            self.then.drain(..).for_each(|then| then(Err(Lost)));
         }
     }
 

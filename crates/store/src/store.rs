@@ -102,6 +102,9 @@ pub enum RefusedWhy {
     /// Something of this world is missing before it: give a snapshot.
     #[error("a part of the world's journal is missing, and a snapshot has to come first")]
     SnapshotNeeded,
+    /// The files of the store were removed or replaced.
+    #[error("the files of the store were removed or replaced")]
+    Gone,
     /// It is larger than anything that the store reads again, or its ticks are not in order.
     #[error("it is too large, or its ticks are not in order")]
     Invalid,
@@ -138,9 +141,16 @@ pub enum Health {
         /// Worlds whose journal has a hole until their next snapshot.
         worlds: usize,
     },
-    /// Nothing can be written. It is tried again.
+    /// Nothing can be written. The store tries again.
     Failing {
         /// What is wrong, and where.
+        cause: String,
+        /// What helps.
+        cure: &'static str,
+    },
+    /// The files of the store were removed or replaced: what is given is lost at once, until they are back.
+    Gone {
+        /// Which file.
         cause: String,
         /// What helps.
         cure: &'static str,

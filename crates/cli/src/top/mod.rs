@@ -25,14 +25,14 @@ const ONCE: Duration = Duration::from_secs(1);
 /// Show what a server does: rooms, clients, ticks, scripts, bytes, ages
 ///
 /// A live view in a terminal, from the server's /metrics, until q or Ctrl-C; elsewhere, or with --once, one look. The server shows its
-/// figures to programs on its own machine; to others with a token for every room, or when it is started with --expose metrics.
+/// figures to programs on its own machine; to others with a token that has the role operator, or when it is started with --expose metrics.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The server: HOST:PORT or http://HOST:PORT
     #[arg(value_name = "URL", default_value = "127.0.0.1:7777")]
     server: String,
 
-    /// A token for every room [default: the environment variable NOWCAST_TOKEN]
+    /// A token with the role operator [default: the environment variable NOWCAST_TOKEN]
     #[arg(long)]
     token: Option<String>,
 

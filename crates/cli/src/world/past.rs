@@ -11,7 +11,7 @@ use nowcast_server::store::{
 use nowcast_server::{Config, Rules, Server, WorldConfig, is_world_name, kept_rules, restore_kept};
 
 use crate::output::{self, printable};
-use crate::serve::{asked_to_stop, web_address};
+use crate::serve::{announce, asked_to_stop, run_to_end, web_address};
 
 /// Names that are tried for a world that makes room for another.
 const ASIDE_TRIES: u32 = 100;
@@ -52,13 +52,13 @@ pub(super) fn replay(folder: &Path, name: &WorldName, moment: Moment, port: u16)
         data: Some(copy.0.clone()),
         ..Config::default()
     };
-    tokio::runtime::Runtime::new().context("cannot start the runtime")?.block_on(async {
+    run_to_end(async {
         let stop = asked_to_stop();
         let server = Server::bind(config).await?;
-        output::line(format_args!(
+        announce(format_args!(
             "{name} as it was {when} is at {}/r/{room}\nIt goes on from there, and nothing of that is kept. Ctrl-C ends it.",
             web_address(&server.addresses())
-        ))?;
+        ));
         server.run(stop).await;
         Ok(ExitCode::SUCCESS)
     })

@@ -116,6 +116,118 @@ fn mistakes_are_named_in_one_line_with_a_cure() {
     assert!(said.contains("a limit of 0 players would let nobody in"), "{said}");
 }
 
+/// A folder that is removed when the test ends.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("nowcast-serve-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the temporary folder can be written");
+        Self(path)
+    }
+
+    fn text(&self) -> &str {
+        self.0.to_str().expect("it is text")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The shutdown's bound, and a second for a busy machine to start and stop a process.
+#[cfg(target_os = "linux")]
+const SHUTDOWN_MAX: Duration = Duration::from_secs(4);
+
+#[cfg(target_os = "linux")]
+#[test]
+fn server_whose_reader_left_after_one_line_goes_on() {
+    use rustix::process::Signal;
+    let mut server = nowcast(&["serve", "--no-data", "--port", "0"]).spawn().expect("the program starts");
+    let port = port_of(&mut server);
+    drop(server.stdout.take());
+    assert!(get(port, "/healthz").ends_with("ok\n"));
+    assert_eq!(end(&mut server, Signal::TERM), Some(0));
+
+    // The pipe is dead before anything is printed.
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = taken.local_addr().expect("it listens").port();
+    drop(taken);
+    let mut command = nowcast(&["serve", "--no-data", "--port", &port.to_string()]);
+    let (reader, writer) = std::io::pipe().expect("there are descriptors");
+    drop(reader);
+    let mut server = command.stdout(writer).spawn().expect("the program starts");
+    let deadline = Instant::now() + PATIENCE;
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(server.try_wait().expect("it can be asked").is_none(), "the server ended");
+        assert!(Instant::now() < deadline, "the server does not listen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(get(port, "/healthz").ends_with("ok\n"));
+    assert_eq!(end(&mut server, Signal::TERM), Some(0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn server_beyond_its_limit_of_file_sizes_says_so_and_ends_in_time() {
+    use rustix::process::Signal;
+    let folder = Folder::new("file-size");
+    // 100 KiB: the database fits, and its log soon does not.
+    let mut server = Command::new("sh")
+        .args(["-c", "ulimit -f 100; exec \"$0\" serve --port 0 --data \"$1\""])
+        .args([env!("CARGO_BIN_EXE_nowcast"), folder.text()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("there is a shell");
+    let port = port_of(&mut server);
+    let mut client = join(port, "plaza");
+    let deadline = Instant::now() + PATIENCE;
+    while !get(port, "/healthz").contains("worlds are not kept") {
+        walk(&mut client);
+        assert!(Instant::now() < deadline, "{}", get(port, "/healthz"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let begun = Instant::now();
+    assert_eq!(end(&mut server, Signal::TERM), Some(0));
+    assert!(begun.elapsed() < SHUTDOWN_MAX, "{:?}", begun.elapsed());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn server_with_a_damaged_table_of_marks_ends_in_time() {
+    use rustix::process::Signal;
+    let folder = Folder::new("marks");
+    let serve = || {
+        let command = &mut nowcast(&["serve", "--port", "0", "--data", folder.text()]);
+        let mut server = command.stderr(Stdio::null()).spawn().expect("the program starts");
+        let port = port_of(&mut server);
+        (server, port)
+    };
+    let (mut server, _) = serve();
+    assert_eq!(end(&mut server, Signal::TERM), Some(0));
+    damage_marks(&folder.0.join("worlds.db"));
+    let (mut server, port) = serve();
+    let _client = join(port, "plaza");
+    assert!(get(port, "/healthz").starts_with("HTTP/1.1 200"));
+    let begun = Instant::now();
+    assert_eq!(end(&mut server, Signal::TERM), Some(0));
+    assert!(begun.elapsed() < SHUTDOWN_MAX, "{:?}", begun.elapsed());
+}
+
+/// Overwrites the root pages of the table `marks` and its index: every page that no other table has.
+#[cfg(target_os = "linux")]
+fn damage_marks(database: &std::path::Path) {
+    let mut bytes = std::fs::read(database).expect("the store made it");
+    let page = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
+    // A new database has the schema, and a root page for each table and index, `marks` and its index last. Pages are whole.
+    let from = bytes.len() - 2 * page;
+    bytes[from..].fill(0xa5);
+    std::fs::write(database, bytes).expect("it can be written");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_termination_signal_ends_it_with_code_0() {
@@ -172,6 +284,16 @@ fn join(port: u16, room: &str) -> TcpStream {
         read.extend(&piece[..length]);
     }
     stream
+}
+
+/// Sends controls, so that the world is kept and its journal grows.
+#[cfg(target_os = "linux")]
+fn walk(client: &mut TcpStream) {
+    let text = r#"{"type":"input","forward":1,"right":0,"yaw":0,"jump":false,"run":true}"#;
+    // A text frame with a mask of zeros (RFC 6455, section 5.2).
+    let mut frame = vec![0x81, 0x80 | u8::try_from(text.len()).expect("it is short"), 0, 0, 0, 0];
+    frame.extend(text.bytes());
+    client.write_all(&frame).expect("the server reads");
 }
 
 /// One figure of `/metrics`.

@@ -35,7 +35,7 @@ type Answer = Response<Full<Bytes>>;
 pub(super) async fn serve(stream: Stream, address: SocketAddr, directory: Arc<dyn Directory>) {
     let is_encrypted = stream.is_encrypted();
     let service = service_fn(move |request: Request<Incoming>| {
-        let answer = answer(request, Peer { address, is_encrypted }, &*directory);
+        let answer = answer(request, Peer::connected(address, is_encrypted), &*directory);
         async move { Ok::<_, Infallible>(answer) }
     });
     let served = http1::Builder::new()
@@ -65,11 +65,12 @@ fn answer(mut request: Request<Incoming>, peer: Peer, directory: &dyn Directory)
     };
     let origin = origin_of(&headers);
     let page = Page { host, origin: origin.as_deref() };
-    let Peer { address, is_encrypted } = Peer::behind(directory.proxies(), peer, &headers);
+    let peer = Peer::behind(directory.proxies(), peer, host, &headers);
+    let address = peer.address;
     let admitted = name_in(uri.path()).ok_or_else(no_such_name).and_then(|name| {
         let is_joining = key.is_some();
         let query = uri.query();
-        let asking = Asking { name, query, page, address, is_encrypted, is_joining };
+        let asking = Asking { name, query, page, peer, is_joining };
         Ok((asking, directory.admit(asking)?))
     });
     match (admitted, key) {

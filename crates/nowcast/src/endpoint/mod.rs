@@ -9,7 +9,7 @@ mod socket;
 mod stream;
 mod tcp;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 pub use crate::names::is_name;
 pub use accept::{Reception, accept_all};
@@ -24,35 +24,34 @@ pub(crate) use tcp::Tcp;
 pub use tcp::tls_config;
 
 use crate::acceptor::{AcceptRefusal, Acceptor};
-use crate::entry::{AdmissionRequest, Entry, Network, Page, Permit};
+use crate::entry::{AdmissionRequest, Entry, Network, Page, Peer, Permit};
 
 /// What path a service has under its endpoint.
 const PATH: &str = "/nowcast/";
 
-/// Somebody asks for a name.
+/// A request for a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
     /// The name.
     pub name: &'a str,
-    /// The query of the address, with the token if there is one. It is not to be logged.
+    /// The query of the URL, with the token if there is one. It must not be logged.
     pub query: Option<&'a str>,
-    /// The page that asks, if one does, and the host that it asks.
+    /// The page that sends the request, if a page does, and the host that the request names.
     pub page: Page<'a>,
-    /// Where it comes from.
-    pub address: SocketAddr,
-    /// Whether what is said is encrypted.
-    pub is_encrypted: bool,
-    /// Whether a session is to begin or go on, rather than to be asked about.
+    /// The client.
+    pub peer: Peer,
+    /// Whether the request opens a carrier, rather than asking about the name.
     pub is_joining: bool,
 }
 
 impl<'a> From<&Asking<'a>> for AdmissionRequest<'a> {
     fn from(asking: &Asking<'a>) -> AdmissionRequest<'a> {
         let request =
-            AdmissionRequest::new(asking.name, asking.address).query(asking.query).page(asking.page);
+            AdmissionRequest::new(asking.name, asking.peer.address).query(asking.query).page(asking.page);
+        let request = if asking.peer.is_local { request.local() } else { request };
         let request = if asking.is_joining { request } else { request.question() };
-        // A question may be asked without encryption; what it is about may not.
-        if asking.is_encrypted || !asking.is_joining { request.encrypted() } else { request }
+        // Questions may be asked without encryption; sessions may not.
+        if asking.peer.is_encrypted || !asking.is_joining { request.encrypted() } else { request }
     }
 }
 

@@ -20,7 +20,7 @@ use web_transport_quinn::{ALPN, Request};
 use super::{Asking, Directory, RefusalAnswer, name_in, no_such_name};
 use crate::carrier::{QuicRuntime, WebTransport, transport_config};
 use crate::certificate::Certificates;
-use crate::entry::{Page, network_of, origin_of};
+use crate::entry::{Page, Peer, network_of, origin_of};
 
 /// From the first packet to the answered request.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -223,8 +223,7 @@ async fn enter(incoming: Incoming, directory: &dyn Directory) {
             name,
             query: request.url.query(),
             page: Page { host: Some(host), origin: origin.as_deref() },
-            address,
-            is_encrypted: true,
+            peer: Peer::behind(&[], Peer::connected(address, true), Some(host), &request.headers),
             is_joining: true,
         })
     });

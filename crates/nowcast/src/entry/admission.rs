@@ -96,6 +96,7 @@ pub struct AdmissionRequest<'a> {
     token: Option<&'a str>,
     page: Page<'a>,
     is_encrypted: bool,
+    is_local: bool,
     is_resuming: bool,
     is_question: bool,
 }
@@ -110,6 +111,7 @@ impl<'a> AdmissionRequest<'a> {
             token: None,
             page: Page::default(),
             is_encrypted: false,
+            is_local: false,
             is_resuming: false,
             is_question: false,
         }
@@ -154,6 +156,12 @@ impl<'a> AdmissionRequest<'a> {
         AdmissionRequest { is_encrypted: true, ..self }
     }
 
+    /// From a program on this machine that asks for itself ([`Peer::is_local`]).
+    #[must_use]
+    pub fn local(self) -> AdmissionRequest<'a> {
+        AdmissionRequest { is_local: true, ..self }
+    }
+
     /// Only to resume a session (`resume=1` in the query): then no token is needed, and none is used up.
     #[must_use]
     pub fn resuming(self, is_resuming: bool) -> AdmissionRequest<'a> {
@@ -170,8 +178,10 @@ pub struct Entry {
     pub room: String,
     /// What the token says about the role.
     pub role: Option<String>,
-    /// Where the first carrier came from.
+    /// The address from which the first carrier came.
     pub address: Option<SocketAddr>,
+    /// Whether the first carrier came from a program on this machine that asked for itself, over the network ([`Peer::is_local`]).
+    pub is_local: bool,
     /// The number of the peer's process, if it runs on this machine and no network is between.
     pub process: Option<u32>,
     /// What the [`Admission`] wants to be told when the session begins.
@@ -389,7 +399,7 @@ impl Admission {
         self.judge_page(page, true).map_err(|refusal| self.count(refusal))
     }
 
-    /// Whether a session of whoever asks would be refused because nothing encrypts it.
+    /// Whether a session of this peer would be refused because nothing encrypts it.
     #[must_use]
     pub fn wants_encryption(&self, peer: Peer) -> bool {
         let is_far = !peer.address.ip().to_canonical().is_loopback();
@@ -425,7 +435,7 @@ impl Admission {
             self.lock().addresses.attempt(ip, now.instant)?;
         }
         self.judge_page(request.page, request.is_question)?;
-        if self.wants_encryption(Peer { address: request.address, is_encrypted: request.is_encrypted }) {
+        if self.wants_encryption(Peer::connected(request.address, request.is_encrypted)) {
             return Err(AdmissionRefusal::NotEncrypted);
         }
         let claims = self.claims(now, request)?;
@@ -441,7 +451,8 @@ impl Admission {
         };
         let ticket = kind.map(|kind| Ticket { admission: Arc::clone(self), kind });
         let room = request.room.to_owned();
-        Ok(Entry { name, room, role, address: Some(request.address), process: None, ticket, single_use })
+        let AdmissionRequest { address, is_local, .. } = *request;
+        Ok(Entry { name, room, role, address: Some(address), is_local, process: None, ticket, single_use })
     }
 
     fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), AdmissionRefusal> {

@@ -172,6 +172,11 @@ fn authority(text: &str) -> Option<(String, Option<u16>)> {
     is_host.then(|| (host.to_ascii_lowercase(), port))
 }
 
+/// Whether a `HOST[:PORT]` names this machine: `localhost` or a loopback address.
+pub(super) fn names_this_machine(host: &str) -> bool {
+    authority(host).is_some_and(|(host, _)| is_this_machine(&host))
+}
+
 fn is_this_machine(host: &str) -> bool {
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host == "localhost" || bare.parse().is_ok_and(|address: IpAddr| address.to_canonical().is_loopback())

@@ -1,27 +1,36 @@
-//! Proxies before an endpoint: for whom they speak (`spec/CARRIERS.md`, section 7).
+//! Proxies before an endpoint: which client a request comes from, and whether that client runs on this machine
+//! (`spec/CARRIERS.md`, section 7).
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-use hyper::header::{HeaderMap, HeaderName};
+use hyper::header::{FORWARDED, HeaderMap, HeaderName, VIA};
+
+use super::page::names_this_machine;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// An address, or all that begin as it does.
+/// Prefix of the headers in which proxies describe the client: `X-Forwarded-For`, `-Host`, `-Proto` and others.
+const FORWARDED_PREFIX: &str = "x-forwarded-";
+/// Other headers that only proxies add.
+const OTHER_FORWARDED: [&str; 5] =
+    ["x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip", "x-cluster-client-ip"];
+
+/// An address, or all addresses with the same prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
     prefix: u8,
 }
 
-/// Why something is not a network.
+/// The text is not a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not an address: write one such as 127.0.0.1, or a network such as 10.0.0.0/8")]
 pub struct NetworkError(String);
 
 impl Network {
-    /// Whether an address is in it.
+    /// Whether the network contains an address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         fn bits(address: IpAddr) -> (u128, u8) {
@@ -31,7 +40,7 @@ impl Network {
             }
         }
         let ((ours, length), (theirs, other)) = (bits(self.address), bits(address));
-        // A shift by all bits is none in this language, and a prefix of none contains all.
+        // A shift by 128 bits would overflow, and a prefix of 0 bits contains every address of its family.
         length == other && (self.prefix == 0 || (ours ^ theirs) >> (128 - u32::from(self.prefix)) == 0)
     }
 }
@@ -51,41 +60,66 @@ impl FromStr for Network {
     }
 }
 
-/// Who asks, as far as it can be believed.
+/// The client that sends a request, as far as the request can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Where it is. The port is the connection's, which may be a proxy's.
+    /// The client's address. The port is the connection's, which may be a proxy's.
     pub address: SocketAddr,
-    /// Whether what it says is encrypted on its way.
+    /// Whether the client's requests are encrypted on their way.
     pub is_encrypted: bool,
+    /// Whether the client is a program on this machine that asks for itself, by everything that the request shows. The address
+    /// alone does not say so, because a proxy on this machine connects from loopback, too.
+    pub is_local: bool,
 }
 
 impl Peer {
-    /// Who asks on a connection. Only a proxy that the operator has named is believed what it says about others: the last address in
-    /// `X-Forwarded-For` that is not such a proxy itself, and `X-Forwarded-Proto`, without which it is taken for one that encrypts.
+    /// The peer of a connection on which no request has arrived yet.
     #[must_use]
-    pub fn behind(proxies: &[Network], connected: Peer, headers: &HeaderMap) -> Peer {
+    pub fn connected(address: SocketAddr, is_encrypted: bool) -> Peer {
+        Peer { address, is_encrypted, is_local: false }
+    }
+
+    /// The client that sends a request on a connection, given the request's host and headers.
+    ///
+    /// `X-Forwarded-For` counts only if a proxy that the operator has named sends it: the client is then the last address in it that
+    /// is not such a proxy itself. If the header is missing or unreadable, the proxy's own address stands for the client. Without
+    /// `X-Forwarded-Proto` the proxy is assumed to encrypt.
+    ///
+    /// A client is local if it connects from loopback to a loopback host, no named proxy has that address, and no header shows that
+    /// something forwarded the request.
+    #[must_use]
+    pub fn behind(proxies: &[Network], connected: Peer, host: Option<&str>, headers: &HeaderMap) -> Peer {
         let is_proxy = |address: IpAddr| proxies.iter().any(|network| network.contains(address));
-        if !is_proxy(connected.address.ip()) {
-            return connected;
+        let ip = connected.address.ip().to_canonical();
+        if !is_proxy(ip) {
+            let is_local = ip.is_loopback() && host.is_some_and(names_this_machine) && !is_forwarded(headers);
+            return Peer { is_local, ..connected };
         }
+        let behind_proxy = Peer { is_local: false, ..connected };
         let all = headers.get_all(FORWARDED_FOR).iter().rev().filter_map(|value| value.to_str().ok());
         let mut named = all.flat_map(|value| value.rsplit(',')).map(|text| forwarded(text.trim()));
         let client = loop {
             match named.next() {
                 Some(Some(address)) if is_proxy(address) => {}
                 Some(Some(address)) => break address,
-                // What cannot be read may hide anybody, so that the proxy answers for it.
-                Some(None) | None => return connected,
+                Some(None) | None => return behind_proxy,
             }
         };
         let proto = headers.get(FORWARDED_PROTO).and_then(|value| value.to_str().ok()).unwrap_or("https");
         let is_encrypted = connected.is_encrypted || ["https", "wss"].contains(&proto.trim());
-        Peer { address: SocketAddr::new(client, connected.address.port()), is_encrypted }
+        Peer { address: SocketAddr::new(client, connected.address.port()), is_encrypted, ..behind_proxy }
     }
 }
 
-/// An address as proxies write it: bare, or with a port.
+/// Whether a header shows that a proxy forwarded the request.
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    let is_of_proxy = |name: &HeaderName| {
+        name.as_str().starts_with(FORWARDED_PREFIX) || OTHER_FORWARDED.contains(&name.as_str())
+    };
+    headers.contains_key(FORWARDED) || headers.contains_key(VIA) || headers.keys().any(is_of_proxy)
+}
+
+/// Reads an address as proxies write it: bare, or with a port.
 fn forwarded(text: &str) -> Option<IpAddr> {
     let bare = text.trim_matches(['[', ']']).parse().ok();
     bare.or_else(|| Some(text.parse::<SocketAddr>().ok()?.ip())).map(|address: IpAddr| address.to_canonical())
@@ -96,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_holds_what_begins_as_it_does() {
+    fn networks_contain_addresses_with_their_prefix_only() {
         let within = |network: &str, address: &str| {
             network.parse::<Network>().unwrap().contains(address.parse().unwrap())
         };
@@ -111,21 +145,26 @@ mod tests {
         }
     }
 
+    fn header_map(headers: &[(&'static str, &'static str)]) -> HeaderMap {
+        headers.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap())).collect()
+    }
+
     #[test]
-    fn only_a_named_proxy_is_believed_for_whom_it_speaks() {
+    fn forwarded_headers_count_only_from_named_proxies() {
         let proxies: Vec<Network> = ["127.0.0.1", "10.0.0.0/8"].map(|text| text.parse().unwrap()).into();
         let seen = |connected: &str, headers: &[(&'static str, &'static str)]| {
-            let headers: HeaderMap = headers
-                .iter()
-                .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()))
-                .collect();
-            let connected = Peer { address: connected.parse().unwrap(), is_encrypted: false };
-            let peer = Peer::behind(&proxies, connected, &headers);
+            let connected = Peer::connected(connected.parse().unwrap(), false);
+            let peer = Peer::behind(&proxies, connected, Some("localhost"), &header_map(headers));
+            assert!(!peer.is_local, "{connected:?}");
             (peer.address.ip().to_string(), peer.is_encrypted)
         };
         let is = |address: &str, is_encrypted| (address.to_owned(), is_encrypted);
         let forged = [("x-forwarded-for", "192.0.2.9"), ("x-forwarded-proto", "https")];
-        assert_eq!(seen("198.51.100.1:1", &forged), is("198.51.100.1", false), "a stranger says so");
+        assert_eq!(
+            seen("198.51.100.1:1", &forged),
+            is("198.51.100.1", false),
+            "a stranger forges the header"
+        );
         assert_eq!(seen("127.0.0.1:1", &forged), is("192.0.2.9", true));
         // A client may send the header, too; proxies add to it.
         assert_eq!(
@@ -137,5 +176,27 @@ mod tests {
         assert_eq!(seen("127.0.0.1:1", &plain), is("192.0.2.9", false));
         assert_eq!(seen("127.0.0.1:1", &[("x-forwarded-for", "192.0.2.9, unknown")]), is("127.0.0.1", false));
         assert_eq!(seen("127.0.0.1:1", &[]), is("127.0.0.1", false));
+    }
+
+    #[test]
+    fn requests_through_an_unnamed_proxy_on_this_machine_are_not_local() {
+        let is_local = |connected: &str, host: Option<&str>, headers: &[(&'static str, &'static str)]| {
+            let connected = Peer::connected(connected.parse().unwrap(), false);
+            Peer::behind(&[], connected, host, &header_map(headers)).is_local
+        };
+        for host in ["localhost", "localhost:7777", "127.0.0.1:7777", "[::1]:7777", "LOCALHOST."] {
+            assert!(is_local("127.0.0.1:1", Some(host), &[]), "{host}");
+        }
+        assert!(is_local("[::1]:1", Some("localhost"), &[("user-agent", "curl")]));
+        assert!(is_local("[::ffff:127.0.0.1]:1", Some("localhost"), &[]));
+        assert!(!is_local("192.0.2.9:1", Some("localhost"), &[]), "another machine asks");
+        for host in [Some("play.example.org"), Some("192.0.2.1:7777"), Some("localhost.example.org"), None] {
+            assert!(!is_local("127.0.0.1:1", host, &[]), "{host:?}");
+        }
+        for name in
+            ["forwarded", "via", "x-real-ip", "cf-connecting-ip", "x-forwarded-for", "x-forwarded-host"]
+        {
+            assert!(!is_local("127.0.0.1:1", Some("localhost"), &[(name, "127.0.0.1")]), "{name}");
+        }
     }
 }

@@ -40,9 +40,6 @@ const WORLDS_MAX: usize = 16_384;
 /// How long a room that opens waits until what was given before is kept.
 const LOAD_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the end of the server waits for the same.
-const END_PATIENCE: Duration = Duration::from_secs(5);
-
 /// Between two times that the store forgets what is too old.
 pub(crate) const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
 
@@ -114,7 +111,9 @@ impl Keeper {
                 "the disk is behind: {queued_bytes} bytes wait, the oldest for {} ms; {worlds} worlds wait for a snapshot",
                 oldest.as_millis()
             )),
-            Health::Failing { cause, cure } => Some(format!("worlds are not kept: {cause}. {cure}")),
+            Health::Failing { cause, cure } | Health::Gone { cause, cure } => {
+                Some(format!("worlds are not kept: {cause}. {cure}"))
+            }
         });
         of_store.or_else(|| {
             let trouble = self.lock_trouble().clone();
@@ -221,19 +220,27 @@ impl Keeper {
         }
     }
 
-    /// Forgets what is too old or too much. It waits for the disk.
-    pub(crate) fn prune(&self, retention: &Retention) {
-        let Some(store) = self.store() else { return };
-        if let Err(error) = store.prune(retention, now_ms()) {
-            warn!(%error, "the store forgets nothing");
+    /// Why nothing can be kept any more: the files of the store were removed or replaced.
+    pub(crate) fn gone(&self) -> Option<String> {
+        match self.lock().as_ref()?.health() {
+            Health::Gone { cause, .. } => Some(cause),
+            _ => None,
         }
     }
 
-    /// Waits until everything is kept, and closes the store. Called when all rooms have ended.
-    pub(crate) fn close(&self) {
+    /// Removes what is beyond the retention. Waits for the disk.
+    pub(crate) fn prune(&self, retention: &Retention) {
+        let Some(store) = self.store() else { return };
+        if let Err(error) = store.prune(retention, now_ms()) {
+            warn!(%error, "cannot prune the store");
+        }
+    }
+
+    /// Writes what rooms gave, and closes the store, in at most the given time. Called when all rooms have ended.
+    pub(crate) fn close(&self, within: Duration) {
         let Some(store) = self.lock().take() else { return };
-        if let Err(error) = store.commit(END_PATIENCE) {
-            warn!(%error, "what happened last is not kept");
+        if let Err(error) = store.close(within) {
+            warn!(%error, "the last changes are not kept");
         }
     }
 

@@ -14,6 +14,11 @@ use crate::player::Numbered;
 /// Why an action is refused that cannot be kept.
 const NOT_KEPT: &str = "this room's world is not kept, because the server keeps as many worlds as it may: it was not carried out";
 
+/// The answer to an action while the store's files are gone.
+fn store_is_gone(cause: &str) -> String {
+    format!("the server cannot keep it ({cause}): it was not carried out")
+}
+
 /// What a client is told whose action was carried out, and then could not be kept.
 const LOST: &str =
     "it was carried out, but the server could not keep it: it may be undone when the server ends";
@@ -96,6 +101,9 @@ impl Room {
     fn may_act(&self, action: &str, arguments: &Value) -> Result<(), String> {
         if self.rooms.keeper.store().is_some() && !self.world.is_recorded() {
             return Err(NOT_KEPT.into());
+        }
+        if let Some(cause) = self.rooms.keeper.gone() {
+            return Err(store_is_gone(&cause));
         }
         self.world
             .world()

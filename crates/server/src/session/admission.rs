@@ -45,8 +45,7 @@ pub(crate) async fn answer(
     Path(room): Path<String>,
     mut request: Request,
 ) -> Response {
-    let Peer { address, is_encrypted } =
-        *request.extensions().get::<Peer>().expect("every request is given its peer");
+    let peer = *request.extensions().get::<Peer>().expect("every request is given its peer");
     let key = match upgrade_key(request.method(), request.headers(), Some(SUBPROTOCOL)) {
         Ok(key) => key,
         Err(error) => return not_upgraded(&shared, error),
@@ -57,8 +56,7 @@ pub(crate) async fn answer(
         name: &room,
         query: request.uri().query(),
         page: Page { host: Host::of(&request), origin: origin_text.as_deref() },
-        address,
-        is_encrypted,
+        peer,
         is_joining: key.is_some(),
     };
     let (acceptor, entry) = match admit(&shared, asking) {
@@ -112,7 +110,8 @@ fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
 }
 
 fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
-    let Asking { name, address, query, is_joining, .. } = asking;
+    let Asking { name, peer, query, is_joining, .. } = asking;
+    let address = peer.address;
     let service = shared.services.iter().find(|service| service.name() == name);
     // A token that is good for a room is good for its past.
     let room = if service.is_some() { name } else { room_of(name) };
@@ -130,7 +129,7 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
     if is_joining && !shared.connection_limits.may_join(address.ip()) {
         return Err(RefusalAnswer::new("too_many", "this address joins too often", "wait a second"));
     }
-    if service.is_some_and(|service| !service.admits(address, has_token(shared, query))) {
+    if service.is_some_and(|service| !service.admits(peer.is_local, has_token(shared, query))) {
         let cure = "give a token, or have whoever runs the server expose it (--expose)";
         return Err(RefusalAnswer::new("no_such_name", "only this machine enters here", cure));
     }
@@ -169,8 +168,7 @@ fn describe(shared: &Shared, asking: &Asking<'_>) -> Discovery {
     let Sessions { certificates, udp_port, admission, .. } = &shared.sessions;
     let hashes = certificates.hashes();
     let offer = Discovery::new(asking.name, udp_port.map(|port| (port, hashes.as_slice())));
-    let peer = Peer { address: asking.address, is_encrypted: asking.is_encrypted };
-    if admission.wants_encryption(peer) { offer.over_tls_alone() } else { offer }
+    if admission.wants_encryption(asking.peer) { offer.over_tls_alone() } else { offer }
 }
 
 fn headers(origin: Option<HeaderValue>) -> HeaderMap {

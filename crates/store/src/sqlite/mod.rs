@@ -1,8 +1,8 @@
 //! The store that is built in: one SQLite database in one folder.
 //!
-//! A thread of its own writes (`writer.rs`) what others put into a queue (`queue.rs`): all worlds in one transaction, at
+//! One thread (`writer.rs`) writes the jobs that other threads put into a queue (`queue.rs`): all worlds in one transaction, at
 //! most every 30 ms by default, with a write-ahead log that is synced at each commit. Readers have connections of their own
-//! (`reader.rs`); `pack.rs` makes rows of what was given. `schema.rs` has the tables, and what is checked before a file is touched.
+//! (`reader.rs`). `pack.rs` encodes rows. `schema.rs` has the tables and the checks before a file is touched.
 
 mod pack;
 mod queue;
@@ -13,9 +13,10 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use reader::{Report, SqliteReader};
 
@@ -31,29 +32,30 @@ use crate::store::{
 use queue::{Content, NotTaken, Queue, Work};
 use writer::Writer;
 
-/// How long a request that needs the writer waits for it, such as [`Store::prune`].
+/// The time that a request waits for the writer, such as [`Store::prune`].
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// About what a client whose actions are remembered takes in memory.
+/// Memory of a remembered client, about.
 const CLIENT_BYTES: usize = 128;
 
-/// Keeps worlds in an SQLite database. Dropping it writes what waits, if the disk takes it.
+/// Keeps worlds in an SQLite database. Dropping it writes the waiting jobs, if the disk accepts them, and waits for that unless
+/// [`close`](Self::close) gave up.
 pub struct SqliteStore {
     queue: Arc<Queue>,
     folder: PathBuf,
+    places: schema::Places,
     writer: Option<JoinHandle<()>>,
-    /// Held as long as the store is open.
-    _lock: schema::FolderLock,
+    /// Whether the writer did not end in time, so that nobody waits for it any more.
+    is_abandoned: AtomicBool,
 }
 
-/// How a store is opened.
+/// The options of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Bytes that may wait for the disk. What is beyond is refused, and its world goes on with a snapshot later.
+    /// Bytes that may wait for the disk. Jobs beyond the limit are refused, and their worlds continue with a snapshot later.
     pub queue_bytes_max: usize,
-    /// A transaction begins so long after the one before, or later. A killed process loses what happened in this time,
-    /// a step, and the time of a commit: together the 50 ms of `docs/STORAGE.md`. Each transaction costs a sync of the disk.
-    /// This is the one place of the cadence.
+    /// The shortest time between the beginnings of two transactions. A killed process loses this time, a step, and the time of
+    /// a commit: together the 50 ms of `docs/STORAGE.md`. Each transaction costs a sync of the disk.
     pub commit_interval: Duration,
 }
 
@@ -68,29 +70,49 @@ impl SqliteStore {
     pub fn open(folder: &Path, options: Options) -> Result<SqliteStore, StoreError> {
         #[cfg(feature = "fail-points")]
         crate::fail_point::check_environment();
-        let lock = schema::lock(folder)?;
+        let mut lock = schema::lock(folder)?;
         let database = schema::open_writer(folder)?;
+        lock.watch_database(folder)?;
+        let places = lock.places().clone();
         let queue = Arc::new(Queue::new(options.queue_bytes_max));
         let writer = Writer {
             database,
             queue: Arc::clone(&queue),
-            path: schema::database(folder),
+            lock,
             commit_interval: options.commit_interval,
+            has_unused_pages: true,
         };
         let thread = std::thread::Builder::new().name("nowcast-store".to_owned());
         let writer = thread
             .spawn(move || writer.run())
             .map_err(|error| StoreError::new(folder, Problem::Disk(error.to_string())))?;
-        Ok(SqliteStore { queue, folder: folder.to_owned(), writer: Some(writer), _lock: lock })
+        let is_abandoned = AtomicBool::new(false);
+        Ok(SqliteStore { queue, folder: folder.to_owned(), places, writer: Some(writer), is_abandoned })
     }
 
-    /// Takes a world from a save file ([`SqliteReader::export`]) under a name that is not used yet. It waits for the disk.
+    /// Writes the waiting jobs and ends the writer, for at most the given time. Nothing is accepted any more. The folder stays locked
+    /// as long as the writer runs.
+    ///
+    /// # Errors
+    /// The reason why the writer did not end in time, or lost the jobs.
+    pub fn close(&self, within: Duration) -> Result<(), StoreError> {
+        let until = Instant::now() + within;
+        let written = self.queue.wait(within);
+        self.queue.close();
+        let left = until.saturating_duration_since(Instant::now());
+        let has_ended = self.queue.wait_for_end(left);
+        self.is_abandoned.store(!has_ended, Ordering::Release);
+        let outcome = if has_ended { written } else { written.and(Err(Problem::Late)) };
+        outcome.map_err(|problem| self.failed(problem))
+    }
+
+    /// Adds a world from a save file ([`SqliteReader::export`]) under a name that no world has. Waits for the disk.
     pub fn import(&self, world: &WorldName, file: &[u8]) -> Result<(), StoreError> {
         self.take_file(world, None, file)
     }
 
-    /// The same in the place of a world that is there, if one is: that has another name from then on, with all of its past and
-    /// whatever is damaged in it. Both happen, or none does. It waits for the disk.
+    /// Adds a world from a save file. A world that has the name already is renamed to `aside`, with all of its past and damage, in the
+    /// same transaction. Waits for the disk.
     ///
     /// # Errors
     /// [`Problem::Exists`] when a world has the other name already.
@@ -105,22 +127,20 @@ impl SqliteStore {
         let snapshot = Box::new(snapshot);
         let aside = aside.cloned();
         let work = Work::Import { world: world.clone(), aside, snapshot, batches, answer };
-        self.request(work, file.len(), &answered)
-            .and_then(|answer| answer)
-            .map_err(|problem| self.failed(problem).of(world))
+        self.request(work, file.len(), &answered).map_err(|problem| self.failed(problem).of(world))
     }
 
-    /// Forgets a world and all of its past. It waits for the disk.
+    /// Removes a world and all of its past. Waits for the disk.
     pub fn remove(&self, world: &WorldName) -> Result<(), StoreError> {
         let (answer, answered) = sync_channel(1);
         let work = Work::Remove { world: world.clone(), answer };
-        self.request(work, 0, &answered)
-            .and_then(|answer| answer)
-            .map_err(|problem| self.failed(problem).of(world))
+        self.request(work, 0, &answered).map_err(|problem| self.failed(problem).of(world))
     }
 
-    /// A reader of this store.
+    /// Opens a reader of this store.
     pub fn reader(&self) -> Result<SqliteReader, StoreError> {
+        // Files that replaced the store's are another store.
+        self.places.check().map_err(|problem| self.failed(problem))?;
         SqliteReader::open(&self.folder)
     }
 
@@ -128,11 +148,16 @@ impl SqliteStore {
         StoreError::new(&schema::database(&self.folder), problem)
     }
 
-    /// Has the writer do something, and waits for its answer.
-    fn request<T>(&self, work: Work, bytes: usize, answered: &Receiver<T>) -> Result<T, Problem> {
-        self.queue.give(work, Vec::new(), bytes).map_err(|_| Problem::Closed)?;
+    /// Gives the writer a job, and waits for its answer.
+    fn request<T>(
+        &self,
+        work: Work,
+        bytes: usize,
+        answered: &Receiver<Result<T, Problem>>,
+    ) -> Result<T, Problem> {
+        self.queue.give(work, Vec::new(), bytes).map_err(|_| self.queue.trouble())?;
         self.queue.wait(REQUEST_TIMEOUT)?;
-        answered.try_recv().map_err(|_| Problem::Closed)
+        answered.try_recv().unwrap_or_else(|_| Err(self.queue.trouble()))
     }
 
     fn give(&self, work: Work, then: Vec<Completion>, bytes: usize) -> Result<(), Refused> {
@@ -140,6 +165,7 @@ impl SqliteStore {
             let why = match why {
                 NotTaken::Full => RefusedWhy::Full,
                 NotTaken::Hole => RefusedWhy::SnapshotNeeded,
+                NotTaken::Gone => RefusedWhy::Gone,
                 NotTaken::Closed => RefusedWhy::Closed,
             };
             Refused { why, then }
@@ -238,8 +264,10 @@ impl Store for SqliteStore {
 impl Drop for SqliteStore {
     fn drop(&mut self) {
         self.queue.close();
-        if let Some(writer) = self.writer.take() {
-            // A writer that panicked has nothing more to say.
+        if let Some(writer) = self.writer.take()
+            && !self.is_abandoned.load(Ordering::Acquire)
+        {
+            // A writer that panicked has been reported by the panic handler.
             let _ = writer.join();
         }
     }

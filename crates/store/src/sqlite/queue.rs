@@ -1,6 +1,7 @@
-//! What waits for the disk, bounded in bytes.
+//! The jobs that wait for the disk, bounded in bytes.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,32 +15,32 @@ use crate::store::{
     Completion, Continuity, Health, Lost, Mark, MarkCompletion, MarkKind, Pruned, Retention, Stats,
 };
 
-/// From when on the oldest bytes that wait are told in the health.
+/// Age of the oldest waiting bytes from which on the health reports them.
 const BEHIND_AFTER: Duration = Duration::from_secs(1);
 
-/// What one job costs beside its bytes.
+/// The size of a job beside its payload.
 const JOB_BYTES: usize = 256;
 
 /// One thing to write.
 pub(super) struct Job {
     pub(super) work: Work,
     pub(super) then: Vec<Completion>,
-    /// How many were given that it stands for.
+    /// The number of given jobs that were joined into this one.
     pub(super) count: u64,
-    /// What it counts for in the queue.
+    /// The bytes that it takes of the queue's limit.
     pub(super) bytes: usize,
-    /// When it came.
+    /// The time at which it was given.
     pub(super) at: Instant,
 }
 
 pub(super) enum Work {
-    /// A stretch of a world's life.
+    /// A part of a world's journal.
     Batch {
         world: WorldName,
         span: Span,
         content: Content,
     },
-    /// A world's state, which is put into a file off the thread that took it.
+    /// A world's state. The writer's thread encodes it.
     Snapshot {
         world: WorldName,
         snapshot: Box<Snapshot>,
@@ -57,15 +58,15 @@ pub(super) enum Work {
         kind: MarkKind,
         key: Vec<u8>,
     },
-    /// Forgets some; the answer says whether there is more.
+    /// Removes some old rows; the answer says whether there are more.
     Prune {
         retention: Retention,
         now_ms: u64,
         pruned: Pruned,
         is_more: bool,
-        answer: SyncSender<(Pruned, bool)>,
+        answer: SyncSender<Result<(Pruned, bool), Problem>>,
     },
-    /// A world as a whole, under a name that is free, or in the place of one that gets another name.
+    /// A whole world, under an unused name, or in the place of a world that is renamed to `aside`.
     Import {
         world: WorldName,
         aside: Option<WorldName>,
@@ -73,18 +74,18 @@ pub(super) enum Work {
         batches: Vec<Batch>,
         answer: SyncSender<Result<(), Problem>>,
     },
-    /// Forgets a world.
+    /// Removes a world with its past.
     Remove {
         world: WorldName,
         answer: SyncSender<Result<(), Problem>>,
     },
 }
 
-/// What is in a batch.
+/// The content of a batch.
 pub(super) enum Content {
-    /// As it was given: the writer makes bytes of it.
+    /// Not encoded yet.
     Given(Batch),
-    /// The body of its row; none where nothing happened but time.
+    /// The body of its row; `None` if the batch has no entries.
     Row(Option<Vec<u8>>),
 }
 
@@ -95,14 +96,24 @@ impl Work {
             _ => None,
         }
     }
+
+    /// Answers the thread that requested the work with the reason why it cannot be done.
+    pub(super) fn refuse(&self, problem: Problem) {
+        // The requesting thread may have stopped waiting.
+        match self {
+            Work::Prune { answer, .. } => _ = answer.try_send(Err(problem)),
+            Work::Import { answer, .. } | Work::Remove { answer, .. } => _ = answer.try_send(Err(problem)),
+            _ => {}
+        }
+    }
 }
 
-/// Shared by those who give and by the writer's thread.
+/// The queue between the threads that give work and the writer's thread.
 pub(super) struct Queue {
     state: Mutex<State>,
-    /// Something for the writer to do.
+    /// Notified when the writer has something to do.
     work: Condvar,
-    /// Something was kept, or failed.
+    /// Notified when jobs were written, failed, or the writer has ended.
     kept: Condvar,
     bytes_max: usize,
 }
@@ -110,27 +121,31 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     jobs: Vec<Job>,
-    /// Of those that wait and of those that are being written.
+    /// Bytes of the waiting jobs and of those that are being written.
     bytes: usize,
-    /// When the oldest came that is being written.
+    /// The time at which the oldest job that is being written was given.
     in_flight_since: Option<Instant>,
-    /// Jobs that were taken in, and that are done with.
+    /// Jobs that were accepted.
     given: u64,
+    /// Jobs that were written or lost.
     done: u64,
-    /// Somebody waits: the next transaction begins at once.
+    /// A thread waits for the writer: the next transaction begins at once.
     is_hurried: bool,
     is_closing: bool,
     is_closed: bool,
     /// Worlds whose journal has a hole until their next snapshot.
     holes: BTreeSet<WorldName>,
     failure: Option<(String, &'static str)>,
+    /// The file that was removed or replaced, while it is not back. Nothing is accepted meanwhile.
+    gone: Option<PathBuf>,
     stats: Stats,
 }
 
-/// Why a job was not taken in.
+/// The reason why a job was not accepted.
 pub(super) enum NotTaken {
     Full,
     Hole,
+    Gone,
     Closed,
 }
 
@@ -140,11 +155,11 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it holds the lock, and counts are right after each statement.
+        // No code panics while it holds the lock, and the counts are consistent after each statement.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a job in, or gives its completions back. `bytes` is what it holds beside itself.
+    /// Accepts a job, or returns its completions. `bytes` is the size of its payload.
     pub(super) fn give(
         &self,
         mut work: Work,
@@ -157,25 +172,27 @@ impl Queue {
         if state.is_closing || state.is_closed {
             return Err((NotTaken::Closed, then));
         }
+        let is_gone = state.gone.is_some();
         // One job alone may be larger than the queue: it is bounded by its own maximum.
-        let is_full = state.bytes > 0 && state.bytes + bytes > self.bytes_max;
+        let is_full = is_gone || state.bytes > 0 && state.bytes + bytes > self.bytes_max;
+        let full = || if is_gone { NotTaken::Gone } else { NotTaken::Full };
         let is_in_hole = work.world().is_some_and(|world| state.holes.contains(world));
         match &mut work {
             Work::Batch { world, .. } if is_full || is_in_hole => {
                 state.stats.batches_dropped += 1;
                 state.stats.batch_bytes_dropped += bytes as u64;
                 state.holes.insert(world.clone());
-                let why = if is_in_hole { NotTaken::Hole } else { NotTaken::Full };
-                return Err((why, then));
+                return Err((if is_in_hole && !is_gone { NotTaken::Hole } else { full() }, then));
             }
             Work::Snapshot { .. } if is_full => {
                 state.stats.snapshots_dropped += 1;
-                return Err((NotTaken::Full, then));
+                return Err((full(), then));
             }
             Work::Mark { .. } | Work::Unmark { .. } if is_full => {
                 state.stats.marks_dropped += 1;
-                return Err((NotTaken::Full, then));
+                return Err((full(), then));
             }
+            _ if is_gone => return Err((NotTaken::Gone, then)),
             // The snapshot ends the hole.
             Work::Snapshot { world, continuity, .. } if state.holes.remove(world) => {
                 *continuity = Continuity::BeginsAnew;
@@ -190,8 +207,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Adds what waits to `group`, not before `not_before` unless somebody waits for it. False when the queue is closing: this
-    /// is the last time.
+    /// Moves the waiting jobs to `group`, not before `not_before` unless a thread waits for them. Returns false if the queue is
+    /// closing: then no jobs follow.
     pub(super) fn take(&self, group: &mut Vec<Job>, not_before: Instant) -> bool {
         let mut state = self.lock();
         loop {
@@ -215,7 +232,7 @@ impl Queue {
         !state.is_closing
     }
 
-    /// Notes that a group is kept, and tells everybody who waits for a part of it.
+    /// Notes that a group is committed, and calls its completions.
     pub(super) fn keep(&self, group: Vec<Job>, took: Duration) {
         {
             let mut state = self.lock();
@@ -239,7 +256,7 @@ impl Queue {
         self.finish(group, true);
     }
 
-    /// Gives up jobs that can never be kept. Their worlds go on with a snapshot.
+    /// Gives up jobs that can never be written. Their worlds continue with a snapshot.
     pub(super) fn lose(&self, jobs: Vec<Job>) {
         {
             let mut state = self.lock();
@@ -281,6 +298,28 @@ impl Queue {
         self.kept.notify_all();
     }
 
+    /// Whether jobs wait.
+    pub(super) fn has_work(&self) -> bool {
+        !self.lock().jobs.is_empty()
+    }
+
+    /// Notes that a file of the store was removed or replaced, and gives up the waiting jobs.
+    pub(super) fn detach(&self, path: PathBuf) {
+        let jobs = {
+            let mut state = self.lock();
+            state.gone = Some(path);
+            std::mem::take(&mut state.jobs)
+        };
+        self.lose(jobs);
+    }
+
+    /// Notes that the files are back.
+    pub(super) fn attach(&self) {
+        let mut state = self.lock();
+        state.gone = None;
+        state.failure = None;
+    }
+
     /// Notes that nothing could be written.
     pub(super) fn fail(&self, cause: String, cure: &'static str) {
         let mut state = self.lock();
@@ -290,20 +329,21 @@ impl Queue {
         self.kept.notify_all();
     }
 
-    /// Waits as long as a writer does that failed; returns at once when the queue closes.
-    pub(super) fn pause(&self, pause: Duration) {
+    /// Waits before the writer tries again. Returns false at once when the queue closes.
+    pub(super) fn pause(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         let mut state = self.lock();
         while !state.is_closing {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return;
+                return true;
             }
             state = self.work.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+        false
     }
 
-    /// Waits until all that was given before is done with. What is wrong, if it was not in time.
+    /// Waits until every job that was given before is written or lost. The error says why that took too long.
     pub(super) fn wait(&self, within: Duration) -> Result<(), Problem> {
         let until = Instant::now() + within;
         let mut state = self.lock();
@@ -323,16 +363,26 @@ impl Queue {
             self.work.notify_one();
             state = self.kept.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        Ok(())
+        state.gone.clone().map_or(Ok(()), |path| Err(Problem::Gone(path)))
     }
 
-    /// From now on nothing is taken in; the writer ends after it has tried to write what waits.
+    /// The reason why a request was not answered.
+    pub(super) fn trouble(&self) -> Problem {
+        let state = self.lock();
+        match (&state.gone, &state.failure) {
+            (Some(path), _) => Problem::Gone(path.clone()),
+            (None, Some((cause, _))) if !state.is_closed => Problem::Disk(cause.clone()),
+            _ => Problem::Closed,
+        }
+    }
+
+    /// Accepts nothing from now on; the writer ends after it has tried once to write the waiting jobs.
     pub(super) fn close(&self) {
         self.lock().is_closing = true;
         self.work.notify_one();
     }
 
-    /// The writer has ended.
+    /// Notes that the writer has ended.
     pub(super) fn ended(&self) {
         let jobs = {
             let mut state = self.lock();
@@ -342,13 +392,34 @@ impl Queue {
         self.lose(jobs);
     }
 
+    /// Waits until the writer has ended. Returns whether it has.
+    pub(super) fn wait_for_end(&self, within: Duration) -> bool {
+        let until = Instant::now() + within;
+        let mut state = self.lock();
+        while !state.is_closed {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            state = self.kept.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
     pub(super) fn has_room(&self) -> bool {
         let state = self.lock();
-        state.failure.is_none() && !state.is_closing && state.bytes <= self.bytes_max / 2
+        state.failure.is_none()
+            && state.gone.is_none()
+            && !state.is_closing
+            && state.bytes <= self.bytes_max / 2
     }
 
     pub(super) fn health(&self) -> Health {
         let state = self.lock();
+        if let Some(path) = &state.gone {
+            let problem = Problem::Gone(path.clone());
+            return Health::Gone { cause: problem.to_string(), cure: problem.cure() };
+        }
         if let Some((cause, cure)) = &state.failure {
             return Health::Failing { cause: cause.clone(), cure };
         }
@@ -369,7 +440,7 @@ impl Queue {
     }
 }
 
-/// Calls whatever waits for a job, and returns how many of these panicked.
+/// Calls the completions of a job, and returns how many of them panicked.
 fn tell(job: Job, is_kept: bool) -> u64 {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     let outcome = || if is_kept { Ok(()) } else { Err(Lost) };
@@ -385,9 +456,9 @@ fn tell(job: Job, is_kept: bool) -> u64 {
             let outcome = outcome().map(|()| is_new);
             panicked += u64::from(catch_unwind(AssertUnwindSafe(|| then(outcome))).is_err());
         }
-        // Nobody waits any more where an answer cannot be given.
+        // The requesting thread may have stopped waiting.
         Work::Prune { pruned, is_more, answer, .. } if is_kept => {
-            let _ = answer.try_send((pruned, is_more));
+            let _ = answer.try_send(Ok((pruned, is_more)));
         }
         Work::Import { answer, .. } | Work::Remove { answer, .. } if is_kept => {
             let _ = answer.try_send(Ok(()));

@@ -77,19 +77,85 @@ pub(super) fn database(folder: &Path) -> PathBuf {
     folder.join("worlds.db")
 }
 
-/// A folder that is taken for this process, until this is dropped. The kernel lets go of it when the process ends, however
-/// it ends.
-pub(super) struct FolderLock(File);
+/// The exclusive claim of this process on a folder, until it is dropped. The kernel releases the claim when the process ends,
+/// however it ends.
+///
+/// Two locks make the claim: one on the file `lock`, and on Unix one on the folder itself, so that a second process is refused
+/// although somebody removed `lock`.
+pub(super) struct FolderLock {
+    lock: File,
+    folder: Option<File>,
+    places: Places,
+}
 
-impl Drop for FolderLock {
-    fn drop(&mut self) {
-        // Closing is not enough: a child of this process that is between `fork` and `exec` has the same open file, and with it
-        // the lock. A folder that cannot be let go of is told to who wants it next.
-        let _ = self.0.unlock();
+impl FolderLock {
+    /// Adds the database to the files that have to stay where they are.
+    pub(super) fn watch_database(&mut self, folder: &Path) -> Result<(), StoreError> {
+        let path = database(folder);
+        self.places.add(&path).map_err(|error| StoreError::new(&path, error.into()))
+    }
+
+    /// The path of the database.
+    pub(super) fn database(&self) -> PathBuf {
+        self.places.0.first().map_or_else(PathBuf::new, |(folder, _)| database(folder))
+    }
+
+    /// The files that have to stay where they are.
+    pub(super) fn places(&self) -> &Places {
+        &self.places
     }
 }
 
-/// Takes the folder for this process.
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child of this process between `fork` and `exec` shares the open file and its lock. If
+        // unlocking fails, the next process that opens the folder reports it.
+        let _ = self.lock.unlock();
+        if let Some(folder) = &self.folder {
+            let _ = folder.unlock();
+        }
+    }
+}
+
+/// Files and folders of an open store, each with its identity when it was opened.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places(Vec<(PathBuf, Identity)>);
+
+/// The device and number of a file on Unix. Elsewhere only its absence is noticed.
+type Identity = (u64, u64);
+
+impl Places {
+    fn add(&mut self, path: &Path) -> std::io::Result<()> {
+        self.0.push((path.to_owned(), identity(&fs::metadata(path)?)));
+        Ok(())
+    }
+
+    /// Whether every file is still where it was opened.
+    ///
+    /// # Errors
+    /// [`Problem::Gone`] names the first one that is not.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let is_there =
+            |path: &Path, known: &Identity| fs::metadata(path).is_ok_and(|found| identity(&found) == *known);
+        match self.0.iter().find(|(path, known)| !is_there(path, known)) {
+            Some((path, _)) => Err(Problem::Gone(path.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &fs::Metadata) -> Identity {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &fs::Metadata) -> Identity {
+    (0, 0)
+}
+
+/// Claims the folder for this process.
 pub(super) fn lock(folder: &Path) -> Result<FolderLock, StoreError> {
     fs::create_dir_all(folder).map_err(|error| StoreError::new(folder, error.into()))?;
     let path = folder.join("lock");
@@ -98,17 +164,41 @@ pub(super) fn lock(folder: &Path) -> Result<FolderLock, StoreError> {
         File::options().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut text = String::new();
-            let pid = file.take(32).read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
-            return Err(StoreError::new(folder, Problem::InUse { pid }));
-        }
+        Err(TryLockError::WouldBlock) => return Err(in_use(folder, file)),
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
+    let folder_file = match lock_folder_itself(folder) {
+        Ok(folder_file) => folder_file,
+        Err(FolderTaken) => return Err(in_use(folder, file)),
+    };
     file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).map_err(failed)?;
-    // For people and for the error above; the lock holds without it, and a full disk is told by what follows.
+    // The pid is for the error above. The lock holds without it, and opening the database reports a full disk.
     let _ = writeln!(file, "{}", std::process::id());
-    Ok(FolderLock(file))
+    let mut places = Places::default();
+    places.add(folder).and_then(|()| places.add(&path)).map_err(failed)?;
+    Ok(FolderLock { lock: file, folder: folder_file, places })
+}
+
+fn in_use(folder: &Path, lock: File) -> StoreError {
+    let mut text = String::new();
+    let pid = lock.take(32).read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
+    StoreError::new(folder, Problem::InUse { pid })
+}
+
+/// Another process has locked the folder itself.
+struct FolderTaken;
+
+/// Locks the folder itself where the system can; file systems that cannot are left with the lock on the file `lock`.
+fn lock_folder_itself(folder: &Path) -> Result<Option<File>, FolderTaken> {
+    if !cfg!(unix) {
+        return Ok(None);
+    }
+    let Ok(file) = File::open(folder) else { return Ok(None) };
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Err(FolderTaken),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
 }
 
 /// A connection to a store that was examined.
@@ -311,15 +401,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_let_go_of_while_a_child_that_has_just_begun_still_holds_the_file() {
+    fn folder_is_free_again_although_a_forked_child_still_has_the_lock_file_open() {
         let folder = std::env::temp_dir().join(format!("nowcast-store-lock-{}", std::process::id()));
         let taken = lock(&folder).expect("nobody has it");
-        // What `fork` gives a child until it calls `exec`: the same open file.
-        let of_the_child = taken.0.try_clone().expect("there are descriptors");
+        // `fork` gives a child the same open files until it calls `exec`.
+        let of_the_child = [&taken.lock, taken.folder.as_ref().expect("it can be locked")]
+            .map(|file| file.try_clone().expect("there are descriptors"));
         assert!(matches!(lock(&folder), Err(StoreError { problem: Problem::InUse { .. }, .. })));
         drop(taken);
         assert!(lock(&folder).is_ok());
         drop(of_the_child);
-        fs::remove_dir_all(&folder).expect("it is this test's own");
+        fs::remove_dir_all(&folder).expect("the test made it");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_removed_lock_file_lets_no_second_process_in() {
+        let folder = std::env::temp_dir().join(format!("nowcast-store-unlocked-{}", std::process::id()));
+        let taken = lock(&folder).expect("nobody has it");
+        fs::remove_file(folder.join("lock")).expect("it is there");
+        assert!(matches!(lock(&folder), Err(StoreError { problem: Problem::InUse { .. }, .. })));
+        assert!(matches!(taken.places().check(), Err(Problem::Gone(path)) if path == folder.join("lock")));
+        drop(taken);
+        assert!(lock(&folder).is_ok());
+        fs::remove_dir_all(&folder).expect("the test made it");
     }
 }

@@ -1,6 +1,5 @@
 //! The one thread that writes.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,32 +13,38 @@ use crate::snapshot::{Snapshot, write_file};
 use crate::sqlite::pack::pack;
 use crate::sqlite::queue::{Content, Job, Queue, Work};
 use crate::sqlite::row::{Row, kind_number};
-use crate::sqlite::schema::Database;
+use crate::sqlite::schema::{Database, FolderLock};
 use crate::store::{Continuity, MARKS_MAX, Mark, Pruned, Retention};
 
-/// How long a writer waits that failed, at first and at most.
+/// The pause before a writer that failed tries again, at first and at most.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// Rows that one transaction forgets: others wait no longer for it than for a large snapshot.
+/// Between two looks whether files that were removed or replaced are back.
+const GONE_PAUSE: Duration = Duration::from_millis(250);
+
+/// Rows that one transaction removes, so that other jobs wait no longer for it than for a large snapshot.
 const PRUNE_ROWS: i64 = 4_096;
 
-/// Pages that are given back to the file system after rows were forgotten.
-const PAGES_FREED: u32 = 4_096;
+/// Pages that are returned to the file system between two looks into the queue.
+const PAGES_FREED: u32 = 1_024;
 
-/// Writes what the queue holds, a group in one transaction, until it closes.
+/// Writes the jobs of the queue, a group in one transaction, until the queue closes.
 pub(super) struct Writer {
     pub(super) database: Database,
     pub(super) queue: Arc<Queue>,
-    pub(super) path: PathBuf,
+    /// Released when the writer ends, however late that is.
+    pub(super) lock: FolderLock,
     pub(super) commit_interval: Duration,
+    /// Whether the database may have unused pages to return to the file system.
+    pub(super) has_unused_pages: bool,
 }
 
-/// What becomes of a job whose transaction is committed.
+/// The outcome of a job in a committed transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Kept,
-    /// It does not fit to what is there, and never will.
+    /// It does not fit the state of the database, and never will.
     Lost,
 }
 
@@ -55,10 +60,14 @@ impl Writer {
             if !group.is_empty() {
                 match self.commit(&mut group) {
                     Ok(()) => pause = PAUSE_MIN,
+                    Err(Problem::Gone(path)) => {
+                        // The next process would not find what is written now.
+                        self.queue.detach(path);
+                        self.queue.lose(std::mem::take(&mut group));
+                        self.wait_for_files();
+                    }
                     Err(problem) => {
-                        let cure = problem.cure();
-                        let cause = StoreError { file: self.path.clone(), world: None, problem };
-                        self.queue.fail(format!("{}: {}", cause.file.display(), cause.problem), cure);
+                        self.report(problem);
                         if goes_on {
                             self.queue.pause(pause);
                             pause = (pause * 2).min(PAUSE_MAX);
@@ -69,13 +78,32 @@ impl Writer {
             if !goes_on {
                 break;
             }
+            self.return_pages();
         }
         self.queue.lose(group);
-        self.queue.ended();
+        let Writer { database, queue, lock, .. } = self;
+        drop(database);
+        drop(lock);
+        queue.ended();
     }
 
-    /// Writes a group as one transaction and empties it. After an error nothing of it is written, and what can be tried
-    /// again is still in it.
+    fn report(&self, problem: Problem) {
+        let (cure, file) = (problem.cure(), self.lock.database());
+        let cause = StoreError { file, world: None, problem };
+        self.queue.fail(format!("{}: {}", cause.file.display(), cause.problem), cure);
+    }
+
+    /// Waits until the files are back, or the queue closes.
+    fn wait_for_files(&self) {
+        while self.queue.pause(GONE_PAUSE) {
+            if self.lock.places().check().is_ok() {
+                return self.queue.attach();
+            }
+        }
+    }
+
+    /// Writes a group as one transaction and empties it. After an error nothing of the group is confirmed, and the group still has
+    /// all jobs that can be tried again.
     fn commit(&mut self, group: &mut Vec<Job>) -> Result<(), Problem> {
         pack(group);
         pass(FailPoint::GroupTaken);
@@ -83,18 +111,26 @@ impl Writer {
         let mut fates = Vec::with_capacity(group.len());
         let transaction =
             self.database.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // This process holds SQLite's lock for writing here, so another one that replaced the file `lock` waits in `open` until this
+        // transaction ends, and this process writes nothing after that.
+        self.lock.places().check()?;
         if let Err(error) = write_all(&transaction, group, &mut fates) {
             drop(transaction);
-            if is_of_the_job(&error) {
-                // This one would fail for ever, and everybody else with it.
+            let is_of_the_job = group.get(fates.len()).is_some_and(|job| is_of_the_job(&job.work, &error));
+            let problem = Problem::from(error);
+            if is_of_the_job {
+                // This job would fail for ever, and every other one with it.
                 let bad = group.remove(fates.len());
+                bad.work.refuse(Problem::damaged("the database", &problem));
                 self.queue.lose(vec![bad]);
             }
-            return Err(error.into());
+            return Err(problem);
         }
         pass(FailPoint::BeforeCommit);
         transaction.commit()?;
         pass(FailPoint::AfterCommit);
+        // A folder that was removed meanwhile took the transaction with it.
+        self.lock.places().check()?;
         let has_freed = group.iter().any(|job| matches!(job.work, Work::Prune { .. } | Work::Remove { .. }));
         let (kept, lost): (Vec<_>, Vec<_>) =
             group.drain(..).zip(fates).partition(|(_, fate)| *fate == Fate::Kept);
@@ -103,28 +139,42 @@ impl Writer {
         pass(FailPoint::AfterConfirmations);
         if has_freed {
             pass(FailPoint::AfterPrune);
-            // Pages that stay are used again: there is nothing to tell.
-            let _ = self.free_pages();
+            self.has_unused_pages = true;
         }
         Ok(())
     }
 
-    fn free_pages(&self) -> rusqlite::Result<()> {
-        let mut statement =
-            self.database.connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_FREED})"))?;
+    /// Returns unused pages to the file system: all of them, or one portion after each transaction while jobs wait.
+    fn return_pages(&mut self) {
+        while self.has_unused_pages {
+            // Pages that stay are used again, so an error here loses nothing.
+            self.has_unused_pages = self.return_some_pages().unwrap_or(false);
+            if self.queue.has_work() {
+                return;
+            }
+        }
+    }
+
+    /// Returns whether there are more.
+    fn return_some_pages(&self) -> rusqlite::Result<bool> {
+        let connection = &self.database.connection;
+        let mut statement = connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_FREED})"))?;
         // Each step frees one page.
         let mut rows = statement.query([])?;
         while rows.next()?.is_some() {}
-        Ok(())
+        let unused: i64 = connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
+        Ok(unused > 0)
     }
 }
 
-/// Whether an error lies in what was to be written and not in the disk.
-fn is_of_the_job(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::TypeMismatch)
-    )
+/// Whether the job causes an error, rather than the disk. Batches and snapshots are what the store is for: damage that keeps them
+/// from being written is reported until it is mended.
+fn is_of_the_job(work: &Work, error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    let is_bad_value =
+        matches!(code, Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::TypeMismatch));
+    let is_damage = matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase));
+    is_bad_value || is_damage && !matches!(work, Work::Batch { .. } | Work::Snapshot { .. })
 }
 
 fn write_all(
@@ -141,7 +191,7 @@ fn write_all(
             Work::Batch { world, span, content: Content::Row(body) } => {
                 tables.append(world, *span, body.as_deref())?
             }
-            // Nothing is left unpacked; if it were, it would be lost as a batch that nobody can read.
+            // `pack` leaves no batch unpacked.
             Work::Batch { content: Content::Given(_), .. } => Fate::Lost,
             Work::Snapshot { world, snapshot, file: Some(file), continuity } => {
                 tables.snapshot(world, snapshot, file, *continuity)?;
@@ -182,17 +232,17 @@ fn write_all(
     Ok(())
 }
 
-/// The statements of one transaction.
+/// The prepared statements of one transaction.
 struct Tables<'t> {
     transaction: &'t Transaction<'t>,
     find: Statement<'t>,
     append: Statement<'t>,
     advance: Statement<'t>,
-    /// How many marks there are, once somebody asked.
+    /// The number of marks, once it was counted.
     marks: Option<u64>,
 }
 
-/// What stands in the table of worlds.
+/// A row of the table `worlds`.
 struct Place {
     id: i64,
     tick: u64,
@@ -251,7 +301,7 @@ impl<'t> Tables<'t> {
         let Snapshot { tick, time_ms, .. } = *snapshot;
         let (id, number) = match self.find(world)? {
             Some(place) => {
-                // A number that nothing has stands for what is missing.
+                // A skipped number marks a hole.
                 let is_hole = continuity == Continuity::BeginsAnew || place.tick != tick;
                 (place.id, place.number + i64::from(is_hole))
             }
@@ -343,8 +393,8 @@ impl<'t> Tables<'t> {
     }
 }
 
-/// Forgets what nobody keeps, some rows at a time; whether there is more. Snapshots go first, and the batches that no
-/// snapshot begins any more after them, so that what is left is whole whenever it ends.
+/// Removes rows beyond the retention, a limited number at a time. Returns whether there are more. Snapshots go first, and then the
+/// batches before the oldest remaining snapshot, so the rest is whole whenever this ends.
 fn prune(
     transaction: &Transaction<'_>,
     retention: &Retention,
@@ -378,7 +428,7 @@ fn prune(
     Ok((pruned, rows_left == 0))
 }
 
-/// The number of the oldest snapshot of a world that stays.
+/// The number of a world's oldest snapshot that stays.
 fn first_kept(
     transaction: &Transaction<'_>,
     id: i64,

@@ -4,6 +4,8 @@ mod bad_input;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod garden;
+#[cfg(unix)]
+mod gone;
 mod kept;
 mod kill;
 mod lasting;
