@@ -1,4 +1,4 @@
-//! What is left to each when the session and TCP share a link.
+//! Shares of a session and TCP on a common link.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! What the session promises about age, on shortened runs of the figures that `nowcast lab freshness --simulated` prints.
+//! The session's promises about age, on shortened runs of the figures that `nowcast lab freshness --simulated` prints.
 
 #![cfg(target_os = "linux")]
 
@@ -90,7 +90,7 @@ fn idle_time_is_not_taken_for_a_slow_link() {
     }
 }
 
-/// Rounds that still held packets of before counted against the rate that had just fallen, so that the session took its own
+/// Rounds that still held older packets counted against the rate that had just fallen, so that the session took its own
 /// queue for that of others.
 #[test]
 fn its_own_queue_is_not_taken_for_that_of_others() {

@@ -6,7 +6,7 @@ use nowcast_lab::link::HostError;
 use nowcast_lab::link::check::{CheckError, check};
 
 #[test]
-fn what_hosts_measure_agrees_with_what_was_configured() {
+fn hosts_measure_the_configured_link() {
     let findings = match check(7) {
         Ok(findings) => findings,
         Err(CheckError::Host(error @ (HostError::Namespace(_) | HostError::Tun(_)))) => {

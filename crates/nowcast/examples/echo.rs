@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// What follows an option, if it is there.
+/// Returns the argument that follows an option.
 fn value(option: &str) -> Option<String> {
     env::args().skip_while(|argument| argument != option).nth(1)
 }

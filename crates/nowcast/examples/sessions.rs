@@ -1,4 +1,4 @@
-//! What the session costs: many sessions in one process, beside the same traffic over the bare carriers.
+//! The cost of sessions: many sessions in one process, beside the same traffic over the bare carriers.
 //!
 //! ```text
 //! cargo run --release -p nowcast --example sessions -- [SESSIONS] [SECONDS] [ROUNDS] [PROGRAM]
@@ -34,7 +34,7 @@ const STATE_BYTES: usize = 40;
 const PACKET_BYTES: usize = STATES as usize * (STATE_BYTES + 2);
 const WARM_UP: Duration = Duration::from_secs(3);
 
-/// What was sent and got.
+/// Counters of sent and received messages.
 #[derive(Default)]
 struct Tally {
     sent: AtomicU64,

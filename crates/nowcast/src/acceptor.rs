@@ -65,7 +65,7 @@ struct Inner {
 /// How an acceptor behaves.
 #[derive(Clone, Debug, Default)]
 pub struct AcceptConfig {
-    /// What sessions are made with.
+    /// Configuration of new sessions.
     pub session: Config,
     /// How many are taken.
     pub limits: AcceptLimits,
@@ -111,7 +111,7 @@ impl Acceptor {
         self.inner.ready.clone()
     }
 
-    /// What was refused and dropped, and how many are here.
+    /// Returns the counters of refused and dropped attempts, and the number of open sessions.
     #[must_use]
     pub fn counters(&self) -> AcceptCounters {
         self.inner.permits.counters()

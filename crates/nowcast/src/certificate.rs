@@ -1,4 +1,4 @@
-//! Who an endpoint is: certificates made here for development, or read from files in production.
+//! The identity of an endpoint: certificates made here for development, or read from files in production.
 
 mod development;
 mod files;
@@ -51,7 +51,7 @@ pub enum CertificateError {
     Read {
         /// Which.
         path: PathBuf,
-        /// What the system or the parser says.
+        /// The error of the system or the parser.
         error: String,
     },
     /// Chain and key do not belong together, or are of a kind that is not supported.
@@ -93,7 +93,7 @@ impl Certificates {
         Ok(Arc::new(Self { state: Mutex::new(State { source, looked: Instant::now() }) }))
     }
 
-    /// What clients must know to accept them; empty if the usual authorities vouch for them.
+    /// Returns the hashes that clients need to accept the certificates; empty if the usual authorities vouch for them.
     pub fn hashes(&self) -> Vec<CertificateHash> {
         self.with(|source| match source {
             Source::Development(development) => development.hashes(),

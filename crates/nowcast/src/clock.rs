@@ -10,12 +10,12 @@ const BEGINNING: Duration = Duration::from_secs(3_600);
 
 static START: OnceLock<Instant> = OnceLock::new();
 
-/// What the clock shows now.
+/// Returns the present time.
 pub(crate) fn now() -> Time {
     at(Instant::now())
 }
 
-/// What the clock shows at `instant`.
+/// Converts `instant`.
 pub(crate) fn at(instant: Instant) -> Time {
     let start = *START.get_or_init(Instant::now);
     Time::default() + BEGINNING + instant.saturating_duration_since(start)

@@ -114,7 +114,7 @@ impl Connector {
         self
     }
 
-    /// What the session is made with.
+    /// Sets the configuration of the session.
     #[must_use]
     pub fn session(mut self, session: Config) -> Self {
         self.session = session;
@@ -204,7 +204,7 @@ impl Connector {
     }
 }
 
-/// Listens for who announces the name on this network segment, and follows it there.
+/// Listens for an endpoint that announces the name on this network segment, and follows it there.
 #[cfg(feature = "mdns")]
 async fn find_by_multicast(address: &mut Address) -> Result<u16, ConnectError> {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);

@@ -1,10 +1,10 @@
-//! What comes back.
+//! The echo of a channel.
 
 use crate::channel::{Channel, Error, MessageKind};
 
-/// Sends everything back on the lane it came on: states as states of the same key, events as events, commands as replies. What
-/// comes back obeys the laws of the queue as what was sent did, so that a program in any language can be tested and a path
-/// measured against it. While the peer does not read, nothing more is read of it. Returns how the channel ended.
+/// Sends everything back on the lane it came on: states as states of the same key, events as events, commands as
+/// replies. The echo obeys the laws of the queue, so that a program in any language can be tested and a path measured
+/// against it. While the peer does not read, nothing more is read of it. Returns the error that ended the channel.
 ///
 /// Values of typed lanes come back as bytes, because their announcements end here.
 pub async fn echo(channel: &Channel) -> Error {

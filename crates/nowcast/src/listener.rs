@@ -31,14 +31,14 @@ pub struct ListenConfig {
     pub webtransport: bool,
     /// The port of UDP that clients are told, if something in front of the endpoint forwards another one.
     pub announced_udp_port: Option<u16>,
-    /// Who the endpoint is.
+    /// The identity of the endpoint.
     pub certificate: CertificateConfig,
-    /// Who may enter. Where other machines can reach the endpoint, it needs a key for tokens, or has to be told that everybody
-    /// may enter.
+    /// The rules of admission. Where other machines can reach the endpoint, it needs a key for tokens, or an explicit
+    /// permission for everybody.
     pub entry: Policy,
     /// The name server that is told what is advertised here, if it runs; the usual one of this machine by default.
     pub name_server: Option<SocketAddr>,
-    /// What sessions are made with, and how many there may be of each service.
+    /// The configuration of sessions, and their maximum number for each service.
     pub accept: AcceptConfig,
     /// Whether names are also announced by multicast DNS, to everybody on the network segments of this machine.
     #[cfg(feature = "mdns")]
@@ -158,7 +158,7 @@ impl Listener {
         self.names.admission.refused().to_vec()
     }
 
-    /// What clients must know to accept the endpoint's certificate; empty if authorities vouch for it.
+    /// Returns the hashes that clients need to accept the endpoint's certificate; empty if authorities vouch for it.
     #[must_use]
     pub fn certificate_hashes(&self) -> Vec<CertificateHash> {
         self.names.certificates.hashes()
@@ -280,7 +280,7 @@ impl Service {
         self.advertisement.as_ref()
     }
 
-    /// What was refused and dropped, and how many are here.
+    /// Returns the counters of refused and dropped attempts, and the number of open sessions.
     #[must_use]
     pub fn counters(&self) -> AcceptCounters {
         self.acceptor.counters()

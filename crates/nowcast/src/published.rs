@@ -1,4 +1,4 @@
-//! What a publisher keeps, and what its subscribers' sessions read at the last moment.
+//! The table of a publisher, which its subscribers' sessions read at the last moment.
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// What a session needs for one carrier.
+/// Returns the random bytes that a session needs for one carrier.
 pub(crate) fn entropy() -> Entropy {
     Entropy(bytes())
 }

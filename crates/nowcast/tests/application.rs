@@ -1,4 +1,4 @@
-//! What an application may do to its own channel.
+//! An application uses and misuses its own channel.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +41,7 @@ async fn nothing_leaves_while_a_batch_is_open() {
     within(20, async {
         let mut batch = ours.batch();
         batch.try_event(0, b"first").expect("there is room");
-        // What the other side says is taken in all the time.
+        // The messages of the other side are received all the time.
         for number in 0..20_u8 {
             theirs.try_event(&[number]).expect("there is room");
             assert_eq!(ours.receive().await.expect("it is open").bytes, [number]);

@@ -61,7 +61,7 @@ fn a_token_says_who_comes() {
 }
 
 #[test]
-fn who_has_the_public_key_verifies_what_the_private_one_signed() {
+fn a_public_key_verifies_tokens_of_its_private_key() {
     let (private, public) = (TokenKey::parse(PRIVATE).unwrap(), TokenKey::parse(PUBLIC).unwrap());
     let token = in_ten_minutes().name("Ada").sign(&private).unwrap();
     for key in [&private, &public] {
@@ -175,7 +175,7 @@ fn a_date_may_have_a_fraction() {
 }
 
 #[test]
-fn what_is_no_token_is_refused_whatever_its_length() {
+fn malformed_tokens_of_any_length_are_refused() {
     for token in ["", ".", "..", "...", "a.b.c", "é.é.é", "\0", "eyJhbGciOiJIUzI1NiJ9..", "%2e%2e"] {
         assert!(verify(token).is_err(), "{token:?}");
     }
@@ -201,7 +201,7 @@ fn a_weak_or_broken_key_is_refused() {
 }
 
 #[test]
-fn what_everybody_may_know_is_no_secret() {
+fn public_texts_are_refused_as_secrets() {
     let openssh =
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA1BX27YydqrhUjvY9uRpbwx+n5hW+eROusmH4dNhSH6 ada@example.org";
     let blob = openssh.split(' ').nth(1).unwrap();
@@ -406,7 +406,7 @@ fn a_place_is_free_again_when_it_is_dropped() {
 
 proptest! {
     #[test]
-    fn whatever_is_signed_is_read_again(
+    fn signed_claims_are_read_unchanged(
         sub in proptest::option::of("[a-zA-Zé🚀 ]{1,64}"), role in proptest::option::of("[a-z]{1,32}"),
         jti in proptest::option::of("[0-9a-f]{1,64}"), life in 1_u64..1_000_000,
     ) {

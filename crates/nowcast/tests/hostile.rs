@@ -1,4 +1,5 @@
-//! What strangers do to an endpoint: named refusals, bounded memory, counters, and a session beside it that does not notice.
+//! Attacks of strangers on an endpoint: named refusals, bounded memory, counters, and a session beside them that does
+//! not notice.
 
 use futures_util::future::join_all;
 use futures_util::{SinkExt, StreamExt};
@@ -328,7 +329,7 @@ async fn another_version_is_refused_with_the_versions_there_are() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_begins_without_a_hello_is_counted_and_closed() {
+async fn a_carrier_without_a_hello_is_counted_and_closed() {
     let scene = Scene::begin(Policy::default()).await;
     let mut socket = websocket(&scene).await.unwrap();
     socket.send(WebSocketMessage::binary(noise(500, 1))).await.unwrap();

@@ -17,7 +17,7 @@ const LANES: u8 = 3;
 /// Scenarios at the same time: most of their time they wait for silences to be noticed.
 const AT_ONCE: u64 = 16;
 
-/// What was put at one end and got at the other.
+/// Messages that were put at one end and received at the other.
 #[derive(Default)]
 struct Lane {
     puts: Vec<Key>,

@@ -74,7 +74,7 @@ async fn a_name_that_is_taken_is_given_to_the_next_when_its_service_crashes() {
     let mut next = Advertisement::start(server, "tracker", 2);
     assert_eq!(next.registered().await, Err(Refused::NameTaken));
     assert_eq!(find(server, "tracker").await.unwrap().port, 1);
-    // What the kernel does when a process is killed: a reset, without a farewell.
+    // The kernel resets the connections of a killed process, without a farewell.
     socket2::SockRef::from(&crashing).set_linger(Some(Duration::ZERO)).unwrap();
     drop(crashing);
     until("the next has the name", async || next.status() == AdvertisementStatus::Registered).await;

@@ -31,7 +31,8 @@ fn number_in(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |text| text.parse().expect("the variable holds a number"))
 }
 
-/// What the tasks of all stations run on, as long as this process does: subscribers get what was put after a publisher is dropped.
+/// The runtime of all stations' tasks, as long as this process lives: subscribers receive all messages after a
+/// publisher is dropped.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("threads can be started"));
 
 /// An endpoint that publishes under a name of this machine.
@@ -162,7 +163,7 @@ struct Process {
     joined: usize,
 }
 
-/// What a process has told.
+/// The messages of a process.
 #[derive(Default)]
 struct Heard {
     record: Vec<(Key, usize)>,

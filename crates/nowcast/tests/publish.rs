@@ -111,7 +111,7 @@ async fn the_laws_hold_for_every_subscriber_over_every_carrier() {
     }
 }
 
-/// What a subscriber gets, to the last event, which has a length of its own.
+/// Returns a subscriber's messages, to the last event, which has a length of its own.
 async fn read_all(channel: &Channel) -> Vec<(Key, usize)> {
     let mut record = Vec::new();
     loop {

@@ -19,7 +19,7 @@ struct Pose {
 
 const POSE: Pose = Pose { position: [0.1, 1.7, -0.3], yaw: 0.5 };
 
-/// What one run of the code is given, and what it has shown.
+/// The input of one run of the code, and its results.
 struct Run {
     carrier: CarrierKind,
     /// The port of the listener, once there is one; and whether the name is advertised.

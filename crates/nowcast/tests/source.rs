@@ -1,4 +1,4 @@
-//! What an application's source may do: call its own channel, take its time, panic. Nobody but its own packets waits for it.
+//! An application's source may call its own channel, take its time, panic. Nobody but its own packets waits for it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,10 +114,10 @@ async fn a_source_that_takes_long_keeps_nobody_from_the_channel() {
     assert_eq!(within(20, ours.receive()).await.expect("it is open").bytes, b"meanwhile");
 }
 
-/// What a source wrote, and what it heard of it.
+/// The bytes that a source wrote, and their outcomes.
 #[derive(Default)]
 struct Diary {
-    /// What was written last for each packet.
+    /// The last value written for each packet.
     written: HashMap<u64, u32>,
     fills: u32,
     settled: u32,

@@ -46,7 +46,8 @@ async fn put_rounds(channel: &Channel) {
         for key in 1..=KEYS {
             match batch.try_state(0, key, &value) {
                 Ok(()) => {}
-                // What the reader said before it left is still to be read, by the other future of this test.
+                // The messages that the reader sent before it left are still to be read, by the other future of this
+                // test.
                 Err(Error::Closed(_)) => return std::future::pending().await,
                 Err(error) => panic!("the lane holds all keys: {error}"),
             }

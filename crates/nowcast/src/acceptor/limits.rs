@@ -33,7 +33,7 @@ impl Default for AcceptLimits {
     }
 }
 
-/// What an acceptor has done since it began, and holds now.
+/// Counters of an acceptor since it began, and its present load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceptCounters {
     /// Sessions that are here.
@@ -103,7 +103,7 @@ struct Waiting {
     displaced: Arc<Notify>,
 }
 
-/// What one address holds; it is forgotten when it holds nothing.
+/// The load of one address; it is removed when it is zero.
 #[derive(Clone, Copy, Default)]
 struct AddressLoad {
     carriers: usize,

@@ -291,7 +291,7 @@ impl<T: ?Sized> Clone for Lane<T> {
     }
 }
 
-/// What was waited for without a deadline.
+/// Unwraps the result of a wait without a deadline.
 fn always<T>(done: Option<Result<T, Error>>) -> Result<T, Error> {
     done.unwrap_or(Err(Error::TimedOut))
 }

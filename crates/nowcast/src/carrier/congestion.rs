@@ -12,7 +12,7 @@ use quinn::congestion::{Controller, ControllerFactory};
 
 /// Windows above `u32::MAX` also switch off QUIC's own pacing.
 const OPEN_BYTES: u64 = 1 << 33;
-/// What is left after persistent congestion; doubles with every acknowledgement.
+/// The window after persistent congestion; it doubles with every acknowledgement.
 const OVERLOAD_BYTES: u64 = 128 * 1_024;
 /// Grown to this, the window opens again.
 const RECOVERED_BYTES: u64 = 4 * 1_024 * 1_024;

@@ -1,4 +1,4 @@
-//! What moves the packets of a session (`spec/CARRIERS.md`, sections 3 and 4).
+//! Carriers: they move the packets of a session (`spec/CARRIERS.md`, sections 3 and 4).
 //!
 //! A carrier is small on purpose: it takes a packet when it has room for one, gives those that arrive, and says when it
 //! has ended. Everything else (acknowledging, pacing, going on elsewhere) is the session's.
@@ -31,7 +31,7 @@ pub trait Carrier: Send {
     /// Which one it is.
     fn kind(&self) -> CarrierKind;
 
-    /// What it promises to the session.
+    /// Returns its properties for the session.
     fn properties(&self) -> nowcast_session::Carrier;
 
     /// Ready when it takes a packet at once. A packet is filled after this and not before, so that what it says is the

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use quinn::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
 use tokio::time::{Sleep, sleep_until};
 
-/// What is due sooner may hold up packets, and is done in time.
+/// Timers that are due sooner may hold up packets, and run on time.
 const SOON: Duration = Duration::from_millis(10);
 
-/// What is due later is done so long after it is due. An acknowledgement then waits for 65 ms in sum: longer than the 50 ms between
-/// two packets of most sessions.
+/// Later timers run this long after they are due. An acknowledgement then waits for 65 ms in total: longer than the 50
+/// ms between two packets of most sessions.
 const PATIENCE: Duration = Duration::from_millis(40);
 
 /// Tokio, with timers for QUIC.
@@ -85,7 +85,7 @@ mod tests {
         connection: Option<(quinn_proto::ConnectionHandle, Connection)>,
         peer: SocketAddr,
         goes_off: fn(Instant, Instant) -> Instant,
-        /// What the timer was set to, and when it goes off.
+        /// The deadline that the timer was set to, and the time at which it fires.
         timer: Option<(Instant, Instant)>,
         packets: usize,
     }
@@ -105,7 +105,7 @@ mod tests {
             }
         }
 
-        /// What a driver does when it is woken: it sends, and looks at the timer.
+        /// Acts as a driver that wakes: sends, and looks at the timer.
         fn drive(&mut self, now: Instant, is_woken: bool) -> Vec<BytesMut> {
             let Self { connection: Some((handle, connection)), endpoint, .. } = self else {
                 return Vec::new();

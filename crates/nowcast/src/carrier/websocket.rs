@@ -83,7 +83,8 @@ impl<S: OverTcp> Carrier for WebSocket<S> {
     }
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
-        // What TLS or the library still hold goes first; then the kernel must be through with nearly all it was given.
+        // Bytes that TLS or the library still hold go first; then the kernel must have sent nearly all bytes that it
+        // was given.
         ready!(Pin::new(&mut self.stream).poll_flush(context)).map_err(ended)?;
         poll_room(self.stream.get_ref().tcp(), context).map_err(|error| ended(Error::Io(error)))
     }
@@ -189,7 +190,7 @@ mod tests {
         println!("{taken} bytes taken, {sent} sent, {unsent} unsent");
         assert!(unsent <= u64::from(UNSENT_BYTES_MAX), "{unsent} bytes were bound and wait in the kernel");
 
-        // What makes room again also wakes who waits for it.
+        // The read that makes room again also wakes the task that waits for room.
         let mut buffer = [0; 64 * 1_024];
         let reads = async {
             loop {

@@ -28,7 +28,8 @@ const UDP_PAYLOAD_BYTES: u16 = 1_252;
 const RECEIVE_BUFFER_BYTES: usize = 256 * 1_024;
 /// The session notices a silent peer long before; this frees what it forgot.
 const IDLE_TIMEOUT_MS: u32 = 30_000;
-/// QUIC's own acknowledgements say nothing that the session waits for, and each is a packet: no more than one for so many.
+/// The session waits for nothing in QUIC's own acknowledgements, and each is a packet: at most one for this many
+/// packets.
 const PACKETS_PER_ACK: u32 = 10;
 /// They wait so long for a packet in which they can ride. The library asks for no more than the round trip, and for 25 ms at least.
 const ACK_DELAY_MAX: Duration = Duration::from_millis(100);

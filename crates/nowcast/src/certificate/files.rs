@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn unreadable_files_are_named() {
         let missing = Path::new("/nowhere/chain.pem");
         let error = Files::read(missing, missing).err().expect("there is no such file");
         assert!(error.to_string().contains("/nowhere/chain.pem"), "{error}");

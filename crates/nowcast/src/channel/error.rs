@@ -1,8 +1,8 @@
-//! What can go wrong with an open channel.
+//! Errors of an open channel.
 
 use nowcast_session::{Closed, Refused};
 
-/// What can go wrong with an open channel.
+/// An error of an open channel.
 ///
 /// | error | party at fault |
 /// | --- | --- |

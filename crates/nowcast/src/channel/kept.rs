@@ -4,7 +4,7 @@ use nowcast_queue::{Bounds, UpdatableQueue};
 
 use super::message::Message;
 
-/// What waits once more, lane by lane.
+/// Messages that wait once more, lane by lane.
 #[derive(Default)]
 pub(crate) struct Kept {
     lanes: Vec<Option<UpdatableQueue<Message>>>,

@@ -223,7 +223,7 @@ impl<T: Payload + ?Sized> Lane<T> {
     }
 }
 
-/// What has no room is refused.
+/// A put without room is refused.
 fn at_once<T>(put: Poll<Result<T, Error>>) -> Result<T, Error> {
     match put {
         Poll::Ready(put) => put,

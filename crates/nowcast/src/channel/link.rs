@@ -1,4 +1,5 @@
-//! What carries a channel: a session over a network (`driver/link.rs`), or the queues of one machine (`local/link.rs`).
+//! The link under a channel: a session over a network (`driver/link.rs`), or the queues of one machine
+//! (`local/link.rs`).
 
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use super::{CommandId, Entry, Error, LaneId, Phase, Received, Source, Status};
 use crate::carrier::CarrierKind;
 use crate::published::Subscription;
 
-/// What is put.
+/// A message to put.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Put<'a> {
     State(Key, &'a [u8]),
@@ -59,7 +60,7 @@ pub(crate) trait Link: Send + Sync {
 
     fn entry(&self) -> &Entry;
 
-    /// What the two ends have told each other of their types.
+    /// The types that the two ends have announced to each other.
     fn shapes(&self) -> &Shapes;
 
     /// Ends the channel at once.

@@ -1,4 +1,4 @@
-//! What a channel delivers.
+//! Messages that a channel delivers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,12 +39,12 @@ impl std::fmt::Display for LaneId {
     }
 }
 
-/// What was received; its bytes are in the caller's buffer.
+/// A received message; its bytes are in the caller's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// The lane it came on.
     pub lane: LaneId,
-    /// What it is.
+    /// Its kind.
     pub kind: MessageKind,
     /// When the value was produced (states), or when its packet left (all others), by this machine's clock as far as the
     /// peer's is known.
@@ -56,14 +56,14 @@ pub struct Received {
 pub struct Message {
     /// The lane it came on.
     pub lane: LaneId,
-    /// What it is.
+    /// Its kind.
     pub kind: MessageKind,
-    /// What it says.
+    /// Its bytes.
     pub bytes: Vec<u8>,
     /// When the value was produced (states), or when its packet left (all others), by this machine's clock as far as the
     /// peer's is known.
     pub produced_at: Instant,
-    /// What the peer has announced, where it has on this lane.
+    /// The peer's announcement, where there is one on this lane.
     announced: Option<Arc<Announced>>,
 }
 
@@ -145,7 +145,7 @@ impl Message {
         }
     }
 
-    /// What it replaces when it has to wait once more.
+    /// Returns the key under which it waits once more, and replaces its predecessor.
     pub(super) fn queue_key(&self) -> Key {
         self.key().unwrap_or(Key::EVENT)
     }

@@ -1,4 +1,4 @@
-//! What an application holds: the four verbs over any carrier.
+//! The application's handle: the four verbs over any carrier.
 //!
 //! | file | what is in it |
 //! | --- | --- |
@@ -313,8 +313,9 @@ impl Channel {
         poll_fn(|context| self.link.poll_drained(context.waker())).await
     }
 
-    /// Ends the channel at once; the peer is told `code` (0, or 64 and above for the application's own) and `reason`. What
-    /// has not arrived is given up: wait for [`drained`](Self::drained) first, or drop the channel instead.
+    /// Ends the channel at once; the peer receives `code` (0, or 64 and above for the application's own) and `reason`.
+    /// Messages that have not arrived are given up: wait for [`drained`](Self::drained) first, or drop the channel
+    /// instead.
     pub fn close(&self, code: u32, reason: &str) {
         self.link.close(code, reason);
     }

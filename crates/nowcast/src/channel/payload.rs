@@ -7,13 +7,13 @@ use nowcast_wire::{Read, Shape, Wire};
 use super::Error;
 use super::shapes::{ShapeId, TypeShape};
 
-/// What a lane can carry: bytes as they are (`[u8]`), or values of any type that derives [`Wire`], in the format of
+/// A payload of a lane: raw bytes (`[u8]`), or values of any type that derives [`Wire`], in the format of
 /// `spec/WIRE.md`.
 ///
 /// The two ends of a typed lane may have different versions of a type: its shape is announced before the first value, and
 /// the reader matches fields by name (section 7 there).
 pub trait Payload {
-    /// What the peer is told of the type. `None` for bytes, which have no shape.
+    /// Returns the type's shape for the peer. `None` for bytes, which have no shape.
     fn type_shape() -> Option<TypeShape>;
 
     /// Calls `use_bytes` with the bytes of this value, after the number of its shape, without a new allocation for each.
@@ -60,8 +60,8 @@ impl<T: Wire> Payload for T {
     }
 }
 
-/// The value whose body, as [`nowcast_wire::encode`] writes it, these bytes are: of a message that was put as bytes. Text and
-/// bytes may be borrowed from them. What came over a typed lane is read by
+/// Decodes a value from these bytes, as [`nowcast_wire::encode`] writes its body, for messages that were put as bytes.
+/// Text and bytes may be borrowed from them. Messages of a typed lane are read by
 /// [`Message::decode`](super::Message::decode) or [`Channel::decode`](super::Channel::decode).
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use std::task::{Poll, Waker};
 
 use super::{CommandId, Error};
 
-/// What became of the commands of this side. Each reply wakes only the task that asked.
+/// The outcomes of this side's commands. Each reply wakes only the task that asked.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     commands: HashMap<CommandId, Awaited>,

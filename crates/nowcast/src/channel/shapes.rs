@@ -55,7 +55,7 @@ fn bit(lane: u8) -> u32 {
     1_u32.checked_shl(lane.into()).unwrap_or(0)
 }
 
-/// What a peer can be told of a type.
+/// The announcement of a type to a peer.
 #[derive(Clone, Copy)]
 pub struct TypeShape {
     /// Names the type in this process.
@@ -77,7 +77,7 @@ pub(crate) struct Announcer {
     ids: BTreeMap<Vec<u8>, ShapeId>,
     /// The number of a type, and a bit for each lane on which it was announced.
     known: HashMap<TypeId, (ShapeId, u32)>,
-    /// What typed replies begin with.
+    /// Headers of typed replies.
     heads: HashMap<TypeId, Arc<[u8]>>,
 }
 
@@ -103,7 +103,7 @@ impl Announcer {
         announced.map(|put| put.map(|()| id))
     }
 
-    /// What replies of a type begin with: the announcement, and the number of the shape.
+    /// Returns the header of replies of a type: the announcement, and the number of the shape.
     pub(super) fn head_of_reply(&mut self, TypeShape { kind, shape }: TypeShape) -> Arc<[u8]> {
         if let Some(head) = self.heads.get(&kind) {
             return Arc::clone(head);
@@ -169,7 +169,7 @@ pub(crate) struct Announced {
 #[derive(Default)]
 struct Scope {
     receiver: Receiver,
-    /// What was wrong with an announcement.
+    /// The fault of an announcement.
     fault: Option<String>,
 }
 
@@ -245,7 +245,7 @@ mod tests {
         TypeShape { kind: typeid::of::<T>(), shape: Shape::of::<T> }
     }
 
-    /// What `T` is announced with, and its number.
+    /// Returns the announcement of `T`, and its number.
     fn announcement<T: Wire>(announcer: &mut Announcer) -> (Option<Vec<u8>>, ShapeId) {
         let mut event = None;
         let announced = announcer.announce(type_shape::<T>(), LANE, |bytes| {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_peer_announces_is_bounded_and_what_was_wrong_is_said() {
+    fn announcements_are_bounded_and_faults_are_named() {
         let shapes = Shapes::default();
         let mut endless = [MARK.as_slice(), &[0, 2, 0xff, 0xff, 0xff, 0xff, 0x0f]].concat();
         assert!(shapes.take_in(LANE, &mut endless), "it is no message");

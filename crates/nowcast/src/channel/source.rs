@@ -1,4 +1,4 @@
-//! What a channel says that does not come from a queue.
+//! Sources: messages of a channel that do not come from a queue.
 
 use std::time::Instant;
 
@@ -20,8 +20,8 @@ const KEPT_BYTES: usize = 1_024;
 /// When it panics, or writes more than there is
 /// room for, the channel ends with the code `APPLICATION` on both sides.
 ///
-/// What it wrote may not leave, if other messages took the room in the meantime. Then it hears at once that the bytes did not
-/// arrive, and is asked again, possibly for a packet of the same number.
+/// Bytes that it wrote may fail to leave if other messages took the room in the meantime. Then the source learns at
+/// once that the bytes did not arrive, and is asked again, possibly for a packet of the same number.
 pub trait Source: Replication + Send {
     /// Hears what became of the bytes that it put into a packet.
     fn settled(&mut self, outcome: PacketOutcome);
@@ -31,8 +31,8 @@ pub trait Source: Replication + Send {
     fn feed(&mut self, _feed: &mut Feed) {}
 }
 
-/// What [`Source::feed`] puts into its channel. All of it is put together when the source has spoken, so it leaves together, as
-/// a batch does.
+/// The messages that [`Source::feed`] puts into its channel. They are put together after the call, so they leave
+/// together, as a batch does.
 #[derive(Debug, Default)]
 pub struct Feed {
     puts: Vec<FedPut>,
@@ -79,8 +79,8 @@ impl Feed {
         self.puts.push(FedPut { lane, state, end: self.bytes.len() });
     }
 
-    /// What the channel did not take of what the source put when it was asked before, in the order of the puts. Of a lane that
-    /// refuses something, nothing is taken that was put after it in the same turn.
+    /// Returns the puts of the previous call that the channel refused, in their order. After a refusal on a lane, later
+    /// puts of the same call on that lane are refused, too.
     pub fn take_refused(&mut self) -> Vec<RefusedPut> {
         std::mem::take(&mut self.refused)
     }

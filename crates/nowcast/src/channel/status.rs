@@ -24,7 +24,7 @@ pub enum Phase {
 /// How a channel is now. Cheap to ask a few times a second.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// What it runs on, or ran on last when it is interrupted or closed; `None` before it ever had one.
+    /// The present carrier, or the last one when it is interrupted or closed; `None` before the first.
     pub carrier: Option<CarrierKind>,
     /// Where it stands.
     pub phase: Phase,

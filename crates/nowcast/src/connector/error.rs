@@ -25,15 +25,15 @@ pub enum ConnectError {
     Unreachable {
         /// Host and port.
         place: String,
-        /// What the system says.
+        /// The system's error.
         cause: String,
     },
-    /// What answers there does not speak as it should.
+    /// The peer at the address speaks another protocol.
     #[error("what answers at {place} cannot be used ({cause}): check the port, and whom to trust")]
     Broken {
         /// Host and port.
         place: String,
-        /// What was wrong.
+        /// The fault.
         cause: String,
     },
     /// The endpoint refuses.
@@ -47,7 +47,7 @@ pub enum ConnectError {
     Closed(#[from] Closed),
 }
 
-/// What a carrier is opened for.
+/// The purpose of a carrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
     /// A new session, with the token if there is one.

@@ -48,7 +48,7 @@ pub(super) struct Remote {
     pub(super) trust: Trust,
 }
 
-/// What the endpoint said, and where it was reached.
+/// The endpoint's answer, and its address.
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
     ip: IpAddr,

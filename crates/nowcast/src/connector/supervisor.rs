@@ -14,7 +14,7 @@ use crate::driver::Shared;
 
 /// WebTransport is given so much time before a WebSocket is opened beside it.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// A carrier is silent after so many probe time-outs, within these bounds.
+/// A carrier is silent after this many probe time-outs, within these bounds.
 const SILENCE_PROBES: u32 = 3;
 const SILENCE_MIN: Duration = Duration::from_millis(250);
 const SILENCE_MAX: Duration = Duration::from_millis(400);
@@ -37,7 +37,7 @@ pub(super) struct Supervisor {
     pub(super) shared: Weak<Shared>,
 }
 
-/// What is to be done.
+/// The next act.
 enum Trouble {
     /// The carrier ended or is silent, since when.
     Fallen { was: Option<CarrierKind> },

@@ -17,8 +17,8 @@ pub enum Trust {
     Authorities,
     /// Certificates of these hashes and no others; for endpoints with a development certificate.
     Hashes(Vec<CertificateHash>),
-    /// Whatever the endpoint announces without encryption: what is said stays private against those who only listen, but
-    /// not against those who can change packets on the way. For one's own network.
+    /// Trusts every certificate that the endpoint announces without encryption: messages stay private against
+    /// listeners, but not against an attacker who changes packets on the way. For one's own network.
     Announced,
 }
 

@@ -1,4 +1,4 @@
-//! What a driver and the handles of its channel share: the session, its carrier, and the tasks that wait.
+//! State that a driver shares with the handles of its channel: the session, its carrier, and the waiting tasks.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,15 +37,15 @@ pub(super) struct DriverWaker {
     source_is_called: AtomicBool,
 }
 
-/// What the lock guards.
+/// The state behind the lock.
 pub(crate) struct Core {
     pub(crate) session: Session,
     pub(crate) carrier: Option<Box<dyn Carrier>>,
-    /// What the session ran on last.
+    /// The session's last carrier.
     latest_kind: Option<CarrierKind>,
     /// The source from now on, which the driver has not taken yet.
     pub(super) next_source: Option<Box<dyn Source>>,
-    /// What a publisher has for the peer.
+    /// The publisher's messages for the peer.
     pub(crate) subscription: Option<Subscription>,
     /// When the driver wakes by itself.
     pub(crate) armed: Option<Time>,
@@ -298,7 +298,7 @@ impl Core {
         }
     }
 
-    /// What was read may be credit for the peer that is to be reported.
+    /// Reading may free credit that the peer must learn.
     fn note_reading(&mut self) {
         let wakes = self.session.report_at();
         if wakes.is_some_and(|at| self.armed.is_none_or(|armed| at < armed)) {
@@ -376,14 +376,14 @@ impl Core {
         self.left.subscribe()
     }
 
-    /// What the session said to a put; what was taken is to be sent.
+    /// Handles the session's answer to a put; an accepted message is to be sent.
     pub(super) fn put<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
         let done = self.explain(put)?;
         self.wake_driver();
         Ok(done)
     }
 
-    /// What the session said to a put.
+    /// Translates the session's answer to a put.
     pub(super) fn explain<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
         put.map_err(|refused| {
             if refused == Refused::Closed {

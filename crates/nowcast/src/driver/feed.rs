@@ -8,7 +8,7 @@ use nowcast_session::{CloseCode, Refused, Time};
 
 use super::core::Core;
 
-/// What a message costs in a packet beyond its bytes, at most.
+/// Maximum overhead of a message in a packet.
 const HEAD_BYTES: usize = 24;
 /// The lane of everything that is published.
 const LANE: u8 = 0;

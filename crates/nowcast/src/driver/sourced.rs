@@ -1,10 +1,11 @@
 //! How the application's source fills packets. Its code runs with no lock held: whatever it does (it calls its own channel,
 //! takes long, panics), it holds up nothing but the packets of its own channel.
 //!
-//! Just before a packet may leave, the driver lets go of the channel and asks the source. What the source writes waits as a
-//! *draft* for that one packet, and the session takes the draft in place of the source. A draft that does not leave in its
-//! packet, because something else took the room meanwhile, is given up like the bytes of a lost packet, and the source is
-//! asked again. So what leaves was read at that moment (late binding), and the source hears what became of all that it wrote.
+//! Just before a packet may leave, the driver releases the channel's lock and asks the source. The bytes that the
+//! source writes wait as a *draft* for that one packet, and the session takes the draft in place of the source. A draft
+//! that does not leave in its packet, because something else took the room meanwhile, is given up like the bytes of a
+//! lost packet, and the source is asked again. So every value is read when its packet leaves (late binding), and the
+//! source learns the outcome of everything that it wrote.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +18,7 @@ const PANICKED: &str = "the source panicked";
 const OVERFLOWED: &str = "the source wrote more than there was room for";
 /// The fields of a packet before a draft may have grown by so much since the packet before it.
 const MARGIN_BYTES: usize = 8;
-/// What a frame with a draft costs beyond its bytes, at most.
+/// Maximum overhead of a frame with a draft.
 const HEAD_BYTES: usize = 4;
 const LANES_MAX: u8 = 16;
 
@@ -25,9 +26,9 @@ const LANES_MAX: u8 = 16;
 #[derive(Default)]
 pub(super) struct Sourced {
     source: Option<Box<dyn Source>>,
-    /// What it has put beside drafts, until the session has it.
+    /// The source's other puts, until the session has them.
     feed: Feed,
-    /// What the source has not heard yet of the bytes that it wrote.
+    /// Outcomes that the source has not received yet.
     outcomes: Vec<PacketOutcome>,
     /// A bit for each lane that the session feeds from a source.
     lanes: Cell<u16>,
@@ -38,7 +39,7 @@ pub(super) struct Sourced {
     number: u64,
     /// The most room that a packet has for a source; `None` before there was one.
     room: Option<usize>,
-    /// What the source was asked since the last packet.
+    /// The question to the source since the last packet.
     asked: Option<Question>,
     /// The most room that the session has offered since it was polled.
     offered: usize,
@@ -50,14 +51,14 @@ pub(super) struct Sourced {
     exact: Option<usize>,
 }
 
-/// What a source wrote for one packet.
+/// The bytes of a source for one packet.
 struct Draft {
     lane: u8,
     number: u64,
     bytes: Vec<u8>,
 }
 
-/// What a source is asked.
+/// A question to a source.
 #[derive(Clone, Copy)]
 pub(super) struct Question {
     /// The bytes that it may write; with 0 it is only asked whether it has something.
@@ -84,7 +85,7 @@ impl Sourced {
         }
     }
 
-    /// What to ask the source before the session is polled for a packet; `None` if it was asked.
+    /// Returns the question for the source before the session is polled for a packet; `None` if it was asked.
     pub(super) fn question(&mut self, session: &mut Session, now: Time, may_send: bool) -> Option<Question> {
         if self.source.is_none() || self.asked.is_some() || !session.is_open() {
             return None;
@@ -221,7 +222,7 @@ impl Sourced {
     }
 }
 
-/// What came of polling the session for a packet.
+/// The result of polling the session for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Polled {
     /// There is one.

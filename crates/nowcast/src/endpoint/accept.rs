@@ -45,8 +45,8 @@ pub async fn accept_all(listener: TcpListener, reception: impl Reception) {
     }
 }
 
-/// What keeps a listener from accepting, such as a process without files left: it neither ends the endpoint, nor fills its
-/// logs, nor keeps a processor busy.
+/// Trouble that keeps a listener from accepting, such as a process without free file descriptors: it neither ends the
+/// endpoint, nor fills its logs, nor keeps a processor busy.
 #[derive(Default)]
 struct Trouble {
     /// Failures in a row.

@@ -1,4 +1,4 @@
-//! What an endpoint says about a name (`spec/CARRIERS.md`, section 2).
+//! An endpoint's description of a name (`spec/CARRIERS.md`, section 2).
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -11,7 +11,7 @@ const VERSION: u32 = 1;
 /// Texts of a refusal are for people, and cut beyond this when they come from a peer.
 const TEXT_CHARS_MAX: usize = 300;
 
-/// What a client may begin a session with.
+/// The carriers with which a client may begin a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discovery {
     /// The version of the page.
@@ -49,12 +49,12 @@ pub struct RefusalAnswer {
     pub error: String,
     /// Why, for people.
     pub cause: String,
-    /// What they can do.
+    /// The cure.
     pub cure: String,
 }
 
 impl Discovery {
-    /// What an endpoint with WebSocket, and with WebTransport if it has a `port` for it, answers about `name`.
+    /// Describes `name` on an endpoint with WebSocket, and with WebTransport if it has a `port` for it.
     #[must_use]
     pub fn new(name: &str, webtransport: Option<(u16, &[CertificateHash])>) -> Self {
         let webtransport = webtransport.map(|(port, hashes)| WebTransportOffer {
@@ -117,7 +117,7 @@ impl RefusalAnswer {
         serde_json::to_string(self).expect("texts become JSON")
     }
 
-    /// What a peer sent, cut to a readable length.
+    /// Makes a refusal from a peer's answer, cut to a readable length.
     pub(crate) fn from_peer(status: u16, body: &[u8]) -> Self {
         let mut refusal: Self = serde_json::from_slice(body).unwrap_or_else(|_| {
             Self::new("refused", format!("the answer was {status}"), "check the address")

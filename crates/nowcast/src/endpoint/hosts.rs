@@ -38,7 +38,7 @@ fn is_of_one_link(address: IpAddr) -> bool {
     }
 }
 
-/// What Linux lists; nothing on other systems, where the way out has to do.
+/// Returns the addresses that Linux lists; nothing on other systems, where the route to the outside has to do.
 fn of_the_kernel() -> impl Iterator<Item = IpAddr> {
     let trie = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let six = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();

@@ -121,7 +121,7 @@ impl UpgradeError {
     }
 }
 
-/// What stands in an answer 426 (RFC 9110, section 15.5.22; RFC 6455, section 4.2.2).
+/// Returns the headers of an answer 426 (RFC 9110, section 15.5.22; RFC 6455, section 4.2.2).
 #[must_use]
 pub fn upgrade_required_headers() -> [(HeaderName, HeaderValue); 3] {
     [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), (SEC_WEBSOCKET_VERSION, "13")]

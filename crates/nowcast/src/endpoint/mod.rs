@@ -26,7 +26,7 @@ pub use tcp::tls_config;
 use crate::acceptor::{AcceptRefusal, Acceptor};
 use crate::entry::{AdmissionRequest, Entry, Network, Page, Peer, Permit};
 
-/// What path a service has under its endpoint.
+/// The path of services under their endpoint.
 const PATH: &str = "/nowcast/";
 
 /// A request for a name.
@@ -57,7 +57,7 @@ impl<'a> From<&Asking<'a>> for AdmissionRequest<'a> {
 
 /// Knows the services of an endpoint and who may enter them.
 pub trait Directory: Send + Sync + 'static {
-    /// Where the carriers of who asks are to be handed over, and as whom, or why they may not be.
+    /// Returns the acceptor for the client's carriers and its entry, or the reason for a refusal.
     ///
     /// # Errors
     /// The refusal that is answered.
@@ -76,7 +76,7 @@ pub trait Directory: Send + Sync + 'static {
         &[]
     }
 
-    /// What is answered to a question about a name that may be entered.
+    /// Describes a name that may be entered.
     fn describe(&self, asking: &Asking<'_>) -> Discovery;
 }
 

@@ -28,12 +28,12 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 const REFUSED_TIMEOUT: Duration = Duration::from_secs(2);
 /// Nothing is wrong with the connection (RFC 9114, section 8.1).
 const H3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
-/// Beyond so many handshakes under way, addresses have to be proven first, which costs a round trip and no memory.
+/// Beyond this many handshakes under way, addresses must be validated first, which costs a round trip and no memory.
 const UNPROVEN_MAX: usize = 100;
 /// Handshakes under way; more are refused.
 const HANDSHAKES_MAX: usize = 1_000;
-/// Of one address: an IPv4 address, or the /64 of an IPv6 address. What comes beyond that is left unanswered, so that its sender
-/// tries again by itself a moment later.
+/// Of one address: an IPv4 address, or the /64 of an IPv6 address. Further handshakes are left unanswered, so that the
+/// client tries again by itself a moment later.
 const HANDSHAKES_PER_ADDRESS_MAX: usize = 128;
 /// Of one address that is not proven yet. Anybody can write a stranger's address on a packet, and must not take its places.
 const UNPROVEN_PER_ADDRESS_MAX: usize = 8;
@@ -121,7 +121,7 @@ struct Handshake {
     network: IpAddr,
 }
 
-/// What is to become of somebody who begins a handshake.
+/// The verdict on a client that begins a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reception {
     Welcome,

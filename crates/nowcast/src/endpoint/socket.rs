@@ -149,7 +149,7 @@ pub enum BindError {
     Io {
         /// Where.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }

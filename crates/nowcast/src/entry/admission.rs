@@ -15,10 +15,10 @@ use super::used::{Holder, Use, UsedToken, UsedTokenKeeper, UsedTokens};
 /// The longest origin or host that an answer repeats, in characters.
 const QUOTED_CHARACTERS_MAX: usize = 100;
 
-/// Who may enter an endpoint.
+/// The rules of admission to an endpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// What tokens are verified with. With a key a token is needed; without one there are none.
+    /// The key that verifies tokens. With a key a token is required; without one there are none.
     pub key: Option<TokenKey>,
     /// Lets in who shows no token, wherever he comes from. Without a key and without this, an endpoint listens on loopback
     /// only, and everybody there may enter.
@@ -169,14 +169,14 @@ impl<'a> AdmissionRequest<'a> {
     }
 }
 
-/// What the endpoint knows of the peer of a channel.
+/// The endpoint's knowledge of the peer of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// The player's or device's name, if a token says one.
     pub name: Option<String>,
     /// The name of the service that was entered.
     pub room: String,
-    /// What the token says about the role.
+    /// The role in the token.
     pub role: Option<String>,
     /// The address from which the first carrier came.
     pub address: Option<SocketAddr>,
@@ -184,7 +184,7 @@ pub struct Entry {
     pub is_local: bool,
     /// The number of the peer's process, if it runs on this machine and no network is between.
     pub process: Option<u32>,
-    /// What the [`Admission`] wants to be told when the session begins.
+    /// The ticket that the [`Admission`] needs when the session begins.
     pub ticket: Option<Ticket>,
     /// The token for one entry that was shown, if it was one.
     pub single_use: Option<SingleUse>,
@@ -239,8 +239,8 @@ impl PartialEq for SingleUse {
 
 impl Eq for SingleUse {}
 
-/// What an [`Admission`] is told when a session begins. A token that is good for one entry is used up then, and not when a
-/// carrier is opened, because a client that tries two carriers at once shows it twice.
+/// The argument of an [`Admission`] when a session begins. A single-use token is used up then, and not when a carrier
+/// is opened, because a client that tries two carriers at once shows it twice.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     admission: Arc<Admission>,
@@ -341,8 +341,8 @@ impl Admission {
         Arc::new(Admission { policy, named, own_pages, state: Mutex::new(state), keeper: OnceLock::new() })
     }
 
-    /// Has somebody keep which tokens for one entry are used, so that they are used in the next process, too. What is there already
-    /// is remembered, as far as [`Limits::used_tokens_max`] goes; the keeper that is given first stays.
+    /// Stores the used single-use tokens, so that the next process refuses them, too. Stored tokens are remembered, as
+    /// far as [`Limits::used_tokens_max`] goes; only the first store counts.
     pub fn keep_used_tokens(&self, keeper: Arc<dyn UsedTokenKeeper>, now: Now) {
         for UsedToken { id, exp, holder } in keeper.used() {
             let mut state = self.lock();
@@ -354,7 +354,7 @@ impl Admission {
         let _ = self.keeper.set(keeper);
     }
 
-    /// What is wanted.
+    /// Returns the policy.
     #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.policy
@@ -458,7 +458,8 @@ impl Admission {
     fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), AdmissionRefusal> {
         let quoted = |text: &str| text.chars().take(QUOTED_CHARACTERS_MAX).collect();
         if let Some(own) = self.own_pages {
-            // What opens a carrier and has no origin is no browser. A browser leaves it out where it takes the page for ours.
+            // A carrier without an origin was not opened by a browser. A browser leaves it out where it takes the page
+            // for ours.
             let is_of_a_page = page.origin.is_some() || is_question;
             if let Some(host) = page.host.filter(|host| is_of_a_page && !own.knows_host(&self.named, host)) {
                 return Err(AdmissionRefusal::Host(quoted(host)));
@@ -473,7 +474,7 @@ impl Admission {
         if is_allowed { Ok(()) } else { Err(AdmissionRefusal::Origin(quoted(origin))) }
     }
 
-    /// What the token says, if one is needed or shown.
+    /// Returns the claims of the token, if one is needed or shown.
     fn claims(&self, now: Now, request: &AdmissionRequest<'_>) -> Result<Option<Claims>, TokenError> {
         let Some(key) = self.policy.key.as_ref().filter(|_| !request.is_resuming) else { return Ok(None) };
         let Some(token) = request.token else {
@@ -487,7 +488,7 @@ impl Admission {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What is behind it is whole at every moment: counters and tables, changed one at a time.
+        // The state behind the lock is whole at every moment: counters and tables, changed one at a time.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

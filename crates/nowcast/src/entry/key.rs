@@ -1,4 +1,4 @@
-//! What tokens are signed and verified with.
+//! Keys that sign and verify tokens.
 
 use std::fmt;
 use std::io::Read as _;
@@ -19,7 +19,7 @@ const SECRET_BYTES_MIN: usize = 32;
 /// The largest file that is read as a key.
 const FILE_BYTES_MAX: u64 = 16 * 1024;
 
-/// What stands before the 32 bytes of an Ed25519 public key in DER (RFC 8410, section 4).
+/// The prefix of the 32 bytes of an Ed25519 public key in DER (RFC 8410, section 4).
 const ED25519_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
 /// How public keys begin that tools write on one line: OpenSSH's four kinds, and age.
@@ -30,10 +30,10 @@ const DER_SEQUENCE: u8 = 0x30;
 /// The tag of a number. A key's sequence begins with one, or with another sequence, which names the algorithm.
 const DER_INTEGER: u8 = 0x02;
 
-/// What tokens are signed and verified with: a secret (HS256), or an Ed25519 key (EdDSA).
+/// A key that signs and verifies tokens: a secret (HS256), or an Ed25519 key (EdDSA).
 ///
-/// Who makes tokens and lets people in by the same program needs a secret. Where another party makes them, an endpoint
-/// only needs that party's public key.
+/// A program that both makes tokens and admits clients needs a secret. Where another party makes them, an endpoint only
+/// needs that party's public key.
 #[derive(Clone)]
 pub struct TokenKey {
     algorithm: Algorithm,
@@ -173,7 +173,7 @@ impl TokenKey {
     }
 }
 
-/// What a would-be secret is, if it is something that is made to be shown, or that nobody has to guess.
+/// Describes a text that is public, or too easy to guess, to be a secret.
 fn known_to_others(secret: &[u8]) -> Option<&'static str> {
     let lossy = String::from_utf8_lossy(secret);
     let text = lossy.trim_start_matches('\u{feff}').trim_ascii();

@@ -133,7 +133,7 @@ impl Default for Limits {
     }
 }
 
-/// Who is there from which address, and how often it tried.
+/// The clients of each address, and the number of their attempts.
 #[derive(Debug)]
 pub struct Addresses {
     connections_max: usize,
@@ -155,7 +155,7 @@ pub enum Crowded {
     /// There are as many connections as may be.
     #[error("there are as many connections as may be")]
     Full,
-    /// This address has as many as one may have.
+    /// The address has reached its limit of connections.
     #[error("this address has as many connections as one may have")]
     Address,
     /// This address tries too often.
@@ -251,7 +251,8 @@ impl Addresses {
     }
 }
 
-/// Who counts as one address: an IPv4 address, or the /64 of an IPv6 address, which is what one customer gets.
+/// Returns the network that counts as one address: an IPv4 address, or the /64 of an IPv6 address, which is the network
+/// of one customer.
 #[must_use]
 pub fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {

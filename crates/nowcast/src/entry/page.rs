@@ -8,7 +8,7 @@ use hyper::http::uri::Authority;
 use hyper::{Uri, Version};
 use url::Url;
 
-/// What a request says of the page that asks and of the host that it asks. Browsers say the truth about both.
+/// The page that asks and the host that it asks, as the request names them. Browsers state both truthfully.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page<'a> {
     /// The host and port that are asked, as `Host` or `:authority` say it.
@@ -103,7 +103,8 @@ pub fn host_of<'a>(
 pub(super) struct Named(Vec<(String, Option<String>)>);
 
 impl Named {
-    /// What cannot be an origin is nobody's, and so left out; [`Policy::check`](super::Policy::check) complains of it.
+    /// A text that is no origin belongs to nobody, and so is left out; [`Policy::check`](super::Policy::check) reports
+    /// it.
     pub(super) fn new(origins: &[String]) -> Named {
         let read = origins.iter().filter_map(|origin| parse_origin(origin).ok());
         let host = |origin: &str| {
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_an_origin_is_refused_with_the_form_that_is_expected() {
+    fn texts_that_are_no_origin_are_refused_with_the_expected_form() {
         for (written, read) in [
             ("https://example.org", "https://example.org"),
             ("HTTPS://Example.ORG:443/", "https://example.org"),

@@ -10,7 +10,7 @@ pub enum AdmissionRefusal {
     /// The token is not good here.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// What was opened to resume a session asked for a new one.
+    /// A carrier that was opened to resume a session asked for a new one.
     #[error("without a token a session can only be resumed here, not begun")]
     OnlyResuming,
     /// Pages of this origin may not join.
@@ -62,7 +62,7 @@ impl AdmissionRefusal {
         }
     }
 
-    /// What helps.
+    /// Returns the cure.
     #[must_use]
     pub fn cure(&self) -> &'static str {
         match self {

@@ -21,10 +21,10 @@ pub const ROLE_CHARACTERS_MAX: usize = 32;
 /// The longest `jti` in bytes.
 const ID_BYTES_MAX: usize = 64;
 
-/// How far the clocks of who makes tokens and who reads them may differ.
+/// Maximum difference between the clocks of the token's maker and its reader.
 pub(super) const SKEW: Duration = Duration::from_secs(5);
 
-/// What a token says.
+/// The claims of a token.
 ///
 /// ```
 /// use nowcast::entry::{Claims, TokenError, TokenKey, unix_time};
@@ -109,7 +109,7 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// What helps.
+    /// Returns the cure.
     #[must_use]
     pub fn cure(&self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::token::SKEW;
 
-/// Who begins a session with a token for one entry, as the application knows its clients again on other connections.
+/// The client that begins a session with a single-use token, as the application recognises it on other connections.
 pub type Holder = [u8; 16];
 
 /// A token for one entry that is used.
@@ -38,7 +38,7 @@ pub(super) struct UsedTokens {
     by_expiry: BTreeSet<(u64, Arc<str>)>,
 }
 
-/// What became of an attempt to use an id.
+/// The outcome of an attempt to use an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     /// It is used now, for the first time.

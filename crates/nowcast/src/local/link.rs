@@ -106,7 +106,7 @@ impl LocalLink {
         self.end.get().map_or(Error::Refused(Refused::Closed), |closed| Error::Closed(closed.clone()))
     }
 
-    /// What a queue says no with. Neither lock is held.
+    /// Translates a refusal of a queue. Neither lock is held.
     fn explain(&self, refusal: Refusal) -> Error {
         let (code, by) = match refusal {
             Refusal::Full => return Error::Refused(Refused::Full),
@@ -122,7 +122,7 @@ impl LocalLink {
         self.ended()
     }
 
-    /// The channel is over. What has arrived can still be received, unless this side has closed it.
+    /// Ends the channel. Messages that have arrived can still be received, unless this side has closed it.
     fn finish(&self, closed: Closed) {
         let by_us = closed.by == ClosedBy::Us;
         if self.end.set(closed.clone()).is_err() {
@@ -415,7 +415,7 @@ impl Receiving {
     }
 }
 
-/// What a message of the queue is.
+/// The header of a message in the queue.
 enum Sealed {
     State,
     Event,

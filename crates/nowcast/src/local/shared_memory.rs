@@ -13,7 +13,7 @@ pub(crate) use nowcast_shm::{
 };
 pub(crate) use nowcast_shm::{advertise, connect, connect_until};
 
-/// What carries channels between two tasks of this machine here.
+/// The carrier between two tasks of this machine.
 pub const CARRIER: CarrierKind = CarrierKind::SharedMemory;
 
 /// Accepts within a runtime.

@@ -24,13 +24,13 @@ pub enum NamesError {
     NoServer {
         /// Where.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
     /// The name server says no.
     #[error("{0}")]
     Refused(#[from] Refused),
-    /// What answers is no name server.
+    /// The peer is no name server.
     #[error("what answers at {0} is not a name server")]
     NotOne(SocketAddr),
     /// It broke off or took too long.

@@ -79,7 +79,7 @@ impl Connection {
         self.read(now, registry);
     }
 
-    /// What is to be written, if anything.
+    /// Returns the bytes to write, if any.
     pub(super) fn poll_output(&mut self, registry: &Registry) -> &[u8] {
         while self.output.len() < OUTPUT_BYTES {
             let Some(listing) = &mut self.listing else { break };
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn a_list_of_thousands_is_written_in_small_pieces() {
         let mut server = Server::new();
-        // Of many machines, because one may not hold so many.
+        // Connections come from many machines, because one may not hold all of them.
         for index in 0..4_096 {
             let machine = IpAddr::from([192, 0, 2, (index / 256) as u8]);
             let mut service = Connection::new(ConnectionId(index), machine, true, server.now);
@@ -357,7 +357,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_arrives_is_answered_within_bounds(
+        fn any_input_is_answered_within_bounds(
             pieces in proptest::collection::vec(prop_oneof![
                 Just("{\"list\":true}\n".to_owned()),
                 Just("\n".to_owned()),

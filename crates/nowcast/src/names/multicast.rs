@@ -27,7 +27,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Service, is_name};
 
-/// What our services are called in DNS-SD.
+/// The type of our services in DNS-SD.
 const KIND: &str = "_nowcast._udp.local.";
 
 /// A label of a name in DNS is not longer (RFC 1035, section 2.3.4).
@@ -136,7 +136,7 @@ async fn hear(
     Ok(found.into_values().collect())
 }
 
-/// What was heard, as a service; nothing if it is none that we would announce.
+/// Converts an announcement to a service; `None` if it is not one of ours.
 fn service(resolved: &ResolvedService) -> Option<Service> {
     // Dots in a label are written with a backslash.
     let name = resolved.fullname.strip_suffix(&format!(".{KIND}"))?.replace('\\', "");

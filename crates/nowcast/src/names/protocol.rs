@@ -21,7 +21,7 @@ pub struct Service {
     pub host: Option<IpAddr>,
 }
 
-/// What a client asks.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     Find(String),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused_by_name() {
+    fn malformed_requests_are_refused_by_name() {
         for (line, refused) in [
             ("", Refused::BadRequest),
             ("{}", Refused::BadRequest),

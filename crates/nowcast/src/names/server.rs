@@ -70,7 +70,7 @@ pub struct NameServer {
     shared: Arc<Shared>,
 }
 
-/// What a name server has done so far.
+/// Counters of a name server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NameServerStats {
     /// Connections that are open.
@@ -94,7 +94,7 @@ pub struct NameServerHandle {
 }
 
 impl NameServerHandle {
-    /// What has happened so far.
+    /// Returns the counters.
     #[must_use]
     pub fn stats(&self) -> NameServerStats {
         let state = self.shared.lock();
@@ -121,7 +121,7 @@ struct State {
     stats: NameServerStats,
 }
 
-/// What is known of a connection besides its task.
+/// The record of a connection besides its task.
 #[derive(Debug)]
 struct Slot {
     advertises: bool,
@@ -307,6 +307,6 @@ async fn linger(mut stream: TcpStream) {
         }
         Ok::<_, io::Error>(())
     };
-    // Whatever goes wrong now, the connection ends.
+    // Any further error ends the connection.
     let _ = timeout(LINGER, drained).await;
 }

@@ -59,9 +59,10 @@ impl Listener {
 /// [counted](Self::counters), and no other notices. States alone never make a subscriber fall behind. To each subscriber the laws
 /// of the queue hold (`spec/QUEUE.md`, section 11).
 ///
-/// Nothing here waits, so there are no futures. A publisher is cheap to clone, and all handles are the same publisher. When
-/// the last is dropped, the name is free, and subscribers are closed after they got what was put, or after 5 s. What
-/// subscribers put themselves is dropped and [counted](Self::ignored): use [`advertise`](Listener::advertise) where both sides have something to say.
+/// Nothing here waits, so there are no futures. A publisher is cheap to clone, and all handles are the same publisher.
+/// When the last is dropped, the name is free, and subscribers are closed after they received all messages, or after 5
+/// s. Messages of subscribers are dropped and [counted](Self::ignored): use [`advertise`](Listener::advertise) where
+/// both sides send.
 ///
 /// Subscribers on the same machine that come without a port have a queue of their own, in shared memory or over a local socket,
 /// into which a task copies what is published as long as there is room: values are kept once more for each of them. One of
@@ -188,7 +189,7 @@ impl<T: Payload + ?Sized> Publisher<T> {
         self.shared.ignored.load(Ordering::Relaxed)
     }
 
-    /// What was put and delivered, and how many subscribers fell behind.
+    /// Returns the counters of put and delivered messages, and of subscribers that fell behind.
     #[must_use]
     pub fn counters(&self) -> PublicationCounters {
         self.shared.table.messages.counters()

@@ -13,10 +13,10 @@ use crate::channel::{Channel, Error, LaneId, Put, Shapes};
 use crate::listener::Service;
 use crate::published::{Published, Subscription};
 
-/// What is published.
+/// The published messages.
 pub(super) struct Table {
     pub(super) messages: in_process::Publisher<Published>,
-    /// What subscribers are told of the types of it.
+    /// The announcements of their types to subscribers.
     pub(super) shapes: Shapes,
 }
 
@@ -57,7 +57,7 @@ async fn serve(
         return channel
             .close(CloseCode::LIMIT_EXCEEDED.0, &format!("the types of what is published: {error}"));
     }
-    // Whoever receives learns of the end; what comes before it is for nobody.
+    // A receive learns of the end; no messages are expected before it.
     let ended = async {
         while channel.receive().await.is_ok() {
             ignored.fetch_add(1, Ordering::Relaxed);

@@ -20,7 +20,7 @@ pub(crate) struct Gate {
 struct State {
     inner_port: AtomicU16,
     udp_is_closed: AtomicBool,
-    /// Of a hundred datagrams so many are lost.
+    /// Share of lost datagrams, in percent.
     udp_loss_percent: AtomicU64,
     random: AtomicU64,
     /// Cuts TCP connections and forgets UDP flows that began before.

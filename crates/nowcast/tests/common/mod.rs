@@ -1,4 +1,4 @@
-//! What several tests need: an endpoint behind a gate that can fail in the ways networks do.
+//! Shared parts of tests: an endpoint behind a gate that can fail in the ways networks do.
 
 #![allow(dead_code, reason = "every test uses its own part of this")]
 
@@ -62,7 +62,7 @@ impl House {
     }
 }
 
-/// What the future gives, unless it takes longer than any machine needs.
+/// Returns the future's output, unless it takes longer than any machine needs.
 pub(crate) async fn within<T>(seconds: u64, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(seconds), future).await.expect("it happens in time")
 }

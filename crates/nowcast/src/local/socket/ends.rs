@@ -1,4 +1,4 @@
-//! What a task holds of a channel: the same calls as on the queue in shared memory.
+//! A task's end of a channel: the same calls as on the queue in shared memory.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -34,7 +34,7 @@ pub(crate) struct QueueReceiver {
     shared: Arc<Shared>,
 }
 
-/// What the two ends and the pump share.
+/// State that the two ends share with the pump.
 #[derive(Debug)]
 pub(super) struct Shared {
     state: Mutex<State>,
@@ -130,7 +130,7 @@ impl QueueSender {
         Poll::Pending
     }
 
-    /// What has happened to messages so far, all lanes together.
+    /// Returns the counters of messages, all lanes together.
     pub(crate) fn counters(&self) -> Counters {
         Counters { refused: self.refused, ..self.shared.lock().outgoing.counters() }
     }
@@ -235,7 +235,7 @@ impl Shared {
         is_over
     }
 
-    /// What was filled has been written.
+    /// Marks the filled bytes as written.
     pub(super) fn written(&self) {
         let mut state = self.lock();
         state.outgoing.written();
@@ -252,7 +252,7 @@ impl Shared {
         let waker = state.incoming.waker.take();
         drop(state);
         self.arrived.notify_one();
-        // What was replaced is reported, so that its sender may send on.
+        // Replacements are reported, so that the sender may send on.
         self.work.notify_one();
         waker.into_iter().for_each(Waker::wake);
         Ok(())

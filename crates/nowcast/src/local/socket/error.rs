@@ -15,7 +15,7 @@ pub enum OpenError {
     Taken {
         /// The name.
         name: String,
-        /// Who advertises it.
+        /// The process that advertises it.
         pid: u32,
     },
     /// A name that can't be one: 1 to 64 letters, digits, dots, dashes and underscores, not beginning with a dot.

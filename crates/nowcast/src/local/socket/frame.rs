@@ -21,7 +21,7 @@ pub(super) struct Hello {
     pub(super) bounds: Vec<Bounds>,
 }
 
-/// What the getting side did with the messages of a lane.
+/// The receiving side's counters of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Receipt {
     /// Messages that the task received.

@@ -8,7 +8,7 @@ use super::frame::{self, Receipt};
 use super::outgoing::Farewell;
 use super::{WINDOW_BYTES, WINDOW_ENTRIES};
 
-/// What arrived and was not received yet.
+/// Messages that arrived and were not received yet.
 #[derive(Debug)]
 pub(super) struct Incoming {
     lanes: Vec<Lane>,
@@ -28,7 +28,7 @@ struct Lane {
     unreported: Receipt,
 }
 
-/// What became of a message that was taken.
+/// The outcome of an arrived message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) lane: usize,
@@ -106,7 +106,7 @@ impl Incoming {
         }
     }
 
-    /// What was filled has been written.
+    /// Marks the filled bytes as written.
     pub(super) fn written(&mut self) {
         if self.progress == Farewell::Said {
             self.progress = Farewell::Written;

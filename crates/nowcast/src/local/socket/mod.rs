@@ -37,7 +37,7 @@ pub use error::OpenError;
 pub use names::{Advertised, advertised};
 pub(crate) use names::{Listener, Welcome, advertise, connect, connect_until};
 
-/// What carries channels between two tasks of this machine here.
+/// The carrier between two tasks of this machine.
 pub const CARRIER: CarrierKind = CarrierKind::LocalSocket;
 
 /// Messages of a lane that may be on their way: sent, and neither received nor replaced at the other end.

@@ -305,7 +305,7 @@ fn open_lock(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// Who advertises a name, and since when in milliseconds since 1970.
+/// Returns the process that advertises a name, and its start in milliseconds since 1970.
 fn signature(directory: &Path, name: &str) -> Option<(u32, u64)> {
     let text = std::fs::read_to_string(signature_path(directory, name)).ok()?;
     let (pid, since) = text.split_once(' ')?;

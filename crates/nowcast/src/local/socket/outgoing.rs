@@ -28,7 +28,7 @@ struct Lane {
     queue: UpdatableQueue<Vec<u8>>,
     sent_entries: usize,
     sent_bytes: usize,
-    /// What the peer has reported, to correct the queue's own counters, which take sent for delivered.
+    /// The peer's report, which corrects the queue's own counters: these take sent for delivered.
     delivered: u64,
     replaced: u64,
 }
@@ -86,7 +86,7 @@ impl Outgoing {
         has_taken
     }
 
-    /// What was filled has been written.
+    /// Marks the filled bytes as written.
     pub(super) fn written(&mut self) {
         if self.progress == Farewell::Said {
             self.progress = Farewell::Written;
@@ -131,7 +131,7 @@ impl Outgoing {
         self.lanes.len()
     }
 
-    /// What has happened to messages so far, but for those that were refused.
+    /// Returns the counters of messages, except refused ones.
     pub(super) fn counters(&self) -> Counters {
         self.lanes.iter().fold(Counters::default(), |sum, lane| {
             let put = lane.queue.counters();

@@ -12,7 +12,7 @@ use crate::helper::helper;
 
 const SMALL: Bounds = Bounds { entries_max: 4, bytes_max: 1_000 };
 const A: Key = Key::state(1);
-/// What a socket keeps for a peer that does not read.
+/// Bytes that a socket keeps for a peer that does not read.
 const SOCKET_BYTES: usize = 64 * 1_024;
 
 fn soon() -> Option<Instant> {
@@ -44,7 +44,7 @@ fn say(peer: &mut DuplexStream, bytes: &[u8]) {
     helper().expect("a thread").block_on(peer.write_all(bytes)).expect("there is room");
 }
 
-/// What ends a channel whose peer says this.
+/// Returns the refusal that ends a channel whose peer sends this.
 fn end_of(said: &[u8]) -> Refusal {
     let (mut near, mut far) = beside_a_stranger(SMALL);
     say(&mut far, said);
@@ -112,7 +112,7 @@ fn a_greeting_that_is_not_ours_is_refused() {
 }
 
 #[test]
-fn what_arrived_before_a_death_is_received_before_it_is_told() {
+fn messages_that_arrived_before_a_death_are_received_before_it_is_reported() {
     let (mut near, mut far) = beside_a_stranger(SMALL);
     let mut said = Vec::new();
     frame::write_message(0, Key::EVENT, b"last", &mut said);

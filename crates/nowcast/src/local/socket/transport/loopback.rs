@@ -18,7 +18,7 @@ const SECRET_BYTES: usize = 32;
 
 type Secret = [u8; SECRET_BYTES];
 
-/// What each side says first.
+/// The first message of each side.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::local::socket) struct Secrets {
     of_service: Secret,
@@ -51,7 +51,7 @@ impl Socket {
         Ok(self.socket.accept().await?.0)
     }
 
-    /// What a peer must prove to be admitted.
+    /// Returns the secrets that a peer must prove to be admitted.
     pub(in crate::local::socket) fn secrets(&self) -> Secrets {
         self.secrets
     }
@@ -95,7 +95,7 @@ async fn hear(stream: &mut TcpStream, secret: &Secret) -> Result<(), OpenError> 
     if difference == 0 { Ok(()) } else { Err(OpenError::Stranger) }
 }
 
-/// `%LOCALAPPDATA%\nowcast\names`: what lies there may be read by its user, and by who administers the machine.
+/// `%LOCALAPPDATA%\nowcast\names`: its user and the administrators of the machine can read the files there.
 #[cfg(not(unix))]
 pub(in crate::local::socket) fn directory() -> Result<PathBuf, OpenError> {
     let profile = std::env::var_os("LOCALAPPDATA").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_cannot_read_the_services_file_is_refused_by_both_sides() {
+    async fn a_peer_that_cannot_read_the_services_file_is_refused_by_both_sides() {
         let directory = std::env::temp_dir().join(format!("nowcast-loopback-{}", std::process::id()));
         std::fs::create_dir_all(&directory).expect("there is room");
         let path = directory.join("service");

@@ -25,7 +25,7 @@ impl Socket {
         Ok(self.socket.accept().await?.0)
     }
 
-    /// What a peer must prove to be admitted: nothing, where the kernel tells who it is.
+    /// A peer needs no secret where the kernel reports its identity.
     pub(in crate::local::socket) fn secrets(&self) {}
 }
 
