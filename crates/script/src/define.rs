@@ -13,7 +13,7 @@ use nowcast_world::{
 
 pub(crate) use body::{SHAPE_FIELDS, read_shape};
 
-use attributes::read_attributes;
+use attributes::{read_arguments, read_attributes};
 use body::read_body;
 
 use crate::fields::{Declared, Fields};
@@ -103,7 +103,7 @@ impl Declarations {
         place: Option<(String, u32)>,
     ) -> Declared<usize> {
         self.open("actions")?;
-        let (arguments, specials) = read_attributes(&Fields::of(shape, name))?;
+        let (arguments, specials) = read_arguments(&Fields::of(shape, name))?;
         let hint =
             hint.map(|hint| read_hint(&Fields::of(hint, name), name, &arguments, place)).transpose()?;
         let (hint, targets, durable) =
@@ -118,7 +118,7 @@ impl Declarations {
     /// Declares what is told with an event.
     pub(crate) fn event(&mut self, name: &str, shape: &Table) -> Declared<()> {
         self.open("events")?;
-        let (payload, _) = read_attributes(&Fields::of(shape, name))?;
+        let (payload, _) = read_arguments(&Fields::of(shape, name))?;
         self.definition.events.push(EventDeclaration { name: name.to_owned(), payload });
         self.checked(|definition| drop(definition.events.pop()))
     }

@@ -1,7 +1,8 @@
 //! Faults beside the text that they are about: where editors find them, and what the text shows of the cause.
 
 use crate::advice::unrequired;
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
+use crate::forgotten::tokens;
 use crate::sources::Sources;
 
 impl Fault {
@@ -9,7 +10,10 @@ impl Fault {
     /// of the line, or of a name that the message quotes.
     pub fn in_folder(&self, folder: &str, sources: &Sources) -> String {
         let folder = folder.trim_end_matches('/');
-        let (Some(file), Some(line)) = (&self.file, self.line) else { return format!("{folder}/{self}") };
+        let (Some(file), Some(line)) = (&self.file, self.line) else {
+            let between = if self.file.is_some() { "/" } else { ": " };
+            return format!("{folder}{between}{self}");
+        };
         let text = sources.line(file, line).unwrap_or_default();
         let rest = Fault { file: None, line: None, ..self.clone() };
         format!("{folder}/{file}:{line}:{}: {rest}", column(text, &self.message))
@@ -17,6 +21,12 @@ impl Fault {
 
     /// The same with what helps, where the text of the line shows it.
     pub(crate) fn explained(self, sources: &Sources) -> Fault {
+        if self.kind == FaultKind::State && self.line.is_none() {
+            return match assigned_at(sources, &self.message) {
+                Some((file, line)) => Fault { file: Some(file), line: Some(line), ..self },
+                None => self,
+            };
+        }
         if !self.message.starts_with("attempt to index nil")
             && !self.message.starts_with("attempt to call a nil")
         {
@@ -36,6 +46,52 @@ impl Fault {
             None => self,
         }
     }
+}
+
+/// Where the rules set a value that cannot be kept, as far as their text shows it. The message names the value:
+/// `world.state.score.red[2] is a function`.
+fn assigned_at(sources: &Sources, message: &str) -> Option<(String, u32)> {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    let path = words.iter().find(|word| word.starts_with("world.state.") || word.starts_with("private."))?;
+    let names: Vec<&str> = path.split(['.', '[']).filter(|name| *name != "world").collect();
+    let modules = sources.iter().filter(|(file, _)| !file.starts_with("tests/"));
+    let found = modules.flat_map(|(file, text)| {
+        let tokens = tokens(text);
+        let places = (0..tokens.len()).filter(|at| tokens[*at].0 == names[0]);
+        let rated = places.filter_map(|at| rate(&tokens[at..], &names).map(|rating| (rating, tokens[at].1)));
+        rated.map(|(rating, line)| (rating, file.to_owned(), line)).collect::<Vec<_>>()
+    });
+    let best = found.max_by(|(a, file_a, line_a), (b, file_b, line_b)| {
+        // Of equally good places the first.
+        a.cmp(b).then_with(|| (file_b, line_b).cmp(&(file_a, line_a)))
+    });
+    best.map(|(_, file, line)| (file, line))
+}
+
+/// How well a place in the text fits the names of a value: `state.score.red = …` fits all of them, and an assignment fits
+/// better than another mention. `None` where the second name is not there.
+fn rate(tokens: &[(&str, u32)], names: &[&str]) -> Option<(usize, bool)> {
+    let mut at = 1;
+    let mut fitting = 1;
+    while let (Some(name), Some([(".", _), (word, _)])) = (names.get(fitting), tokens.get(at..at + 2)) {
+        if word != name {
+            break;
+        }
+        fitting += 1;
+        at += 2;
+    }
+    if fitting == 1 {
+        // `world.state { score = … }`, `private = { … }`
+        let first = names.get(1)?;
+        let end = tokens.iter().position(|(token, _)| *token == "}")?;
+        let declares = tokens[..end].windows(2).any(|words| words[0].0 == *first && words[1].0 == "=");
+        return declares.then_some((1, false));
+    }
+    let is_set = match tokens.get(at) {
+        Some((sign, _)) => sign.ends_with('=') && !matches!(*sign, "==" | "~=" | "<=" | ">=") || *sign == "[",
+        None => false,
+    };
+    Some((fitting, is_set))
 }
 
 /// Where in its line a fault is, in characters from 1.

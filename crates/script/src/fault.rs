@@ -192,7 +192,19 @@ pub(crate) fn shorten(mut text: String) -> String {
 
 /// What helps against the mistakes that people make most.
 fn cure(kind: FaultKind, message: &str) -> Option<&'static str> {
-    const KNOWN: [(&str, &str); 5] = [
+    const KNOWN: [(&str, &str); 8] = [
+        (
+            "attempt to yield",
+            "a script cannot wait: set a timer with `world.after`, and do the rest in its function",
+        ),
+        (
+            "cannot yield",
+            "a script cannot wait: set a timer with `world.after`, and do the rest in its function",
+        ),
+        (
+            "attempt to index vector with",
+            "a vector is never changed: make a new one, as in `entity.position = vector.create(x, y, z)`",
+        ),
         (
             "attempt to modify a readonly table",
             "write `local` before a new name; what must last belongs in `world.state`",

@@ -33,6 +33,15 @@ pub(crate) enum Handle {
     Player(PlayerId),
 }
 
+impl std::fmt::Display for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Handle::Entity(id) => write!(f, "entity {}", id.0),
+            Handle::Player(id) => write!(f, "player {}", id.0),
+        }
+    }
+}
+
 /// Set in the number of a player.
 const PLAYER_BIT: usize = 1 << 40;
 /// Set in every number, so that none is a null pointer.

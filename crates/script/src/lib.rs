@@ -44,6 +44,7 @@
 //! | changing the library for others | everything that scripts share is frozen |
 //! | addresses, the moment of a collection | no weak tables; a table as text is `table` |
 
+mod absent;
 mod advice;
 mod assets;
 mod console;
@@ -71,6 +72,7 @@ mod script;
 mod sources;
 mod suggest;
 
+pub use absent::absence;
 pub use advice::{Advice, advice};
 pub use assets::{
     ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind,

@@ -82,7 +82,8 @@ impl Sandbox {
             weighing.weigh(weight as u64);
             Ok(())
         })?;
-        self.own(include_str!("sandbox.luau")).call::<()>((charge, weigh))?;
+        let absences = lua.create_table_from(crate::absent::ABSENT)?;
+        self.own(include_str!("sandbox.luau")).call::<()>((charge, weigh, absences))?;
         crate::maths::install(lua)?;
         crate::printing::install(lua, self.printed.clone(), self.limits.reports_max)?;
         let counting = self.meter.clone();

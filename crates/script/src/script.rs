@@ -186,7 +186,7 @@ fn close(module: &Module, shared: &Shared) -> Result<Definition, Fault> {
     let mut declarations = shared.declarations.borrow_mut();
     declarations.is_closed = true;
     declarations.definition.state =
-        state.map_err(|problem| Fault::of_file(FaultKind::State, MAIN, problem))?;
+        state.map_err(|problem| Fault { file: None, ..Fault::of_file(FaultKind::State, MAIN, problem) })?;
     let checked = declarations.definition.validate();
     checked.map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
     declarations.targets.iter().try_for_each(|targets| targets.check(&declarations.definition))?;

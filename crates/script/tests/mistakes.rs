@@ -1,6 +1,6 @@
 //! Mistakes that authors make, and what they are told: where, what, and what helps.
 
-use nowcast_script::{Limits, Scenario, Script, Sources};
+use nowcast_script::{Limits, Live, Report, Scenario, Script, Sources};
 use nowcast_world::{Value, World};
 
 const HEAD: &str = "local world = require('@nowcast/world')\n";
@@ -166,4 +166,102 @@ fn people_with_a_tag_are_a_team() {
     let scenario =
         Scenario::new(sources, "tests/teams.luau", Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
     assert_eq!(scenario.run(0, 1).failure, None);
+}
+
+#[test]
+fn a_name_from_another_engine_is_answered_with_what_there_is_instead() {
+    for (line, words) in [
+        ("wait(1)", "a script cannot wait: declare a timer with world.timer"),
+        ("task.wait(1)", "a script cannot wait: declare a timer with world.timer"),
+        ("coroutine.yield()", "a script cannot wait"),
+        ("math.randomseed(7)", "there is no `math.randomseed`"),
+        ("game:GetService('Players')", "use `world`"),
+        ("local part = Instance.new('Part')", "declare a kind with `world.kind`"),
+        ("local at = Vector3.new(0, 1, 0)", "use `vector.create(x, y, z)`"),
+    ] {
+        let told = told(&format!("world.on('start', function()\n{line} end)"));
+        assert!(told.starts_with("world.luau:3: ") && told.contains(words), "{line}: {told}");
+    }
+}
+
+#[test]
+fn a_field_that_is_set_wrongly_is_named_with_the_cure() {
+    let kinds = "local Ball = world.kind('ball', { body = { shape = 'sphere', radius = 1 } })
+        local Post = world.kind('post', { body = { motion = 'fixed', shape = 'sphere', radius = 1 } })
+        world.on('start', function() local ball, post = Ball:spawn {}, Post:spawn {}\n";
+    for (line, words) in [
+        ("ball.kind = Post", "kind cannot be set: an entity keeps its kind"),
+        ("ball.facing = vector.one", "facing cannot be set: set `yaw`"),
+        ("ball.impulse = 3", "impulse cannot be set: it is a function of every entity"),
+        (
+            "ball.position = { 0, 1, 0 }",
+            "position: a vector is expected, as in vector.create(0, 1, 0), not a table",
+        ),
+        ("ball.velocity = 3", "velocity: a vector is expected, as in vector.create(x, y, z), not a number"),
+        ("ball.yaw = 'left'", "yaw: a number of radians is expected, not a string"),
+        ("ball.rotation = 1", "a rotation is four numbers"),
+        ("ball.position.x = 3", "a vector is never changed: make a new one"),
+        ("ball:impulse({ 0, 3, 0 })", "a vector is expected, as in vector.create(0, 3, 0), not a table"),
+        ("ball.parent = post", "so it cannot have a parent; declare motion = \"kinematic\""),
+    ] {
+        let told = told(&format!("{kinds}{line} end)"));
+        assert!(told.starts_with("world.luau:5: ") && told.contains(words), "{line}: {told}");
+    }
+}
+
+#[test]
+fn fields_of_events_and_arguments_of_actions_may_have_names_of_entities() {
+    assert_eq!(
+        told("world.event('won', { name = 'text' }) world.action('go', { position = 'vector' }, print)"),
+        ""
+    );
+    let attribute = told("world.kind('b', { attributes = { name = 'text' } })");
+    assert!(attribute.contains("every entity has `name`; choose another name"), "{attribute}");
+}
+
+#[test]
+fn a_value_that_cannot_be_kept_is_told_with_the_line_that_sets_it() {
+    for (text, message) in [
+        ("world.state { cb = print }", "world.luau:2: world.state.cb is a function"),
+        (
+            "world.state { cb = 0 }\nworld.on('start', function()\nprint(world.state.cb)\nworld.state.cb = print end)",
+            "world.luau:5: world.state.cb is a function",
+        ),
+        (
+            "world.state { s = {} }\nworld.on('start', function()\nworld.state.s.other = 1\nworld.state.s.red = { print } end)",
+            "world.luau:5: world.state.s.red[1] is a function",
+        ),
+        (
+            "local K = world.kind('k', {})\nworld.on('start', function() local k = K:spawn {}\nk.private.f = print end)",
+            "world.luau:4: entity 1: private.f is a function",
+        ),
+    ] {
+        let sources = Sources::of_main(&format!("{HEAD}{text}"));
+        let told = match Live::new(sources.clone(), 1, Limits::DEFAULT) {
+            Err(fault) => fault.in_folder("m28", &sources),
+            Ok(mut live) => {
+                live.step();
+                let failed = std::iter::from_fn(|| live.poll_report()).find_map(|report| match report {
+                    Report::Failed { fault, .. } => Some(fault),
+                    _ => None,
+                });
+                failed.expect("the value cannot be kept").in_folder("m28", &sources)
+            }
+        };
+        let (file, rest) = message.split_once(": ").unwrap();
+        assert!(told.starts_with(&format!("m28/{file}:")) && told.contains(rest), "{text}: {told}");
+    }
+}
+
+#[test]
+fn a_fault_without_a_file_is_not_joined_to_the_name_of_the_folder() {
+    let sources = Sources::of_main("");
+    let fault = nowcast_script::Fault {
+        kind: nowcast_script::FaultKind::State,
+        file: None,
+        line: None,
+        message: "world.state.cb is a function".into(),
+        cure: None,
+    };
+    assert_eq!(fault.in_folder("m28/", &sources), "m28: world.state.cb is a function");
 }

@@ -77,11 +77,11 @@ fn a_version_has_the_name_of_its_text() {
 }
 
 #[test]
-fn what_is_printed_is_kept_until_it_is_taken_and_the_rest_counted() {
+fn printed_lines_wait_until_they_are_taken_and_the_rest_is_counted() {
     let sandbox = Sandbox::new(Limits { reports_max: 2, ..Limits::DEFAULT }).unwrap();
     sandbox.load::<()>(&Sources::of_main("print('a', 1, nil) print({}) print('lost')"), []).unwrap();
     assert_eq!(sandbox.poll_line().as_deref(), Some("a 1 nil"));
-    assert_eq!(sandbox.poll_line().as_deref(), Some("table"));
+    assert_eq!(sandbox.poll_line().as_deref(), Some("{}"));
     assert_eq!((sandbox.poll_line(), sandbox.lines_dropped()), (None, 1));
 }
 

@@ -35,8 +35,17 @@ const RESERVED: [&str; 21] = [
 
 const TYPES: &str = "\"bool\", \"text\", \"entity\", \"vector\", \"u8\" to \"i64\", \"f32\", \"f64\", \"any\", each with `?` behind it when it may be nil, or { \"f32\", min =, max =, step =, default = }";
 
-/// The attributes of a kind, or the arguments of an action, and which of them only Luau has types for.
+/// The attributes of a kind, and which of them only Luau has types for. They are fields of entities, so they have other names
+/// than the fields that every entity has.
 pub(super) fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String, Special>)> {
+    match fields.names().into_iter().filter(|name| RESERVED.contains(&name.as_str())).min() {
+        Some(name) => Err(format!("{}: every entity has `{name}`; choose another name", fields.path)),
+        None => read_arguments(fields),
+    }
+}
+
+/// The arguments of an action or the fields of an event, and which of them only Luau has types for.
+pub(super) fn read_arguments(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String, Special>)> {
     let mut names = fields.names();
     // The order in which a table is visited is none that an author wrote, and clients are told the order.
     names.sort_unstable();
@@ -48,9 +57,6 @@ pub(super) fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTre
         let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_word || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(format!("{}: `{name}` is no name: letters, digits and `_`", fields.path));
-        }
-        if RESERVED.contains(&name.as_str()) {
-            return Err(format!("{}: every entity has `{name}`; choose another name", fields.path));
         }
         let AttributeType { ty, default, special, formerly: former } = read_type(fields, name)?;
         specials.extend(special.map(|special| (name.clone(), special)));

@@ -64,9 +64,43 @@ fn turned(yaw: f32) -> [f32; 4] {
 pub(crate) fn rotation(parts: &Table) -> mlua::Result<[f32; 4]> {
     let read: mlua::Result<Vec<f32>> = parts.sequence_values().collect();
     let four = read.ok().and_then(|parts| <[f32; 4]>::try_from(parts).ok());
-    four.ok_or_else(|| {
-        mlua::Error::runtime("a rotation is four numbers, { x, y, z, w }, as world.rotation gives them")
-    })
+    four.ok_or_else(no_rotation)
+}
+
+fn no_rotation() -> mlua::Error {
+    mlua::Error::runtime("a rotation is four numbers, { x, y, z, w }, as world.rotation gives them")
+}
+
+/// The vector that a field is set to.
+fn vector_for(name: &str, given: &Luau) -> mlua::Result<[f32; 3]> {
+    match given {
+        Luau::Vector(given) => Ok(position(*given)),
+        other => Err(mlua::Error::runtime(format!("{name}: {}", no_vector(other)))),
+    }
+}
+
+fn no_vector(given: &Luau) -> String {
+    let numbers: Option<Vec<f64>> = match given {
+        Luau::Table(parts) => parts.sequence_values().take(4).collect::<mlua::Result<_>>().ok(),
+        _ => None,
+    };
+    let meant = match numbers.as_deref() {
+        Some([x, y, z]) => format!("vector.create({x}, {y}, {z})"),
+        _ => "vector.create(x, y, z)".to_owned(),
+    };
+    format!("a vector is expected, as in {meant}, not {}", with_article(given))
+}
+
+/// A vector as an argument of a method.
+struct Place([f32; 3]);
+
+impl FromLua for Place {
+    fn from_lua(given: Luau, _: &Lua) -> mlua::Result<Place> {
+        match given {
+            Luau::Vector(given) => Ok(Place(position(given))),
+            other => Err(mlua::Error::runtime(no_vector(&other))),
+        }
+    }
 }
 
 fn facing(pose: &Pose) -> [f32; 3] {
@@ -180,35 +214,41 @@ fn velocity(scene: &Scene, handle: Handle) -> mlua::Result<(EntityId, Velocity)>
 }
 
 fn add_setters(set: &Namespace<'_>) -> mlua::Result<()> {
-    set.add("position", |_, (handle, to): (Handle, Vector)| {
+    set.add("position", |_, (handle, to): (Handle, Luau)| {
+        let position = vector_for("position", &to)?;
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
-            scene.set_pose(id, Pose { position: position(to), ..pose }).map_err(refused)
+            scene.set_pose(id, Pose { position, ..pose }).map_err(refused)
         })
     })?;
-    set.add("yaw", |_, (handle, yaw): (Handle, f32)| {
+    set.add("yaw", |lua, (handle, yaw): (Handle, Luau)| {
+        let expected = || format!("yaw: a number of radians is expected, not {}", with_article(&yaw));
+        let yaw = f32::from_lua(yaw.clone(), lua).map_err(|_| mlua::Error::runtime(expected()))?;
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
             scene.set_pose(id, Pose { rotation: turned(yaw), ..pose }).map_err(refused)
         })
     })?;
-    set.add("rotation", |_, (handle, parts): (Handle, Table)| {
-        let rotation = rotation(&parts)?;
+    set.add("rotation", |_, (handle, parts): (Handle, Luau)| {
+        let Luau::Table(parts) = &parts else { return Err(no_rotation()) };
+        let rotation = rotation(parts)?;
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
             scene.set_pose(id, Pose { rotation, ..pose }).map_err(refused)
         })
     })?;
-    set.add("velocity", |_, (handle, to): (Handle, Vector)| {
+    set.add("velocity", |_, (handle, to): (Handle, Luau)| {
+        let linear = vector_for("velocity", &to)?;
         with_scene(|scene| {
             let (id, velocity) = velocity(scene, handle)?;
-            scene.set_velocity(id, Velocity { linear: position(to), ..velocity }).map_err(refused)
+            scene.set_velocity(id, Velocity { linear, ..velocity }).map_err(refused)
         })
     })?;
-    set.add("spin", |_, (handle, to): (Handle, Vector)| {
+    set.add("spin", |_, (handle, to): (Handle, Luau)| {
+        let angular = vector_for("spin", &to)?;
         with_scene(|scene| {
             let (id, velocity) = velocity(scene, handle)?;
-            scene.set_velocity(id, Velocity { angular: position(to), ..velocity }).map_err(refused)
+            scene.set_velocity(id, Velocity { angular, ..velocity }).map_err(refused)
         })
     })?;
     set.add("owner", |_, (handle, owner): (Handle, Option<Handle>)| {
@@ -226,25 +266,25 @@ fn add_setters(set: &Namespace<'_>) -> mlua::Result<()> {
 }
 
 fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
-    method.add("impulse", |_, (handle, impulse, at): (Handle, Vector, Option<Vector>)| {
+    method.add("impulse", |_, (handle, impulse, at): (Handle, Place, Option<Place>)| {
         with_scene(|scene| {
             let id = handle.entity(scene)?;
-            scene.apply_impulse(id, position(impulse), at.map(position)).map_err(refused)
+            scene.apply_impulse(id, impulse.0, at.map(|at| at.0)).map_err(refused)
         })
     })?;
-    method.add("twist", |_, (handle, impulse): (Handle, Vector)| {
+    method.add("twist", |_, (handle, impulse): (Handle, Place)| {
         with_scene(|scene| {
             let id = handle.entity(scene)?;
-            scene.apply_torque_impulse(id, position(impulse)).map_err(refused)
+            scene.apply_torque_impulse(id, impulse.0).map_err(refused)
         })
     })?;
-    method.add("push", |_, (handle, force, torque): (Handle, Vector, Option<Vector>)| {
+    method.add("push", |_, (handle, force, torque): (Handle, Place, Option<Place>)| {
         with_scene(|scene| {
             let id = handle.entity(scene)?;
-            scene.push(id, position(force), torque.map(position).unwrap_or_default()).map_err(refused)
+            scene.push(id, force.0, torque.map(|torque| torque.0).unwrap_or_default()).map_err(refused)
         })
     })?;
-    method.add("glide_to", |lua, (handle, to, turn): (Handle, Vector, Luau)| {
+    method.add("glide_to", |lua, (handle, to, turn): (Handle, Place, Luau)| {
         let turn = match turn {
             Luau::Nil => None,
             Luau::Table(parts) => Some(rotation(&parts)?),
@@ -253,13 +293,13 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
             let rotation = turn.unwrap_or(pose.rotation);
-            scene.move_to(id, Pose { position: position(to), rotation }).map_err(refused)
+            scene.move_to(id, Pose { position: to.0, rotation }).map_err(refused)
         })
     })?;
-    method.add("walk", |_, (handle, direction, run): (Handle, Vector, Option<bool>)| {
+    method.add("walk", |_, (handle, direction, run): (Handle, Place, Option<bool>)| {
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
-            let [x, _, z] = position(direction);
+            let [x, _, z] = direction.0;
             let length = (x * x + z * z).sqrt().min(1.0);
             let yaw = if length > 1e-6 { libm::atan2f(-x, -z) } else { yaw_of(&pose) };
             let input = Input::new(length, 0.0, yaw, run.unwrap_or(false), false);
@@ -348,6 +388,22 @@ fn in_words_of_luau(misfit: MisfitError, special: Option<Special>, given: &Luau)
     };
     let or_nil = if misfit.expected.ends_with(" or nil") { " or nil" } else { "" };
     MisfitError { expected: format!("{expected}{or_nil}"), found: with_article(given), ..misfit }
+}
+
+/// What an author does instead of setting a field that cannot be set.
+fn how_else(name: &str) -> &'static str {
+    match name {
+        "kind" => "an entity keeps its kind; despawn it, and spawn one of the other kind",
+        "facing" => "set `yaw` or `rotation`",
+        "scale" => "give it in `Kind:spawn { scale = … }`",
+        "mass" => "a kind's `body` says it",
+        "alive" => "call `entity:despawn()`",
+        "asleep" => "the physics decides it; set `velocity` to wake a body",
+        "avatar" | "player" => "call `player:spawn_avatar(Kind, { at = … })`",
+        "tags" => "call `entity:tag(name)` and `entity:untag(name)`",
+        "name" | "id" | "is_program" => "the server decides it",
+        _ => "it is a function of every entity; choose another name for your own value",
+    }
 }
 
 fn no_field(scene: &Scene, handle: Handle, name: &str) -> mlua::Error {
@@ -451,12 +507,8 @@ fn add_making(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
             Ok(scene.entity(id).ok_or_else(|| gone(handle))?.kind.0)
         })
     })?;
-    host.add("describe", |_, handle: Handle| {
-        Ok(match handle {
-            Handle::Entity(id) => format!("entity {}", id.0),
-            Handle::Player(id) => format!("player {}", id.0),
-        })
-    })
+    host.add("describe", |_, handle: Handle| Ok(handle.to_string()))?;
+    host.add("cannotSet", |_, name: String| Ok(how_else(&name)))
 }
 
 fn read_spawn(table: &Table) -> mlua::Result<Spawn> {

@@ -106,7 +106,7 @@ fn keep_private(
     match done {
         Ok(()) => Ok(live),
         Err(problem) => {
-            console.report(not_kept(format!("{handle:?}: {problem}")));
+            console.report(not_kept(format!("{handle}: {problem}")));
             let before = match handle {
                 Handle::Entity(id) => scene.private(id).cloned(),
                 Handle::Player(id) => scene.player(id).map(|player| player.private.clone()),

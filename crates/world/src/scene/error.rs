@@ -42,8 +42,11 @@ pub enum SceneError {
     /// A shape cannot be scaled so.
     #[error("{0}")]
     BadScale(&'static str),
+    /// Dynamic bodies cannot have a parent.
+    #[error("entity {} is moved by forces (motion = \"dynamic\"), so it cannot have a parent; declare motion = \"kinematic\", or hold it with world.joint", .0.0)]
+    DynamicChild(EntityId),
     /// An entity would hang on itself, or too deep.
-    #[error("entity {} cannot hang there", .0.0)]
+    #[error("entity {} cannot have that parent: a chain of parents must not come back to its beginning, and may not be so long", .0.0)]
     BadParent(EntityId),
     /// The scene is rewound already.
     #[error("the world is already as a player saw it; one rewinding does not stand inside of another")]

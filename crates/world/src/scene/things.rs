@@ -197,7 +197,7 @@ impl Scene {
     pub fn set_parent(&mut self, id: EntityId, parent: Option<EntityId>) -> Result<(), SceneError> {
         let row = self.row(id)?;
         if self.entities.handles[row].is_some_and(|handles| self.physics.get(handles).is_dynamic()) {
-            return Err(SceneError::NoBody(id));
+            return Err(SceneError::DynamicChild(id));
         }
         let parent = match parent {
             None => None,
