@@ -1,4 +1,5 @@
-//! What a put costs for one subscriber and for a thousand: `cargo run --release -p nowcast-queue --example publish_cost`.
+//! The cost of a put for one subscriber and for a thousand: `cargo run --release -p nowcast-queue --example
+//! publish_cost`.
 //!
 //! Batches of puts are timed in turn for both, and between batches, outside of the time, the subscribers read.
 
@@ -11,7 +12,7 @@ const PUTS: u64 = 1_000;
 const KEYS: u64 = 64;
 const SUBSCRIBERS: usize = 1_000;
 
-/// What the subscribers do between batches.
+/// The behaviour of subscribers between batches.
 #[derive(Debug, Clone, Copy)]
 enum Reading {
     /// All read everything.

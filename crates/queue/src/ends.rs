@@ -4,7 +4,7 @@ use crate::{Key, Refusal};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-/// What a put did.
+/// The effect of a put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
     /// It made an entry at the end of the queue.

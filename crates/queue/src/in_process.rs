@@ -57,7 +57,7 @@ pub struct InProcessReceiver {
 }
 
 impl InProcessSender {
-    /// What has happened to messages so far.
+    /// Returns the counters of messages.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.shared.lock().queue.counters()

@@ -1,4 +1,4 @@
-//! What makes two messages the same piece of state.
+//! Keys: two messages with the same key are values of the same state.
 
 use std::collections::HashMap;
 use std::fmt;

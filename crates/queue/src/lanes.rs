@@ -38,7 +38,7 @@ impl<V: Weigh> Lanes<V> {
         self.queues[lane].put(key, value)
     }
 
-    /// What [`pop`](Self::pop) would deliver: lane, key and value.
+    /// Returns the message that [`pop`](Self::pop) would deliver: lane, key and value.
     #[must_use]
     pub fn peek(&self) -> Option<(usize, Key, &V)> {
         let (lane, queue) = self.first_waiting()?;

@@ -43,7 +43,7 @@ pub struct Publication<V> {
     /// The node of the newest value of each key.
     newest: KeyMap<u32>,
     newest_bytes: usize,
-    /// What is kept for subscribers alone: events, and values that have been replaced since.
+    /// The size of the entries that only slow subscribers need: events, and values that have been replaced since.
     backlog: Weight,
     next_place: u64,
     /// How many events were put.
@@ -108,8 +108,9 @@ pub struct SubscriberId(u32);
 pub struct PublicationBounds {
     /// The newest values: keys, and bytes of all values together.
     pub newest: Bounds,
-    /// What slow subscribers have not got yet: events, and values that were the last before one of them. When it grows
-    /// beyond this by a quarter, the slowest subscribers are closed until it is within this.
+    /// Bounds on the entries that slow subscribers have not received yet: events, and values that were the last before
+    /// one of them. When the backlog exceeds the bounds by a quarter, the slowest subscribers are closed until it is
+    /// within them.
     pub backlog: Bounds,
 }
 
@@ -123,7 +124,7 @@ impl Default for PublicationBounds {
     }
 }
 
-/// What has happened in a publication since it was made.
+/// Counters of a publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PublicationCounters {
     /// Puts of states that no subscriber had to be told apart from the one before: each dropped an obsolete value.
@@ -285,7 +286,7 @@ impl<V: Weigh> Publication<V> {
         self.count -= 1;
     }
 
-    /// What [`pop`](Self::pop) would deliver to a subscriber.
+    /// Returns the message that [`pop`](Self::pop) would deliver to a subscriber.
     ///
     /// # Errors
     /// [`Refusal::Behind`], for good, once the subscriber was closed because of its backlog.
@@ -405,16 +406,16 @@ impl<V: Weigh> Publication<V> {
         self.newest.get(&self.nodes[index as usize].key) == Some(&index)
     }
 
-    /// Whether the backlog is larger than so many quarters of what it may be.
+    /// Whether the backlog is larger than this many quarters of its bounds.
     fn has_outgrown(&self, quarters: usize) -> bool {
         let Bounds { entries_max, bytes_max } = self.bounds.backlog;
         self.backlog.entries.saturating_mul(4) > entries_max.saturating_mul(quarters)
             || self.backlog.bytes.saturating_mul(4) > bytes_max.saturating_mul(quarters)
     }
 
-    /// Forgets what every subscriber has got, and closes the slowest as long as the backlog is too large. Its cost is
-    /// spread over the puts since it ran last, of which there are as many as entries and subscribers to look at, or so many
-    /// that the backlog grew by a quarter.
+    /// Removes the entries that every subscriber has received, and closes the slowest as long as the backlog is too
+    /// large. Its cost is spread over the puts since its last run: at least one put for each entry and subscriber to
+    /// look at, or as many as grew the backlog by a quarter.
     fn clean(&mut self) {
         self.forget();
         while self.has_outgrown(4) && self.close_slowest() {
@@ -496,7 +497,7 @@ impl<V: Weigh> Publication<V> {
         self.bounds
     }
 
-    /// What has happened so far.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> PublicationCounters {
         self.counters

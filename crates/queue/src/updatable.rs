@@ -94,7 +94,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         Ok(None)
     }
 
-    /// What [`pop`](Self::pop) would deliver.
+    /// Returns the message that [`pop`](Self::pop) would deliver.
     #[must_use]
     pub fn peek(&self) -> Option<(Key, &V)> {
         self.entries.front().map(|(key, value)| (*key, value))
@@ -152,7 +152,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.bounds
     }
 
-    /// What has happened to messages so far.
+    /// Returns the counters of messages.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.counters
@@ -180,8 +180,8 @@ impl<V: Weigh> UpdatableQueue<V> {
     }
 }
 
-/// Places of keys that no longer wait are forgotten together, when there are so many: a key that soon waits again costs
-/// less.
+/// Places of keys that no longer wait are removed together when this many have accumulated: a key that soon waits again
+/// costs less.
 const STALE_MAX: usize = 64;
 
 /// How much a queue may hold. Chosen by the task that puts, like the paper's `outSize`.
@@ -200,7 +200,7 @@ impl Default for Bounds {
     }
 }
 
-/// What has happened to the messages of a queue since it was made. Nothing disappears without being counted here.
+/// Counters of a queue's messages. Nothing disappears without being counted here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Puts that made an entry.

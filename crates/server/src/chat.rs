@@ -1,4 +1,4 @@
-//! Who speaks next in a room.
+//! Fair order of the speakers in a room.
 //!
 //! A line that is said is sent to every player, so what a room costs grows with its players squared. A room therefore
 //! passes on a bounded number of bytes a second. Where more is said than that, whoever said least lately is heard first,
@@ -23,7 +23,7 @@ const WAITING_BYTES_MAX: usize = 2 * BYTES_PER_SECOND;
 /// After so long what somebody said counts half.
 const HALF_LIFE: Duration = Duration::from_secs(10);
 
-/// What a line costs beside its text: the speaker's name, and the message around it.
+/// Cost of a line beside its text: the speaker's name, and the message around it.
 const LINE_COST: usize = 64;
 
 /// The lines of a room that wait for their turn.
@@ -38,7 +38,7 @@ pub(crate) struct Chat {
 /// The order of lines: by what their speaker has said lately, the line included; then by their arrival.
 type Tag = (u64, u64);
 
-/// What somebody has said lately, in bytes, as of a moment.
+/// Bytes that a speaker has sent lately, as of a moment.
 struct Said {
     bytes: f64,
     at: Instant,
@@ -139,7 +139,8 @@ mod tests {
         }
     }
 
-    /// How many lines of each speaker are said in ten seconds in which each offers so many lines of so many bytes a second.
+    /// Returns the lines of each speaker in ten seconds in which each offers this many lines of this many bytes a
+    /// second.
     fn said(speakers: &[(u32, usize)]) -> Vec<usize> {
         let start = Instant::now();
         let mut chat = Chat::new(start);
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_little_is_heard_whatever_others_say() {
+    fn a_quiet_speaker_is_heard_beside_loud_ones() {
         let mut speakers = vec![(2, 1_200); 120];
         speakers.push((1, 20));
         let bytes = said(&speakers);

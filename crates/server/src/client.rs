@@ -167,8 +167,8 @@ impl Client {
         self.plain().queue.push_event(into_message(message.encode(self.plain().encoding)));
     }
 
-    /// Sends what waits. What to say is decided at the moment the kernel would send it at once, for which a flush of this
-    /// connection waits, so that a slow client gets the newest state and no backlog.
+    /// Sends the waiting messages. Each is chosen at the moment the kernel would send it at once (a flush of this
+    /// connection waits for that), so that a slow client receives the newest state and no backlog.
     async fn tell(&self, sink: &mut SplitSink<Socket, Message>) -> Closing {
         let mut known: Option<Arc<Snapshot>> = None;
         let mut pinged = Instant::now();
@@ -225,7 +225,7 @@ impl Client {
     }
 }
 
-/// What a message, held against its bounds before, wants of the world; `None` for one that is none of its business.
+/// Returns the command of a validated message; `None` for a message that is no command.
 fn command_of(message: ClientMessage, is_over_rate: bool) -> Option<Command> {
     Some(match message {
         ClientMessage::Input(input) => {

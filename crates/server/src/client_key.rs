@@ -7,9 +7,9 @@ use crate::names::Name;
 /// Bytes of the secret that a client shows.
 pub(crate) const SECRET_BYTES: usize = 16;
 
-/// What tells one client from all others, through every reconnection. It is made of the client's secret and of the name in its
-/// token: whoever gets hold of the secret alone cannot come in as somebody with a token. As a program it is another client. The
-/// secret itself is kept nowhere.
+/// Identifies one client through every reconnection. It is derived from the client's secret and the name in its token:
+/// a thief of the secret alone cannot join as the bearer of a token. A program and a person with the same secret are
+/// different clients. The secret itself is kept nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ClientKey(pub(crate) [u8; 16]);
 

@@ -1,4 +1,4 @@
-//! What can be chosen about a server, and its limits.
+//! Configuration of a server, and its limits.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
@@ -15,12 +15,12 @@ use crate::plain::NETWORK_HZ;
 use crate::services::ServiceConfig;
 use crate::worlds::WorldConfig;
 
-/// What a [`Server`](crate::Server) listens on and allows.
+/// Configuration of a [`Server`](crate::Server): addresses, worlds and limits.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What is served: at least one. Rooms that are not called like a world show the first.
+    /// The worlds: at least one. A room whose name is no world's shows the first.
     pub worlds: Vec<WorldConfig>,
-    /// What is served on sessions beside worlds, by the program that embeds the server.
+    /// The services on sessions beside worlds, by the program that embeds the server.
     pub services: Vec<ServiceConfig>,
     /// The addresses to listen on. The default is loopback in both families, because `localhost` may mean either; an
     /// address family that this machine doesn't have is skipped as long as another one works.
@@ -31,11 +31,11 @@ pub struct Config {
     pub network_hz: u32,
     /// The seed of every world.
     pub seed: u64,
-    /// Who may join: with tokens or without, and the pages of which origins.
+    /// The rules of admission: with tokens or without, and the allowed origins of pages.
     pub entry: Policy,
     /// Whether WebTransport is served, on UDP with the same port number.
     pub webtransport: bool,
-    /// Who the server is to clients of WebTransport and HTTPS. The port takes TLS beside plain HTTP.
+    /// The identity of the server for clients of WebTransport and HTTPS. The port takes TLS beside plain HTTP.
     pub certificate: CertificateConfig,
     /// Whether browsers of other machines that come without encryption are sent on to HTTPS, on the same port: where the
     /// certificate is one that they may accept.
@@ -44,14 +44,14 @@ pub struct Config {
     pub limits: Limits,
     /// How long for everything.
     pub timeouts: Timeouts,
-    /// What other machines see without a token that is meant for the operator.
+    /// The pages that other machines see without a token for the operator.
     pub exposed: Exposed,
     /// The folder in which worlds are kept (`docs/STORAGE.md`), which only one process has at a time; without one, a world
     /// ends with its room.
     pub data: Option<PathBuf>,
     /// How much of the past of these worlds is kept: how far one can look back.
     pub retention: Retention,
-    /// What writes the program's logs, if `/metrics` is to show how many lines it dropped.
+    /// The writer of the program's logs, if `/metrics` is to show the number of dropped lines.
     pub logs: Option<LogWriter>,
 }
 
@@ -78,7 +78,8 @@ impl Default for Config {
     }
 }
 
-/// What other machines see without a token. This machine sees all of it, except through a proxy, which speaks for others.
+/// The pages that other machines see without a token. This machine sees all of them, except through a proxy, which
+/// speaks for others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exposed {
     /// `/metrics`.
@@ -142,14 +143,14 @@ pub(crate) const EVENTS_BYTES_MAX: usize = 256 * 1024;
 /// Of these, lines of chat and what stands before them; a line beyond that is left out.
 pub(crate) const CHAT_BYTES_MAX: usize = 64 * 1024;
 
-/// What an event is charged beside its own bytes while it waits: an entry of the queue, which doubles when it grows, and an
-/// allocation of its own. Without it, many small events would cost several times what is allowed.
+/// Charge for a waiting event beside its own bytes: an entry of the queue, which doubles when it grows, and an
+/// allocation of its own. Without it, many small events would cost several times their limit.
 pub(crate) const EVENT_OVERHEAD_BYTES: usize = 192;
 
 /// The most that one event is charged for its own bytes. Longer ones describe many entities at once, and are shared by all clients.
 pub(crate) const EVENT_COST_MAX: usize = EVENTS_BYTES_MAX / 4;
 
-/// What a client of the plain protocol may cost beside the description of its world, as `docs/SERVER.md` says.
+/// Maximum memory of a client of the plain protocol beside the description of its world, as `docs/SERVER.md` says.
 const CLIENT_BYTES_MAX: usize = 512 * 1024;
 
 /// Texts that a client may say at once, by the rates of lines and names.
@@ -164,7 +165,7 @@ pub(crate) const COMMANDS_PER_STEP_MAX: usize = 24;
 const _: () =
     assert!(2 * COMMANDS_PER_STEP_MAX + 8 <= nowcast_world::Limits::DEFAULT.commands_per_player_max);
 
-/// Bytes that are handed to the socket at once. What is not yet handed over can still be replaced by newer state.
+/// Bytes handed to the socket at once. Later messages can still be replaced by newer state.
 pub(crate) const WRITE_BATCH_BYTES: usize = 16 * 1024;
 
 /// Bytes of HTTP that wait in the kernel unsent before the socket counts as full; messages have a lower bound.
@@ -174,7 +175,7 @@ pub(crate) const UNSENT_BYTES_MAX: u32 = 16 * 1024;
 pub(crate) const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
 const _: () = assert!(WRITE_BATCH_BYTES < EVENTS_BYTES_MAX);
-// What waits for it, what its WebSocket holds to be written and of a message that is not complete, and what it says.
+// The send queue, the WebSocket's output, an incomplete message, and the client's own message.
 const _: () = assert!(
     EVENTS_BYTES_MAX + 2 * WRITE_BATCH_BYTES + (4 + TEXTS_AT_ONCE_MAX) * MESSAGE_BYTES_MAX
         <= CLIENT_BYTES_MAX

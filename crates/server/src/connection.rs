@@ -51,7 +51,7 @@ pub(crate) struct Connection {
 enum Limit {
     /// HTTP has limits of its own.
     Http,
-    /// Every so many bytes have to make a message.
+    /// Messages: every `Unfinished` bytes have to complete one.
     Messages(Unfinished),
     /// So many bytes a second.
     Rate(Bucket),
@@ -110,9 +110,9 @@ impl Connection {
         })
     }
 
-    /// From now on this carries messages of the plain protocol. Reading fails when so many bytes make none. Flushing waits
-    /// until the kernel is through with nearly all it was given, so that who flushes before each message decides what it
-    /// says at the last moment.
+    /// Expects messages of the plain protocol from now on. A read fails when this many bytes complete none. A flush
+    /// waits until the kernel has sent nearly all bytes that it was given, so that a sender that flushes before each
+    /// message chooses it at the last moment.
     pub(crate) fn expect_messages(&mut self) -> Unfinished {
         self.waits_for_room = true;
         if let Err(error) = prepare_stream(self.stream.tcp()) {
@@ -130,7 +130,7 @@ impl Connection {
         self.limit = Limit::Rate(Bucket::new(bytes, bytes, Instant::now()));
     }
 
-    /// Whether so many bytes more are too many.
+    /// Whether this many bytes more are too many.
     fn is_too_much(&mut self, bytes: usize) -> bool {
         match &mut self.limit {
             Limit::Http => false,
@@ -356,7 +356,7 @@ mod tests {
         println!("{taken} bytes taken, {unsent} unsent");
         let most = u64::from(UNSENT_BYTES_MAX) + MESSAGE.len() as u64;
         assert!(unsent <= most, "{unsent} bytes wait in the kernel");
-        // What makes room again also wakes who waits for it.
+        // The read that makes room again also wakes the task that waits for room.
         let mut unread = vec![0; 64 * 1_024];
         let reads = async {
             loop {

@@ -21,7 +21,7 @@ pub struct Figures {
 /// One figure. The page may come from anybody: names and labels are to be escaped where they are shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// What it counts.
+    /// The counted quantity.
     pub name: String,
     /// Of what, as pairs of a label's name and its value, in the order of the page.
     pub labels: Vec<(String, String)>,
@@ -104,7 +104,7 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// What was seen between an earlier moment and this one.
+    /// Returns the observations between an earlier moment and this one.
     #[must_use]
     pub fn since(&self, before: &Buckets) -> Buckets {
         let earlier =

@@ -1,8 +1,8 @@
 //! Hosts worlds over HTTP and WebSocket.
 //!
-//! **The server is authoritative.** What clients send are wishes: decoded, held against their bounds and rates, and
-//! only then put to the world. What they are sent is the world as it is at the moment their socket has room; nothing
-//! stale waits in a buffer.
+//! **The server is authoritative.** Clients send wishes: they are decoded, checked against bounds and rates, and only
+//! then applied to the world. A client receives the world as it is at the moment its socket has room; nothing stale
+//! waits in a buffer.
 //!
 //! ```no_run
 //! use nowcast_server::{Config, Rules, Server, WorldConfig};
@@ -76,7 +76,7 @@ pub use keeping::{
 pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, entry};
-/// What clients are told of movement, and the replica that reads it.
+/// Replication of movement, and the replica that reads it.
 pub use nowcast_replication as replication;
 /// The rules of worlds in Luau.
 pub use nowcast_script as script;

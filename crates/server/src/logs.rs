@@ -203,7 +203,7 @@ mod tests {
 
     use super::*;
 
-    /// An output of so many bytes; what is beyond them is refused until somebody makes room.
+    /// An output with room for this many bytes; further bytes are refused until somebody makes room.
     #[derive(Clone, Default)]
     struct Disk(Arc<Mutex<(Vec<u8>, usize)>>);
 

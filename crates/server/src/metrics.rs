@@ -1,4 +1,4 @@
-//! What `/metrics` shows. The names are part of the interface; `docs/SERVER.md` lists them.
+//! The metrics on `/metrics`. The names are part of the interface; `docs/SERVER.md` lists them.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

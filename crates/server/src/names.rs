@@ -11,7 +11,7 @@ use nowcast_world::{NAME_CHARS_MAX, PlayerId};
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-/// What somebody wants to be called.
+/// The name that a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     /// The client says so.
@@ -26,8 +26,8 @@ pub(crate) struct Names {
     bound: BTreeMap<PlayerId, Likeness>,
 }
 
-/// What names that look alike have in common. Two names look alike when they have one of the two in common: `Ian` is
-/// `lan` as it is written and `ian` as it is read.
+/// The two normal forms of a name. Two names look alike when they share one of the two: `Ian` is `lan` as it is written
+/// and `ian` as it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Likeness([String; 2]);
 

@@ -114,7 +114,7 @@ fn names_role(roles: Option<&str>, role: &str) -> bool {
     roles.unwrap_or_default().split(' ').any(|known| known == role)
 }
 
-/// What a client wants of the world.
+/// A command of a client.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     /// State: only the newest between two events counts. Controls have numbers on sessions, and 0 elsewhere.
@@ -131,7 +131,7 @@ pub(crate) enum Command {
     Owner(OwnerCommand),
 }
 
-/// What a client wants of entities that it owns, or is to own, as an event.
+/// An owner's command, as an event.
 #[derive(Debug, PartialEq)]
 pub(crate) enum OwnerCommand {
     Own { entity: EntityId, number: u32 },
@@ -190,7 +190,7 @@ impl Given {
 /// An action waits for the step at which it was given, but no longer than this. A walker that was waited for is a second behind at most, as a rule.
 const ACTION_WAIT_MAX: Duration = Duration::from_millis(1_500);
 
-/// What a client gives to an action that is to happen once.
+/// The number of an action that is to happen exactly once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Numbered {
     pub(crate) number: u32,
@@ -322,12 +322,12 @@ impl Player {
         *self.playout.lock().expect("nobody panics while holding it") = Playout::default();
     }
 
-    /// The world left out so many steps, which its walker makes up for.
+    /// Notes that the world left out this many steps, which the walker makes up for.
     pub(crate) fn leave_out(&self, steps: u32) {
         self.playout.lock().expect("nobody panics while holding it").leave_out(steps);
     }
 
-    /// What its walker does in the next step of the world; `None` if it counts no steps.
+    /// Returns the walker's act in the next step of the world; `None` if the client counts no steps.
     pub(crate) fn take_turn(&self, may_stride: bool) -> Option<Turn> {
         self.playout.lock().expect("nobody panics while holding it").take(may_stride)
     }

@@ -1,4 +1,4 @@
-//! What the system tells about this process and its threads. Linux tells; where nothing is told, nothing is claimed.
+//! Counters of the system for this process and its threads, on Linux; other systems report nothing.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{cpu_seconds, open_files, resident_bytes, thread_cpu_time};

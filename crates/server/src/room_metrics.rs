@@ -1,4 +1,4 @@
-//! What `/metrics` shows of each room that is open. A room's figures go with the room.
+//! Metrics of each open room on `/metrics`. A room's metrics go with the room.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -19,12 +19,12 @@ pub(crate) const TICK_BOUNDS: [f64; 20] = [
     0.016, 0.02, 0.025, 0.035, 0.05, 0.1,
 ];
 
-/// What a client is told, by what it costs.
+/// A class of messages to clients, by cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// What there can be and what there is: definitions, entities, players, screens.
+    /// Definitions, entities, players, screens.
     Description,
-    /// What happens: events, answers, chat.
+    /// Events, answers, chat.
     Event,
     /// Where everything is.
     Movement,
@@ -45,7 +45,7 @@ impl Class {
 /// How far from a client's avatar something is, in the order of [`ViewerStats::oldest_steps`].
 const DISTANCES: [&str; 3] = ["near", "middle", "far"];
 
-/// What one room counts.
+/// The counters of one room.
 pub(crate) struct RoomMetrics {
     room: String,
     world: String,

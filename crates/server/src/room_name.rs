@@ -1,4 +1,4 @@
-//! What rooms, and the worlds that they show, may be called.
+//! Names of rooms, and of the worlds that they show.
 
 use nowcast_store::At;
 
@@ -14,7 +14,7 @@ pub fn is_room_name(name: &str) -> bool {
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
 }
 
-/// What somebody asks for who names a room: `plaza`, or `plaza.-5m`, which shows `plaza` as it was five minutes ago.
+/// The room that a client asks for: `plaza`, or `plaza.-5m`, which shows `plaza` as it was five minutes ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AskedRoom<'a> {
     /// The room's own name.

@@ -1,8 +1,8 @@
-//! What became of a version of a world's rules.
+//! The outcome of a version of a world's rules.
 
 use crate::session::Outcome;
 
-/// What became of a version of a world's rules, as those who may edit are told.
+/// The outcome of a version of a world's rules, for editors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RuleReport {
     pub(crate) outcome: Outcome,

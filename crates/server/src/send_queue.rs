@@ -1,4 +1,4 @@
-//! What waits to be sent to one client: events in a bounded queue, and the newest snapshot only.
+//! The messages that wait for one client: events in a bounded queue, and the newest snapshot only.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -10,7 +10,7 @@ use crate::closing::Closing;
 use crate::config::{CHAT_BYTES_MAX, EVENT_COST_MAX, EVENT_OVERHEAD_BYTES, EVENTS_BYTES_MAX};
 use crate::snapshot::Snapshot;
 
-/// What waits to be sent to one client.
+/// The messages that wait for one client.
 ///
 /// Events are sent once each, in order. A snapshot is state: a newer one takes its place until the moment it is
 /// sent. Between the two there is one rule, the barrier: an event that was put before a snapshot is sent before it, so
@@ -34,7 +34,7 @@ struct Waiting {
     closing: Option<Closing>,
 }
 
-/// What a client is told first, and the snapshot that it knows then.
+/// The first messages for a client, and the snapshot that they describe.
 pub(crate) struct Greeting {
     /// The events that describe the world.
     pub(crate) messages: Vec<Message>,
@@ -171,8 +171,8 @@ impl Waiting {
     }
 }
 
-/// What an event costs while it waits, in bytes. One that describes very much is the same bytes for all clients, and how large the
-/// world is that it describes is not the client's fault: it costs only a part.
+/// Returns the charge for a waiting event, in bytes. A large definition is the same bytes for all clients, and the
+/// client is not at fault for its size: it costs only a part.
 fn cost(message: &Message) -> usize {
     message.len().min(EVENT_COST_MAX) + EVENT_OVERHEAD_BYTES
 }
@@ -187,7 +187,7 @@ mod tests {
         Arc::new(Snapshot::new(0, &nothing, None))
     }
 
-    /// What comes out, in a form that can be compared: events by their text, snapshots by which one it is.
+    /// Returns the output, in a form that can be compared: events by their text, snapshots by their index.
     fn drain(queue: &SendQueue, snapshots: &[&Arc<Snapshot>]) -> Vec<String> {
         std::iter::from_fn(|| match queue.take()? {
             Outgoing::Event(message) => Some(message.to_string()),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_leaves_unread_takes_no_more_memory_than_it_is_charged() {
+    fn unread_messages_take_no_more_memory_than_charged() {
         for length in [1, 24, 60, 80, 100, 300, 330, 800, 1_000] {
             let text = "x".repeat(length);
             let used = allocation_counter::measure(|| {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_describes_a_large_world_ends_nobody_who_reads() {
+    fn a_large_definition_ends_no_client_that_reads() {
         let queue = SendQueue::default();
         let world = "x".repeat(2 * EVENTS_BYTES_MAX);
         queue.push_event("define".into());

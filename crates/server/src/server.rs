@@ -257,7 +257,8 @@ impl Reception for Admitting {
             match opened {
                 Ok(Ok(connection)) => serve(connection, router, shared, stop).await,
                 Ok(Err(error)) => {
-                    // What ends before it says anything is nobody's mistake; what is no TLS says so.
+                    // A connection that ends before its first byte is nobody's mistake; bytes that are no TLS are
+                    // reported.
                     if error.kind() == io::ErrorKind::InvalidData {
                         shared.metrics.refuse("tls_handshake");
                     }
@@ -335,7 +336,8 @@ fn accept_config(config: &Config) -> AcceptConfig {
     }
 }
 
-/// Who may enter. What an address may ask for is one limit over all protocols, so the admission of sessions knows no lower one.
+/// Returns the admission policy. The limit of an address holds over all protocols, so the admission of sessions has no
+/// lower one.
 fn policy(config: &Config) -> Policy {
     let mut policy = config.entry.clone();
     let Limits { connections_max, connections_per_address_max, joins_per_address_hz, .. } = config.limits;

@@ -1,4 +1,4 @@
-//! What the program that embeds a server serves beside worlds, on sessions.
+//! Services on sessions beside worlds, by the program that embeds a server.
 
 use std::fmt;
 use std::pin::Pin;

@@ -18,7 +18,7 @@ pub enum Ended {
 pub struct Violation {
     /// The number of the law in `spec/QUEUE.md`.
     pub law: u8,
-    /// What happened.
+    /// The event.
     pub what: &'static str,
     /// The put it concerns.
     pub put: usize,

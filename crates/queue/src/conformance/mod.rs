@@ -40,7 +40,7 @@ pub trait Implementation {
     type Sender: Sender + Send;
     /// Its getting end.
     type Receiver: Receiver + Send;
-    /// What to call it in reports.
+    /// Its name in reports.
     const NAME: &'static str;
     /// A fresh, empty queue.
     fn queue(&self, bounds: Bounds) -> (Self::Sender, Self::Receiver);
@@ -69,7 +69,7 @@ pub struct Suite {
     pub cases: u64,
 }
 
-/// What a passed suite has run.
+/// The work of a passed suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Passed {
     /// Cases compared with the model.
@@ -87,7 +87,7 @@ pub struct Failure {
     pub implementation: &'static str,
     /// `Suite { seed, cases: 1 }` runs this case again.
     pub seed: u64,
-    /// What went wrong, in the shrunk script.
+    /// The violation, in the shrunk script.
     pub what: String,
     /// The shortest script found that fails.
     pub script: Script,

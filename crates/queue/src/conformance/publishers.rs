@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 pub trait Implementation {
     /// The putting end.
     type Publisher: Publish;
-    /// What to call it in reports.
+    /// Its name in reports.
     const NAME: &'static str;
     /// A fresh one without subscribers.
     fn publisher(&self, bounds: PublicationBounds) -> Self::Publisher;
@@ -76,7 +76,7 @@ pub struct Suite {
     pub cases: u64,
 }
 
-/// What a passed suite has run.
+/// The work of a passed suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Passed {
     /// Cases compared with the model.
@@ -96,7 +96,7 @@ pub struct Failure {
     pub implementation: &'static str,
     /// `Suite { seed, cases: 1 }` runs this case again.
     pub seed: u64,
-    /// What went wrong.
+    /// The violation.
     pub what: String,
 }
 
@@ -129,14 +129,14 @@ impl Suite {
 
 const SUBSCRIBERS_MAX: usize = 4;
 
-/// What one subscriber has a right to.
+/// The messages that one subscriber must receive.
 #[derive(Debug, Default)]
 struct Expected {
     /// The intervals that it has not got all of; each but the last ends with its event.
     intervals: VecDeque<Interval>,
     /// For each key that was delivered in the first interval: the keys that waited then and were not delivered since.
     owed: HashMap<Key, HashSet<Key>>,
-    /// What was put since it had got everything: no implementation keeps more for it.
+    /// The size of the messages put since it had received everything: no implementation keeps more for it.
     unread: Bounds,
 }
 

@@ -20,7 +20,7 @@ pub enum Operation {
     Stall,
 }
 
-/// What a case does.
+/// An operation of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
     /// The queue's bounds.

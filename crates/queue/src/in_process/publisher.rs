@@ -95,7 +95,7 @@ impl<V: Weigh> Publisher<V> {
         self.shared.lock().publication.subscribers()
     }
 
-    /// What has happened so far.
+    /// Returns the counters.
     #[must_use]
     pub fn counters(&self) -> PublicationCounters {
         self.shared.lock().publication.counters()

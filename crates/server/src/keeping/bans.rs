@@ -1,4 +1,4 @@
-//! Who may not come in: by what somebody is known, where, and until when (`docs/SERVER.md`, "Bans").
+//! Bans: by name, key or address, for a room, a world or all, until a time (`docs/SERVER.md`, "Bans").
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,7 +54,7 @@ pub enum BannedBy {
 }
 
 impl BannedBy {
-    /// Whoever shows a token with this name.
+    /// Bans every bearer of a token with this name.
     pub fn token(name: &str) -> Self {
         let digest = digest(&SHA256, name.as_bytes());
         let mut hash = [0; 16];
@@ -62,7 +62,7 @@ impl BannedBy {
         Self::Token(hash)
     }
 
-    /// Whoever comes from the network of this address.
+    /// Bans every client from the network of this address.
     pub fn address(address: IpAddr) -> Self {
         Self::Address(network_of(address))
     }
@@ -90,7 +90,7 @@ pub enum BanError {
     /// There are as many as may be.
     #[error("there are {BANS_MAX} bans, as many as may be: take some back first")]
     Full,
-    /// What has to be kept cannot be.
+    /// The store is behind.
     #[error("the ban cannot be kept now: the disk is behind, see /healthz")]
     NotTaken,
 }
@@ -141,7 +141,7 @@ impl Ban {
         self.name.eq_ignore_ascii_case(who) || self.id() == who
     }
 
-    /// What the one hears who is banned.
+    /// Returns the reason for the banned client.
     pub(crate) fn told(&self) -> String {
         let place = match &self.scope {
             BanScope::Room(_) => "this room",
@@ -161,7 +161,7 @@ impl Ban {
         Mark { kind: MarkKind::Ban, key: self.key().into_bytes(), note, expires_ms: self.expires_ms }
     }
 
-    /// What a store kept; nothing, if it is no ban of this release.
+    /// Reads a ban from a store; `None` for one that this release does not know.
     pub fn from_mark(mark: &Mark) -> Option<Self> {
         let mut parts = std::str::from_utf8(&mark.key).ok()?.splitn(4, '/');
         let (scope, place, by, what) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -345,14 +345,14 @@ fn keep_ban(store: &SqliteStore, ban: &Ban, then: MarkCompletion) -> Result<(), 
     store.mark(ban.to_mark(), now_ms(), then).map_err(|_| BanError::NotTaken)
 }
 
-/// What somebody says who bans: `[--for 2h] [--world] [--token] NAME [: WHY]`.
+/// The arguments of a ban: `[--for 2h] [--world] [--token] NAME [: WHY]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BanRequest {
     /// For so long; until it is taken back without.
     pub(crate) lasts: Option<Duration>,
     /// In all rooms of the world.
     pub(crate) is_of_world: bool,
-    /// Whoever shows a token with this name, here or not.
+    /// Every bearer of a token with this name, present or not.
     pub(crate) is_token: bool,
     pub(crate) name: String,
     pub(crate) why: String,
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_known_by_any_of_it_is_found_in_the_room_or_in_its_world_and_nowhere_else() {
+    fn a_ban_applies_by_name_key_or_address_in_its_room_or_world_only() {
         let bans = bans();
         let address: IpAddr = "2001:db8:1:2::9".parse().unwrap();
         let neighbour: IpAddr = "2001:db8:1:2:ff::1".parse().unwrap();

@@ -1,4 +1,4 @@
-//! What `/metrics` shows of the store.
+//! Metrics of the store on `/metrics`.
 
 use std::fmt;
 use std::sync::Arc;

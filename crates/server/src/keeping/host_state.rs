@@ -1,4 +1,4 @@
-//! What a server keeps with a world beside the world itself.
+//! The server's records beside a stored world.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const NOTE_VERSION: u8 = 1;
 
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 8 * HOST_BYTES_MAX, ..WireLimits::MESSAGE };
 
-/// What a server keeps with a world beside the world itself.
+/// The server's records beside a stored world.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct HostState {
     /// Which of the offered worlds it is.
@@ -84,7 +84,7 @@ pub(super) fn seat_note(player: PlayerId, key: ClientKey) -> Vec<u8> {
     bytes
 }
 
-/// What such a note says; nothing, if it is another one.
+/// Reads a note of a seat; `None` for another note.
 pub(super) fn read_seat_note(bytes: &[u8]) -> Option<(PlayerId, ClientKey)> {
     let body = bytes.strip_prefix(&[NOTE_VERSION])?;
     let SavedSeat { player, key } = nowcast_wire::decode(body).ok()?;
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_with_a_world_is_read_as_it_was_written_and_damage_is_an_error() {
+    fn records_are_read_as_written_and_damage_is_an_error() {
         let sources = Sources::from_iter([("world.luau", "-- one"), ("a/b.luau", "return 7")]);
         let seats = BTreeMap::from([(PlayerId(3), ClientKey([9; 16])), (PlayerId(7), ClientKey([1; 16]))]);
         let state = HostState { offered: "park".into(), last_player: 7, sources: Some(sources), seats };
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_before_there_were_seats_is_read_without_any() {
+    fn records_without_seats_are_read() {
         let rules = SavedRules { offered: "park".into(), last_player: 7, modules: None };
         let mut bytes = vec![VERSION_WITHOUT_SEATS];
         nowcast_wire::encode(&rules, &mut bytes);

@@ -14,13 +14,13 @@ use super::{HostState, origin};
 /// A kept world under other rules. Nothing is changed by making one: its [`Migration::snapshot`] is what a store takes.
 #[derive(Clone, Debug)]
 pub struct Migration {
-    /// What changes, for people: nothing when the rules are those that the world has.
+    /// The changes, for people: none when the rules are those of the world.
     pub changes: Vec<Change>,
     /// The world under the new rules, which begins anew: what is kept of its past does not lead to it.
     pub snapshot: Snapshot,
 }
 
-/// What other rules change in a world.
+/// A change that other rules make in a world.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// There is a kind that was not there.
@@ -77,17 +77,17 @@ pub enum Change {
     },
     /// People can do something more.
     ActionAdded {
-        /// What.
+        /// The action.
         action: String,
     },
     /// People cannot do something any more.
     ActionRemoved {
-        /// What.
+        /// The action.
         action: String,
     },
     /// Something raised an error in the first steps that does not have the rules taken back.
     Warned {
-        /// What.
+        /// The fault.
         fault: String,
     },
 }
@@ -149,8 +149,8 @@ pub fn kept_rules(snapshot: &Snapshot) -> Result<(String, Sources), String> {
     Ok((state.offered, sources))
 }
 
-/// What other rules make of a kept world, tried out for as long as new rules are on trial in a server. Entities of the kinds in
-/// `lost` are left behind; those of another kind that the rules do not have are a refusal.
+/// Migrates a stored world to other rules, tried out for as long as new rules are on trial in a server. Entities of the
+/// kinds in `lost` are left behind; those of another kind that the rules do not have are a refusal.
 ///
 /// # Errors
 /// When the world cannot be had as it is, or the rules do not take it.
@@ -262,7 +262,7 @@ fn try_out(mut live: Live) -> Result<Vec<Change>, MigrationError> {
     Ok(warnings)
 }
 
-/// What there can be in a world, and of which kind each entity is.
+/// The definition of a world, and the kind of each entity.
 struct Counts {
     definition: Definition,
     entities: BTreeMap<EntityId, String>,
@@ -276,7 +276,7 @@ fn counts(world: &World) -> Counts {
     Counts { definition, entities }
 }
 
-/// What became of the entities of a kind.
+/// Compares the entities of a kind before and after.
 fn of_entities(kind: &str, old: &Counts, new: &Counts, changes: &mut Vec<Change>) {
     let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
     let mut lost = 0;

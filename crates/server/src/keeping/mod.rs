@@ -98,12 +98,12 @@ impl Keeper {
         self.lock().clone()
     }
 
-    /// What was written and what was not.
+    /// Returns the counters of written and failed records.
     pub(crate) fn stats(&self) -> Option<Stats> {
         self.lock().as_ref().map(|store| store.stats())
     }
 
-    /// What an operator should know; nothing, in good times.
+    /// Returns the trouble that an operator should know of; `None` in normal operation.
     pub(crate) fn trouble(&self) -> Option<String> {
         let of_store = self.lock().as_ref().and_then(|store| match store.health() {
             Health::Healthy => None,
@@ -126,7 +126,7 @@ impl Keeper {
         *self.lock_trouble() = Some((Instant::now(), text.to_owned()));
     }
 
-    /// What is kept of a room's world. It waits for the disk.
+    /// Loads the stored world of a room. It waits for the disk.
     pub(crate) fn load(
         &self,
         store: &SqliteStore,

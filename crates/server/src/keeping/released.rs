@@ -140,7 +140,7 @@ fn worlds_that_servers_of_every_release_have_kept_go_on() {
     assert!(kept > 0, "no release has kept a world");
 }
 
-/// What was put into it is there.
+/// Checks that the world has the values that were put into it.
 fn goes_on(release: &str, world: &World) {
     let scene = world.scene();
     assert_eq!(scene.player(ADA).map(|player| player.name.as_str()), Some("Ada"), "{release}");

@@ -41,7 +41,7 @@ impl UsedTokenKeeper for UsedTokenMarks {
         let expires_ms = token.exp.saturating_add(SKEW_S).saturating_mul(1_000).min(i64::MAX as u64);
         let note = token.holder.map(|holder| hex(&holder)).unwrap_or_default();
         let mark = Mark { kind: MarkKind::TokenUsed, key: token.id.as_bytes().to_vec(), note, expires_ms };
-        // What cannot be kept is counted by the store.
+        // The store counts a token that cannot be stored.
         let _ = store.mark(mark, now_ms(), Box::new(|kept| kept.map_or_else(|_| (), |_| then())));
     }
 }

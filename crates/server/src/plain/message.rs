@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::value::Any;
 use super::{NETWORK_HZ, OutOfBounds};
 
-/// What a server says (section 3.2 of the specification).
+/// A message of the server (section 3.2 of the specification).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerMessage {
@@ -31,15 +31,15 @@ pub enum ServerMessage {
         /// Whether the client is the player that it was before.
         resumed: bool,
     },
-    /// What there can be from now on.
+    /// The definition that applies from now on.
     Define {
         /// Of the rules.
         version: u64,
-        /// What entities there can be.
+        /// The kinds of entities.
         kinds: Vec<Kind>,
-        /// What players can do.
+        /// The actions of players.
         actions: Vec<Action>,
-        /// What may be told, as far as its payload has a known shape.
+        /// The events whose payload has a known shape.
         events: Vec<Declared>,
         /// Files that looks and sounds name.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -73,7 +73,7 @@ pub enum ServerMessage {
     Player {
         /// Its number.
         id: u32,
-        /// What it is called.
+        /// Its name.
         name: String,
         /// The entity that it moves.
         avatar: Option<u32>,
@@ -83,20 +83,20 @@ pub enum ServerMessage {
         /// Its number.
         id: u32,
     },
-    /// What stands at a place on the screen.
+    /// A place on the screen.
     Screen {
         /// Which place.
         place: String,
         /// Whether it is for this client alone; such a value stands before the one for all.
         personal: bool,
-        /// What stands there; nil for nothing.
+        /// Its value; nil for nothing.
         value: Any,
     },
     /// The rules tell something.
     Event {
-        /// What it is called.
+        /// Its name.
         name: String,
-        /// What is told with it.
+        /// Its payload.
         payload: Any,
     },
     /// An action of this client was not carried out, or cannot be kept.
@@ -132,9 +132,9 @@ pub enum ServerMessage {
         /// Why.
         reason: String,
     },
-    /// What became of a version of the rules; only those who may edit are told.
+    /// The outcome of a version of the rules, for editors only.
     Report {
-        /// What.
+        /// The outcome.
         outcome: Outcome,
         /// Which version.
         version: u64,
@@ -147,7 +147,7 @@ pub enum ServerMessage {
         from: u32,
         /// Its name at that time.
         name: String,
-        /// What it said.
+        /// The line.
         text: String,
     },
     /// A line of chat of this client was not passed on.
@@ -179,10 +179,10 @@ pub enum ServerMessage {
     },
 }
 
-/// What the entities of one kind have in common, in the words of world folders.
+/// The declaration of a kind, in the words of world folders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kind {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// How physics sees it; missing where it does not.
     #[serde(default, skip_serializing_if = "is_nil")]
@@ -195,7 +195,7 @@ pub struct Kind {
     pub look: Any,
     /// The types of its attributes, as schemas write them, by name.
     pub attributes: Fields,
-    /// Who may own one; missing where nobody can ask for one.
+    /// The ownership rules; missing where no player can own one.
     #[serde(default, skip_serializing_if = "is_nil")]
     pub owner: Any,
 }
@@ -206,7 +206,7 @@ pub type Fields = BTreeMap<String, String>;
 /// Something that players can do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Action {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The types of its arguments.
     pub arguments: Fields,
@@ -221,7 +221,7 @@ pub struct Action {
 /// An event with a payload of a known shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Declared {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The types in its payload.
     pub payload: Fields,
@@ -230,7 +230,7 @@ pub struct Declared {
 /// A file that clients may fetch from `/assets/` and its hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asset {
-    /// What looks and sounds call it.
+    /// Its name in looks and sounds.
     pub name: String,
     /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
     pub hash: String,
@@ -241,7 +241,7 @@ pub struct Asset {
     pub media_type: String,
 }
 
-/// What became of a version of the rules.
+/// The outcome of a version of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -284,7 +284,7 @@ pub struct Entity {
     /// Multiplies the kind's shape along its own axes; missing for 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<[f64; 3]>,
-    /// What it hangs on.
+    /// The parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<u32>,
     /// Position in metres.
@@ -318,15 +318,15 @@ pub struct Moved {
     pub euler_z: f64,
 }
 
-/// What a client says (section 4 of the specification).
+/// A message of a client (section 4 of the specification).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ClientMessage {
-    /// What the controls say now. This is the only state; all others are events.
+    /// The newest input. This is the only state; all others are events.
     Input(Input),
     /// Does something that the world declares.
     Act {
-        /// What, by its name.
+        /// The name of the action.
         action: String,
         /// With what: a map, or nil.
         #[serde(skip_serializing_if = "is_nil")]
@@ -337,7 +337,7 @@ pub enum ClientMessage {
     },
     /// Speaks to everybody in the room.
     Chat {
-        /// What to say.
+        /// The line.
         text: String,
     },
     /// Chooses a new name.
@@ -402,7 +402,7 @@ pub enum ClientMessage {
         position: [f64; 3],
         /// A unit quaternion: x, y, z, w.
         rotation: [f64; 4],
-        /// What differs from the defaults.
+        /// The attributes that differ from their defaults.
         #[serde(skip_serializing_if = "is_nil")]
         attributes: Any,
     },

@@ -159,7 +159,7 @@ pub enum DecodeError {
     /// A packed message ends too early or too late.
     #[error("{field}: {found} bytes where {expected} are expected")]
     PackedLength {
-        /// What was being read.
+        /// The field.
         field: &'static str,
         /// The bytes that are there.
         found: usize,
@@ -179,7 +179,7 @@ pub enum OutOfBounds {
     Range {
         /// The name of the field.
         field: &'static str,
-        /// What it held; may be NaN or infinite.
+        /// The value; may be NaN or infinite.
         value: f64,
         /// The smallest value allowed.
         low: f64,
@@ -191,7 +191,7 @@ pub enum OutOfBounds {
     NotFinite {
         /// The name of the field.
         field: &'static str,
-        /// What it held: NaN or an infinity.
+        /// The value: NaN or an infinity.
         value: f64,
     },
 }

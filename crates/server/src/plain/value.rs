@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_cannot_say_is_said_as_near_as_it_can() {
+    fn values_beyond_json_become_the_nearest_json_value() {
         let said = |value| serde_json::to_string(&Any(value)).unwrap();
         assert_eq!(said(Value::F32(0.1)), "0.1");
         assert_eq!(said(Value::F64(f64::NAN)), "null");

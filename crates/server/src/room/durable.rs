@@ -19,7 +19,7 @@ fn store_is_gone(cause: &str) -> String {
     format!("the server cannot keep it ({cause}): it was not carried out")
 }
 
-/// What a client is told whose action was carried out, and then could not be kept.
+/// The text for a client whose action was applied and then could not be stored.
 const LOST: &str =
     "it was carried out, but the server could not keep it: it may be undone when the server ends";
 
@@ -29,14 +29,15 @@ const TOO_OFTEN: &str = "too many actions at once: it was not carried out, try a
 /// Why an action is refused for which the world had no room.
 const BACKLOG: &str = "the world has too much to do: it was not carried out, try again in a moment";
 
-/// What durable actions told and what waits for the store, at most. What comes beyond that, while a disk is held up, is left out.
+/// Maximum number of events of durable actions that wait for the store. Further events are dropped while a disk is
+/// slow.
 const UNTOLD_MAX: usize = 4_096;
 
-/// What waits until the store has kept it.
+/// Events that wait until the store has committed them.
 pub(super) struct Durable {
     kept: Receiver<(Waiting, Result<(), Lost>)>,
     teller: Sender<(Waiting, Result<(), Lost>)>,
-    /// What was told by durable actions, by the number of its waiting, oldest first.
+    /// Events of durable actions, by the number of their commit, oldest first.
     untold: VecDeque<(u64, Happening)>,
     last: u64,
     /// Actions of this step.
@@ -57,7 +58,7 @@ impl Default for Durable {
 }
 
 impl Durable {
-    /// What the store calls. It waits for nothing: the room looks at each tick.
+    /// Returns the callback for the store. It waits for nothing: the room looks at each tick.
     fn completion(&self, waiting: Waiting) -> Completion {
         let teller = self.teller.clone();
         // The room may have ended.
@@ -97,7 +98,7 @@ impl Room {
         self.durable.acted.push(Waiting::Action { player, action, number });
     }
 
-    /// Whether the world would take an action. What it would refuse is not done, so that another try is judged anew.
+    /// Whether the world would accept an action. A refused action is not applied, so that another try is judged anew.
     fn may_act(&self, action: &str, arguments: &Value) -> Result<(), String> {
         if self.rooms.keeper.store().is_some() && !self.world.is_recorded() {
             return Err(NOT_KEPT.into());
@@ -127,7 +128,7 @@ impl Room {
         let mut confirmed = Vec::new();
         while let Ok((waiting, outcome)) = self.durable.kept.try_recv() {
             match waiting {
-                // What cannot be kept has happened here all the same.
+                // Events that cannot be stored have happened here all the same.
                 Waiting::Happenings(last) => {
                     while self.durable.untold.front().is_some_and(|(number, _)| *number <= last) {
                         now.extend(self.durable.untold.pop_front().map(|(_, told)| told));

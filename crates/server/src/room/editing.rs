@@ -15,7 +15,7 @@ use crate::worlds::Change;
 /// Reports that somebody who comes later still hears.
 const REPORTS_KEPT: usize = 16;
 
-/// What became of the versions of a room's rules.
+/// The versions of a room's rules, and their outcomes.
 pub(super) struct Editing {
     /// Which of the folder's versions the room has seen.
     seen: u64,
@@ -78,7 +78,7 @@ impl Room {
             {
                 self.editing.take_alone(assets);
             }
-            // What became of it is among the world's reports.
+            // The outcome is among the world's reports.
             Some(Change::Version(sources, assets)) => {
                 self.editing.is_faulty = false;
                 self.editing.take_with_rules(assets);

@@ -1,4 +1,4 @@
-//! What happens in a step and is told once: to whom, and what.
+//! Events of a step, and their audiences.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) enum Audience {
 }
 
 impl Audience {
-    /// Who hears of it in the world as it is now.
+    /// Returns the present audience in the world.
     fn of(to: To, world: &World) -> Self {
         match to {
             To::All => Self::All,
@@ -57,18 +57,18 @@ impl Audience {
     }
 }
 
-/// What a step's events come to.
+/// The sorted events of a step.
 #[derive(Default)]
 pub(crate) struct Step {
     pub(crate) happenings: Vec<Happening>,
     /// Commands that were not carried out, and why.
     pub(crate) refused: Vec<(PlayerId, Refusal)>,
-    /// Who owns what from now on, with the number of its request.
+    /// New owners, with the numbers of their requests.
     pub(crate) granted: Vec<(PlayerId, EntityId, u32)>,
 }
 
 impl Step {
-    /// Sorts the events of a step. What is told by states is found by comparing, so those events say nothing here.
+    /// Sorts the events of a step. Changes of states are found by comparing, so their events are skipped here.
     pub(crate) fn of(events: impl Iterator<Item = Event>, world: &World) -> Self {
         let mut step = Self::default();
         for event in events {

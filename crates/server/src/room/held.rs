@@ -27,7 +27,7 @@ impl Room {
             let seated = self.players.remove(index);
             self.rooms.metrics.clients.dec();
             match seated.player.held() {
-                // Who looks at the past has no player there.
+                // A viewer of the past has no player there.
                 _ if self.past.is_some() => {}
                 Some((key, until)) => self.hold(HeldSeat { id: seated.id, key, until }, seated.input),
                 None => self.dismiss(seated.id),
@@ -46,7 +46,7 @@ impl Room {
     }
 
     pub(super) fn dismiss(&mut self, id: PlayerId) {
-        // Who leaves is always heard.
+        // A leave is always accepted.
         let _ = self.world.apply(Command::Leave { player: id });
         self.chat.forget(id);
         self.names.forget(id);

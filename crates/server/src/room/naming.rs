@@ -1,4 +1,4 @@
-//! What players are called.
+//! Names of players.
 
 use nowcast_world::text::sanitize;
 use nowcast_world::{Command, NAME_CHARS_MAX, PlayerId};
@@ -7,15 +7,15 @@ use super::{Room, SeatedPlayer};
 use crate::names::Name;
 use crate::player::Player;
 
-/// What somebody is told whose name is in a token, and wants another.
+/// The text for a player whose name is in a token, and who wants another.
 const NAME_BOUND: &str = "Your name stands in your token, so it stays.";
 
-/// What somebody is told who wants to be called like somebody with a token.
+/// The text for a player who wants the name of somebody with a token.
 const NAME_TAKEN: &str =
     "Somebody here shows a token with that name, or one that looks like it: choose another.";
 
 impl Room {
-    /// What a newcomer is called, and what it is to be told of that.
+    /// Returns the name of a newcomer, and a notice about it.
     pub(super) fn name_of(&self, player: &Player) -> (String, Option<&'static str>) {
         match &player.name {
             Name::Verified(name) => (self.names.tell_apart(name), None),

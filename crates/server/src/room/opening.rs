@@ -41,9 +41,9 @@ impl Opened {
 pub(super) enum OpenError {
     /// Its rules raise an error as it begins.
     Begin { world: String, fault: Fault },
-    /// What is kept cannot be read.
+    /// The stored world cannot be read.
     Store(StoreError),
-    /// What is kept can be read, and gives no world.
+    /// The stored world can be read, and its rules do not accept it.
     Unfit { room: String, cause: String },
     /// The past cannot be shown.
     Past(RoomRefusal),
@@ -200,7 +200,7 @@ impl Resumed {
         let mut held = Vec::new();
         let mut left = 0;
         for (player, input) in players {
-            // Who leaves is always heard, and as many wait for the first step as there are players.
+            // A leave is always accepted, and the queue for the first step has room for all players.
             let _ = match seats.get(&player) {
                 Some(key) if !patience.is_zero() => {
                     held.push(HeldSeat { id: player, key: *key, until });
@@ -228,7 +228,7 @@ impl Resumed {
     }
 }
 
-/// A world of scripts, with the rules that it had. What it cannot be is said.
+/// Resumes a world of scripts, with the rules that it had. Faults are reported.
 pub(super) fn resume_script(
     saved: &SavedWorld,
     sources: &Sources,

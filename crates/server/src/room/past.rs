@@ -22,8 +22,9 @@ use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
 use crate::worlds::{CurrentRules, Offered};
 
-/// The place on screens where the page finds which moment is shown. Its value is a map: `room`; `from` and `to`, between which the
-/// store has moments, and `at`, in milliseconds since 1970; `playing`; `exact`, whether the hashes of then are met.
+/// The place on screens where the page finds the shown moment. Its value is a map: `room`; `from` and `to`, between
+/// which the store has moments, and `at`, in milliseconds since 1970; `playing`; `exact`, whether the recorded hashes
+/// agree.
 const PLACE: &str = "@past";
 
 /// So much of what happened next is loaded with a moment.
@@ -38,13 +39,13 @@ const PRESENT_MS: u64 = 2_000;
 /// A step in milliseconds, and no less.
 const MS_PER_STEP: u64 = 1_000_u64.div_ceil(STEP_HZ as u64);
 
-/// What somebody is told who comes in.
+/// The welcome text.
 const WELCOME: &str = "This is the past: look around, nothing can be changed.";
 
-/// What somebody is told who tries to do something.
+/// The refusal of an action.
 const READ_ONLY: &str = "this is the past: nothing can be done here";
 
-/// What somebody is told who says something.
+/// The refusal of a chat line.
 const NOBODY_HEARS: &str = "Nobody hears you in the past. For the server: /at -5m, /play, /pause, /copy NEW.";
 
 /// The moment that a room shows.
@@ -54,7 +55,7 @@ pub(super) struct Past {
     saved: SavedWorld,
     /// When that was, in milliseconds since 1970.
     loaded_ms: u64,
-    /// What happened since then and was shown, and what happened next.
+    /// The entries since then that were shown, and the next ones.
     shown: Vec<Entry>,
     next: VecDeque<Entry>,
     /// The tick of the world up to which that is known, and when that was.
@@ -164,7 +165,7 @@ impl Past {
         (wanted > tick).then_some(wanted)
     }
 
-    /// What pages are told of it.
+    /// Returns the value for pages.
     fn state(&self, tick: u64) -> Value {
         // Numbers that every language reads without loss.
         let time = |ms: u64| Value::F64(ms as f64);
@@ -193,8 +194,8 @@ impl Past {
 }
 
 impl Room {
-    /// What a room of the past does in the place of living on: it does what its onlookers want, and moves in time. Returns who
-    /// comes, and whether clients have to be told anew what there can be.
+    /// The tick of a room of the past: it does what its onlookers want, and moves in time. Returns the newcomers, and
+    /// whether clients need the definition again.
     pub(super) fn look_back(&mut self) -> (Vec<Newcomer>, bool) {
         let Some(mut past) = self.past.take() else { return (Vec::new(), false) };
         self.take_wishes(&mut past);
@@ -284,7 +285,7 @@ impl Room {
             .collect()
     }
 
-    /// Shows another moment. What cannot be shown is said, and the moment stays.
+    /// Shows another moment. A moment that cannot be shown is refused, and the present one stays.
     fn go_to(&mut self, past: &mut Past, moment: Moment) -> bool {
         past.is_news = true;
         if let Some(tick) = past.tick_ahead(moment, self.world.world().tick()) {

@@ -1,4 +1,4 @@
-//! What clients of the plain protocol are told.
+//! Messages for clients of the plain protocol.
 
 use std::cell::OnceCell;
 use std::sync::Arc;

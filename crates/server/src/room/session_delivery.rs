@@ -1,5 +1,5 @@
-//! What clients on sessions are told: the room says what happened and what it looks like now, and their drivers do the rest
-//! (`session/delivery.rs`).
+//! Messages for clients on sessions: the room publishes the events and the snapshot of a step, and their drivers do the
+//! rest (`session/delivery.rs`).
 
 use std::sync::Arc;
 use std::time::Instant;

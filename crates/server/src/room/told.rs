@@ -1,4 +1,4 @@
-//! What a room's clients have been told of its world, and what is news to them.
+//! The state that a room's clients have of its world, and the changes since.
 //!
 //! News is the difference between the world and what was told, not a list of what happened: so it is right whatever happened
 //! between two steps, even when a world was taken back to what it was seconds ago.
@@ -12,7 +12,7 @@ use nowcast_world::{EntityId, EntityRef, Motion, PlayerId, Scene, Value, World};
 use crate::dictionary::{Dictionary, attribute_bytes};
 use crate::session::{Entity, Place};
 
-/// What every client of a room knows, or is about to be told.
+/// The state that every client of a room has, or is about to receive.
 #[derive(Default)]
 pub(crate) struct Told {
     /// Ordered by id.
@@ -78,7 +78,7 @@ pub(crate) struct ToldPlayer {
     pub(crate) avatar: Option<EntityId>,
 }
 
-/// What is news in one step.
+/// The changes of one step.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Changes {
     /// Entities that are new, or are described anew as a whole, ordered by id.
@@ -91,11 +91,11 @@ pub(crate) struct Changes {
     pub(crate) players: Vec<PlayerId>,
     /// Players who left.
     pub(crate) left: Vec<PlayerId>,
-    /// What stands on screens now.
+    /// The values on screens now.
     pub(crate) shown: Vec<Shown>,
 }
 
-/// What stands at one place of a screen.
+/// The value at one place of a screen.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shown {
     /// The number by which sessions know the place.
@@ -118,7 +118,7 @@ impl Told {
         self.screens.of_room = Some((place, value));
     }
 
-    /// What is news in the world as it is now. From now on it counts as told.
+    /// Returns the changes of the world since the last call, and records them as sent.
     pub(crate) fn update(&mut self, world: &World, dictionary: &Dictionary) -> Changes {
         let mut changes = Changes::default();
         let is_stale = std::mem::take(&mut self.is_stale);
@@ -232,18 +232,18 @@ impl Told {
         self.players.get(&id)
     }
 
-    /// What stands on everybody's screen, and on one player's.
+    /// Returns the values on everybody's screen, and on one player's.
     pub(crate) fn screens_of(&self, player: PlayerId) -> impl Iterator<Item = Shown> {
         self.screens.of(player)
     }
 }
 
-/// What stands on screens, and by which numbers sessions know the places.
+/// The values on screens, and the numbers that sessions have for their places.
 #[derive(Default)]
 struct Screens {
     shown: BTreeMap<(Option<PlayerId>, String), (u32, Value)>,
     free: Vec<u32>,
-    /// What the room itself shows.
+    /// The value that the room itself shows.
     of_room: Option<(&'static str, Value)>,
 }
 

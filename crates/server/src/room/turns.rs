@@ -1,4 +1,4 @@
-//! What clients do by their own steps, and by what they saw.
+//! Steps of clients that count them, and delays of their views.
 
 use std::time::Instant;
 
@@ -9,14 +9,14 @@ use super::{Room, STEP};
 use crate::player::{Command, Given, Player};
 use crate::session::playout::Turn;
 
-/// In steps of so many milliseconds it is measured how long ago that was what a player sees.
+/// Granularity of the view delay, in milliseconds.
 const SIGHT_MS: u16 = 4;
 
-/// Steps have so many numbers for clients.
+/// Number of step numbers for clients.
 const TICKS: f64 = 4_294_967_296.0;
 
 impl Room {
-    /// Has the walker of a client that counts its steps take them. What the client did in the steps before comes first, so that an action
+    /// Steps the walker of a client that counts its steps. Earlier acts of the client come first, so that an action
     /// finds the walker where its client had it.
     pub(super) fn take_turn(&mut self, index: usize, player: &Player, id: PlayerId) {
         let may_stride = self.world.world().scene().may_stride(id);
@@ -63,7 +63,7 @@ impl Room {
         let behind_ms = behind_ms.min(REWIND_MS_MAX);
         let seated = &mut self.players[index];
         let player = seated.id;
-        // What was told in this step is not known to the world yet, and new rules may have had it forget what it knew.
+        // The value of this step is not in the world yet, and new rules may have dropped the earlier one.
         let told = seated.behind_ms;
         seated.behind_ms = behind_ms;
         let known = self.world.world().scene().player(player).map(|player| player.behind_ms);
@@ -85,7 +85,7 @@ fn said_behind_ms(tick: u64, shown: f64) -> Option<u16> {
 fn measured_behind_ms(given: &Given, now: Instant) -> Option<u16> {
     // The world is as it was told a step ago.
     let behind = (given.saw? + now.saturating_duration_since(given.at)).saturating_sub(STEP);
-    // What differs by less is within what anybody knows of the network.
+    // Smaller differences are within the precision of the network's measurements.
     Some(u16::try_from(behind.as_millis()).unwrap_or(u16::MAX) / SIGHT_MS * SIGHT_MS)
 }
 

@@ -1,4 +1,4 @@
-//! What a room looks like to its sessions after a step, where their drivers find it.
+//! The snapshot of a room after a step, for the drivers of its sessions.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
@@ -21,7 +21,7 @@ pub(crate) struct Picture {
     pub(crate) descriptions: Arc<Descriptions>,
     /// The players on sessions, in order.
     pub(crate) players: Vec<SeenPlayer>,
-    /// What is farther away is told less often.
+    /// Entities farther away than this, in metres, are sent less often.
     pub(crate) far_metres: f32,
 }
 
@@ -73,7 +73,7 @@ impl Board {
                 self.newest.store(at, Ordering::Release);
             }
         }
-        // What was the newest may be used again once nobody reads it.
+        // The place of the snapshot before is free once nobody reads it.
         if is_put && let Ok(mut before) = self.places[newest].try_write() {
             *before = None;
         }

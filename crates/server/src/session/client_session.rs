@@ -59,8 +59,8 @@ pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
     channel.close(closing.session_code(), &closing.reason());
 }
 
-/// What a client says before its `Join`. Lanes overtake one another, and controls are a state, which may come before the
-/// event; all of it waits.
+/// Messages of a client before its `Join`. Lanes overtake one another, and input is a state, which may arrive before
+/// the event; all of it waits.
 #[derive(Default)]
 struct Early(Vec<Message>);
 
@@ -436,7 +436,7 @@ fn malformed(what: &str) -> Closing {
     Closing::Malformed(DecodeError::Syntax(what.to_owned()))
 }
 
-/// What the end of a channel says about the client.
+/// Returns the reason why a channel ended.
 fn closed(error: Error) -> Closing {
     match error {
         Error::Closed(Closed { code: CloseCode::DONE, by: ClosedBy::Peer, .. }) => Closing::Bye,

@@ -1,4 +1,4 @@
-//! What one client on a session is told, worked out on its driver's thread: what it sees, what of the news is its own, and
+//! Replication to one client on a session, on its driver's thread: its interest set, its part of the updates, and
 //! movement, written when a packet leaves.
 
 use std::sync::Arc;
@@ -42,13 +42,13 @@ pub(super) struct Delivery {
     is_missed_told: bool,
 }
 
-/// What a client sees.
+/// The view of a client.
 struct View {
     player: PlayerId,
     board: Arc<Board>,
     sight: Sight,
     viewer: Viewer,
-    /// What the client's room counts.
+    /// The counters of the client's room.
     metrics: Arc<RoomMetrics>,
     /// Entities in sight, as the room's gauge has them, and in which second that was.
     in_sight: i64,

@@ -1,4 +1,4 @@
-//! What one client's controls say. The avatar of a client that cannot be heard stands still.
+//! The input of one client. The avatar of a client that is silent stands still.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl InputWatchdog {
             return None;
         }
         self.is_halted = !is_heard;
-        // What it held down it still holds, as far as anybody knows: controls that arrived are not sent again.
+        // Held keys stay held: input that arrived is not sent again.
         Some(if is_heard { self.newest } else { standing })
     }
 }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_falls_silent_stands_still_and_goes_on_when_heard_again() {
+    fn a_silent_client_stands_still_and_continues_when_heard_again() {
         let walking = Input { forward: 1.0, yaw: 0.5, run: true, ..Input::default() };
         let mut watchdog = InputWatchdog::default();
         watchdog.steer(walking);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_says_at_last_holds_at_once() {
+    fn input_after_silence_holds_at_once() {
         let mut watchdog = InputWatchdog::default();
         watchdog.steer(Input { right: 1.0, ..Input::default() });
         assert!(watchdog.hear(false).is_some());

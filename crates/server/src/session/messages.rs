@@ -1,4 +1,4 @@
-//! What is said on sessions (`spec/WORLD.md`, section 3). The bodies are in the wire format (`spec/WIRE.md`).
+//! Messages on sessions (`spec/WORLD.md`, section 3). The bodies are in the wire format (`spec/WIRE.md`).
 
 use nowcast::Key;
 use nowcast_wire::{Value, Wire};
@@ -41,7 +41,7 @@ const PLAYERS: u64 = 1 << 32;
 /// The first key of screens on [`WORLD_LANE`].
 const SCREENS: u64 = 1 << 33;
 
-/// What a key on [`WORLD_LANE`] from the server stands for.
+/// The meaning of a key on [`WORLD_LANE`] from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StateKey {
     /// An entity: its value is an [`Entity`].
@@ -62,7 +62,7 @@ impl StateKey {
         }
     }
 
-    /// What a session's key stands for; `None` for one that the specification does not name.
+    /// Returns the meaning of a session's key; `None` for one that the specification does not name.
     pub fn of(key: u64) -> Option<Self> {
         let low = key as u32;
         match key >> 32 {
@@ -74,14 +74,14 @@ impl StateKey {
     }
 }
 
-/// What a client tells the world, as events.
+/// Events of a client.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub enum ToWorld {
     /// The first of all: who comes.
     Join {
         /// [`PROTOCOL`].
         protocol: u32,
-        /// What the player wants to be called; the world decides what becomes of it.
+        /// The wanted name; the world decides on it.
         name: String,
         /// Rounds of movement a second; 0 leaves it to the server.
         network_hz: u32,
@@ -90,7 +90,7 @@ pub enum ToWorld {
     },
     /// Does something that the world declares.
     Act {
-        /// What, by its name.
+        /// The name of the action.
         action: String,
         /// With what: a map, or nil.
         arguments: Value,
@@ -117,7 +117,7 @@ pub enum ToWorld {
     JoinProgram {
         /// [`PROTOCOL`].
         protocol: u32,
-        /// What the program wants to be called.
+        /// The wanted name of the program.
         name: String,
         /// Rounds of movement a second; 0 leaves it to the server.
         network_hz: u32,
@@ -153,7 +153,7 @@ pub enum ToWorld {
         kind: String,
         /// Where it is.
         place: Place,
-        /// What differs from the defaults: a map, or nil.
+        /// The attributes that differ from their defaults: a map, or nil.
         attributes: Value,
     },
     /// Removes an entity that the client owns.
@@ -183,7 +183,7 @@ pub struct Moving {
     pub angular: [f32; 3],
 }
 
-/// What the controls say now: the state of [`CONTROLS_KEY`].
+/// The newest input: the state of [`CONTROLS_KEY`].
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Controls {
     /// Grows by one, modulo 2^16, with each that differs from the one before.
@@ -209,7 +209,7 @@ pub struct Steps {
     pub steps: Vec<Step>,
 }
 
-/// What the controls of a client say from a step of its own on.
+/// The input of a client from a step of its own on.
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Step {
     /// So many steps ago.
@@ -236,11 +236,11 @@ pub struct View {
 /// A line of chat, as its speaker sends it.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Line {
-    /// What to say.
+    /// The line.
     pub text: String,
 }
 
-/// What the world tells a client, as events.
+/// Events of the world for a client.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub enum FromWorld {
     /// The first of all: who and where the client is.
@@ -262,16 +262,16 @@ pub enum FromWorld {
         /// Whether the client is the player that it was before.
         resumed: bool,
     },
-    /// What there can be from now on.
+    /// The definition that applies from now on.
     Define {
         /// All of it.
         definition: Definition,
     },
     /// The rules tell something.
     Happened {
-        /// What it is called.
+        /// Its name.
         event: String,
-        /// What is told with it.
+        /// Its payload.
         payload: Value,
     },
     /// An action of this client was not carried out, or cannot be kept.
@@ -293,9 +293,9 @@ pub enum FromWorld {
         /// The sentence.
         text: String,
     },
-    /// What became of a version of the rules; only those who may edit are told.
+    /// The outcome of a version of the rules, for editors only.
     Report {
-        /// What.
+        /// The outcome.
         outcome: Outcome,
         /// Which version.
         version: u64,
@@ -334,25 +334,25 @@ pub enum FromWorld {
     },
 }
 
-/// What there can be in a world.
+/// The definition of a world.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Definition {
     /// Of the rules, counted from 1 for each version that was tried in this room.
     pub version: u64,
     /// By whose index entities name their kind.
     pub kinds: Vec<Kind>,
-    /// What players can do.
+    /// The actions of players.
     pub actions: Vec<Action>,
-    /// What may be told, as far as its payload has a known shape.
+    /// The events whose payload has a known shape.
     pub events: Vec<Declared>,
     /// Files that looks and sounds name, ordered by name.
     pub assets: Vec<Asset>,
 }
 
-/// What the entities of one kind have in common.
+/// The declaration of a kind.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Kind {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// How physics sees it: a map in the words of world folders, or nil.
     pub body: Value,
@@ -362,14 +362,14 @@ pub struct Kind {
     pub look: Value,
     /// The shape of its attributes (`spec/WIRE.md`, section 3).
     pub attributes: Vec<u8>,
-    /// Who may own one: a map in the words of world folders, or nil where nobody can ask for one.
+    /// The ownership rules: a map in the words of world folders, or nil where no player can own one.
     pub owner: Value,
 }
 
 /// Something that players can do.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Action {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The shape of its arguments.
     pub arguments: Vec<u8>,
@@ -382,7 +382,7 @@ pub struct Action {
 /// An event with a payload of a known shape.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Declared {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The shape of its payload.
     pub payload: Vec<u8>,
@@ -391,7 +391,7 @@ pub struct Declared {
 /// A file that clients may fetch from `/assets/` and its hash.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 pub struct Asset {
-    /// What looks and sounds call it: its path in the world's folder.
+    /// Its name in looks and sounds: its path in the world's folder.
     pub name: String,
     /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
     pub hash: String,
@@ -402,7 +402,7 @@ pub struct Asset {
     pub media_type: String,
 }
 
-/// What became of a version of the rules.
+/// The outcome of a version of the rules.
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It runs.
@@ -415,7 +415,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// What the state of an entity's id says to one client.
+/// The state of an entity's id for one client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntityState {
     /// It is in sight, and this is what it is.
@@ -441,14 +441,14 @@ impl EntityState {
     }
 }
 
-/// What an entity is: the state of its id, while it is in sight. See [`EntityState`].
+/// The description of an entity: the state of its id while it is visible. See [`EntityState`].
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Entity {
     /// An index into [`Definition::kinds`].
     pub kind: u32,
     /// Multiplies the kind's shape along its own axes.
     pub scale: [f32; 3],
-    /// What it hangs on.
+    /// The parent.
     pub parent: Option<u32>,
     /// Where it is, if it has no rows of movement.
     pub place: Option<Place>,
@@ -470,20 +470,20 @@ pub struct Place {
 /// Somebody who takes part. An empty value says that the player has left.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 pub struct Player {
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// The entity that it moves.
     pub avatar: Option<u32>,
 }
 
-/// What stands at a place on the client's screen.
+/// The value at a place on the client's screen.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Screen {
     /// Which place.
     pub place: String,
     /// Whether it is for this client alone; such a value stands before the one for all.
     pub personal: bool,
-    /// What stands there; nil for nothing.
+    /// The value; nil for nothing.
     pub value: Value,
 }
 
@@ -494,7 +494,7 @@ pub struct Said {
     pub from: u32,
     /// Its name at that time.
     pub name: String,
-    /// What it said.
+    /// The line.
     pub text: String,
 }
 

@@ -40,11 +40,11 @@ pub use messages::{
 pub(crate) use news::News;
 pub(crate) use post::Welcome;
 
-/// What a client may leave unread by us: a few seconds of the busiest client.
+/// Maximum of unread bytes that the client sends: a few seconds of the busiest client.
 const WINDOW_BYTES: u32 = 16 * 1024;
 
-/// What waits for a client: everything in a large world on the first lane, chat on the second, nothing on the third, whose
-/// source keeps it.
+/// Bounds of the messages that wait for a client: everything in a large world on the first lane, chat on the second,
+/// nothing on the third, whose source keeps it.
 const WAITING: [Bounds; 3] = [
     Bounds { entries_max: 65_536, bytes_max: 16 * 1024 * 1024 },
     Bounds { entries_max: 1_024, bytes_max: CHAT_BYTES_MAX },

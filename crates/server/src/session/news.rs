@@ -1,4 +1,4 @@
-//! What sessions are told of one step, encoded once for all who hear of it.
+//! The update of one step for sessions, encoded once for all recipients.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::room::told::{Changes, Descriptions, Shown, Told, ToldEntity, ToldPlay
 /// A state, and the player that it is told alone, if it is one's.
 type State = (Option<PlayerId>, u64, Vec<u8>);
 
-/// What an entity is from now on, and where it is told.
+/// The new description of an entity, and its section.
 struct EntityNews {
     id: EntityId,
     /// The section that it was in before.
@@ -27,11 +27,11 @@ struct EntityNews {
     entity: Option<Arc<ToldEntity>>,
 }
 
-/// What happened in a step, in the order in which it is told.
+/// The events and changes of a step, in the order in which they are sent.
 pub(crate) struct News {
     /// When it happened.
     at: Instant,
-    /// What there can be from now on, if that changed.
+    /// The new definition, if it changed.
     define: Option<Vec<u8>>,
     /// The room's count of steps.
     tick: u64,
@@ -39,15 +39,15 @@ pub(crate) struct News {
     created: Vec<NewSection>,
     /// Entities that changed or are elsewhere, ordered by id; whoever sees them is told.
     entities: Vec<EntityNews>,
-    /// What there is, by key, in the order in which it is put; empty for what is gone. For one player alone where one is named: a
-    /// key that was one player's may be everybody's next, so the two stay in one order.
+    /// The changed states, by key, in the order in which they are put; empty for removed ones. A state with a player is
+    /// for that player alone: a key of one player may be everybody's next, so the two stay in one order.
     states: Vec<State>,
     events: Vec<(Audience, Vec<u8>)>,
     said: Vec<Vec<u8>>,
 }
 
 impl News {
-    /// What sessions are told of a step. `dictionary` is there when the definition changed.
+    /// Encodes the update of a step for sessions. `dictionary` is there when the definition changed.
     pub(crate) fn of(
         changes: &Changes,
         told: &Told,
@@ -125,7 +125,7 @@ impl News {
         self.define.as_deref()
     }
 
-    /// What became of the entities that a player sees, or saw.
+    /// Returns the changes of the entities that a player sees, or saw.
     pub(crate) fn entities_for(&self, sight: &Sight) -> impl Iterator<Item = (u64, Arc<[u8]>)> {
         let sees = |section: Option<SectionId>| section.is_some_and(|section| sight.sees(section));
         self.entities.iter().filter_map(move |EntityNews { id, from, to, is_changed, entity }| {
@@ -159,16 +159,17 @@ impl News {
     }
 }
 
-/// What stands on a screen, as a state.
+/// Encodes the value on a screen as a state.
 pub(super) fn state_of_screen(shown: &Shown) -> (u64, Vec<u8>) {
-    // What is cleared keeps its key until the key names another place.
+    // A cleared place keeps its key until the key names another place.
     let Shown { number, player, place, value } = shown;
     let (place, value): (String, Value) = (place.clone(), value.clone());
     let screen = Screen { place, personal: player.is_some(), value };
     (StateKey::Screen(*number).number(), encode_to_vec(&screen))
 }
 
-/// What a player who looked about is told: what is out of sight since this step, and what came into sight, as a whole.
+/// Returns the states for a player whose interest set changed: the entities that left it in this step, and those that
+/// entered it, as a whole.
 pub(super) fn states_of_look(
     look: &Look,
     descriptions: &Descriptions,
@@ -191,7 +192,7 @@ fn out_of_sight(tick: u32) -> Arc<[u8]> {
     Arc::from(&tick.to_le_bytes()[..])
 }
 
-/// What changed, and what is in another section than before.
+/// Returns the changed entities, and those that moved to another section.
 fn entity_news(changes: &Changes, told: &Told, atlas: &Atlas) -> Vec<EntityNews> {
     let changed = changes.described.iter().chain(&changes.attributes).map(|id| {
         let section = atlas.section_of(id.0);
@@ -200,7 +201,7 @@ fn entity_news(changes: &Changes, told: &Told, atlas: &Atlas) -> Vec<EntityNews>
     let moved = atlas.relocations().iter().map(|relocation| (*relocation, false));
     let mut news: Vec<_> = changed.chain(moved).collect();
     news.sort_by_key(|(relocation, is_changed)| (relocation.id, *is_changed));
-    // What changed and moved is said once.
+    // An entity that changed and moved is sent once.
     news.dedup_by(|(later, later_changed), (kept, is_changed)| {
         let is_same = later.id == kept.id;
         *is_changed |= is_same && *later_changed;
@@ -238,7 +239,7 @@ mod tests {
     use crate::dictionary::attribute_bytes;
     use crate::session::{Entity, Place};
 
-    /// What one client knows.
+    /// The state that one client has.
     #[derive(Clone, Debug, Default, PartialEq)]
     struct Known {
         entities: BTreeMap<u32, Entity>,
