@@ -15,7 +15,7 @@ afterAll(() => server?.stop());
 
 it("the guide leads an arm, which another client sees, and gives it back", { timeout: 120_000 }, async () => {
   const watcher = joinWorld(`${server.url}/r/robots`, { name: "Watcher" });
-  // Who comes later finds the owner there, and hears of no change.
+  // A later client finds the owner there, and receives no change.
   await waitFor(
     "the arms on the watcher's side",
     () => first(watcher.entitiesOf("target")) !== undefined,

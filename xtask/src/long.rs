@@ -99,7 +99,7 @@ pub(crate) fn flood(args: &FloodArgs) -> anyhow::Result<()> {
 /// How many.
 #[derive(clap::Args)]
 pub(crate) struct KillArgs {
-    /// Processes killed at random moments: so many writers, and so many readers
+    /// Processes killed at random moments: this many writers, and this many readers
     #[arg(long, default_value_t = 10_000)]
     count: u64,
 }
@@ -133,8 +133,8 @@ pub(crate) struct FuzzArgs {
     minutes: u64,
 }
 
-/// Coverage-guided fuzzing of everything that reads bytes from outside. What it finds for the wire format is read by the
-/// decoders in TypeScript too: `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`.
+/// Coverage-guided fuzzing of everything that reads bytes from outside. The decoders in TypeScript read the cases found
+/// for the wire format too: `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`.
 pub(crate) fn fuzz(args: &FuzzArgs) -> anyhow::Result<()> {
     let cure = "install it (`cargo install cargo-fuzz`) and a nightly toolchain (`rustup toolchain install nightly`)";
     step::run(&["cargo", "fuzz", "--version"]).with_context(|| format!("cargo-fuzz is missing: {cure}"))?;

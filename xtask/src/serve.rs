@@ -2,7 +2,7 @@
 
 use crate::{client, step, tools};
 
-/// Whatever follows is meant for `nowcast`.
+/// Arguments for `nowcast`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Passed on to the program

@@ -19,7 +19,7 @@ pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
 
-/// What `cargo run` tells the program that it starts about that program's own package.
+/// Variables that `cargo run` sets for the program that it starts, about that program's own package.
 ///
 /// An inner cargo must not inherit it: build scripts such as ring's ask cargo to run them again when one of these changes, so
 /// `cargo xtask` and a plain `cargo` would rebuild each other's work for ever.
@@ -72,7 +72,7 @@ pub(crate) struct Package {
     pub(crate) place: String,
     /// The names of its programs of tests.
     pub(crate) tests: Vec<String>,
-    /// What cargo says of it.
+    /// Cargo's metadata of it.
     pub(crate) metadata: Value,
 }
 

@@ -7,7 +7,7 @@ use anyhow::bail;
 
 use crate::{client, console, interop, session_vectors as vectors, step, tidy, tools};
 
-/// What to run.
+/// The tests to run.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Leave out the tests in a real browser, and say so
@@ -57,7 +57,7 @@ const PORTABLE_SHORT_STEP: Step =
     Step { name: "rust tests, portable in short", run: portable_tests_in_short };
 /// The tests of `crates/nowcast` that show in less than a minute whether channels of one machine work over a socket.
 const PORTABLE_SHORT: (&str, [&str; 3]) = ("channels", ["application::", "blocking::", "carriers::"]);
-/// What knows how tasks of one machine reach each other.
+/// Packages that know how tasks of one machine reach each other.
 const PORTABLE_PACKAGES: [&str; 3] = ["nowcast", "server", "cli"];
 
 /// Runs every step and prints which passed.
@@ -108,7 +108,7 @@ fn clippy() -> anyhow::Result<()> {
     step::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
 }
 
-/// Builds every test, and with them the programs that tests start. Whatever runs one test later names the whole workspace,
+/// Builds every test, and with them the programs that tests start. A later run of one test names the whole workspace,
 /// too: cargo chooses features by the packages that are named, and would build most dependencies again for one alone.
 fn build_rust() -> anyhow::Result<()> {
     step::run(&["cargo", "test", "--workspace", "--no-run", "--quiet"])

@@ -1,4 +1,4 @@
-//! What every request may need.
+//! State that every request may need.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use crate::metrics::Metrics;
 use crate::rooms::Rooms;
 use crate::services::OpenService;
 
-/// What every request may need.
+/// State that every request may need.
 pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) rooms: Arc<Rooms>,
     pub(crate) connection_limits: Arc<ConnectionLimits>,
     pub(crate) sessions: Sessions,
-    /// What is served beside rooms.
+    /// The services beside rooms.
     pub(crate) services: Vec<OpenService>,
 }
 
-/// What of sessions every request may need.
+/// State of sessions that every request may need.
 pub(crate) struct Sessions {
     pub(crate) acceptor: Acceptor,
     pub(crate) certificates: Arc<Certificates>,

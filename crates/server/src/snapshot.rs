@@ -1,4 +1,4 @@
-//! What a room looked like at one step, and its encodings, each made once and shared by all who need the same.
+//! A room at one step, and its encodings, each made once and shared by all recipients of the same bytes.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -36,7 +36,8 @@ pub(crate) struct Snapshot {
 #[derive(Default)]
 struct Moves {
     made: Vec<(Key, Arc<OnceLock<Message>>)>,
-    /// Whether newer snapshots are out. Who still sends this one is late and alone, so nothing is kept any more.
+    /// Whether newer snapshots are out. A client that still receives this one is late and alone, so its encodings are
+    /// not kept.
     retired: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What people do in a world, and who is told of it: actions, attributes, screens, events.
+//! Acts of people in a world, and their recipients: actions, attributes, screens, events.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -112,7 +112,7 @@ async fn events_are_heard_by_all_by_those_near_or_by_one() {
     assert_eq!(heard(&ada.view), ["psst", "hm", "hello"]);
     assert_eq!(heard(&ben.view), ["psst", "hello"]);
     assert_eq!(heard(&cleo.view), ["hello"]);
-    // What the rules tell somebody who is just coming is heard by that one.
+    // An event of the rules for a player who is just joining reaches that player.
     for (view, name) in [(&ada.view, "Ada"), (&ben.view, "Ben"), (&cleo.view, "Cleo")] {
         assert_eq!(view.heard("greeted").collect::<Vec<_>>(), [&json!({ "name": name })]);
     }
@@ -136,7 +136,7 @@ async fn a_screen_is_everybodys_or_ones_own_and_is_cleared() {
     assert_eq!(ben.view.screen("score"), Some(&json!(1.0)));
     assert_eq!(ada.view.screen("prompt"), None);
 
-    // What Ada's own place was called by is used again for everybody's.
+    // The number of Ada's own place is used again for everybody's place.
     ada.act("show", &show("score", Value::Nil, true)).await;
     ada.act("show", &show("message", "goal!".into(), false)).await;
     ada.until_view("the message", |view| view.screen("message").is_some()).await;
@@ -155,7 +155,7 @@ async fn a_screen_is_everybodys_or_ones_own_and_is_cleared() {
 }
 
 #[tokio::test]
-async fn what_the_rules_do_not_let_be_said_is_heard_by_nobody() {
+async fn chat_that_the_rules_refuse_reaches_nobody() {
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada").await;
     let mut ben = server.join("plaza", "name=Ben").await;
@@ -245,7 +245,7 @@ async fn actions_over_their_rate_are_refused_one_by_one_and_a_flood_of_them_is_c
 }
 
 #[tokio::test]
-async fn whoever_does_for_long_what_is_refused_may_not_stay() {
+async fn a_client_with_persistently_refused_actions_is_removed() {
     let server = TestServer::start().await;
     let mut witness = server.join("plaza", "name=Witness").await;
     let mut stubborn = server.join("plaza", "name=Stubborn").await;

@@ -271,7 +271,7 @@ async fn a_client_that_never_reads_is_closed_and_holds_no_memory() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_answered_and_closed() {
+async fn bytes_that_are_not_http_are_answered_and_closed() {
     let server = TestServer::with(|config| config.timeouts.handshake = Duration::from_millis(300)).await;
     assert!(server.raw("\x15\x03\x01 hello\r\n\r\n").await.starts_with("HTTP/1.1 400"));
     // It begins as TLS does, and goes on as nothing does.

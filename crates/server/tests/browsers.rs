@@ -1,4 +1,4 @@
-//! Who may come in by a browser: pages of other sites, of this machine, of other machines, and through proxies.
+//! Admission of browsers: pages of other sites, of this machine, of other machines, and through proxies.
 
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
@@ -101,7 +101,7 @@ async fn strangers_behind_a_proxy_who_never_say_hello_keep_nobody_out() {
 }
 
 #[tokio::test]
-async fn what_only_says_that_it_resumes_counts_as_joining() {
+async fn a_request_that_only_claims_to_resume_counts_as_joining() {
     let server = TestServer::with(|config| {
         config.limits.connections_per_address_max = 5;
         config.limits.joins_per_address_hz = 0.001;
@@ -178,7 +178,7 @@ async fn reachable(self_signed: bool) -> Option<TestServer> {
     Some(server.await)
 }
 
-/// What curl says, which is not our software.
+/// Returns the output of curl, a client that is not our software.
 fn curl(arguments: &[&str]) -> String {
     let output = Command::new("curl")
         .args(["--silent", "--show-error", "--max-time", "20", "--include", "--http1.1", "--noproxy", "*"])
@@ -235,7 +235,7 @@ async fn a_self_signed_server_speaks_https_and_http_on_one_port() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_an_origin_stops_the_start() {
+async fn a_text_that_is_no_origin_stops_the_start() {
     let config = common::config();
     let entry = nowcast_server::entry::Policy { origins: vec!["example.org".into()], ..Default::default() };
     let Err(error) = Server::bind(nowcast_server::Config { entry, ..config }).await else {

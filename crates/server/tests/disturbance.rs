@@ -1,4 +1,4 @@
-//! What others do is not felt: the intervals between a witness's updates under attack, held against those before.
+//! Attacks do not disturb others: the intervals between a witness's updates under attack, compared with those before.
 //!
 //! `NOWCAST_IDLE_SOCKETS=2000 cargo test --release -p nowcast-server --test disturbance -- --nocapture` is the long form.
 

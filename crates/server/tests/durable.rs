@@ -241,7 +241,7 @@ async fn after_a_kill_clients_of_both_protocols_are_the_players_that_they_were()
     })
     .await;
     assert!(ada.place(avatar).is_some_and(|place| place[2] < 18.5), "she is where she was");
-    // Whoever shows no key left when the process ended; of the others nobody did.
+    // Clients without a key left when the process ended; none of the others did.
     ada.until("Eve's leave", |ada| left(&ada.view) == 1 && ada.view.players.len() == 2).await;
     let other = Guest::join_with(process.address, "yard", "Ada", key(3)).await;
     assert!(!other.view.resumed && other.id > first.max(second));
@@ -253,7 +253,7 @@ async fn after_a_kill_clients_of_both_protocols_are_the_players_that_they_were()
 }
 
 #[tokio::test]
-async fn who_does_not_come_back_in_time_leaves() {
+async fn a_player_that_does_not_return_in_time_is_removed() {
     let folder = Folder::new();
     let server = serve(&folder, LONG).await;
     let mut ada = server.join("yard", &with_key("Ada", 1)).await;
@@ -339,7 +339,7 @@ async fn without_a_store_a_numbered_action_happens_once_too_and_is_confirmed_aft
 }
 
 #[tokio::test]
-async fn what_is_refused_is_answered_by_its_number_and_was_not_done() {
+async fn a_refused_action_is_answered_by_number_and_has_no_effect() {
     let folder = Folder::new();
     let server = serve(&folder, LONG).await;
     let mut ada = server.join("yard", &with_key("Ada", 1)).await;
@@ -349,9 +349,9 @@ async fn what_is_refused_is_answered_by_its_number_and_was_not_done() {
     assert!(ada.view.refused[0].1.contains("fly"), "{:?}", ada.view.refused);
     ada.act_once(2, "count", &[("what", "hat".into())]).await;
     ada.until_view("the answer", |view| view.done == [2] && count_of(view, "hat") == 1).await;
-    // What is over the rate is not done, and is answered all the same.
+    // An action over the rate has no effect, and is answered all the same.
     for number in 3..33 {
-        // What was done is confirmed, however often somebody asks.
+        // An applied action is confirmed, however often a client asks.
         ada.act_once(2, "count", &[("what", "hat".into())]).await;
         ada.act_once(number, "count", &[("what", named(number))]).await;
     }
@@ -379,7 +379,7 @@ async fn what_is_refused_is_answered_by_its_number_and_was_not_done() {
 }
 
 #[tokio::test]
-async fn what_a_durable_action_tells_waits_until_it_is_kept_and_all_else_does_not() {
+async fn only_events_of_durable_actions_wait_for_the_store() {
     let folder = Folder::new();
     let server = serve(&folder, LONG).await;
     let mut ada = server.join("yard", &with_key("Ada", 1)).await;

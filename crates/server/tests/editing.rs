@@ -137,7 +137,7 @@ async fn rules_that_do_not_load_change_nothing_and_editors_are_told_file_and_lin
     ada.view.screens.clear();
     assert_eq!(ada.view.without_places(), before, "all else is as it was");
 
-    // Whoever comes later hears of it too, and so does whoever asks for the worlds.
+    // Later clients receive it too, and so does a request for the list of worlds.
     let late = Guest::join(&server, "edited", "Cleo", CarrierKind::WebSocket).await;
     assert_eq!(late.view.version, 1);
     let mut late = late;
@@ -251,7 +251,7 @@ async fn rules_that_fail_in_their_first_steps_are_taken_back_with_all_they_did()
 }
 
 #[tokio::test]
-async fn whoever_comes_while_rules_fail_stays() {
+async fn a_player_that_joins_while_rules_fail_stays() {
     let folder = Folder::new(RULES);
     let server = serve(&folder).await;
     let mut ada = server.join("edited", "name=Ada&hz=60").await;
@@ -272,7 +272,7 @@ async fn whoever_comes_while_rules_fail_stays() {
     assert_eq!(server.metric(r#"nowcast_rules_total{outcome="rolled_back"}"#), 1.0);
 
     let ben = server.join("edited", "name=Ben&hz=60").await;
-    // Whoever leaves while other rules fail is gone also when they are taken back.
+    // A player that leaves while other rules fail is gone also when they are taken back.
     folder.write(&failing());
     ada.until_view("the ghosts", |view| view.of_kind("ghost").count() == 10).await;
     let (ben_id, body) = (ben.id, ben.avatar());

@@ -1,4 +1,4 @@
-//! What the server answers to a browser and to whoever operates it.
+//! HTTP answers to browsers and operators.
 
 use crate::common::TestServer;
 
@@ -22,7 +22,7 @@ async fn pages_carry_a_strict_policy_and_never_sniff() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn unknown_paths_are_not_found() {
     let server = TestServer::start().await;
     for path in ["/nothing", "/assets/nothing.js", "/assets/../../Cargo.toml", "/r/a/b", "/api/nothing"] {
         let answer = server.get(path).await;

@@ -1,4 +1,4 @@
-//! What clients are told of: what is near, what all see, what is their own, and what comes into sight again.
+//! The entities that clients receive: near ones, those that all see, their own, and those that become visible again.
 
 use crate::common::session::Guest;
 use crate::common::{TestServer, script};

@@ -79,7 +79,7 @@ async fn a_client_hears_the_truth_even_when_it_missed_snapshots() {
 
     let [slow, fast] = [rest(&mut seldom, mover.avatar()).await, rest(&mut often, mover.avatar()).await];
     for axis in 0..3 {
-        // Whoever comes to rest may still creep by a last step of the rounding.
+        // A walker that comes to rest may still creep by a last step of the rounding.
         assert!((slow[axis] - fast[axis]).abs() < 1.5e-4, "{slow:?} {fast:?}");
     }
 }

@@ -67,14 +67,14 @@ fn blocks(view: &View) -> usize {
     view.of_kind("block").count()
 }
 
-/// Waits for so many steps of the world.
+/// Waits for this many steps of the world.
 async fn steps(player: &mut Player, steps: u32) {
     let tick = player.view.tick;
     player.until_view("time", |view| view.tick >= tick + u64::from(steps)).await;
 }
 
 #[tokio::test]
-async fn what_was_built_stands_after_a_kill_and_is_what_was_recorded() {
+async fn a_built_tower_stands_after_a_kill_and_equals_the_recording() {
     let folder = Folder::new();
     let process = Process::start(&folder.0);
     let mut ada = TestServer::join_at(process.address, "yard", "name=Ada&hz=60").await;
@@ -108,7 +108,7 @@ async fn what_was_built_stands_after_a_kill_and_is_what_was_recorded() {
 }
 
 #[tokio::test]
-async fn what_a_client_saw_a_fifth_of_a_second_before_a_kill_is_there() {
+async fn state_seen_a_fifth_of_a_second_before_a_kill_survives() {
     const KILLS: usize = 20;
     let seed = std::env::var("NOWCAST_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
@@ -127,7 +127,7 @@ async fn what_a_client_saw_a_fifth_of_a_second_before_a_kill_is_there() {
         let end = Instant::now() + Duration::from_millis(250 + random.bits() % 700);
         let mut seen = vec![(Instant::now(), found)];
         while Instant::now() < end {
-            // What is on its way at the kill may be carried out or not.
+            // An action on its way at the kill may be applied or not.
             acted += 1;
             ada.act("count", &[]).await;
             let before = shown(&ada.view, "count");
@@ -308,7 +308,7 @@ async fn a_world_that_cannot_be_loaded_is_refused_and_left_as_it_is() {
     assert_eq!(saved.expect("it is still there").snapshot, snapshot);
 }
 
-/// A program's world: a tower of so many storeys.
+/// A program's world: a tower of this many storeys.
 fn tower(storeys: u32) -> WorldConfig {
     let make = move |seed, _| {
         let ground = Body::fixed(ColliderShape::Box { size: [20.0, 2.0, 20.0] });

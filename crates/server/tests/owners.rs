@@ -1,4 +1,4 @@
-//! What owners do, on sessions and in the plain protocol, and what becomes of those who do what they may not.
+//! Commands of owners, on sessions and in the plain protocol, and the refusal of forbidden ones.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ async fn a_program_brings_what_it_owns_where_it_likes_and_everybody_sees_it() {
 }
 
 #[tokio::test]
-async fn what_an_owner_may_not_is_denied_and_counted_and_the_client_stays() {
+async fn forbidden_owner_commands_are_denied_and_counted_and_the_client_stays() {
     let server = hall().await;
     let mut ada = Guest::join(&server, "hall", "Ada", CarrierKind::WebSocket).await;
     let mut tracker = Guest::join_as_program(&server, "hall", "tracker").await;

@@ -44,7 +44,7 @@ fn blocks(view: &View) -> usize {
     view.of_kind("block").count()
 }
 
-/// Waits for so many steps of the world.
+/// Waits for this many steps of the world.
 async fn steps(player: &mut Player, steps: u64) {
     let tick = player.view.tick;
     player.until_view("time", |view| view.tick >= tick + steps).await;
@@ -60,7 +60,7 @@ fn moment(time_ms: u64) -> String {
     format!("{seconds}.{:03}Z", time_ms % 1_000)
 }
 
-/// Builds blocks, some apart in time, and returns when there were so many: 0, 1, 2, …
+/// Builds blocks, some apart in time, and returns when there are `count`: 0, 1, 2, …
 async fn build(ada: &mut Player, count: usize) -> Vec<u64> {
     // A world is kept from the first thing on that somebody does.
     ada.act("clear", &[]).await;

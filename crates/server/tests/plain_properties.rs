@@ -1,4 +1,4 @@
-//! What holds for every message and every byte string. A failure prints the seed and the smallest case.
+//! Properties of every message and every byte string. A failure prints the seed and the smallest case.
 
 use std::f64::consts::TAU;
 

@@ -54,7 +54,7 @@ async fn people_on_either_carrier_and_on_the_plain_protocol_are_in_one_world() {
 }
 
 #[test]
-fn who_vanishes_stands_still_before_the_session_is_given_up() {
+fn the_avatar_of_a_vanished_client_stands_still_before_the_session_ends() {
     let here = tokio::runtime::Runtime::new().expect("threads can be started");
     let (server, mut ben, ada_id, elsewhere) = here.block_on(async {
         let server = TestServer::start().await;
@@ -91,7 +91,7 @@ fn who_vanishes_stands_still_before_the_session_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_breaks_the_rules_is_told_which_and_nobody_else_notices() {
+async fn a_client_that_breaks_a_rule_is_told_which_and_nobody_else_notices() {
     let server = TestServer::start().await;
     let mut witness = Guest::join(&server, "rules", "Witness", CarrierKind::WebSocket).await;
     let nan = Controls { yaw: f32::NAN, ..RUN };
@@ -189,7 +189,7 @@ async fn controls_and_lines_that_come_before_join_wait_for_it() {
 }
 
 #[tokio::test]
-async fn who_takes_a_world_for_another_service_is_told_what_it_is() {
+async fn a_client_of_another_service_is_told_that_this_is_a_world() {
     let server = TestServer::start().await;
     let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
     channel.try_event(b"hello").expect("nothing waits before it");
@@ -199,7 +199,7 @@ async fn who_takes_a_world_for_another_service_is_told_what_it_is() {
 }
 
 #[tokio::test]
-async fn who_does_not_say_who_he_is_or_comes_to_no_room_is_named_the_cause() {
+async fn a_client_without_a_name_or_room_is_told_the_cause() {
     let server = TestServer::with(|config| {
         config.limits.players_max = 1;
         config.timeouts.handshake = Duration::from_millis(300);
@@ -248,7 +248,7 @@ async fn a_client_that_takes_too_small_messages_for_the_world_is_told_so() {
 }
 
 #[tokio::test]
-async fn what_is_served_is_told_to_pages_of_the_origins_that_may_join() {
+async fn the_list_of_worlds_is_readable_for_allowed_origins_only() {
     let server = TestServer::with(|config| config.entry.origins = vec!["https://example.org".into()]).await;
     let answer = server.get_with("/nowcast/plaza", "Origin: https://example.org\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");

@@ -77,7 +77,7 @@ async fn a_tokens_name_is_its_holders_alone_and_stays() {
     assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_bound"}"#), 1.0);
     assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_taken"}"#), 1.0);
 
-    // Who leaves frees it.
+    // A leave frees the place.
     drop((ada, second));
     server.until_metric("nowcast_clients", |clients| clients == 2.0).await;
     late.say(ClientMessage::Name { name: "Ada".into() }).await;

@@ -67,7 +67,7 @@ async fn rooms_show_the_worlds_of_their_names_side_by_side() {
         let version = world["version"].as_str().expect("it is a hash");
         assert!(version.len() == 16 && world["fault"].is_null(), "{world}");
     }
-    // What is done in one is not seen in another.
+    // An act in one world is invisible in another.
     players[0].act("light", &[("lit", true.into())]).await;
     let is_lit =
         |view: &common::view::View| view.of_kind("lamp").all(|(_, lamp)| lamp.attributes["lit"] == true);
@@ -141,7 +141,7 @@ world.on("join", function(player) player:spawn_avatar(Person, { at = vector.crea
 "#;
 
 #[tokio::test]
-async fn whoever_finds_no_place_in_a_world_is_told_so_and_leaves_nothing_behind() {
+async fn a_client_refused_by_a_full_world_is_told_so_and_leaves_nothing_behind() {
     let key = TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough");
     let token = Claims::new(unix_time() + Duration::from_secs(600)).name("Ada").sign(&key);
     let token = token.expect("a secret signs");

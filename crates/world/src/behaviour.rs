@@ -65,9 +65,9 @@ pub trait Behaviour {
     /// The world begins. Called once in a world's life, before its first step; not after a restore.
     fn start(&mut self, _scene: &mut Scene) {}
 
-    /// The world goes on with this behaviour: after a restore or a reload, before the next step. What
-    /// [`start`](Self::start) made is there. The place to compute again what the behaviour keeps beside the world; it
-    /// must not change the world, or the restored world differs from the one that was not.
+    /// The world continues with this behaviour: after a restore or a reload, before the next step. The entities that
+    /// [`start`](Self::start) made are there. Compute here the values that the behaviour keeps beside the world. It
+    /// must not change the world, or the restored world differs from the one that was not restored.
     fn resume(&mut self, _scene: &Scene) {}
 
     /// Other rules than before rule a world that goes on: called once after [`resume`](Self::resume) and before the next

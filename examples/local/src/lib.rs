@@ -1,4 +1,4 @@
-//! What the tracker and the renderer say to each other.
+//! Messages between the tracker and the renderer.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,8 +1,9 @@
 //! Files of one crate that use each other in a circle: then none of them can be understood before the others.
 //!
 //! An arrow goes from a file to the file that defines a name which it uses, by a path that begins with `crate`, `self`,
-//! `super` or one of its submodules. A `pub use` hands a name on, so the arrow goes to where the name comes from. What a module
-//! uses of the modules around it draws no arrow, because a module and its submodules are one subject; neither do tests.
+//! `super` or one of its submodules. A `pub use` hands a name on, so the arrow goes to the file that defines it. Names
+//! that a module uses from the modules around it draw no arrow, because a module and its submodules are one subject;
+//! neither do tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one file says of modules.
+/// The modules that one file names.
 #[derive(Default)]
 pub(super) struct Scanned {
     /// Every path with at least two parts, as written, each of a group's apart: `crate::a::B`.
     pub(super) paths: Vec<Vec<String>>,
-    /// What `pub use` makes known under a name of this module, and the path it comes from.
+    /// Names that `pub use` makes known under this module, and the paths they come from.
     pub(super) handed_on: BTreeMap<String, Vec<String>>,
     /// Modules that are files of their own: `mod x;`.
     pub(super) submodules: BTreeSet<String>,
@@ -15,7 +15,7 @@ pub(super) struct Scanned {
     pub(super) test_modules: BTreeSet<String>,
 }
 
-/// Reads a file. What stands under `#[cfg(test)]` is left out.
+/// Reads a file. Code under `#[cfg(test)]` is left out.
 pub(super) fn scan(text: &str) -> Scanned {
     let tokens = tokens(text);
     let mut scanned = Scanned::default();

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_where_it_is_named_is_right() {
+    fn a_walk_with_existing_names_passes() {
         let page =
             "`crates/a/src/driver.rs` has `Driver::send_next()` and `run()`; `driver.ts` has `sendNext()`.";
         assert!(wrong_in(page).is_empty(), "{:?}", wrong_in(page));

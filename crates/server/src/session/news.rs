@@ -248,7 +248,7 @@ mod tests {
     }
 
     impl Known {
-        /// What somebody knows of a world who looks at all of it.
+        /// Builds the state of a viewer that sees the whole world.
         fn of(world: &World, player: PlayerId) -> Self {
             let scene = world.scene();
             let entities = world.entities().iter().map(|entity| {
@@ -311,7 +311,7 @@ mod tests {
             };
         }
 
-        /// What the states of a session say.
+        /// Builds it from the states of a session.
         fn of_states(states: &BTreeMap<u64, Vec<u8>>) -> Self {
             let mut known = Self::default();
             for (key, bytes) in states.iter().filter(|(_, bytes)| !bytes.is_empty()) {
@@ -373,7 +373,7 @@ mod tests {
         }
     }
 
-    /// Rules that do at random what rules can do. What is refused is not done.
+    /// Rules that do random things that rules can do. Refused calls have no effect.
     struct Whims;
 
     impl Behaviour for Whims {
@@ -566,7 +566,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn whatever_happens_the_news_give_each_client_the_world_as_it_is(seed in any::<u64>(), deeds in deeds()) {
+        fn updates_converge_to_the_world_for_each_client(seed in any::<u64>(), deeds in deeds()) {
             let mut room = Room::new(seed);
             for deed in deeds {
                 room.carry_out(deed);

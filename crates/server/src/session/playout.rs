@@ -1,9 +1,10 @@
 //! When the controls of a client that counts its steps come into force: each step of the client is taken once, in its order, with the
 //! controls that it had there (`spec/MOVEMENT.md`, section 9).
 //!
-//! A server that went on with old controls while new ones are on their way would have the walker where its client never was. So a
-//! walker waits for what its client says: it stands still in a step of the world for which nothing is known. What it waited
-//! makes room for the next late message, and is made up for by and by, by two steps in one where nothing else moves nearby.
+//! A server that went on with old input while newer input is on its way would put the walker where its client never
+//! was. So a walker waits for its client's input: it stands still in a step of the world without known input. The steps
+//! that it missed make room for the next late message, and are made up later, by two steps in one where nothing else
+//! moves nearby.
 
 use std::collections::VecDeque;
 
@@ -11,11 +12,11 @@ use nowcast_world::Input;
 
 /// Steps that controls wait at least: as late as they may come without being felt.
 const WAIT_STEPS: i32 = 3;
-/// Whoever asked for nothing for so long has come to rest.
+/// A client without input for this many steps has come to rest.
 const REST_STEPS: u32 = 60;
 /// At rest controls wait no longer than this from then on.
 const WAIT_STEPS_MAX: i32 = 8;
-/// After so many messages in time they wait a step less.
+/// After this many messages in time the buffer is a step shorter.
 const TIMELY_MESSAGES: u32 = 300;
 /// Controls of a client at rest that come later than this have lost their place, and hold at once.
 const LATE_STEPS_MAX: i32 = PATIENCE_STEPS as i32;
@@ -23,14 +24,14 @@ const LATE_STEPS_MAX: i32 = PATIENCE_STEPS as i32;
 const APART_STEPS_MAX: i32 = 120;
 /// Changes that may wait.
 const CHANGES_MAX: usize = 128;
-/// A walker waits so many steps in a row, a second; then it stands where it is without its client. What a stream loses twice comes within that,
-/// as a rule.
+/// A walker waits for at most this many steps in a row, a second; then it stands where it is without its client. A
+/// message that a stream loses twice usually arrives within that time.
 const PATIENCE_STEPS: u32 = 60;
-/// Every so many steps that it takes, it may wait one more again.
+/// After every this many steps that it takes, it may wait one more again.
 const PATIENCE_EVERY_STEPS: u32 = 4;
-/// Two steps are taken in one of so many, so nobody sees a walker go faster than by a quarter.
+/// One step in this many takes two, so a walker looks at most a quarter faster.
 const STRIDE_EVERY_STEPS: u32 = 4;
-/// What is known in advance is looked at for so long before it counts as too much.
+/// Input that is known in advance is measured for this many steps before it counts as too much.
 const WINDOW_STEPS: u32 = 60;
 /// So many known steps are kept in hand when steps are made up for.
 const RESERVE_STEPS: i32 = 2;
@@ -49,7 +50,7 @@ pub(crate) struct Change {
     pub(crate) input: Input,
 }
 
-/// What a message of a client did that it should not have to.
+/// Faults of a message of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Heard {
     /// Controls came for a step that had been taken without them.
@@ -58,7 +59,7 @@ pub(crate) struct Heard {
     pub(crate) is_elsewhere: bool,
 }
 
-/// What a walker does in a step of the world.
+/// The act of a walker in a step of the world.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Turn {
     /// It takes the client's step of this number, with these controls if they are others than before. Before it the walker takes
@@ -70,10 +71,10 @@ pub(crate) enum Turn {
     GivesUp { number: u16, input: Option<Input> },
 }
 
-/// What one client's controls say at each step. The session's task adds, the room's thread takes.
+/// The input of one client at each step. The session's task adds to it, and the room's thread takes from it.
 #[derive(Debug)]
 pub(crate) struct Playout {
-    /// What waits, by the client's steps.
+    /// The waiting input, by the client's steps.
     waiting: VecDeque<Change>,
     /// The newest change that is known, in force or waiting.
     newest: Option<u16>,
@@ -82,7 +83,7 @@ pub(crate) struct Playout {
     /// The client's step up to which all controls are known.
     known: u16,
     current: Input,
-    /// What the walker was told last.
+    /// The walker's last input.
     told: Option<Input>,
     /// For how many steps they have asked for nothing.
     still_steps: u32,
@@ -194,7 +195,8 @@ impl Playout {
         self.newest.is_some()
     }
 
-    /// The world left out so many steps, because its machine was held up: the walker stood, as when it waits.
+    /// Notes that the world left out this many steps, because its machine was held up: the walker stood, as when it
+    /// waits.
     pub(crate) fn leave_out(&mut self, steps: u32) {
         self.owed = self.owed.saturating_add(steps).min(PATIENCE_STEPS);
     }
@@ -204,8 +206,8 @@ impl Playout {
         self.counts() && (0..=APART_STEPS_MAX).contains(&apart(step, self.next))
     }
 
-    /// What the walker does in the next step of the world; `None` before the client counted any step. `may_stride` says whether it can
-    /// take two steps in one.
+    /// Returns the walker's act in the next step of the world; `None` before the client counted any step. `may_stride`
+    /// says whether it can take two steps in one.
     pub(crate) fn take(&mut self, may_stride: bool) -> Option<Turn> {
         self.newest?;
         self.turns = self.turns.wrapping_add(1);

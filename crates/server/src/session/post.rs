@@ -1,4 +1,4 @@
-//! What a room has to say to one client on a session, on its path to the session's driver.
+//! Messages of a room for one client on a session, on their path to the session's driver.
 //!
 //! A room only ever posts: it never waits for a driver, which may be filling packets. Everything else is worked out where the
 //! mail is read, in `delivery.rs`.
@@ -20,9 +20,9 @@ const MAILS_MAX: usize = 4_096;
 
 /// One thing that is said to a client.
 pub(super) enum Mail {
-    /// Who it is and what is there; the first of all that is about the world.
+    /// The client's number and the world's state; the first message about the world.
     Welcome(Box<Welcome>),
-    /// What happened in a step.
+    /// The update of a step.
     News(Arc<News>),
     /// Something that concerns this client alone, encoded.
     Event(Vec<u8>),
@@ -33,16 +33,16 @@ pub(super) enum Mail {
     Hold(Receiver<()>),
 }
 
-/// What a newcomer is told.
+/// The first messages for a newcomer.
 pub(crate) struct Welcome {
     pub(crate) player: PlayerId,
     /// The room's count of steps.
     pub(crate) tick: u64,
-    /// Who it is, encoded.
+    /// The welcome message, encoded.
     pub(crate) event: Vec<u8>,
-    /// What all were told so far.
+    /// The present state for all clients.
     pub(crate) all: Arc<News>,
-    /// What stands on its screen.
+    /// The values on its screen.
     pub(crate) screens: Vec<Shown>,
     /// Where it looks from now on.
     pub(crate) board: Arc<Board>,

@@ -1,4 +1,4 @@
-//! What a room says to one client on a session.
+//! The room's end of a client on a session.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -21,7 +21,7 @@ const DEPTH_MAX: usize = 16;
 /// After a change, for so long more changes are waited for: editors write a file in several steps.
 const SETTLE: Duration = Duration::from_millis(15);
 
-/// A folder whose files change all the time is read at the latest after so many waits.
+/// A folder whose files change all the time is read after this many waits.
 const SETTLES_MAX: usize = 20;
 
 /// Why a folder is no world that can be read.
@@ -33,9 +33,9 @@ pub enum FolderError {
     /// The system refuses.
     #[error("cannot read {}: {cause}", path.display())]
     Io {
-        /// What.
+        /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: String,
     },
     /// There are too many modules.
@@ -137,8 +137,8 @@ fn read_into(
     Ok(())
 }
 
-/// Every asset of a world's folder, checked, with all that is wrong with any of them. Hidden files, and files whose names are no
-/// assets', are left out. What `known` has already is shared with it.
+/// Reads and checks every asset of a world's folder, and returns all faults. Hidden files, and files whose names are no
+/// assets', are left out. Assets that `known` has already are shared with it.
 ///
 /// # Errors
 /// [`FolderError`] says what cannot be read, or is beyond what a world may have.
@@ -222,7 +222,7 @@ pub(super) fn watch(
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         // Reading is no change; what cannot be said exactly may be one.
         if event.map_or(true, |event| !matches!(event.kind, EventKind::Access(_))) {
-            // Whoever listened is gone, and so is the folder's world.
+            // The receiver is gone, and so is the folder's world.
             let _ = sender.send(());
         }
     })

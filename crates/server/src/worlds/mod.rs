@@ -22,11 +22,11 @@ use nowcast_world::World;
 pub struct WorldConfig {
     /// 1 to 32 of `a–z 0–9 - _`.
     pub name: String,
-    /// What rules it.
+    /// Its rules.
     pub rules: Rules,
 }
 
-/// What rules a world.
+/// The rules of a world.
 #[derive(Clone)]
 pub enum Rules {
     /// The scripts and assets of a folder (`docs/WORLDS.md`). When a file there changes, rooms take the new version at their next
@@ -84,7 +84,7 @@ pub enum WorldError {
     Watch {
         /// Which folder.
         folder: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: String,
     },
 }

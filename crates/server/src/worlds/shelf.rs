@@ -14,7 +14,7 @@ pub(crate) struct Shelf(Mutex<Shelved>);
 struct Shelved {
     /// By hash. Worlds may have the same file without sharing it.
     named: BTreeMap<String, Vec<Weak<Asset>>>,
-    /// What was replaced, oldest first: at most [`ASSETS_MAX`] of [`ASSETS_BYTES_MAX`] together.
+    /// Replaced assets, oldest first: at most [`ASSETS_MAX`] of [`ASSETS_BYTES_MAX`] together.
     past: VecDeque<Arc<Asset>>,
     past_bytes: usize,
 }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_room_names_is_served_until_it_is_let_go() {
+    fn assets_of_a_room_are_served_until_released() {
         let shelf = Shelf::default();
         let (of_room, of_folder) = (assets(b"one"), assets(b"two"));
         shelf.put(&of_room);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_replaced_is_served_for_a_while_but_not_without_end() {
+    fn replaced_assets_are_served_within_the_limits() {
         let shelf = Shelf::default();
         let mut now = assets(b"0");
         shelf.put(&now);

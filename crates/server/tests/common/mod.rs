@@ -47,7 +47,7 @@ pub fn sample(name: &str) -> WorldConfig {
     WorldConfig { name: name.into(), rules: Rules::Packed(sources, assets) }
 }
 
-/// What tests configure: a free port of the loopback, and the plaza.
+/// Returns the configuration of tests: a free port of the loopback, and the plaza.
 pub fn config() -> Config {
     Config { worlds: vec![plaza()], hosts: vec![[127, 0, 0, 1].into()], port: 0, ..Config::default() }
 }
@@ -197,7 +197,7 @@ pub struct Player {
     pub encoding: Encoding,
     /// Its number.
     pub id: u32,
-    /// What it knows by the messages that it read.
+    /// Its view of the world, by the messages that it read.
     pub view: View,
 }
 
@@ -211,7 +211,7 @@ impl Player {
         self.view.avatar(self.id).expect("it has an avatar")
     }
 
-    /// What it is called.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.view.players[&self.id].name
     }

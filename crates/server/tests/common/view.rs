@@ -1,4 +1,4 @@
-//! What a client knows of its world, in the same words whichever protocol told it.
+//! A client's view of its world, in the same types for both protocols.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use nowcast_server::session::{self, FromWorld};
 use nowcast_wire::{Shape, Value, decode_value};
 use serde_json::Value as Json;
 
-/// What a client was told.
+/// The state that a client received.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// Which world the room shows.
@@ -22,7 +22,7 @@ pub struct View {
     pub assets: BTreeMap<String, String>,
     pub entities: BTreeMap<u32, Seen>,
     pub players: BTreeMap<u32, Person>,
-    /// By place, and whether it is for this client alone. What is cleared is not there.
+    /// By place, and whether it is for this client alone. Cleared places are absent.
     pub screens: BTreeMap<(String, bool), Json>,
     pub happened: Vec<(String, Json)>,
     pub refused: Vec<(String, String)>,
@@ -33,7 +33,7 @@ pub struct View {
     pub resumed: bool,
     /// Entities that it owns since then, with the numbers of its requests.
     pub granted: Vec<(u32, u32)>,
-    /// What it asked as an owner, of which entity, and why that was not done.
+    /// Refused requests of the client as an owner: request, entity, reason.
     pub denied: Vec<(String, u32, String)>,
     pub reports: Vec<(Outcome, u64, String)>,
     pub notices: Vec<String>,
@@ -75,7 +75,7 @@ impl View {
         self.entities.iter().filter(move |(_, seen)| seen.kind == kind).map(|(id, seen)| (*id, seen))
     }
 
-    /// What stands at a place of the screen: the value for this client alone, or the one for all.
+    /// Returns the value at a place of the screen: the one for this client alone, or the one for all.
     pub fn screen(&self, place: &str) -> Option<&Json> {
         [true, false].iter().find_map(|personal| self.screens.get(&(place.to_owned(), *personal)))
     }

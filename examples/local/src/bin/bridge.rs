@@ -50,7 +50,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What moves an arm of the world.
+/// Moves an arm of the world.
 struct Bridge {
     world: Channel,
     targets: Targets,

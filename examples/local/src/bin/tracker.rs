@@ -30,7 +30,7 @@ fn track(channel: &Channel) -> Result<(), Error> {
         // A renderer that draws 60 frames a second never sees 940 of these 1,000, and never waits for one of them.
         poses.state(HEAD, &Pose { taken_ns: now_ns(), turned: angle - zero, position })?;
         if sample.is_multiple_of(700) {
-            // Whoever sees the button pressed has seen the pose it was pressed in.
+            // A receiver of this event has already received the pose at which the button was pressed.
             buttons.event(&Button { sample, turned: angle - zero })?;
         }
         if let Some(message) = channel.try_receive()?

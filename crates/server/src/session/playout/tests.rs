@@ -8,9 +8,9 @@ const STAND: Input = Input { forward: 0.0, ..WALK };
 /// A client that says every second step what it did, and a network that delivers it when it likes.
 struct Play {
     playout: Playout,
-    /// What the client does at each of its steps.
+    /// The client's input at each of its steps.
     script: fn(u16) -> Input,
-    /// What the walker did: the client's steps in their order, with the controls of each.
+    /// The walker's steps: the client's steps in their order, with the input of each.
     walked: Vec<(u16, Input)>,
     input: Input,
     waits: u32,
@@ -26,7 +26,7 @@ impl Play {
         Self { playout, script, walked: Vec::new(), input: STAND, waits: 0, turns: Vec::new() }
     }
 
-    /// What the client says at its step `now`: the changes of its last 90 steps.
+    /// Delivers the client's message at its step `now`: the changes of its last 90 steps.
     fn hear(&mut self, now: u16) -> Heard {
         let input = |step: u16| (self.script)(step);
         let first = now.saturating_sub(90);
@@ -127,7 +127,7 @@ fn every_step_of_the_client_is_taken_once_with_its_controls_whatever_the_network
 }
 
 #[test]
-fn what_comes_a_second_late_and_all_at_once_is_taken_step_by_step() {
+fn a_burst_that_is_a_second_late_is_taken_step_by_step() {
     for seed in 1..40 {
         let mut random = Random(seed);
         let mut late = vec![6_u16; 3_000];
@@ -150,7 +150,7 @@ fn what_comes_a_second_late_and_all_at_once_is_taken_step_by_step() {
 }
 
 #[test]
-fn who_sets_off_is_taken_in_its_place_up_to_a_second_late_and_comes_after_by_and_by() {
+fn a_start_up_to_a_second_late_is_taken_in_its_place_and_made_up_later() {
     let mut play = Play::new(|step| if step < 200 { STAND } else { WALK });
     play.run(900, |sent| if (200..250).contains(&sent) { 256 - sent } else { 6 });
     let set_off = play.walked.iter().filter(|(_, input)| *input == WALK).map(|(step, _)| *step);
@@ -216,7 +216,7 @@ fn nobody_walks_more_steps_than_time_passed_whatever_it_says() {
 }
 
 #[test]
-fn what_was_waited_is_made_up_for_by_and_by_and_never_more_than_that() {
+fn missed_steps_are_made_up_gradually_and_never_exceeded() {
     let mut play = Play::new(|_| WALK);
     play.run(1_000, |sent| if (100..124).contains(&sent) { 124 - sent + 6 } else { 6 });
     let waits = play.turns[..900].iter().filter(|turn| matches!(turn, Turn::Waits { .. })).count();
@@ -248,7 +248,7 @@ fn a_client_that_says_nothing_is_waited_for_a_second_and_then_stands() {
 }
 
 #[test]
-fn who_rests_is_not_waited_for_and_a_late_first_step_is_taken_in_its_place() {
+fn a_resting_client_is_not_waited_for_and_its_late_first_step_is_taken_in_place() {
     let mut play = Play::new(|step| if step < 200 { STAND } else { WALK });
     for sent in (0..=100).step_by(2) {
         play.hear(sent);
