@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 /// A channel to another process. Each end can go to a thread of its own.
 #[derive(Debug)]
 pub struct ShmChannel {
-    /// Where this task puts.
+    /// The queue into which this task puts.
     pub sender: ShmSender,
-    /// Where this task gets what the peer puts.
+    /// The queue from which this task gets.
     pub receiver: ShmReceiver,
 }
 
@@ -43,7 +43,7 @@ pub fn pair(bounds: &[Bounds]) -> Result<(ShmChannel, ShmChannel), OpenError> {
     Ok((near, join(far, None, barriers, far_outgoing, far_incoming)?))
 }
 
-/// Opens this side's half: whoever connected speaks first.
+/// Opens the connecting side's half; this side speaks first.
 pub(crate) fn greet(
     socket: UnixStream,
     bounds: &[Bounds],
@@ -56,7 +56,7 @@ pub(crate) fn greet(
     join(socket, Some(peer), ours && theirs, outgoing, Segment::open(file)?)
 }
 
-/// Opens this side's half: whoever accepted answers.
+/// Opens the accepting side's half; this side answers.
 pub(crate) fn answer(
     socket: UnixStream,
     bounds: &[Bounds],

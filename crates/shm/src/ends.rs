@@ -13,16 +13,16 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// The longest time after which a waiting end notices what it should have been woken for.
+/// Maximum time after which a waiting end notices a missed wake-up.
 ///
-/// Ordinarily the kernel tells of a death at once and no wake-up is lost. This bound holds even if something has written
-/// garbage over the words that say who sleeps.
+/// Ordinarily the kernel reports a death at once and no wake-up is lost. This bound holds even if something has written
+/// garbage over the words that announce sleepers.
 pub const DETECTION_MAX: Duration = Duration::from_millis(100);
 
-/// What the closing side writes. Any other number but 0 is damage.
+/// The value that the closing side writes. Any other number but 0 is damage.
 const CLOSED: u64 = 0x0043_4C4F_5345_4421;
 
-/// How often a blocking call looks before it sleeps: about as long as going to sleep takes.
+/// Number of polls of a blocking call before it sleeps: about as long as going to sleep takes.
 const SPINS: u32 = 200;
 
 /// The end that puts into shared memory. Dropping it closes the direction.
@@ -97,7 +97,7 @@ impl ShmSender {
                 && let Some(time) = time_to_sleep(deadline, self.link.patience)
             {
                 self.map.sleep(WRITER_GATE, ASLEEP, time);
-                // Whoever is woken finds room, most often; so it looks before it announces the next sleep.
+                // A woken writer usually finds room, so it looks before it announces the next sleep.
                 attempt = self.attempt(lane, key, value);
                 if attempt == Err(Refusal::Full) {
                     continue;
@@ -145,7 +145,7 @@ impl ShmSender {
         Poll::Ready(())
     }
 
-    /// What has happened to messages so far, all lanes together.
+    /// Counters of messages so far, all lanes together.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let none = Counters { refused: self.refused, ..Counters::default() };
@@ -157,7 +157,7 @@ impl ShmSender {
         })
     }
 
-    /// How many lanes this direction has.
+    /// The number of lanes of this direction.
     #[must_use]
     pub fn lanes(&self) -> usize {
         self.lanes.len()
@@ -179,7 +179,7 @@ impl ShmSender {
         }
         let put = self.lanes[lane].put(key, value);
         match put {
-            // Whoever sleeps does so because the queue was empty, so only a new entry is news to it.
+            // A reader sleeps because the queue was empty, so only a new entry is news to it.
             Ok(Put::Queued) => {
                 let waiting = gate::open(&self.map, READER_GATE);
                 self.link.wake(&self.map, READER_GATE, waiting);
@@ -213,7 +213,7 @@ impl ShmReceiver {
         let Some(refusal) = end_of(&self.map, WRITER_CLOSED, &self.link) else {
             return Ok(None);
         };
-        // What was put before the end is older than the sign of it, so a last look finds it.
+        // Entries put before the end are older than its mark, so a last look finds them.
         match self.take(value)? {
             Some(got) => Ok(Some(got)),
             None => Err(refusal),
@@ -328,7 +328,7 @@ fn end_of(map: &Arc<Map>, closed: usize, link: &Link) -> Option<Refusal> {
     }
 }
 
-/// How long to sleep at once, or `None` at the deadline.
+/// The length of the next sleep, or `None` at the deadline.
 fn time_to_sleep(deadline: Option<Instant>, patience: Duration) -> Option<Duration> {
     let Some(deadline) = deadline else {
         return Some(patience);

@@ -14,13 +14,13 @@ pub enum OpenError {
     Taken {
         /// The name.
         name: String,
-        /// Who advertises it.
+        /// The process that advertises it.
         pid: u32,
     },
     /// A name that can't be one: 1 to 64 letters, digits, dots, dashes and underscores, not beginning with a dot.
     #[error("{0:?} is not a name: use 1 to 64 letters, digits, '-', '_' and '.', not beginning with '.'")]
     Name(String),
-    /// The directory of names belongs to somebody else, or others may write to it.
+    /// The directory of names belongs to another user, or others may write to it.
     #[error("the directory {0} is not private to this user")]
     Directory(std::path::PathBuf),
     /// The peer did not finish opening in time.
@@ -44,15 +44,15 @@ pub enum OpenError {
     /// The segment is not as long as its header says, or too short to have one.
     #[error("the peer's segment has {bytes} bytes where {needed} are needed")]
     TooShort {
-        /// How long it is.
+        /// Its length.
         bytes: usize,
-        /// How long it should be.
+        /// The length that it should have.
         needed: usize,
     },
     /// The segment is longer than [`crate::SEGMENT_BYTES_MAX`].
     #[error("the peer's segment has {bytes} bytes, more than any may have")]
     TooLong {
-        /// How long it is.
+        /// Its length.
         bytes: usize,
     },
     /// It does not begin as a segment of ours does.

@@ -1,4 +1,4 @@
-//! How one side sleeps until the other has done something, without a system call while nobody sleeps.
+//! How one side sleeps until the other has done something, without a system call while neither sleeps.
 //!
 //! Each side has a word in the segment, its gate. Before it sleeps it says so there, then looks once more whether there is
 //! something to do. The other side first does something, then looks at the gate. Between the two steps each side passes a
@@ -8,7 +8,7 @@
 use crate::memory::Memory;
 use crate::sync::{Ordering, heavy_barrier, light_barrier};
 
-/// How a side waits, and therefore how to wake it.
+/// The way a side waits, and therefore the way to wake it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waiting {
     /// Not at all.
@@ -39,7 +39,7 @@ pub(crate) fn withdraw(memory: &impl Memory, gate: usize) {
     memory.words()[gate].store(0, Ordering::Relaxed);
 }
 
-/// Opens the other side's gate, and says how that side has to be woken. To be called after something was done for it.
+/// Opens the other side's gate, and returns how that side has to be woken. Call it after doing something for that side.
 #[inline]
 pub(crate) fn open(memory: &impl Memory, gate: usize) -> Waiting {
     light_barrier();
@@ -50,7 +50,7 @@ pub(crate) fn open(memory: &impl Memory, gate: usize) -> Waiting {
     match word.swap(0, Ordering::SeqCst) {
         0 => Waiting::Awake,
         LISTENING => Waiting::Listening,
-        // A number that nobody writes is taken for a sleeper: waking nobody does no harm.
+        // An unknown number counts as a sleeper: a needless wake-up does no harm.
         _ => Waiting::Asleep,
     }
 }

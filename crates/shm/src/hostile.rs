@@ -109,7 +109,7 @@ fn a_damaged_byte_anywhere_is_harmless_or_named() {
                 }
             }
         }
-        // The writer goes on either way, and may find the damage in its turn.
+        // The writer continues either way, and may find the damage later.
         let put = (0..6).find_map(|_| near.sender.try_put(Key::EVENT, b"on").err());
         match refusal.or(put) {
             None | Some(Refusal::Full) => harmless += 1,
@@ -191,7 +191,7 @@ fn a_peer_that_greets_wrongly_is_refused_by_name() {
     assert!(matches!(answer(ours, &[SMALL], soon()), Err(OpenError::TimedOut)));
 }
 
-/// What a process of this version says first.
+/// The first message of a process of this version.
 fn hello(version: u64) -> [u8; 24] {
     let mut hello = [0; 24];
     hello[..8].copy_from_slice(b"NOWCAST\0");

@@ -206,7 +206,7 @@ impl<M: Memory> LaneWriter<M> {
         position < self.head || self.memory.words()[self.cell(position)].load(Ordering::Acquire) == taken
     }
 
-    /// Writes a value into a block that nobody else knows yet.
+    /// Writes a value into a block that the reader does not know yet.
     #[inline]
     fn prepare(&mut self, block: Block, key: Key, value: &[u8]) -> Prepared {
         let sum = self.write_block(block, key, value);
@@ -382,7 +382,7 @@ pub(crate) struct LaneReader<M> {
     slots_mask: u64,
     /// The position of the next entry.
     head: u64,
-    /// How many looks in a row have found an entry: after many of them more are likely to wait.
+    /// The number of consecutive polls that found an entry: after many of them more entries are likely.
     run: u64,
     /// Whether the value of the last entry was not beside its cell: most likely it had replaced another, so the writer is the
     /// quicker of the two.
@@ -491,7 +491,7 @@ impl<M: Memory> LaneReader<M> {
         }
         let data = data.get(..bytes.div_ceil(8)).ok_or(OUTSIDE)?;
         let mut check = block_checksum(key, bytes);
-        // What the buffer held is overwritten, so only a change of size costs anything.
+        // The content of the buffer is overwritten, so only a change of size costs anything.
         value.resize(data.len() * 8, 0);
         let (chunks, _) = value.as_chunks_mut::<8>();
         for (chunk, word) in chunks.iter_mut().zip(data) {

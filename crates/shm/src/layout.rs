@@ -1,4 +1,4 @@
-//! Where everything stands in a segment. Both ends compute it from the same few numbers in the header.
+//! The layout of a segment. Both ends compute it from the same few numbers in the header.
 //!
 //! ```text
 //! word 0    magic, version, length, lanes, bounds of each lane, checksum    written once, before the segment is shared
@@ -21,9 +21,9 @@ pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"NOWCAST\0");
 pub(crate) const VERSION: u64 = 2;
 /// Words of the header; the last is its checksum.
 pub(crate) const HEADER_WORDS: usize = 32;
-/// Where the reader says that it sleeps.
+/// The word in which the reader announces that it sleeps.
 pub(crate) const READER_GATE: usize = 32;
-/// Where the writer says that it sleeps.
+/// The word in which the writer announces that it sleeps.
 pub(crate) const WRITER_GATE: usize = 48;
 /// Not zero once the writer has closed.
 pub(crate) const WRITER_CLOSED: usize = 64;
@@ -50,7 +50,7 @@ pub(crate) const LENGTH: usize = 2;
 /// The largest value that fits into a slot.
 pub(crate) const SLOT_VALUE_MAX: usize = value_max(SLOT_WORDS);
 
-/// The largest value that fits into a block of so many words.
+/// The largest value that fits into a block of `words` words.
 const fn value_max(block_words: usize) -> usize {
     (block_words - BLOCK_HEADER_WORDS) * 8
 }
@@ -61,7 +61,7 @@ const _: () = assert!(SEGMENT_BYTES_MAX / 64 <= 1 << 30);
 const _: () = assert!(ENTRIES_MAX < 1 << 31);
 const _: () = assert!(4 + 2 * LANES_MAX < HEADER_WORDS);
 
-/// Where one lane stands.
+/// The offsets of one lane.
 #[derive(Debug, Clone)]
 pub(crate) struct LaneLayout {
     pub(crate) bounds: Bounds,
@@ -76,7 +76,7 @@ pub(crate) struct LaneLayout {
     pub(crate) end: usize,
 }
 
-/// Where the blocks of one size stand.
+/// The offsets of the blocks of one size.
 #[derive(Debug, Clone)]
 pub(crate) struct ClassLayout {
     pub(crate) start: usize,
@@ -85,7 +85,7 @@ pub(crate) struct ClassLayout {
 }
 
 impl LaneLayout {
-    /// The layout of a lane that begins at word `start`, or `None` if the bounds are beyond what a segment can hold.
+    /// The layout of a lane that begins at word `start`, or `None` if the bounds exceed the size of a segment.
     ///
     /// A value that does not live in its slot lives in a block whose size is a power of two. Each size has as many blocks as values of that size can wait
     /// at once within the bounds, and one more for the value being written: so a put within bounds always finds a block,

@@ -1,4 +1,4 @@
-//! What ties two processes together besides memory: a socket that rings and that breaks when one of them dies.
+//! The connection of two processes besides memory: a socket that wakes the peer and that breaks when one of them dies.
 
 use crate::OpenError;
 use crate::ends::DETECTION_MAX;
@@ -22,7 +22,7 @@ pub(crate) struct Link {
     /// Readable once the peer has ended, even if it left a copy of the socket to a child.
     pub(crate) process: Option<OwnedFd>,
     pub(crate) peer_pid: u32,
-    /// How long a sleeping end trusts that it will be woken before it looks for itself.
+    /// Maximum time that a sleeping end waits for a wake-up before it looks for itself.
     pub(crate) patience: Duration,
     outgoing: Arc<Map>,
     incoming: Arc<Map>,
@@ -52,7 +52,7 @@ impl Link {
         incoming: Arc<Map>,
     ) -> Result<Arc<Link>, OpenError> {
         socket.set_nonblocking(true)?;
-        // Where the kernel gives no handle of the process, the socket alone tells of its death.
+        // If the kernel gives no handle of the process, only the socket reports its death.
         let process = peer.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
         let link = Arc::new(Link {
             socket,
@@ -102,7 +102,7 @@ impl Link {
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
-    /// Takes the rings off the socket, and says whether the peer is still there.
+    /// Reads the wake-ups from the socket, and returns whether the peer is still there.
     pub(crate) fn answer(&self) -> bool {
         let mut rings = [0; 64];
         loop {
@@ -115,7 +115,7 @@ impl Link {
         }
     }
 
-    /// Tells both ends that the peer is gone, and wakes whoever waits for it.
+    /// Marks the peer as gone at both ends, and wakes all waiters.
     pub(crate) fn lost(&self) {
         self.dead.store(true, Ordering::Release);
         for (map, index) in [(&self.incoming, READER_GATE), (&self.outgoing, WRITER_GATE)] {

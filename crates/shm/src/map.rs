@@ -52,13 +52,13 @@ impl Map {
         let _ = futex::wait(self.low_half(index), futex::Flags::empty(), number as u32, Some(&timeout));
     }
 
-    /// Wakes whoever sleeps on the word at `index`.
+    /// Wakes the sleepers on the word at `index`.
     pub(crate) fn wake(&self, index: usize) {
         // Fails only for addresses that are not mapped.
         let _ = futex::wake(self.low_half(index), futex::Flags::empty(), 1);
     }
 
-    /// What the kernel compares when it puts somebody to sleep on a word. The program itself never reads through it.
+    /// The word that the kernel compares when it puts a thread to sleep. The program itself never reads through it.
     fn low_half(&self, index: usize) -> &AtomicU32 {
         let word = std::ptr::from_ref(&self.all()[index]).cast::<AtomicU32>();
         let half = if cfg!(target_endian = "little") { 0 } else { 1 };

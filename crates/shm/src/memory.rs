@@ -2,7 +2,7 @@
 
 use crate::sync::AtomicU64;
 
-/// Memory that somebody else may write at any moment.
+/// Memory that another process may write at any moment.
 ///
 /// It is only ever touched through atomics, so that whatever a peer does to it is a value to check, never undefined
 /// behaviour. Indexes are checked by the slice.
@@ -10,10 +10,10 @@ pub(crate) trait Memory {
     /// All of it.
     fn words(&self) -> &[AtomicU64];
 
-    /// Says that so many cache lines from this word on are about to be read.
+    /// Announces that cache lines from this word on are about to be read.
     fn will_read(&self, _index: usize, _lines: usize) {}
 
-    /// Says that so many cache lines from this word on are about to be written.
+    /// Announces that cache lines from this word on are about to be written.
     fn will_write(&self, _index: usize, _lines: usize) {}
 }
 

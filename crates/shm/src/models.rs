@@ -39,13 +39,13 @@ fn get(reader: &mut LaneReader<Shared>) -> Option<(Key, u8)> {
     reader.get(&mut value).expect("nothing is corrupt").map(|key| (key, value[0]))
 }
 
-/// What the reader has seen after both sides are done.
+/// The reader's view after both sides are done.
 fn drain(reader: &mut LaneReader<Shared>, mut seen: Vec<(Key, u8)>) -> Vec<(Key, u8)> {
     seen.extend(std::iter::from_fn(|| get(reader)));
     seen
 }
 
-/// Two replacements race with two gets: whoever wins each exchange, values never tear or go back, and the last arrives.
+/// Two replacements race with two gets: whichever side wins each exchange, values never tear or go back, and the last arrives.
 #[test]
 fn a_replacement_races_with_a_get() {
     loom::model(|| {

@@ -17,9 +17,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long a peer may take to say hello, once connected.
+/// Maximum time for the hello of a connected peer.
 const GREETING_MAX: Duration = Duration::from_secs(1);
-/// How long [`connect`] waits for the advertising task to accept.
+/// Maximum time that [`connect`] waits for the advertising task to accept.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 
 /// Advertises a name to the tasks of this user on this machine. `bounds` are those of the lanes this side puts into.
@@ -82,7 +82,7 @@ pub fn advertised() -> Result<Vec<Advertised>, OpenError> {
 /// it is missing.
 ///
 /// # Errors
-/// [`OpenError::Directory`] when somebody else could have put something there.
+/// [`OpenError::Directory`] if another user could have put something there.
 pub fn directory() -> Result<PathBuf, OpenError> {
     let user = rustix::process::geteuid().as_raw();
     let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|path| Path::new(path).is_absolute()) {
@@ -192,7 +192,7 @@ impl Listener {
 }
 
 impl Listener {
-    /// The socket that tasks connect to, for who accepts with a reactor of his own and then lets [`greet`](Self::greet).
+    /// The socket to which tasks connect, for a caller that accepts with a reactor of its own and then calls [`greet`](Self::greet).
     ///
     /// # Errors
     /// When the system is short of files.
@@ -276,7 +276,7 @@ fn inspect(directory: &Path, name: &str) -> Result<Advertised, OpenError> {
     Ok(Advertised { name: name.to_owned(), pid, age, alive })
 }
 
-/// Who signed a lock, and when in milliseconds since 1970.
+/// The signer of a lock, and the time in milliseconds since 1970.
 fn signature(file: &mut File) -> Option<(u32, u64)> {
     let mut text = String::new();
     file.take(64).read_to_string(&mut text).ok()?;

@@ -21,7 +21,7 @@ pub(crate) struct Segment {
     pub(crate) lanes: Vec<LaneLayout>,
 }
 
-/// What makes a segment safe to map: it can't change its length, and that can't be undone.
+/// The seals that make a segment safe to map: its length cannot change, and the seals cannot be removed.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 impl Segment {
@@ -83,7 +83,7 @@ fn header(bounds: &[Bounds], words: usize) -> [u64; HEADER_WORDS] {
     header
 }
 
-/// The bounds that a header tells of, copied out of the segment before anything is made of them.
+/// The bounds in a header, copied out of the segment before they are used.
 fn bounds_of(header: &[u64; HEADER_WORDS]) -> Result<Vec<Bounds>, OpenError> {
     if header[0] != MAGIC {
         return Err(OpenError::NotASegment);

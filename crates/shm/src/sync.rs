@@ -26,14 +26,14 @@ pub(crate) fn heavy_barrier() {
     {
         use rustix::thread::{MembarrierCommand, membarrier};
         std::sync::atomic::fence(Ordering::SeqCst);
-        // Where it is not to be had, both sides were told so when they met, and look again every millisecond.
+        // If it is not available, both sides learned so when they met, and poll every millisecond.
         let _ = membarrier(MembarrierCommand::GlobalExpedited);
     }
     #[cfg(loom)]
     loom::sync::atomic::fence(Ordering::SeqCst);
 }
 
-/// Lets this process take part in [`heavy_barrier`], and says whether the kernel can do that.
+/// Lets this process take part in [`heavy_barrier`], and returns whether the kernel supports that.
 #[cfg(not(loom))]
 pub(crate) fn register() -> bool {
     use rustix::thread::{MembarrierCommand, membarrier};

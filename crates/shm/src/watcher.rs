@@ -1,4 +1,4 @@
-//! One thread per process that watches every peer: it hears their deaths, and their rings for async tasks.
+//! One thread per process that watches every peer: it detects their deaths, and their wake-ups for async tasks.
 //!
 //! Blocking and polling use would not need it; it exists so that a death is known without anybody asking the kernel.
 
@@ -88,7 +88,7 @@ impl Watcher {
     }
 
     fn unregister(&self, link: &Link) {
-        // Not being registered is what is wanted.
+        // Not being registered is the desired state.
         let _ = epoll::delete(&self.epoll, &link.socket);
         if let Some(process) = &link.process {
             let _ = epoll::delete(&self.epoll, process);

@@ -1,4 +1,4 @@
-//! What two tasks on one machine can do with a channel.
+//! Channels between two tasks of one machine.
 
 #![cfg(target_os = "linux")]
 
@@ -131,7 +131,7 @@ fn names_that_could_leave_their_directory_are_refused() {
 }
 
 #[test]
-fn nobody_makes_a_system_call_while_both_are_awake() {
+fn no_side_makes_a_system_call_while_both_are_awake() {
     let (mut near, mut far) = pair(&[Bounds::default()]).expect("memory");
     let finished = Arc::new(AtomicBool::new(false));
     let finish = Arc::clone(&finished);

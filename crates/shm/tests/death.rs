@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const BOUNDS: Bounds = Bounds { entries_max: 24, bytes_max: 20_000 };
 const SIGKILL: i32 = 9;
 
-/// How many processes die at random moments: of writers, and of readers.
+/// The number of processes that die at random moments: writers, and readers.
 fn kills() -> u64 {
     std::env::var("NOWCAST_KILLS").map_or(40, |kills| kills.parse().expect("NOWCAST_KILLS is a number"))
 }
@@ -44,7 +44,7 @@ fn a_reader_killed_at_any_moment_neither_stops_nor_breaks_its_writer() {
 }
 
 #[test]
-fn a_process_that_dies_at_any_named_step_leaves_the_queue_whole() {
+fn a_process_killed_at_any_named_step_leaves_the_queue_readable() {
     for (index, step) in steps::STEPS.iter().enumerate() {
         for passes in [0, 1, 2, 50, 333] {
             let name = format!("step-{index}-{passes}");
@@ -58,7 +58,7 @@ fn a_process_that_dies_at_any_named_step_leaves_the_queue_whole() {
 }
 
 #[test]
-fn a_stopped_reader_neither_stops_its_writer_nor_loses_what_waits() {
+fn a_stopped_reader_neither_blocks_its_writer_nor_loses_entries() {
     let mut reader = Peer::start("stopped reader", "stopped", 1, None);
     let mut channel = reader.connect();
     let mut value = Vec::new();
@@ -88,7 +88,7 @@ struct Peer {
 impl Peer {
     fn start(role: &str, name: &str, seed: u64, death: Option<(&str, u64)>) -> Peer {
         let name = format!("death-{}-{name}", std::process::id());
-        // Where the child writes how many puts were accepted, so that this is known to the last one whatever happens.
+        // The child writes here how many puts were accepted, so that the count is known up to its death.
         let path = std::env::temp_dir().join(&name);
         let open = || File::options().read(true).write(true).create(true).truncate(false).open(&path);
         let progress = open().expect("the temporary directory is writable");
@@ -150,7 +150,7 @@ impl Drop for Peer {
     }
 }
 
-/// Reads from a writer until it dies, and checks that what came is all that it had a right to.
+/// Reads from a writer until it dies, and checks that everything arrived that must.
 fn survive_writer(writer: &mut Peer, killed_after: Option<Duration>) -> usize {
     let mut channel = writer.connect();
     let mut stalls = Random::new(writer.seed);
@@ -187,7 +187,7 @@ fn survive_writer(writer: &mut Peer, killed_after: Option<Duration>) -> usize {
     gets.len()
 }
 
-/// Writes to a reader until it dies; the reader itself checks what it gets.
+/// Writes to a reader until it dies; the reader checks its gets.
 fn survive_reader(reader: &mut Peer, killed_after: Option<Duration>) -> usize {
     let mut channel = reader.connect();
     let begin = Instant::now();

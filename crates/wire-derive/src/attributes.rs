@@ -3,7 +3,7 @@
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, LitInt, LitStr, Result, Token};
 
-/// What a field is when the writer lacks it.
+/// The default of a field that the writer lacks.
 pub(crate) enum FieldDefault {
     /// The type's empty value.
     Empty,
@@ -22,7 +22,7 @@ pub(crate) enum Form {
     Var,
 }
 
-/// Everything that can be said about a field.
+/// All attributes of a field.
 pub(crate) struct FieldAttributes {
     pub(crate) rename: Option<String>,
     pub(crate) default: FieldDefault,
@@ -77,7 +77,7 @@ fn number(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<u8> {
     content.parse::<LitInt>()?.base10_parse()
 }
 
-/// What can be said about a struct, an enum or a variant.
+/// All attributes of a struct, an enum or a variant.
 #[derive(Default)]
 pub(crate) struct NameAttributes {
     pub(crate) rename: Option<String>,

@@ -1,4 +1,4 @@
-//! Fields of a struct or of a variant's payload: what both have in common.
+//! Fields of a struct or of a variant's payload: their common code.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -165,7 +165,7 @@ impl Field {
     }
 }
 
-/// A literal as what `Value::from` takes.
+/// A literal as the argument of `Value::from`.
 fn literal(value: &Expr) -> Option<TokenStream> {
     match value {
         Expr::Lit(literal) => match &literal.lit {

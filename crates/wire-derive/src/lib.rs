@@ -7,14 +7,14 @@
 //! | --- | --- | --- |
 //! | struct, enum, variant, field | `rename = "name"` | the name in shapes |
 //! | struct | `default` | fields that a writer lacks come from the struct's `Default` |
-//! | field | `default`, `default = value` | what the field is when a writer lacks it |
+//! | field | `default`, `default = value` | the value if a writer lacks the field |
 //! | field | `skip` | not written; reads as its default |
 //! | field | `range(low, high, step)` | f32 or f64 (or an array of them) as a number of steps |
 //! | field | `angle(8)`, `angle(16)` | radians (or an array of them) as a fraction of a turn |
 //! | field | `quat(bits)` | `[f32; 4]` or `[f64; 4]` by its smallest three components |
 //! | field | `var` | an integer (or an array of them) that takes fewer bytes when it is near zero |
-//! | variant | `other` | what variants that the reader does not know read as |
-//! | variant | `default` | what an enum is when the writer lacks the field; else the first without fields, else the first |
+//! | variant | `other` | the variant as which unknown variants read |
+//! | variant | `default` | the variant if a writer lacks the field; without it the first variant without fields, or else the first |
 
 mod attributes;
 mod enums;

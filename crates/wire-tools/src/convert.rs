@@ -53,7 +53,7 @@ impl Format {
     }
 }
 
-/// Called now and then with the number of bytes read so far.
+/// Called repeatedly with the number of bytes read so far.
 pub type Progress<'p> = dyn FnMut(u64) + 'p;
 
 /// Converts a file. `bytes` is the size of the input, which decides whether a list is written as a stream.
@@ -85,7 +85,7 @@ pub fn read_values(input: impl Read, from: Format) -> Result<Vec<Value>, ToolErr
     Ok(values)
 }
 
-/// What an input consists of.
+/// The form of an input.
 enum Part {
     /// The one value.
     Whole(Value),
@@ -126,7 +126,7 @@ fn each_value(
         Format::MessagePack => {
             let mut bytes = Vec::new();
             input.read_to_end(&mut bytes)?;
-            // What a tool is asked to read may take what the machine has.
+            // A tool may use as much memory as the machine has.
             let limits = Limits { memory_bytes_max: usize::MAX, ..Limits::FILE };
             each(Part::Whole(any::from_slice_with_records(&bytes, &limits)?))
         }
@@ -146,7 +146,7 @@ fn each_value(
     }
 }
 
-/// Whether the file says that it holds one value rather than a list of them.
+/// Whether the file states that it holds one value rather than a list of them.
 fn is_single<R: Read>(reader: &FileReader<R>) -> bool {
     reader.about().and_then(|about| about.get("list")) != Some(&Value::Bool(true))
 }
@@ -188,7 +188,7 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
     }
 }
 
-/// Counts what is read.
+/// Counts the bytes read.
 struct Counted<'p, 'q, R> {
     input: R,
     read: u64,
@@ -286,7 +286,7 @@ fn put_chunk<W: Write>(writer: &mut FileWriter<W>, rows: &mut Vec<Value>) -> Res
     Ok(())
 }
 
-/// What a converted file says about itself.
+/// The *about* record of a converted file.
 fn about(list: bool) -> Value {
     let program = concat!("nowcast ", env!("CARGO_PKG_VERSION"));
     Value::Map(vec![("program".into(), program.into()), ("list".into(), list.into())])

@@ -1,4 +1,4 @@
-//! What differs between two values.
+//! Differences between two values.
 
 use nowcast_wire::Value;
 
@@ -7,9 +7,9 @@ use nowcast_wire::Value;
 pub struct Difference {
     /// Where: names and indices from the root.
     pub path: String,
-    /// What was there; none when it was added.
+    /// The old value; none if it was added.
     pub before: Option<Value>,
-    /// What is there now; none when it was removed.
+    /// The new value; none if it was removed.
     pub after: Option<Value>,
 }
 

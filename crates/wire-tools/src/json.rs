@@ -29,14 +29,14 @@ pub fn from_json(json: Json) -> Value {
 /// Writes a value as JSON.
 ///
 /// # Errors
-/// When the value has what JSON lacks: bytes, extensions, numbers that are not finite, keys that are not text.
+/// If the value has content that JSON lacks: bytes, extensions, numbers that are not finite, keys that are not text.
 pub fn write_json(value: &Value, out: &mut impl Write) -> Result<(), ToolError> {
     match value {
         Value::Nil => out.write_all(b"null")?,
         Value::Bool(value) => write!(out, "{value}")?,
         Value::Int(value) => write!(out, "{value}")?,
         Value::Uint(value) => write!(out, "{value}")?,
-        // The shortest digits that read back as the same f32 are what was meant.
+        // The shortest digits that read back as the same f32.
         Value::F32(value) if value.is_finite() => serde_json::to_writer(out, value)?,
         Value::F64(value) if value.is_finite() => serde_json::to_writer(out, value)?,
         Value::F32(_) | Value::F64(_) => return Err(ToolError::NotJson("numbers that are not finite")),

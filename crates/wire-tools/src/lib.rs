@@ -1,7 +1,7 @@
-//! What programs for people do with wire types and save files; nothing that serves or plays needs it.
+//! Tools for people who work with wire types and save files. Servers and clients do not need them.
 //!
-//! The one invariant: nothing here knows a format by itself. Bytes are read and written by `nowcast-wire` alone, so what these
-//! tools accept is what every reader accepts.
+//! The one invariant: this crate knows no format by itself. Only `nowcast-wire` reads and writes bytes, so these
+//! tools accept exactly the input that every reader accepts.
 //!
 //! | to | use |
 //! | --- | --- |
@@ -24,7 +24,7 @@ use std::io;
 
 use nowcast_wire::save::SaveError;
 
-/// What can go wrong when files are converted.
+/// Errors of converting files.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// The file system failed.
@@ -39,7 +39,7 @@ pub enum ToolError {
     /// The input is not a whole save file.
     #[error(transparent)]
     Save(#[from] SaveError),
-    /// JSON cannot say it.
+    /// JSON cannot represent it.
     #[error("JSON has no {0}: unpack to MessagePack instead")]
     NotJson(&'static str),
 }

@@ -30,7 +30,7 @@ use nowcast_wire::shape::{Definition, DefinitionKind, Field, NumberType, Range, 
 pub struct SchemaError {
     /// Counted from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
@@ -84,7 +84,7 @@ fn shape_of(root: &Named, named: &[Named]) -> Result<Shape, SchemaError> {
     let at_line = |problem| SchemaError { line: root.line, problem };
     let ty = resolver.reference(&root.name).map_err(at_line)?;
     let shape = Shape { root: ty, definitions: resolver.definitions };
-    // Whatever else a shape must keep to is checked where shapes are read.
+    // All other rules of shapes are checked when the shape is read.
     Shape::from_bytes(&shape.to_bytes()).map_err(|error| at_line(format!("{}: {error}", root.name)))
 }
 
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
         SchemaError { line: self.line, problem }
     }
 
-    /// Skips white space and comments, and looks at what follows.
+    /// Skips white space and comments, and returns the next character.
     fn peek(&mut self) -> Option<char> {
         while let Some(&(at, c)) = self.tokens.peek() {
             if c == '\n' {
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn payloads_may_be_told_by_position() {
+    fn payloads_may_be_positional() {
         let shapes = parse("enum Mood { Calm, Angry(u8), Torn(u8, text) }").unwrap();
         let spelt = parse("enum Mood { Calm, Angry { 0: u8 }, Torn { 0: u8, 1: text } }").unwrap();
         assert_eq!(shapes, spelt);

@@ -1,8 +1,8 @@
-//! What can be wrong with bytes, and whose fault it is.
+//! Errors of reading, and the party at fault.
 
 use std::fmt;
 
-/// Everything that reading can fail with: what is wrong, in which field, at which byte.
+/// An error of reading: the problem, the field, the byte.
 ///
 /// ```
 /// let error = nowcast_wire::decode::<u32>(&[1, 2]).unwrap_err();
@@ -22,10 +22,10 @@ struct Inner {
     path: Vec<String>,
 }
 
-/// Who has to change something for the error to go away.
+/// The party that has to change something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
-    /// Whoever produced the bytes broke the format, or something damaged them on the way.
+    /// The producer of the bytes broke the format, or something damaged them in transit.
     InvalidData,
     /// The bytes are fine, but writer and reader disagree about the type.
     Incompatible,
@@ -33,7 +33,7 @@ pub enum Party {
     Limit,
 }
 
-/// What is wrong.
+/// The problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs)] // The messages say what the fields are.
@@ -125,7 +125,7 @@ impl Error {
         self
     }
 
-    /// What is wrong.
+    /// The problem.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
@@ -141,7 +141,7 @@ impl Error {
         names.join(".")
     }
 
-    /// Whose fault it is.
+    /// The party at fault.
     pub fn party(&self) -> Party {
         use ErrorKind as K;
         match &self.0.kind {

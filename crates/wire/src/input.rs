@@ -7,7 +7,7 @@ use crate::limits::{Limits, PLAIN_ROWS_MAX};
 pub struct Input<'de> {
     data: &'de [u8],
     position: usize,
-    /// Where `data` begins in the message, so that errors name bytes of the message.
+    /// The offset of `data` in the message, so that errors name bytes of the message.
     origin: usize,
     limits: Limits,
     memory_left: usize,
@@ -18,7 +18,7 @@ pub struct Input<'de> {
     text: TextArea<'de>,
 }
 
-/// What is known about the text area while blocks are read.
+/// The state of the text area while blocks are read.
 struct TextArea<'de> {
     /// The area, where its length came first; a flat body learns it last.
     area: Option<&'de str>,
@@ -29,7 +29,7 @@ struct TextArea<'de> {
     unchecked: Vec<usize>,
 }
 
-/// The end of a text whose length is implied: it reaches to the end of the area.
+/// The end of a text whose length is implied: the end of the area.
 pub(crate) const TO_THE_END: u32 = u32::MAX;
 
 impl<'de> Input<'de> {
@@ -62,12 +62,12 @@ impl<'de> Input<'de> {
         Ok(text)
     }
 
-    /// Announces a flat body with so many text leaves.
+    /// Announces a flat body and the number of its text leaves.
     pub(crate) fn begin_flat(&mut self, texts: usize) {
         self.text.flat_left = texts;
     }
 
-    /// Takes what is left of a flat body as its text area.
+    /// Takes the rest of a flat body as its text area.
     pub(crate) fn end_flat(&mut self, texts: usize) -> Result<&'de str> {
         if texts == 0 {
             self.end()?;
@@ -103,7 +103,7 @@ impl<'de> Input<'de> {
             .map_err(|error| Error::at(ErrorKind::Utf8, self.origin + offset + error.valid_up_to()))
     }
 
-    /// Reads `rows` rows with their own bits; `row_bytes` is what a row will take in memory.
+    /// Reads `rows` rows with their own bits; `row_bytes` is the memory of one row.
     pub fn block<R>(
         &mut self,
         rows: usize,
@@ -167,7 +167,7 @@ impl<'de> Input<'de> {
         }
     }
 
-    /// Goes on with what another input has left.
+    /// Continues with the remaining bytes of another input.
     pub(crate) fn share_memory(&mut self, other: &Input<'_>) {
         self.memory_left = other.memory_left;
     }
@@ -295,12 +295,12 @@ impl<'de> Input<'de> {
         self.text.flat_left == 0
     }
 
-    /// Where the text whose length is implied begins.
+    /// The start of the text whose length is implied.
     pub(crate) fn last_flat_span(&self) -> (u32, u32) {
         (self.text.next as u32, TO_THE_END)
     }
 
-    /// How much of the text area has been taken.
+    /// The number of bytes taken from the text area.
     pub(crate) fn text_position(&self) -> usize {
         self.text.next
     }

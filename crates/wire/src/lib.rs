@@ -65,7 +65,7 @@ use output::Writer;
 use plan::Resolution;
 use wire::Column;
 
-/// What derived code refers to. Nothing here is meant for other uses, or stable.
+/// Items for derived code. They are not meant for other uses and not stable.
 #[doc(hidden)]
 pub mod derive {
     pub use crate::error::{Error, ErrorKind, Result};
@@ -109,7 +109,7 @@ pub fn decode_with<'de, T: Read<'de>>(body: &'de [u8], limits: &Limits) -> Resul
     decode_resolved(None, body, 0, limits)
 }
 
-/// How a type reads what another version of it wrote.
+/// Reads values that another version of the type wrote.
 ///
 /// ```
 /// use nowcast_wire::{Reader, Shape, Wire};
@@ -142,7 +142,7 @@ impl<T: Wire> Reader<T> {
     /// Resolves the type against a writer's shape.
     ///
     /// # Errors
-    /// Names the first field whose types have nothing to do with each other.
+    /// Names the first field whose types are incompatible.
     pub fn new(writer: Shape) -> Result<Self> {
         let resolution = Resolution::new(writer, &Shape::of::<T>())?;
         Ok(Self { resolution, target: std::marker::PhantomData })

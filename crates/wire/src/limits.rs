@@ -1,4 +1,4 @@
-//! How much a reader is willing to do for bytes it does not trust.
+//! Bounds of a reader for untrusted bytes.
 
 /// The limits that a reader enforces before it allocates or recurses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! Where bytes go: the caller's buffer, with a text area that grows beside it until the end.
+//! Output: the caller's buffer, with a text area that grows beside it until the end.
 
 use crate::limits::{DEPTH_MAX, PLAIN_ROWS_MAX};
 
-/// How hard a writer tries to be small.
+/// The trade-off between size and time of a writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
     /// One look at each column: for messages.
@@ -137,7 +137,7 @@ pub(crate) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// How many bytes a variable-length number takes.
+/// The length of a varint in bytes.
 pub(crate) fn varint_len(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }

@@ -1,10 +1,10 @@
-//! How a reader's type takes what a writer's shape offers: resolved once, by names, before any message is read.
+//! How a reader's type reads a writer's shape: resolved once, by names, before any message is read.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::DEPTH_MAX;
 use crate::shape::{Census, DefinitionKind, Field, NumberType, Shape, Type, Variant};
 
-/// A writer's shape with what blocks need to know about each definition.
+/// A writer's shape, with the facts that blocks need about each definition.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) shape: Shape,
@@ -49,22 +49,22 @@ pub(crate) struct Resolution {
     root: u32,
 }
 
-/// What one type of the reader does with one type of the writer.
+/// How one type of the reader reads one type of the writer.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
-    /// Exactly what the reader would have written.
+    /// Exactly the reader's own form.
     Same,
     /// A scalar of another type, to be converted.
     Source(Type),
     Struct(Vec<Step>),
     Enum(Vec<VariantStep>),
     Option(u32),
-    /// The reader's option of what the writer always has.
+    /// The reader's option of a value that the writer always has.
     Always(u32),
-    /// The writer's option of what the reader always wants: empty where absent.
+    /// The writer's option of a value that the reader always has: empty if absent.
     OrEmpty(u32),
     List(u32),
-    /// The writer's array of so many elements, read as a list.
+    /// The writer's array, read as a list.
     ArrayAsList(u32, u32),
     Array(u32),
     ListAsArray(u32),

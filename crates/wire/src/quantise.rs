@@ -115,7 +115,7 @@ impl SmallestThree {
         self.largest < 4 && self.components.iter().all(|q| *q <= 2 * half_range(bits))
     }
 
-    /// As one number, the index in the lowest two bits.
+    /// All four as one number, the index in the lowest two bits.
     pub fn pack(self, bits: u8) -> u64 {
         let [a, b, c] = self.components.map(u64::from);
         u64::from(self.largest) + 4 * (a + ((b + (c << bits)) << bits))

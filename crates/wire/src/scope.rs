@@ -119,7 +119,7 @@ struct Known {
     resolutions: BTreeMap<TypeId, Resolution>,
 }
 
-/// A message whose announcements have been taken in.
+/// A message whose announcements were applied.
 struct Body<'de> {
     id: u64,
     bytes: &'de [u8],
@@ -142,7 +142,7 @@ impl Receiver {
         self.shapes.get(&id).map(|known| &known.layout.shape)
     }
 
-    /// Reads a message as a type, whatever version of it the sender has.
+    /// Reads a message as a type, whatever version of the type the sender has.
     pub fn decode<'de, T: Read<'de>>(&mut self, message: &'de [u8]) -> Result<T> {
         let limits = self.limits;
         let Some(body) = self.open(message)? else {
@@ -164,7 +164,7 @@ impl Receiver {
         Ok(self.decode_with_shape(message)?.map(|(_, value)| value))
     }
 
-    /// As [`decode_value`](Self::decode_value), with the shape, where the message has one.
+    /// As [`decode_value`](Self::decode_value), with the shape, if the message has one.
     pub fn decode_with_shape(&mut self, message: &[u8]) -> Result<Option<(Option<&Shape>, Value)>> {
         let limits = self.limits;
         let Some(body) = self.open(message)? else { return Ok(None) };

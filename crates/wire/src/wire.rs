@@ -8,7 +8,7 @@ use crate::output::Writer;
 use crate::plan::{PayloadPlan, Plan};
 use crate::shape::{Shape, ShapeBuilder, Type};
 
-/// Rows of one type: what a block writes, field after field.
+/// Rows of one type: the input of a block, field after field.
 pub trait Rows<'a, T: ?Sized + 'a>: ExactSizeIterator<Item = &'a T> + Clone {}
 impl<'a, T: ?Sized + 'a, I: ExactSizeIterator<Item = &'a T> + Clone> Rows<'a, T> for I {}
 
@@ -28,7 +28,7 @@ pub trait Wire {
     #[doc(hidden)]
     const BYTE: bool = false;
 
-    /// Where `BYTE`: appends the bytes.
+    /// If `BYTE`: appends the bytes.
     #[doc(hidden)]
     fn write_raw(_: &[Self], _: &mut Writer<'_>)
     where
@@ -36,7 +36,7 @@ pub trait Wire {
     {
     }
 
-    /// Where `BYTE`: the elements that the bytes are.
+    /// If `BYTE`: the elements as bytes.
     #[doc(hidden)]
     fn from_raw(_: &[u8]) -> Vec<Self>
     where
@@ -73,7 +73,7 @@ pub trait Read<'de>: Wire + Sized {
     type Column: Column<'de, Item = Self>;
 }
 
-/// A type that owns what it reads.
+/// A type that owns its decoded values.
 pub trait ReadOwned: for<'de> Read<'de> {}
 impl<T: for<'de> Read<'de>> ReadOwned for T {}
 
@@ -107,7 +107,7 @@ pub trait Column<'de>: Sized {
     }
 }
 
-/// Another wire form for a type: what the attributes `range`, `angle`, `quat` and `var` choose.
+/// Another wire form for a type: the attributes `range`, `angle`, `quat` and `var` choose it.
 pub trait Adapt<T> {
     /// See [`Wire::BITS`].
     const BITS: usize = 0;

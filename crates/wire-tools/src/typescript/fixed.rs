@@ -7,7 +7,7 @@ use nowcast_wire::shape::{DefinitionKind, Field, NumberType, Type};
 
 /// One leaf at its place.
 pub(super) struct Leaf {
-    /// How it is read from the value that is written.
+    /// The expression that reads it from the value that is written.
     pub(super) from: String,
     /// Field names from the root, for errors.
     pub(super) path: String,
@@ -19,15 +19,15 @@ pub(super) enum LeafKind {
     /// The bit of this number.
     Bool(usize),
     Number(NumberType),
-    /// An array of so many numbers.
+    /// An array of a fixed number of numbers.
     Numbers(NumberType, u32),
     /// The text of this number; the last one has no length.
     Text(usize),
-    /// An enum whose variants are all mere names.
+    /// An enum whose variants all lack a payload.
     Names(Vec<String>),
 }
 
-/// Where everything lies.
+/// The offsets of all parts.
 pub(super) struct Layout<'s> {
     shape: &'s Shape,
     array_max: usize,
@@ -368,7 +368,7 @@ fn read_number(number: NumberType, at: usize) -> String {
     }
 }
 
-/// The function that makes a writer. What it takes of the encoder are constants for the writer, of which engines make much.
+/// The function that makes a writer. The parts of the encoder that it uses are constants for the writer, which engines optimise well.
 pub(super) fn writer(root: &str, memory: &[&str], value: &str, lines: &[String]) -> String {
     let signature = format!("write{root}(e: MessageEncoder): (v: {root}) => boolean");
     maker(&signature, "e.memory", memory, value, lines)

@@ -92,12 +92,12 @@ fn is_identifier(name: &str) -> bool {
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '$')
 }
 
-/// How a field is read from an object.
+/// The expression that reads a field from an object.
 fn access(object: &str, field: &str) -> String {
     if is_identifier(field) { format!("{object}.{field}") } else { format!("{object}[{}]", quoted(field)) }
 }
 
-/// How a field is named in an object literal. `__proto__` without brackets would set the prototype.
+/// The key of a field in an object literal. `__proto__` without brackets would set the prototype.
 pub fn key(field: &str) -> String {
     match field {
         "__proto__" => "[\"__proto__\"]".to_owned(),

@@ -42,9 +42,9 @@ fn list_of(shape: &Shape) -> Option<(&str, &Type)> {
     }
 }
 
-/// How a leaf becomes a column.
+/// The column of a leaf.
 enum Kind {
-    /// As it stands: floats, and bytes, of which a survey saves little. So many of them in a row.
+    /// Raw: floats, and bytes, for which a survey of the values saves little. The number of them in a row.
     Raw(NumberType, usize),
     /// Surveyed for the smallest coding.
     Integers(NumberType, usize),
@@ -53,7 +53,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// None for what stays with the general code: quantised numbers, enums, bits and 64-bit integers.
+    /// None for leaves that stay with the general code: quantised numbers, enums, bits and 64-bit integers.
     fn of(leaf: &Leaf) -> Option<Self> {
         use NumberType as N;
         let (number, count) = match leaf.kind {
@@ -134,7 +134,7 @@ fn writer(layout: &Layout<'_>, root: &str, rows: &str) -> String {
     }
     lines.push("}".to_owned());
     if !checks.is_empty() {
-        // A call within the loop, even one that is never made, would let engines forget what they know of it.
+        // A call within the loop, even one that is never made, would let engines drop what they have inferred.
         lines.push("if (!isUsual) {".to_owned());
         lines.push("  for (const row of rows) {".to_owned());
         lines.extend(checks.into_iter().map(|line| format!("    {line}")));
@@ -216,7 +216,7 @@ fn part_of(leaf: &Leaf, part: usize) -> String {
     }
 }
 
-/// Where a value of a column is, of `width` bytes each, as an expression.
+/// The expression for a value of a column, of `width` bytes each.
 fn place(leaf: &Leaf, width: usize, count: usize, part: usize) -> String {
     let row = times("i", width * count);
     match part * width {
@@ -229,7 +229,7 @@ fn times(what: &str, factor: usize) -> String {
     if factor == 1 { what.to_owned() } else { format!("{what} * {factor}") }
 }
 
-/// What equals a number `n` for all usual integers of a type, which engines find in one instruction; none for floats.
+/// An expression that equals a number `n` for all usual integers of a type and that engines compile to one instruction; none for floats.
 fn usual(number: NumberType) -> Option<&'static str> {
     match number {
         NumberType::U8 => Some("n & 0xff"),
@@ -287,7 +287,7 @@ fn parts(leaf: &Leaf) -> usize {
     Kind::of(leaf).map_or(0, |kind| kind.values())
 }
 
-/// What one of the values of a leaf in a row is called.
+/// The name of one of the values of a leaf in a row.
 fn value(leaf: &Leaf, part: usize) -> String {
     if parts(leaf) == 1 { format!("n{}", leaf.at) } else { format!("n{}_{part}", leaf.at) }
 }
@@ -315,7 +315,7 @@ fn cell(leaf: &Leaf, part: usize) -> Vec<String> {
                 _ => format!("const {value} = view.getFloat64({place}, true);"),
             }]
         }
-        // As `nextInteger` of the SDK has it.
+        // As `nextInteger` of the SDK.
         Some(Kind::Integers(number, _)) => {
             let last = format!("last{column}");
             let read = format!("view.getInt32(bit{column} >> 3, true) >> (bit{column} & 7)");

@@ -1,4 +1,4 @@
-//! Types: what a TypeScript program sees.
+//! Types: the types that a TypeScript program sees.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use nowcast_wire::shape::{Definition, DefinitionKind, Field, NumberType, Type, V
 /// The largest array that is written as a tuple.
 const TUPLE_MAX: u32 = 4;
 
-/// The names that a module has given so far. Shapes of one module may share definitions.
+/// The names that a module has assigned so far. Shapes of one module may share definitions.
 #[derive(Default)]
 pub(super) struct Names {
     taken: HashMap<String, Definition>,
@@ -66,7 +66,7 @@ impl Names {
                     self.taken.insert(name.clone(), definition.clone());
                     return (name, true);
                 }
-                // Fields of the same names and types; what they refer to is compared where it is named.
+                // Fields of the same names and types; the definitions to which they refer are compared by their own names.
                 Some(known) if same(known, definition) => return (name, false),
                 Some(_) => {}
             }

@@ -5,17 +5,17 @@ use std::path::Path;
 use nowcast_wire_tools::{schema, typescript};
 
 #[test]
-fn the_kept_module_of_the_sdk_tests_is_what_the_generator_writes() {
+fn the_committed_module_of_the_sdk_tests_is_up_to_date() {
     holds("packages/nowcast/test/generated/messages.schema", "../../src/codec/index.js");
 }
 
 #[test]
-fn the_kept_module_of_the_bench_is_what_the_generator_writes() {
+fn the_committed_module_of_the_bench_is_up_to_date() {
     holds("packages/lab/src/generated/nowcast.schema", "../../../nowcast/src/codec/index.js");
 }
 
 #[test]
-fn the_kept_module_of_the_world_session_is_what_the_generator_writes() {
+fn the_committed_module_of_the_world_session_is_up_to_date() {
     let folder = "packages/nowcast/src/world/session";
     is_kept(
         &format!("{folder}/messages.schema"),
@@ -29,7 +29,7 @@ fn holds(schema: &str, import_from: &str) {
     is_kept(schema, &schema.replace(".schema", ".ts"), import_from);
 }
 
-/// Compares a module with what would be written now; `NOWCAST_UPDATE=1` writes it first.
+/// Compares a module with the generator's output; `NOWCAST_UPDATE=1` writes it first.
 fn is_kept(schema: &str, module: &str, import_from: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let types = schema::parse(&std::fs::read_to_string(root.join(schema)).unwrap()).unwrap();

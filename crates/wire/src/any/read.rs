@@ -1,4 +1,4 @@
-//! Reading MessagePack that may be anybody's: `rmp` says what a byte stands for, the bounds are ours.
+//! Reading untrusted MessagePack: `rmp` knows the bytes, the bounds are ours.
 //!
 //! `rmp`'s own readers know no depth, no memory limit and no place of an error, which a reader of hostile bytes needs.
 
@@ -51,7 +51,7 @@ pub(crate) fn next_value(input: &mut Input<'_>) -> Result<Value> {
 /// Reads values out of an input.
 struct Reader<'i, 'de> {
     input: &'i mut Input<'de>,
-    /// Where msgpackr's records are understood: those defined so far.
+    /// The definitions of msgpackr's records so far, if the reader accepts records.
     records: Option<Records>,
 }
 
@@ -83,7 +83,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// Reads what begins with a length.
+    /// Reads a value that begins with a length.
     fn with_length(&mut self, marker: Marker, depth: usize) -> Result<Value> {
         let length = match marker {
             Marker::FixMap(length) | Marker::FixArray(length) | Marker::FixStr(length) => length.into(),
@@ -131,7 +131,7 @@ impl Reader<'_, '_> {
 
     fn list(&mut self, length: usize, depth: usize) -> Result<Value> {
         let depth = self.deeper(depth)?;
-        // No capacity is reserved: a length says nothing until its items are there.
+        // No capacity is reserved: a length proves nothing until its items are there.
         let mut items = Vec::new();
         for _ in 0..length {
             items.push(self.value(depth)?);
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_record_is_defined_once_and_referred_to_after() {
-        // What msgpackr writes for [{a: 1, b: 100}, {a: 2, b: null}].
+        // msgpackr writes this for [{a: 1, b: 100}, {a: 2, b: null}].
         let bytes = [0x92, 0xd4, 0x72, 0x40, 0x92, 0xa1, b'a', 0xa1, b'b', 1, 0xcc, 100, 0x40, 2, 0xc0];
         let value = from_slice_with_records(&bytes, &Limits::FILE).unwrap();
         let record =

@@ -16,11 +16,11 @@ pub(super) const DEFINITION: u8 = 0x72;
 const NAMES_PER_BYTE_MAX: usize = 64;
 const NAMES_BESIDES_MAX: usize = 64 * 1024;
 
-/// Definitions met so far.
+/// The definitions read so far.
 #[derive(Debug)]
 pub(super) struct Records {
     known: BTreeMap<i32, Record>,
-    /// What repeated names may still take.
+    /// The remaining memory for repeated names.
     names_left: usize,
     names_max: usize,
 }
@@ -34,7 +34,7 @@ pub(super) struct Record {
 }
 
 impl Records {
-    /// None, for an input of so many bytes.
+    /// No records, for an input of this length.
     pub(super) fn new(input_bytes: usize) -> Self {
         let names_max = input_bytes.saturating_mul(NAMES_PER_BYTE_MAX).saturating_add(NAMES_BESIDES_MAX);
         Self { known: BTreeMap::new(), names_left: names_max, names_max }

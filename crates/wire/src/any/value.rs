@@ -1,6 +1,6 @@
 //! A value of any type, known only when the program runs.
 
-/// A value of any type: what MessagePack can say.
+/// A value of any type that MessagePack has.
 ///
 /// Integers are kept in one form: everything up to `i64::MAX` is [`Int`](Self::Int), so that equal numbers are equal values.
 /// Floats are equal when their bits are.
@@ -74,7 +74,7 @@ impl Value {
         }
     }
 
-    /// What kind of value it is, for messages to people.
+    /// The kind of the value, for messages to people.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Nil => "nil",

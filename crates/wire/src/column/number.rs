@@ -63,7 +63,7 @@ pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
     }
 }
 
-/// What every number has whose bytes are the machine's, lowest first.
+/// Methods of all numbers whose bytes are the machine's, lowest first.
 macro_rules! little_endian {
     ($type:ident) => {
         type Bytes = [u8; size_of::<$type>()];

@@ -52,7 +52,7 @@ fn put<const N: usize>(tail: &mut [u8], values: impl Iterator<Item = u64>) {
     }
 }
 
-/// Appends what the steps between neighbours are above `step`: differences that fit the width.
+/// Appends the differences of neighbours, less `step`; they fit the width.
 pub(crate) fn pack_steps<T: Number>(values: &[T], step: i64, width: u8, out: &mut Vec<u8>) {
     let numbers = values.len().saturating_sub(1);
     let start = out.len();
@@ -74,10 +74,10 @@ pub(crate) fn pack_steps<T: Number>(values: &[T], step: i64, width: u8, out: &mu
     }
 }
 
-/// So many steps in a byte, from two slices side by side: engines of vectors like that.
+/// Packs several steps into a byte, from two slices side by side, which vectorises well.
 #[inline]
 fn put_steps<const PER_BYTE: usize, T: Number>(tail: &mut [u8], values: &[T], step: i64) {
-    // The few bits that are kept are the same in 32 bits, whatever the whole difference is.
+    // The kept bits are the same in 32 bits, whatever the whole difference is.
     let above = |before: &T, after: &T| {
         (exact(after) as u32).wrapping_sub(exact(before) as u32).wrapping_sub(step as u32) as u8
     };
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_width_returns_what_was_packed() {
+    fn packed_numbers_of_every_width_read_back() {
         for (width, bits) in BITS.iter().enumerate() {
             let max = if *bits == 0 { 0 } else { u64::MAX >> (64 - bits) };
             for count in [1usize, 3, 4, 7, 8, 9, 33] {

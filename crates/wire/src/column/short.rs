@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_single_prints_is_what_it_widens_to() {
+    fn a_single_widens_to_the_double_of_its_shortest_decimal() {
         for text in [
             "-94.8307",
             "33.37242",
@@ -84,7 +84,7 @@ mod tests {
     fn ordinary_singles_widen_to_no_more_digits_than_they_print() {
         for step in 0..100_000u32 {
             let single = step as f32 * 0.731 - 36_000.25;
-            // Where two decimals are equally near, printers differ in the last digit.
+            // If two decimals are equally near, printers differ in the last digit.
             assert!(widen(single).to_string().len() <= single.to_string().len(), "{single}");
         }
     }

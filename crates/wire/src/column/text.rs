@@ -10,7 +10,7 @@ use crate::input::Input;
 use crate::limits::DICTIONARY_MAX;
 use crate::output::{Effort, Writer};
 
-/// Where each text lies in the text area.
+/// The ranges of the texts in the text area.
 pub(crate) type Spans = Vec<(u32, u32)>;
 
 /// Writes texts of the current block.

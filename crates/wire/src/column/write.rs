@@ -46,7 +46,7 @@ const fn is_surveyed<T: Number>() -> bool {
     T::EXACT.is_some() && T::WIDTH > 1
 }
 
-/// Writes lengths or counts, whose number decides whether they are plain.
+/// Writes lengths or counts; their number decides whether they are plain.
 pub(crate) fn write_lengths(lengths: &[u32], writer: &mut Writer<'_>) {
     if lengths.len() <= PLAIN_ROWS_MAX {
         lengths.iter().for_each(|length| writer.put_varint(u64::from(*length)));
@@ -206,12 +206,12 @@ fn integers<T: Number>(values: &[T]) -> Option<(Choice<T>, usize)> {
     packed.into_iter().chain(delta).min_by_key(|(_, size)| *size).filter(|(_, size)| *size < raw)
 }
 
-/// What packed and delta coding need to know of a column.
+/// The facts about a column that packed and delta coding need.
 #[derive(Debug, PartialEq)]
 struct Survey {
     first: i64,
     least: i64,
-    /// How far the greatest value is from the least.
+    /// The difference of the greatest and the least value.
     spread: u64,
     /// The least difference between neighbours, and how far the greatest is from it.
     step: i64,
@@ -219,7 +219,7 @@ struct Survey {
 }
 
 impl Survey {
-    /// Of values that rise, as ids mostly do: then their ends are the bounds. None for all others.
+    /// The bounds of values that rise, as ids usually do: their ends. None for all others.
     fn of_rising<T: Number>(values: &[T]) -> Option<Self> {
         if T::WIDTH > 4 {
             return None;
@@ -233,7 +233,7 @@ impl Survey {
             greatest = greatest.max(step);
         }
         let (first, last) = (exact(&values[0]), exact(&values[values.len() - 1]));
-        // So few and small steps cannot have gone round.
+        // So few and small steps cannot have wrapped.
         let is_near = i64::from(greatest).saturating_mul(values.len() as i64) < 1 << 31;
         (least >= 0 && last >= first && is_near).then(|| Self {
             first,
@@ -244,7 +244,7 @@ impl Survey {
         })
     }
 
-    /// None when a value is beyond what these codings may hold.
+    /// None if a value is outside the range of these codings.
     fn take<T: Number>(values: &[T]) -> Option<Self> {
         Self::of_rising(values).or_else(|| Self::of_any(values))
     }
@@ -343,7 +343,7 @@ fn measure<T: Number>(values: &[T], allowed: Allowed) -> usize {
     out.len()
 }
 
-/// How often each value occurs.
+/// The frequency of each value.
 struct Census<T> {
     /// The number of distinct values, unless there are too many for a dictionary.
     distinct: Option<usize>,
@@ -444,7 +444,7 @@ fn exact_single(wide: f64) -> Option<f32> {
     (!wide.is_nan() && f64::from(single).to_bits() == wide.to_bits()).then_some(single)
 }
 
-/// A multiplicative hash of the bits of a number; the input is the writer's own, so nobody can attack it.
+/// A multiplicative hash of the bits of a number. The input is the writer's own, so it needs no protection against collisions.
 #[derive(Default)]
 struct BitsHasher(u64);
 

@@ -1,22 +1,22 @@
-//! What an end keeps of a frame, so that later ones can be told as differences.
+//! The state that an end keeps of a frame, against which later frames are encoded.
 
 use super::frame::Frame;
 use super::learnt::Learnt;
 
-/// A frame together with everything that was learnt up to it.
+/// A frame together with the state learned up to it.
 ///
-/// The sender keeps one for each frame it sent, until the receiver has acknowledged a later one; the receiver keeps those
-/// the sender may still refer to. Because the models are part of it, a lost packet cannot make the two ends disagree:
-/// what a lost packet taught is never used.
+/// The sender keeps one for each frame it sent, until the receiver has acknowledged a later one. The receiver keeps those
+/// to which the sender may still refer. The models are part of the baseline, so a lost packet cannot make the two ends disagree:
+/// state learned from a lost packet is never used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
     pub(super) frame: Frame,
-    /// For every row, whether it changed in this frame (lowest bit), in the baseline of it, and so on.
+    /// For each row, whether it changed in this frame (lowest bit), in the frame's baseline, and so on.
     pub(super) changes: Vec<u8>,
-    /// For every value, how far off its guess has lately been, in sixteenths of a step.
+    /// For each value, the recent error of its guess, in sixteenths of a step.
     pub(super) errors: Vec<u16>,
     pub(super) learnt: Learnt,
-    /// What the predictor keeps.
+    /// The predictor's memory.
     pub(super) memory: Vec<f64>,
 }
 

@@ -1,14 +1,14 @@
-//! A predictor for rigid bodies that fly, tumble, push each other and come to rest.
+//! A predictor for rigid bodies that fly, tumble, collide and come to rest.
 //!
-//! It knows some mechanics and learns the rest:
+//! It combines mechanics with learned parts:
 //!
-//! 1. A body's own motion (velocity and rotation from the last baselines, gravity, the floor) is extrapolated. How much each part
-//!    counts depends on whether the motion has lately been free or full of contacts, and is learnt for each such class.
-//! 2. Bodies in contact move together. The rigid motion of their group at the baseline is one input of step 1. What the group did
-//!    since then is learnt while the frame is decoded, as an affine field that the first few bodies determine for the others.
-//! 3. What is still left is similar for neighbours: the nearest bodies that are already known correct the guess.
+//! 1. A body's own motion (velocity and rotation from the last baselines, gravity, the floor) is extrapolated. The weight of each part
+//!    depends on whether the motion was recently free or full of contacts, and is learned for each such class.
+//! 2. Bodies in contact move together. The rigid motion of their group at the baseline is one input of step 1. The group's motion
+//!    since then is learned while the frame is decoded, as an affine field that the first few bodies determine for the others.
+//! 3. The remaining error is similar for neighbours: the nearest bodies that are already decoded correct the guess.
 //!
-//! How wrong the neighbours turned out to be tells the entropy coder how far to trust the guess.
+//! The errors of the neighbours also tell the entropy coder how reliable the guess is.
 
 use super::fit::Fit;
 use super::frame::Layout;
@@ -18,7 +18,7 @@ use super::past::Past;
 use super::predict::{Guess, Predictor, magnitude};
 use super::rigid::{Rigid, Vector, difference, dot, rotation, scaled, sum, turned};
 
-/// Where a layout keeps what [`Bodies`] knows about, and in which units.
+/// The columns and units of a layout that [`Bodies`] uses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BodyColumns {
     /// The first of three columns with the position.
@@ -27,34 +27,34 @@ pub struct BodyColumns {
     pub orientation: usize,
     /// The bits of the orientation's components.
     pub orientation_bits: u32,
-    /// A flag that tells whether a body touches others of one group, if the layout has one. Without, all bodies may.
+    /// A flag that is set if a body touches others of one group, if the layout has one. Without it, all bodies may.
     pub touching: Option<usize>,
     /// Gravity in position steps per tick and tick.
     pub gravity: Vector,
     /// The axis along which gravity pulls towards a floor at zero.
     pub up: usize,
-    /// The edge of a typical body in position steps.
+    /// The edge length of a typical body, in position steps.
     pub size: f64,
 }
 
-/// Predicts rigid bodies. How is told in `spec/DELTA.md`, section 10.
+/// Predicts rigid bodies, as `spec/DELTA.md`, section 10, defines.
 #[derive(Debug, Clone)]
 pub struct Bodies {
     columns: BodyColumns,
-    /// How many ticks lie between the baseline and the frame.
+    /// Ticks from the baseline to the frame.
     ahead: f64,
-    /// Of the rows that move, in their order.
+    /// The rows that move, in their order.
     motions: Vec<Motion>,
-    /// How many of those rows are behind the row in question.
+    /// The number of those rows before the current row.
     passed: usize,
     group: Rigid,
     moves: [Fit<MOVE>; CLASSES],
     turns: [Fit<TURN>; CLASSES],
-    /// What the group did beyond the extrapolation, for each axis as a function of the place.
+    /// The group's motion beyond the extrapolation, for each axis as a function of the position.
     field: Fit<4, 3>,
     spin: Spin,
     known: Neighbours,
-    /// How far off rotations have been in this frame, in sixteenths of an orientation step.
+    /// The error of rotations in this frame, in sixteenths of an orientation step.
     doubt_turn: f64,
     expected: Expected,
 }
@@ -70,22 +70,22 @@ const CLASS_GROUP: usize = 4;
 const CLASS_LIMITS: [f64; 3] = [0.5, 2.0, 10.0];
 /// Squared difference from the group's motion up to which a body belongs to it.
 const GROUP_LIMIT: f64 = 150.0;
-/// Variances of what is left of positions (steps) and rotations (radians) when all went well.
+/// Minimum variances of the errors of positions (steps) and rotations (radians).
 const NOISE_MOVE: f64 = 20.0;
 const NOISE_TURN: f64 = 0.0003;
-/// Learning the rules of motion is slower than learning the field of one frame.
+/// The rules of motion are learned more slowly than the field of one frame.
 const NOISE_TURN_RULES: f64 = 3.0;
-/// Every body that changed is looked at as a neighbour of every other, so a frame holds no more.
+/// Maximum number of entities: each changed body is a possible neighbour of every other.
 const ENTITIES_MAX: usize = 4_096;
 
-/// How a body moved at the baseline.
+/// The motion of a body at the baseline.
 #[derive(Debug, Clone, Copy, Default)]
 struct Motion {
     row: usize,
     moving: bool,
-    /// How it lay.
+    /// Its orientation.
     orientation: [f64; 4],
-    /// Over the last two baselines, and over all of them.
+    /// Means over the last two baselines, and over all of them.
     velocity: Vector,
     velocity_long: Vector,
     turning: Vector,
@@ -95,37 +95,37 @@ struct Motion {
     class_turn: usize,
 }
 
-/// The rotation that the group made beyond the extrapolation.
+/// The rotation of the group beyond the extrapolation.
 #[derive(Debug, Clone, Copy)]
 struct Spin {
     turn: Vector,
     weight: f64,
 }
 
-/// What was worked out for the row in question.
+/// The prediction of the current row.
 #[derive(Debug, Clone, Copy, Default)]
 struct Expected {
     row: Option<usize>,
-    /// How it moved, and how it lay at the baseline.
+    /// Its motion and orientation at the baseline.
     motion: Motion,
     orientation_start: [f64; 4],
-    /// What was known for each axis, and about the place in the group.
+    /// The inputs of the fits for each axis, and of the field.
     move_inputs: [[f64; MOVE]; 3],
     turn_inputs: [[f64; TURN]; 3],
     field_inputs: [f64; 4],
-    /// Before and after the neighbours' correction.
+    /// Before and after the correction by neighbours.
     place: Vector,
     place_near: Vector,
     turn: Vector,
     /// In sixteenths of a step.
     doubt: f64,
     orientation: [f64; 4],
-    /// The guesses of the components, once it is known which one is left out.
+    /// The guesses of the components, once the largest component is known.
     components: [Guess; 3],
 }
 
 impl Bodies {
-    /// A predictor for bodies in these columns.
+    /// Creates a predictor for bodies in these columns.
     pub fn new(columns: BodyColumns) -> Self {
         Self {
             columns,
@@ -152,7 +152,7 @@ impl Bodies {
         unpack(row, self.columns.orientation, self.columns.orientation_bits)
     }
 
-    /// How a row moved, if it did.
+    /// The motion of a row, if it moved.
     fn motion(&self, past: &Past<'_>, row: usize) -> Option<Motion> {
         let (now, before) = (past.row(0, row)?, past.row(1, row)?);
         let oldest = past.row(2, row).unwrap_or(before);
@@ -167,7 +167,7 @@ impl Bodies {
         let velocity_long = scaled(difference(x0, x2), 1.0 / long);
         let turning = scaled(rotation(q1, q0), 1.0 / short);
         let turning_long = scaled(rotation(q2, q0), 1.0 / long);
-        // In free flight the averages differ by what gravity adds between their middles.
+        // In free flight the two means differ by the velocity that gravity adds between the middles of their times.
         let fall = scaled(self.columns.gravity, (long - short) / 2.0);
         let disturbed = difference(difference(velocity, velocity_long), fall);
         let disturbed_turn = scaled(difference(turning, turning_long), self.steps_per_radian());
@@ -190,7 +190,7 @@ impl Bodies {
         f64::from((1 << self.columns.orientation_bits) - 1) * 0.353_553_390_593_273_8
     }
 
-    /// Finds the group that moves together, and who belongs to it.
+    /// Finds the group that moves together, and its members.
     fn find_group(&mut self, past: &Past<'_>) {
         let touching = self.columns.touching;
         let touches = |row: &[i32]| touching.is_none_or(|column| row[column] != 0);
@@ -250,7 +250,7 @@ impl Bodies {
         [1.0, from[0], from[1], from[2]]
     }
 
-    /// Works out a row: its own motion, the group's, the neighbours'.
+    /// Predicts a row: its own motion, the group's, the neighbours'.
     fn expect(&mut self, row: usize, base: &[i32]) {
         while self.motions.get(self.passed).is_some_and(|motion| motion.row < row) {
             self.passed += 1;
@@ -290,7 +290,7 @@ impl Bodies {
         };
     }
 
-    /// The components of the row in question, if `largest` is the one left out.
+    /// The components of the current row if `largest` is the one left out.
     fn guess_components(&mut self, base: &[i32], largest: i32) {
         let BodyColumns { orientation, orientation_bits: bits, .. } = self.columns;
         let values = components(self.expected.orientation, bits, (largest & 3) as usize);
@@ -302,7 +302,7 @@ impl Bodies {
     }
 }
 
-/// How far off rotations are expected to be at the start of a frame, in sixteenths of a step.
+/// The expected error of rotations at the start of a frame, in sixteenths of a step.
 const DOUBT_TURN_START: f64 = 32.0;
 
 impl Predictor for Bodies {
@@ -361,7 +361,7 @@ impl Predictor for Bodies {
         let Expected { motion, move_inputs, turn_inputs, .. } = self.expected;
         let (place, orientation) = (self.place(values), self.orientation(values));
         let left = difference(place, self.expected.place);
-        // A body that is far off was hit by something; it says little about the others.
+        // A body with a large error was hit by something; its error says little about the others.
         let noise = NOISE_MOVE + dot(left, left);
         let moved = rotation(self.expected.orientation_start, orientation);
         let left_turn = difference(moved, self.expected.turn);
@@ -405,7 +405,7 @@ impl Predictor for Bodies {
     }
 }
 
-/// At first a lone body is believed to fly, and one in a group to be carried.
+/// Initially a lone body is assumed to fly, and a body in a group to be carried.
 fn start_moves() -> [Fit<MOVE>; CLASSES] {
     let alone = Fit::new([1.0, 0.2, 0.0, 1.0, 1.0], [0.01, 0.1, 0.1, 0.1, 0.1]);
     let grouped = Fit::new([1.0, 0.2, 0.3, 0.0, 0.0], [0.01, 0.1, 0.1, 0.01, 0.01]);
@@ -428,7 +428,7 @@ fn class(disturbed: f64) -> usize {
     CLASS_LIMITS.iter().filter(|&&limit| disturbed >= limit).count()
 }
 
-/// The component that is left out; the doubt is how clearly it is the largest.
+/// The component that is left out. The doubt is the margin by which it is the largest.
 fn largest(orientation: [f64; 4]) -> Guess {
     let sizes = orientation.map(f64::abs);
     let mut best = 0;
@@ -448,7 +448,7 @@ fn largest(orientation: [f64; 4]) -> Guess {
 }
 
 fn rounded(value: f64, doubt: f64, from: i32) -> Guess {
-    // Beyond this range a guess is useless anyway, and within it whole numbers stay exact.
+    // Beyond this range a guess is useless, and within it whole numbers stay exact.
     let value = value.clamp(-1e9, 1e9);
     let whole = (value + 0.5).floor();
     let rest = value - whole;

@@ -14,10 +14,10 @@ use super::small::Small;
 use super::walk::{self, Symbols, Walked};
 use super::{DeltaError, Limits, Mode};
 
-/// Turns frames into bytes and back.
+/// Encodes frames and decodes them.
 ///
-/// Both ends have one of the same layout and predictor; the mode is the writer's choice, frame by frame. It keeps nothing
-/// between frames but memory to work in: what was learnt is in the baselines.
+/// Both ends have a codec with the same layout and predictor. The writer chooses the mode of each frame. Between frames a codec
+/// keeps only scratch memory: the learned state is in the baselines.
 #[derive(Debug, Clone)]
 pub struct Codec<P = Linear> {
     layout: Layout,
@@ -26,7 +26,7 @@ pub struct Codec<P = Linear> {
     predictor: P,
 }
 
-/// The small mode of this version; that of version 1 was without bit 3.
+/// Header of the small mode of this version; that of version 1 has no bit 3.
 const HEADER_SMALL: u8 = 0b1001;
 const HEADER_DEPTH_SHIFT: u32 = 1;
 const HEADER_DEPTH: u8 = 0b110;
@@ -37,20 +37,20 @@ const fn header(mode: Mode, depth: usize) -> u8 {
 }
 
 impl<P: Predictor> Codec<P> {
-    /// A codec that writes in `mode`, and reads either.
+    /// Creates a codec that writes in `mode` and reads both modes.
     pub fn new(layout: Layout, mode: Mode, predictor: P) -> Self {
         Self { layout, mode, limits: Limits::default(), predictor }
     }
 
-    /// Sets what [`Codec::decode`] accepts.
+    /// Sets the limits of [`Codec::decode`].
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Writes in this mode from now on. What was learnt in the other one is not used, so a switch costs the bytes that learning
-    /// anew does.
+    /// Sets the mode of the frames written from now on. State learned in the other mode is not used, so a switch costs the bytes of learning
+    /// again.
     pub fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
     }
@@ -60,11 +60,11 @@ impl<P: Predictor> Codec<P> {
         &self.layout
     }
 
-    /// Appends `frame` to `out` and returns the baseline it becomes once it is acknowledged.
+    /// Appends `frame` to `out` and returns the baseline that it becomes once it is acknowledged.
     ///
-    /// `past` are frames the peer has acknowledged, newest first; the frame is told as a difference from the first, the others
-    /// (at most [`Past::DEPTH`] in all) help to guess. Whoever carries the bytes also carries the ticks of the frame and of
-    /// these.
+    /// `past` are baselines that the peer has acknowledged, newest first. The frame is encoded against the first; the others
+    /// (at most [`Past::DEPTH`] in all) improve the guesses. The protocol that carries the bytes also carries the ticks of the frame and of
+    /// these baselines.
     ///
     /// # Errors
     /// [`DeltaError::Frame`] if the frame does not fit the layout.
@@ -108,11 +108,11 @@ impl<P: Predictor> Codec<P> {
         }
     }
 
-    /// Reads the frame of `tick` from all of `bytes`, which were coded against `past`, and returns the baseline it becomes.
+    /// Reads the frame of `tick` from all of `bytes`, encoded against `past`, and returns the baseline that it becomes.
     ///
     /// # Errors
-    /// Any [`DeltaError`] but those of misuse, if these are not bytes that [`Codec::encode`] wrote against the same past.
-    /// Bytes that were damaged on the way may also be read as another frame: to detect that is the carrier's task.
+    /// Any [`DeltaError`] except misuse, if [`Codec::encode`] did not write these bytes against the same past.
+    /// Damaged bytes may also decode to another frame: the carrier has to detect damage.
     pub fn decode(&mut self, tick: u32, bytes: &[u8], past: &[&Baseline]) -> Result<Baseline, DeltaError> {
         let past = &past[..past.len().min(Past::DEPTH)];
         let (&header, body) = bytes.split_first().ok_or(EntropyError::Truncated)?;
@@ -144,10 +144,10 @@ impl<P: Predictor> Codec<P> {
         self.baseline(tick, coded, learnt)
     }
 
-    /// As [`Codec::encode`], for ends that keep frames and nothing else: the bytes depend on the frames alone.
+    /// As [`Codec::encode`], for ends that keep only frames: the bytes depend on the frames alone.
     ///
-    /// Use it when many receivers are to share one encoding, whatever each of them lost on the way, or when a baseline for
-    /// each receiver is too much to keep. It costs some bytes: nothing is learnt from packet to packet.
+    /// Use it if many receivers share one encoding, whatever packets each of them lost, or if a baseline for
+    /// each receiver takes too much memory. It costs some bytes, because nothing is learned from packet to packet.
     ///
     /// # Errors
     /// [`DeltaError::Frame`] if a frame does not fit the layout.
@@ -161,7 +161,7 @@ impl<P: Predictor> Codec<P> {
         self.encode(frame, &past.iter().collect::<Vec<_>>(), out).map(|_| ())
     }
 
-    /// Reads what [`Codec::encode_against_frames`] wrote.
+    /// Reads the bytes of [`Codec::encode_against_frames`].
     ///
     /// # Errors
     /// As [`Codec::decode`], and [`DeltaError::Frame`] if a frame of `past` does not fit the layout.
@@ -214,7 +214,7 @@ impl<P: Predictor> Codec<P> {
         })
     }
 
-    /// What the newest baseline taught, or what is assumed at first.
+    /// The learned state of the newest baseline, or the initial state.
     fn means(&self, past: &[&Baseline]) -> Box<Means> {
         match past.first().map(|baseline| &baseline.learnt) {
             Some(Learnt::Fast(means)) => means.clone(),

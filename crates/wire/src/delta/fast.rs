@@ -1,4 +1,4 @@
-//! The fast mode: masks of what was not as guessed, and adaptive Rice codes.
+//! The fast mode: masks of the columns whose guess failed, and adaptive Rice codes.
 
 use crate::entropy::EntropyError;
 use crate::entropy::rice::{Bits, unzigzag, zigzag};

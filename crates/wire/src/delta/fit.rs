@@ -1,9 +1,9 @@
 //! Least squares, one case at a time (recursive least squares, Plackett 1950).
 
-// Matrices are read best by their indices, as in the formulas.
+// Indices read like the formulas.
 #![allow(clippy::needless_range_loop)]
 
-/// `M` linear functions of the same `N` inputs that follow the cases they are shown.
+/// `M` linear functions of the same `N` inputs, fitted to the observed cases.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fit<const N: usize, const M: usize = 1> {
     weights: [[f64; N]; M],
@@ -11,16 +11,16 @@ pub(super) struct Fit<const N: usize, const M: usize = 1> {
     spread: [[f64; N]; N],
 }
 
-/// How much a weight may have changed from one frame to the next, as a variance.
+/// Variance that a weight gains from one frame to the next.
 const DRIFT: f64 = 1e-6;
-/// A covariance beyond this has lost its meaning; the fit starts again.
+/// Bound of a covariance. Beyond it the fit starts again.
 const SPREAD_MAX: f64 = 1e4;
 
 impl<const N: usize, const M: usize> Fit<N, M> {
-    /// How many numbers [`Fit::store`] adds.
+    /// The number of values that [`Fit::store`] appends.
     pub(super) const STORED: usize = M * N + N * N;
 
-    /// Starts at `weights`, each believed within the given variance.
+    /// Starts at `weights` with the given variances.
     pub(super) fn new(weights: [f64; N], variances: [f64; N]) -> Self {
         let mut spread = [[0.0; N]; N];
         for at in 0..N {
@@ -40,7 +40,7 @@ impl<const N: usize, const M: usize> Fit<N, M> {
         sums
     }
 
-    /// Learns that predictions were so much too small, where errors have the variance `noise`.
+    /// Updates the weights with the errors of predictions, whose variance is `noise`.
     pub(super) fn learn(&mut self, inputs: &[f64; N], errors: [f64; M], noise: f64) {
         let mut gain = [0.0; N];
         let mut total = noise;
@@ -52,7 +52,7 @@ impl<const N: usize, const M: usize> Fit<N, M> {
             gain[at] = sum;
             total += inputs[at] * sum;
         }
-        // Rounding can cost the covariance its sign; then there is nothing to be learnt from it.
+        // Rounding can make the covariance negative; then the case is skipped.
         if !(total >= noise && total < 1e30) {
             return;
         }
@@ -72,7 +72,7 @@ impl<const N: usize, const M: usize> Fit<N, M> {
         memory.extend(self.spread.iter().flatten());
     }
 
-    /// Takes back what [`Fit::store`] added, unless it has gone astray, and returns the rest.
+    /// Restores the values that [`Fit::store`] appended, unless they are out of bounds, and returns the rest.
     pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let Some((mine, rest)) = memory.split_at_checked(Self::STORED) else { return &[] };
         let (weights, spread) = mine.split_at(M * N);

@@ -1,8 +1,8 @@
-//! What is coded: rows of whole numbers, one row for each entity.
+//! Frames: rows of whole numbers, one row for each entity.
 
 use super::DeltaError;
 
-/// What the columns of a frame mean.
+/// The meaning of the columns of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     fields: Vec<Field>,
@@ -24,16 +24,16 @@ pub enum Field {
     },
     /// One column: 0 or 1.
     Flag,
-    /// Four columns: which of x, y, z, w is largest, then the three others, each in `bits` (2 to 15) bits.
+    /// Four columns: the index of the largest of x, y, z, w, then the three others, each in `bits` (2 to 15) bits.
     ///
-    /// With M = 2^`bits` - 1, a stored s stands for (2 s - M) / (M √2), and the largest is positive.
+    /// With M = 2^`bits` - 1, a stored s means (2 s - M) / (M √2). The largest is positive.
     Orientation {
         /// The width of the three smaller components.
         bits: u32,
     },
 }
 
-/// What one column means.
+/// The meaning of one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
     Number,
@@ -53,10 +53,10 @@ pub(super) enum Column {
 }
 
 impl Layout {
-    /// Most columns a layout can have.
+    /// Maximum number of columns of a layout.
     pub const COLUMNS_MAX: usize = 64;
 
-    /// A layout of these fields, in this order.
+    /// Creates a layout of these fields, in this order.
     ///
     /// # Errors
     /// [`DeltaError::Layout`] if a width is out of range, or there are no columns or too many.
@@ -95,14 +95,14 @@ impl Layout {
         &self.fields
     }
 
-    /// How many numbers a row has.
+    /// The number of values of a row.
     pub fn width(&self) -> usize {
         self.columns.len()
     }
 
-    /// Whether a row holds what its columns can.
+    /// Whether all values of a row are within the ranges of their columns.
     pub(super) fn check(&self, row: &[i32]) -> Result<(), DeltaError> {
-        // Without a branch for each column: every frame that another is told against is checked.
+        // Without a branch for each column, because every frame that serves as a baseline is checked.
         if row.iter().zip(&self.tops).fold(true, |holds, (&value, &top)| holds & (value as u32 <= top)) {
             Ok(())
         } else {
@@ -114,8 +114,8 @@ impl Layout {
         &self.columns
     }
 
-    /// For each column, the number of its group. Neighbouring columns of one kind, such as x, y and z, are alike enough to learn
-    /// from each other.
+    /// For each column, the number of its group. Neighbouring columns of one kind, such as x, y and z, are similar enough to share a
+    /// model.
     pub(super) fn groups(&self) -> &[usize] {
         &self.groups
     }
@@ -134,13 +134,13 @@ fn groups(columns: &[Column]) -> Vec<usize> {
 }
 
 impl Column {
-    /// Whether a value belongs into this column.
+    /// Whether a value is within the range of this column.
     #[inline]
     pub(super) fn holds(self, value: i32) -> bool {
         value as u32 <= self.top()
     }
 
-    /// The largest value of this column; where it has any, the largest unsigned number.
+    /// The largest value of this column; the largest unsigned number if every value is allowed.
     #[inline]
     fn top(self) -> u32 {
         match self {
@@ -151,7 +151,7 @@ impl Column {
         }
     }
 
-    /// `to` - `from`, the short way around where the column is a circle.
+    /// `to` - `from`; the shorter way around if the column is a circle.
     pub(super) fn difference(self, to: i32, from: i32) -> i32 {
         match self {
             Self::Angle { bits } => to.wrapping_sub(from) << (32 - bits) >> (32 - bits),
@@ -168,7 +168,7 @@ impl Column {
     }
 }
 
-/// The state of all entities a peer is to know at one tick.
+/// The state of all replicated entities at one tick.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frame {
     tick: u32,
@@ -182,12 +182,12 @@ impl Frame {
         Self { tick, ..Self::default() }
     }
 
-    /// An empty frame with memory for so many rows of so many numbers.
+    /// An empty frame with memory for `rows` rows of `width` numbers.
     pub fn with_capacity(tick: u32, rows: usize, width: usize) -> Self {
         Self { tick, ids: Vec::with_capacity(rows), values: Vec::with_capacity(rows * width) }
     }
 
-    /// A frame of rows that are already in one piece.
+    /// Creates a frame of rows that are already in one array.
     ///
     /// # Errors
     /// [`DeltaError::Frame`] if ids do not rise, or the rows are not those of `layout`.
@@ -206,7 +206,7 @@ impl Frame {
         Self { tick, ids, values }
     }
 
-    /// Adds the row of an entity whose id is larger than those before it.
+    /// Appends the row of an entity whose id is larger than all before it.
     pub fn push(&mut self, id: u32, row: &[i32]) {
         self.ids.push(id);
         self.values.extend_from_slice(row);
@@ -227,12 +227,12 @@ impl Frame {
         &self.values
     }
 
-    /// How many entities there are.
+    /// The number of entities.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no entities.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
@@ -242,13 +242,13 @@ impl Frame {
         &self.values[row * width..][..width]
     }
 
-    /// Whether the frame is one that a codec of this layout may be given.
+    /// Checks that the frame fits a codec of this layout.
     pub(super) fn check(&self, layout: &Layout) -> Result<(), DeltaError> {
         self.check_rows(layout)?;
         self.values.chunks_exact(layout.width()).try_for_each(|row| layout.check(row))
     }
 
-    /// As [`Frame::check`], but for what the rows hold.
+    /// As [`Frame::check`], without the values of the rows.
     pub(super) fn check_rows(&self, layout: &Layout) -> Result<(), DeltaError> {
         if self.values.len() != self.ids.len() * layout.width() {
             return Err(DeltaError::Frame { reason: "rows and ids do not match in number" });

@@ -1,20 +1,20 @@
-//! What the modes have learnt from the frames before, as numbers: it belongs to a baseline.
+//! The state that the modes learned from earlier frames. It belongs to a baseline.
 
 use crate::entropy::expect::Expectation;
 use crate::entropy::model::{Node, Numbers};
 
 use super::frame::Layout;
 
-/// What a mode has learnt up to a frame.
+/// The learned state of a mode.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Learnt {
     Fast(Box<Means>),
     Small(Box<Models>),
-    /// Nothing, so that the models start anew.
+    /// No state: the models start in their initial state.
     Nothing,
 }
 
-/// How large residuals were, for every column and situation: what the fast mode has learnt.
+/// State of the fast mode: mean residuals, for each column and situation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Means {
     /// Running means of zigzagged residuals in sixteenths.
@@ -23,12 +23,12 @@ pub(super) struct Means {
 
 pub(super) const SITUATIONS: usize = 32 * 16;
 
-/// What is assumed of a column at first.
+/// The initial assumption about a column.
 static COLUMN: [u32; SITUATIONS] = {
     let mut means = [0; SITUATIONS];
     let mut situation = 0;
     while situation < SITUATIONS {
-        // What the first half octave of a magnitude stands for, twice, since zigzag doubles.
+        // The value of the first half octave of a magnitude, twice, because zigzag doubles.
         let own = (situation / 16) as u32;
         means[situation] = if own < 4 { own * 2 } else { (2 + (own & 1)) << (own / 2) };
         situation += 1;
@@ -42,23 +42,23 @@ impl Means {
     }
 }
 
-/// Everything the small mode has learnt.
+/// State of the small mode.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Models {
-    /// Whether rows change that have not changed for long, and others.
+    /// Whether rows change: rows that were unchanged for long, and others.
     pub(super) still: [Node; 32],
     pub(super) moving: [Node; SIZES * 4],
-    /// For every column: whether a flag or a largest component is as guessed, and if not, which it is.
+    /// For each column: whether a flag or a largest component equals its guess, and if not, its value.
     pub(super) choices: Vec<[Node; 2 * CHOICES]>,
-    /// For every column, how large its residuals will be.
+    /// For each column, the expected size of residuals.
     pub(super) expectations: Vec<Expectation>,
-    /// For every group of columns.
+    /// Number models, for each group of columns.
     pub(super) numbers: Vec<Numbers>,
 }
 
-/// How many magnitudes contexts tell apart.
+/// Number of magnitudes that contexts distinguish.
 pub(super) const SIZES: usize = 24;
-/// How many contexts a choice has.
+/// Number of contexts of a choice.
 pub(super) const CHOICES: usize = 32;
 
 impl Models {

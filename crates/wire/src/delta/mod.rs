@@ -1,8 +1,8 @@
-//! Replication deltas: the state of many entities, told as the difference from what the peer has acknowledged.
+//! Replication deltas: the state of many entities, encoded as the difference from states that the peer has acknowledged.
 //!
-//! **What is learnt belongs to a baseline.** A [`Baseline`] is a frame together with all that its coding taught. The sender
-//! keeps those it sent and refers to one that was acknowledged; the receiver keeps those it may still be referred to. A lost
-//! packet therefore costs its own frame and nothing else: the ends cannot drift apart.
+//! **Learned state belongs to a baseline.** A [`Baseline`] is a frame together with the state that its coding left. The sender
+//! keeps the baselines it sent and encodes against one that was acknowledged. The receiver keeps those to which the sender may still refer. So a
+//! lost packet costs its own frame and nothing else: the ends cannot drift apart.
 //!
 //! ```
 //! use nowcast_wire::delta::{Codec, Field, Frame, Layout, Linear, Mode};
@@ -18,7 +18,7 @@
 //! let got = receiver.decode(100, &packet, &[])?;
 //! assert_eq!(got.frame(), &first);
 //!
-//! // The receiver acknowledged frame 100, so the next one is told as what changed since.
+//! // The receiver acknowledged frame 100, so the next frame is encoded against it.
 //! let mut second = Frame::new(101);
 //! second.push(7, &[1_510, -20, 65_100]);
 //! packet.clear();
@@ -33,10 +33,10 @@
 //! | a link is narrow, or there are many viewers of one encoding | [`Mode::Small`] |
 //! | entities are rigid bodies under physics | [`Bodies`] as predictor |
 //! | you know better how your entities move | your own [`Predictor`] |
-//! | many viewers are to share one encoding, whatever each has lost | [`Codec::encode_against_frames`] |
+//! | many viewers share one encoding, whatever each has lost | [`Codec::encode_against_frames`] |
 //!
-//! The session is not known here: whoever carries the bytes names the tick of the frame and those of its baselines, and says
-//! which have been acknowledged. The format is specified in `spec/DELTA.md`.
+//! This module does not know sessions: the protocol that carries the bytes states the tick of the frame and those of its baselines, and
+//! tracks acknowledgements. `spec/DELTA.md` specifies the format.
 
 mod baseline;
 mod bodies;
@@ -65,7 +65,7 @@ use thiserror::Error;
 
 use crate::entropy::EntropyError;
 
-/// How much effort goes into size.
+/// The trade-off between bytes and time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Masks and adaptive Rice codes.
@@ -74,10 +74,10 @@ pub enum Mode {
     Small,
 }
 
-/// What a decoder accepts.
+/// Limits of a decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most entities in a frame. A range coder can name a million rows in a hundred bytes, so this bounds time and memory.
+    /// Maximum number of entities in a frame. A range coder can name a million rows in a hundred bytes, so this bounds time and memory.
     pub entities_max: usize,
 }
 
@@ -93,13 +93,13 @@ pub enum DeltaError {
     /// The caller described an impossible layout.
     #[error("misuse: {reason}")]
     Layout {
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// The caller's frame does not fit the layout.
     #[error("misuse: {reason}")]
     Frame {
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// The bytes start with a header of another version or with reserved bits.
@@ -108,18 +108,18 @@ pub enum DeltaError {
         /// The first byte.
         header: u8,
     },
-    /// The bytes were coded against another number of baselines.
+    /// The bytes were encoded against another number of baselines.
     #[error("invalid message: coded against {needed} baselines, given {given}")]
     Baselines {
-        /// How many the bytes name.
+        /// The number of baselines in the header.
         needed: usize,
-        /// How many the caller has.
+        /// The number of baselines that the caller gave.
         given: usize,
     },
     /// The frame has more entities than the receiver allows.
     #[error("invalid message: {count} entities, at most {max} are allowed")]
     TooMany {
-        /// How many there would be.
+        /// The number of entities in the frame.
         count: usize,
         /// The limit.
         max: usize,

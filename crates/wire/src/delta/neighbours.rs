@@ -1,29 +1,29 @@
-//! What the bodies that are already known in a frame were off by, and what that says about those near them.
+//! Prediction errors of the bodies already decoded in a frame, and the correction they give for bodies near them.
 
 use super::rigid::{Vector, difference, dot, scaled};
 
-/// Neighbours count up to this squared distance, in body sizes, with a weight that falls beyond half a size.
+/// Squared distance, in body sizes, within which neighbours count. Their weight falls beyond half a size.
 const NEAR_LIMIT: f64 = 16.0;
 const NEAR_SOFT: f64 = 0.25;
-/// The weight of the assumption that nothing is left.
+/// The weight of the assumption that the error is zero.
 const NEAR_PRIOR: f64 = 1.0;
-/// How far off a body is expected to be if none nearby is known, in steps.
+/// Expected error of a body without known neighbours, in steps.
 const SIZE_UNKNOWN: f64 = 4.0;
-/// So many bodies are looked at at once.
+/// Number of bodies processed at once.
 const LANES: usize = 8;
 
-/// What a body was off by.
+/// The prediction error of one body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Left {
-    /// Of its place, in steps, and of its rotation.
+    /// Error of the position, in steps, and of the rotation.
     pub(super) place: Vector,
     pub(super) turn: Vector,
-    /// How much that was of the place, in all three axes.
+    /// Magnitude of the position error, summed over the three axes.
     pub(super) size: f64,
 }
 
 impl Left {
-    /// In one piece, with a last part of which the weighted sum is the sum of the weights.
+    /// All components in one array. The last is 1, so that its weighted sum is the sum of the weights.
     fn parts(&self) -> Parts {
         let Self { place, turn, size } = *self;
         [place[0], place[1], place[2], turn[0], turn[1], turn[2], size, 1.0]
@@ -32,18 +32,18 @@ impl Left {
 
 type Parts = [f64; 8];
 
-/// The bodies that are known, in the order in which they became so, which is the order of all sums.
+/// The bodies decoded so far. Their order is the order of all sums.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbours {
-    /// One over the square of a body's size.
+    /// The inverse square of a body's size.
     unit: f64,
-    /// Along each axis.
+    /// Positions along each axis.
     places: [Vec<f64>; 3],
     left: Vec<Parts>,
 }
 
 impl Neighbours {
-    /// For bodies of a size in steps.
+    /// Creates an empty table for bodies of a size in steps.
     pub(super) fn new(size: f64) -> Self {
         Self { unit: 1.0 / (size * size), places: [const { Vec::new() }; 3], left: Vec::new() }
     }
@@ -60,7 +60,7 @@ impl Neighbours {
         self.left.push(left.parts());
     }
 
-    /// The means around a place. Weights are worked out without a branch, many at a time, and most are nothing.
+    /// Returns the weighted means around a position. Weights are computed without branches, several at a time; most are zero.
     pub(super) fn near(&self, place: Vector) -> Left {
         let mut sums: Parts = [0.0; 8];
         let [(x, x_rest), (y, y_rest), (z, z_rest)] =
@@ -81,7 +81,7 @@ impl Neighbours {
         mean(sums)
     }
 
-    /// What a body at a place counts; nothing if it is too far away.
+    /// The weight of a body at a position; zero beyond the range.
     #[inline]
     fn weight(&self, known: Vector, place: Vector) -> f64 {
         let from = difference(known, place);

@@ -1,14 +1,14 @@
-//! The baselines of a frame, with their rows lined up with the rows of the frame.
+//! The baselines of a frame, with their rows aligned to the rows of the frame.
 
 use super::baseline::Baseline;
 
-/// What both ends know while a frame is coded: up to [`Past::DEPTH`] acknowledged baselines, newest first.
+/// The input of both ends while a frame is coded: up to [`Past::DEPTH`] acknowledged baselines, newest first.
 #[derive(Debug)]
 pub struct Past<'a> {
     tick: u32,
     width: usize,
     baselines: &'a [&'a Baseline],
-    /// For each baseline, the place of each of the frame's rows in it; empty where the ids are the same.
+    /// For each baseline, the index of each of the frame's rows in it; empty if the ids are equal.
     places: [Vec<u32>; Past::DEPTH],
     rows: usize,
 }
@@ -16,7 +16,7 @@ pub struct Past<'a> {
 const ABSENT: u32 = u32::MAX;
 
 impl<'a> Past<'a> {
-    /// How many baselines a frame may refer to.
+    /// Maximum number of baselines of a frame.
     pub const DEPTH: usize = 3;
 
     pub(super) fn new(tick: u32, width: usize, ids: &[u32], baselines: &'a [&'a Baseline]) -> Self {
@@ -30,29 +30,29 @@ impl<'a> Past<'a> {
         Self { tick, width, baselines, places, rows: ids.len() }
     }
 
-    /// How many rows the frame has.
+    /// The number of rows of the frame.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many baselines there are.
+    /// The number of baselines.
     pub fn depth(&self) -> usize {
         self.baselines.len()
     }
 
-    /// How many ticks before the frame baseline `depth` was taken; 0 if there is none.
+    /// The age of baseline `depth` in ticks before the frame; 0 if there is none.
     pub fn age(&self, depth: usize) -> u32 {
         self.baselines.get(depth).map_or(0, |baseline| self.tick.wrapping_sub(baseline.frame().tick()))
     }
 
-    /// The entity of the frame's `row` as it was in baseline `depth`, if it was there.
+    /// The row of the frame's entity `row` in baseline `depth`, if it was there.
     #[inline]
     pub fn row(&self, depth: usize, row: usize) -> Option<&'a [i32]> {
         let baseline = self.baselines.get(depth)?;
         Some(baseline.frame().row(self.place(depth, row)?, self.width))
     }
 
-    /// Where the frame's `row` is in baseline `depth`.
+    /// The index of the frame's `row` in baseline `depth`.
     #[inline]
     pub(super) fn place(&self, depth: usize, row: usize) -> Option<usize> {
         let places = &self.places[depth];
@@ -71,15 +71,15 @@ impl<'a> Past<'a> {
         self.changes(row) & 1 == 1
     }
 
-    /// What [`Baseline`] remembers of whether the frame's `row` changed; 0 if it was not there.
+    /// The history of changes that [`Baseline`] keeps for the frame's `row`; 0 if it was not there.
     #[inline]
     pub(super) fn changes(&self, row: usize) -> u8 {
         self.place(0, row).map_or(0, |place| self.baselines[0].changes[place])
     }
 
-    /// Whether the frame has the rows of the newest baseline, in their places.
+    /// Whether the frame has the rows of the newest baseline, at the same indices.
     pub(super) fn same_ids(&self) -> bool {
-        // Of a frame without rows, no places are known either.
+        // For a frame without rows, no indices are known either.
         self.newest().is_some_and(|newest| self.places[0].is_empty() && newest.frame().len() == self.rows)
     }
 
@@ -88,7 +88,7 @@ impl<'a> Past<'a> {
     }
 }
 
-/// Both lists rise, so one walk along both finds all.
+/// Both lists rise, so one pass over both finds all.
 fn line_up(ids: &[u32], others: &[u32]) -> Vec<u32> {
     let mut at = 0;
     ids.iter()

@@ -1,51 +1,51 @@
-//! Guessing a row before it is coded. The better the guess, the smaller what remains to be said.
+//! Prediction of a row before it is coded. The better the guess, the fewer bits remain.
 
 use super::frame::{Column, Layout};
 use super::orientation;
 use super::past::Past;
 
-/// What a predictor expects in one column.
+/// A prediction of one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Guess {
-    /// The expected value; anything, it need not fit its column.
+    /// The expected value. It may lie outside the range of its column.
     pub value: i32,
-    /// Where the truth may lie if the value is not it: -1 below, 1 above, 0 on either side.
+    /// The likely side of the value if the guess is wrong: -1 below, 1 above, 0 either side.
     pub lean: i8,
-    /// How far off the guess may be, as [`magnitude`] of sixteenths of a step.
+    /// The expected error of the guess, as [`magnitude`] of sixteenths of a step.
     pub doubt: u8,
-    /// How far the guess is from where the value was in the baseline.
+    /// The distance of the guess from the value in the baseline.
     pub moved: i32,
 }
 
-/// The hook for knowledge about how entities move.
+/// The hook for knowledge about the motion of entities.
 ///
-/// Both ends run the same predictor over the same frames in the same order, so its results must not differ between
-/// machines by a single bit: whole numbers, or `f64` with nothing but `+ - * /`, `sqrt`, comparisons and `floor`, which
+/// Both ends run the same predictor over the same frames in the same order, so its results must be equal to the last bit on all
+/// machines: integers, or `f64` with only `+ - * /`, `sqrt`, comparisons and `floor`, which
 /// IEEE 754 defines exactly.
 pub trait Predictor {
-    /// Prepares for the rows of a frame. `memory` is what [`Predictor::memory`] returned after the baseline, or empty.
+    /// Prepares for the rows of a frame. `memory` is the result of [`Predictor::memory`] after the baseline, or empty.
     fn start(&mut self, layout: &Layout, past: &Past<'_>, memory: &[f64]);
 
-    /// Guesses one column of a row whose earlier columns are known. Rows come in the order of their ids; only rows that
-    /// changed are asked for.
+    /// Guesses one column of a row whose earlier columns are known. Rows come in the order of their ids, and only rows that
+    /// changed.
     fn guess(&mut self, past: &Past<'_>, row: usize, column: usize, known: &[i32]) -> Guess;
 
-    /// Tells what a changed row turned out to be.
+    /// Receives the true values of a changed row.
     fn learn(&mut self, past: &Past<'_>, row: usize, values: &[i32]);
 
-    /// What to keep with the baseline that this frame becomes.
+    /// Returns the memory that is kept with the baseline that this frame becomes.
     fn memory(&self) -> Vec<f64> {
         Vec::new()
     }
 
-    /// The most entities of a frame that this predictor takes; less than any where its work grows faster than their
-    /// number, so that no packet can ask for more than a moment of it.
+    /// Maximum number of entities in a frame of this predictor. It is lower if the work grows faster than the number of
+    /// entities, so that no packet can ask for more than a moment of work.
     fn entities_max(&self) -> usize {
         usize::MAX
     }
 }
 
-/// Expects that what moved goes on moving at the speed it had between the last two baselines.
+/// Extrapolates each value with its speed between the last two baselines.
 #[derive(Debug, Clone, Default)]
 pub struct Linear {
     columns: Vec<Column>,
@@ -66,7 +66,7 @@ impl Predictor for Linear {
         let before = past.row(1, row).unwrap_or(base);
         let oldest = past.row(2, row).unwrap_or(before);
         let [now, then, first] = [base, before, oldest].map(|row| match kind {
-            // Components can only be compared where the same one is left out.
+            // Components are only comparable if the same one is left out.
             Column::Component { bits, first } => {
                 orientation::in_frame_of(row, first, bits, known[first])[column - first - 1]
             }
@@ -85,7 +85,7 @@ impl Predictor for Linear {
 /// Steps beyond this are jumps, not motion.
 const STEP_MAX: u32 = 1 << 20;
 
-/// How far something goes in `ahead` ticks that went `step` in the `behind` ticks before, to the nearest whole number.
+/// The distance covered in `ahead` ticks at a speed of `step` in `behind` ticks, to the nearest whole number.
 fn extrapolate(step: i32, ahead: u32, behind: u32) -> i32 {
     if step.unsigned_abs() > STEP_MAX || behind == 0 || behind > 255 || ahead > 255 {
         return 0;

@@ -1,4 +1,4 @@
-//! Vectors, rotations, and the motion that a group of bodies has in common.
+//! Vectors, rotations, and the common motion of a group of bodies.
 
 pub(super) type Vector = [f64; 3];
 
@@ -32,7 +32,7 @@ fn product(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
     ]
 }
 
-/// The rotation vector that leads from one orientation to another; for small angles, in radians.
+/// The rotation vector from one orientation to another; in radians for small angles.
 pub(super) fn rotation(from: [f64; 4], to: [f64; 4]) -> Vector {
     let turn = product(to, [-from[0], -from[1], -from[2], from[3]]);
     if turn[3] == 0.0 {
@@ -41,7 +41,7 @@ pub(super) fn rotation(from: [f64; 4], to: [f64; 4]) -> Vector {
     scaled([turn[0], turn[1], turn[2]], 2.0 / turn[3])
 }
 
-/// The inverse of [`rotation`]: an orientation, turned. The length stays what it was.
+/// The inverse of [`rotation`]: turns an orientation. Its length does not change.
 pub(super) fn turned(orientation: [f64; 4], by: Vector) -> [f64; 4] {
     let half = scaled(by, 0.5);
     let length = (1.0 + dot(half, half)).sqrt();
@@ -56,18 +56,18 @@ pub(super) struct Rigid {
     pub(super) turning: Vector,
 }
 
-/// Fewer bodies are no group.
+/// Minimum number of bodies of a group.
 const GROUP_MIN: usize = 8;
-/// How often the fit is repeated with less weight on bodies that do not fit.
+/// Number of repetitions of the fit, with less weight for bodies that deviate.
 const PASSES: usize = 3;
 
 impl Rigid {
-    /// The velocity of a point that moves along.
+    /// The velocity of a point that moves with the group.
     pub(super) fn velocity_at(&self, point: Vector) -> Vector {
         sum(self.velocity, cross(self.turning, difference(point, self.centre)))
     }
 
-    /// The motion that most of these bodies (places and velocities) share; none if they are too few.
+    /// The motion that most of these bodies (positions and velocities) share; none if there are too few.
     pub(super) fn of(bodies: &[(Vector, Vector)]) -> Option<Self> {
         if bodies.len() < GROUP_MIN {
             return None;
@@ -83,7 +83,7 @@ impl Rigid {
         Some(rigid)
     }
 
-    /// Least squares for velocity and turning, where bodies that do not fit the last result count less.
+    /// Least squares for velocity and turning; bodies that deviate from the last result have less weight.
     fn fit(&mut self, bodies: &[(Vector, Vector)], weighted: bool) {
         let mut total = 0.0;
         let mut arm = [0.0; 3];
@@ -104,7 +104,7 @@ impl Rigid {
             angular = sum(angular, scaled(cross(from, velocity), weight));
             add_inertia(&mut inertia, from, weight);
         }
-        // All of it is moved to the weighted centre, about which velocity and turning are independent.
+        // Everything is moved to the weighted centre, about which velocity and turning are independent.
         let mean = scaled(arm, 1.0 / total);
         add_inertia(&mut inertia, mean, -total);
         self.turning = solve(inertia, difference(angular, cross(mean, momentum)));

@@ -1,4 +1,4 @@
-//! The small mode: every decision by what was learnt in its context, and an arithmetic coder.
+//! The small mode: every decision has an adaptive probability by context, and an arithmetic coder writes it.
 
 use crate::entropy::EntropyError;
 use crate::entropy::arith::Coder;
@@ -14,7 +14,7 @@ use super::walk::{Scene, Symbols, sixteenths};
 pub(super) struct Small<'a, C> {
     pub(super) coder: C,
     models: &'a mut Models,
-    /// How far off the last three numbers were, as levels, newest first.
+    /// The errors of the last three numbers, as levels, newest first.
     recent: [f64; 3],
 }
 
@@ -24,7 +24,7 @@ impl<'a, C: Coder> Small<'a, C> {
         Self { coder, models, recent: [level(0); 3] }
     }
 
-    /// A flag's residual is whether it is not as guessed; the largest component's is how far along the other three it is.
+    /// The residual of a flag is 1 if the guess was wrong; that of a largest component is its distance along the other three.
     fn choice(&mut self, residual: i32, column: usize, scene: &Scene) -> Result<i32, EntropyError> {
         let nodes = &mut self.models.choices[column];
         let flag = scene.kind == Column::Flag;
@@ -58,7 +58,7 @@ impl<'a, C: Coder> Small<'a, C> {
         ];
         let expectation = &mut self.models.expectations[column];
         let expected = expectation.expect(&inputs);
-        // Signs are told as further away from where the value was (positive) or back towards it.
+        // A positive sign means away from the value in the baseline, a negative sign back towards it.
         let sign = if guess.moved > 0 { -1 } else { 1 };
         let told = self.models.numbers[scene.group].code(
             &mut self.coder,
@@ -108,7 +108,7 @@ impl<C: Coder> Symbols for Small<'_, C> {
     }
 
     fn mask(&mut self, _: u64, _: u64) -> Result<u64, EntropyError> {
-        // The contexts make a value that is as guessed almost free.
+        // With these contexts a value that equals its guess costs almost nothing.
         Ok(u64::MAX)
     }
 

@@ -1,19 +1,19 @@
-//! Baselines of frames that were kept without what their coding taught.
+//! Baselines built from frames alone, without the state that coding left.
 
 use super::baseline::Baseline;
 use super::frame::{Frame, Layout};
 use super::learnt::Learnt;
 use super::past::Past;
 
-/// What a miss by the bend of a motion stands for, in sixteenths of a step: about half of it is expected to be guessed.
+/// Error assumed for a deviation by the bend of a motion, in sixteenths of a step: about half of the bend is expected to be predicted.
 const ERROR_OF_BEND: u32 = 8;
 const BEND_MAX: u32 = 4_000;
 
 impl Baseline {
-    /// The baselines of frames that are kept without what their coding taught, newest first.
+    /// Builds baselines from frames alone, newest first.
     ///
-    /// What would have been learnt is estimated from the frames themselves, so it depends on them alone and not on the
-    /// way by which an end came to know them (`spec/DELTA.md`, section 13).
+    /// The learned state is estimated from the frames, so it depends on them alone and not on the
+    /// packets by which an end received them (`spec/DELTA.md`, section 13).
     pub(super) fn of_frames(layout: &Layout, frames: &[&Frame]) -> Vec<Self> {
         let mut baselines: Vec<Self> = frames.iter().map(|&frame| Self::unlearnt(frame.clone())).collect();
         let Some((newest, older)) = baselines.split_first_mut() else { return baselines };

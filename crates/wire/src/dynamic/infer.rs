@@ -27,7 +27,7 @@ pub fn infer<'v>(rows: impl IntoIterator<Item = &'v Value>) -> Shape {
     Shape { root, definitions: definitions.0 }
 }
 
-/// What was seen so far at one place.
+/// The values seen so far at one place.
 #[derive(Debug, Default)]
 struct Guess {
     nil: bool,
@@ -56,7 +56,7 @@ enum Kind {
 #[derive(Debug, Default)]
 struct Object {
     rows: usize,
-    /// Name, how often it was seen, what was seen.
+    /// Name, number of occurrences, values seen.
     fields: Vec<(String, usize, Guess)>,
 }
 
@@ -218,7 +218,7 @@ impl Definitions {
         for (name, seen, guess) in &object.fields {
             let mut ty = self.resolve(guess, name);
             if *seen < object.rows {
-                // A key that is left out differs from one whose value is nil.
+                // A missing key differs from a key whose value is nil.
                 if !matches!(ty, Type::Option(_)) {
                     ty = Type::Option(Box::new(ty));
                 }

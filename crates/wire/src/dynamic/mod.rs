@@ -1,4 +1,4 @@
-//! Values of any shape without a Rust type: what tools read and write.
+//! Values of any shape without a Rust type, for tools.
 
 mod infer;
 mod read;

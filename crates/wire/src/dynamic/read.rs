@@ -219,7 +219,7 @@ pub(super) fn open_fields_with(fields: &[Field], mut open: impl FnMut(&Field) ->
 }
 
 impl DynamicColumn<'_> {
-    /// An absent option of an option is a key that is not there, unlike one whose value is nil.
+    /// An absent option of an option is a missing key, unlike a key whose value is nil.
     fn is_left_out(&self, row: usize) -> bool {
         matches!(self, Self::Option(ranks, inner)
             if ranks[row] == NONE && inner.as_deref().is_some_and(|inner| matches!(inner, Self::Option(..))))

@@ -1,4 +1,4 @@
-//! Where the bytes of a chunk go: a walk that measures each leaf.
+//! Sizes of the parts of a chunk: a walk that measures each leaf.
 
 use super::read::{open, open_fields_with};
 use crate::column::{read_bools, read_lengths};
@@ -9,12 +9,12 @@ use crate::plan::Layout;
 use crate::shape::{DefinitionKind, Field, Type};
 use crate::types::read_indices;
 
-/// What one leaf of a shape takes in a chunk.
+/// The size of one leaf of a shape in a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeafSize {
     /// Names of fields from the root, joined by dots; `[]` is the element of a list or map.
     pub path: String,
-    /// What is stored: the type, or `presence`, `length`, `variant`.
+    /// The stored part: the type, or `presence`, `length`, `variant`.
     pub what: String,
     /// The coding, where the leaf is a column.
     pub coding: &'static str,
@@ -43,7 +43,7 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    /// Measures what `read` takes.
+    /// Measures the bytes that `read` consumes.
     fn leaf<R>(
         &mut self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Reading and dropping what the reader's type does not know.
+//! Reads and drops fields that the reader's type does not have.
 
 use super::read::open;
 use crate::error::Result;

@@ -59,7 +59,7 @@ impl<'a> Encoder<'a> {
         Self { low: 0, high: u32::MAX, out }
     }
 
-    /// Writes what is still needed to tell the last bits.
+    /// Writes the bytes that are still needed to distinguish the last bits.
     pub fn finish(self) {
         let (bytes, count) = tail(self.low, self.high);
         self.out.extend_from_slice(&bytes[..count]);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_return_in_order_and_cost_what_their_probability_says() {
+    fn bits_read_back_in_order_at_the_cost_of_their_probability() {
         for seed in 1..200 {
             let mut next = sequence(seed * 7919);
             let bits: Vec<(bool, u32)> = (0..500)
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_never_passes_for_the_whole_and_an_added_byte_is_noticed() {
+    fn a_packet_that_is_cut_or_has_an_added_byte_is_refused() {
         let mut next = sequence(42);
         let bits: Vec<bool> = (0..400).map(|_| next() & 1 == 1).collect();
         let mut bytes = Vec::new();

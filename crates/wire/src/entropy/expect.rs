@@ -1,12 +1,12 @@
-//! How large a number will be, from what is known around it: least squares, one case at a time.
+//! Prediction of the size of a number from its context: least squares, one case at a time.
 //!
 //! Sizes are compared on a logarithmic scale. One such expectation stands for the votes of many contexts: it is worked out once for a
 //! number, not once for a bit. Reals are used with nothing but `+ - *` and `/`, in a fixed order, so all machines agree.
 
-/// How many things an expectation is made of; the first is 1.
+/// Number of inputs of an expectation; the first is 1.
 pub const INPUTS: usize = 8;
 
-/// What is known, centred: see [`level`].
+/// The inputs, centred: see [`level`].
 pub type Inputs = [f64; INPUTS];
 
 /// A logarithm to the base of two in straight pieces, of a size in sixteenths.
@@ -42,7 +42,7 @@ const WEIGHTS_START: Inputs = [6.0, 0.25, 0.25, 0.0, 0.25, 0.25, 0.0, 0.0];
 const SPREAD_START: f64 = 0.2;
 /// An expectation that was right to the octave is left as it is: to learn is most of its cost.
 const SURPRISE: f64 = 1.0;
-/// How much a weight may change from one case to the next, as a variance.
+/// Variance that a weight gains from one case to the next.
 const DRIFT: f64 = 5e-6;
 /// Beyond these, an expectation has lost its meaning.
 const WEIGHT_MAX: f64 = 1e3;
@@ -60,7 +60,7 @@ impl Default for Expectation {
 }
 
 impl Expectation {
-    /// Starts anew if rounding has led astray.
+    /// Resets the expectation if rounding has made it invalid.
     pub fn check(&mut self) {
         let sound = (0..INPUTS).all(|at| {
             self.weights[at].abs() < WEIGHT_MAX && (0.0..SPREAD_MAX).contains(&self.spread[at][at])
@@ -92,7 +92,7 @@ impl Expectation {
             }
         }
         let total = 1.0 + product(&gain, inputs);
-        // Rounding can cost the covariance its sign; then there is nothing to be learnt from it.
+        // Rounding can make the covariance negative; then the case is skipped.
         if !(1.0..TOTAL_MAX).contains(&total) {
             return;
         }

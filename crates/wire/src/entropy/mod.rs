@@ -1,4 +1,4 @@
-//! Entropy coding: how numbers whose distribution is known become as few bits as they carry information.
+//! Entropy coding: numbers with a known distribution become as few bits as they carry information.
 //!
 //! Two coders, for two budgets of time:
 //!

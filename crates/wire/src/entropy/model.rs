@@ -1,9 +1,9 @@
-//! Adaptive probabilities: what was learnt about one decision, and numbers as a few such decisions.
+//! Adaptive probabilities of one decision, and numbers as a few such decisions.
 
 use super::EntropyError;
 use super::arith::{Coder, ONE, PROBABILITY_MIN};
 
-/// What has been learnt about one decision: how likely the bit is set, and from how many cases.
+/// The learned probability of one decision, and the number of cases behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node {
     set: u16,
@@ -62,7 +62,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Codes `value`, of which `class` says how large it is expected to be, and `lean` (-1, 0, 1) on which side of zero.
+    /// Codes `value`. `class` is its expected size, and `lean` (-1, 0, 1) the likely side of zero.
     ///
     /// # Errors
     /// Those of the coder, and [`EntropyError::Range`] if the number does not fit 32 bits.

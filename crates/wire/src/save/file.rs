@@ -70,7 +70,7 @@ pub fn to_vec<T: Wire>(value: &T, options: Options) -> Result<Vec<u8>, SaveError
     writer.finish()
 }
 
-/// Saves one value, in place of what was there before.
+/// Saves one value, and replaces the previous file.
 pub fn to_file<T: Wire>(path: &Path, value: &T, options: Options) -> Result<(), SaveError> {
     let mut writer = FileWriter::new(AtomicFile::create(path)?, options)?;
     writer.write(std::slice::from_ref(value))?;

@@ -47,7 +47,7 @@ mod kind {
     pub(super) const ANCILLARY: u8 = 0x20;
 }
 
-/// How the chunks of a file are compressed.
+/// Compression of the chunks of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// Not at all.
@@ -59,12 +59,12 @@ pub enum Compression {
     Zstd,
 }
 
-/// How a file is written.
+/// Options of a writer of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How chunks are compressed.
+    /// Compression of chunks.
     pub compression: Compression,
-    /// How hard columns try to be small before that.
+    /// The effort for columns before compression.
     pub effort: Effort,
 }
 
@@ -74,7 +74,7 @@ impl Default for Options {
     }
 }
 
-/// What can go wrong with a save file.
+/// Errors of save files.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
     /// The file system failed.

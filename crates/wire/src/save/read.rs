@@ -41,7 +41,7 @@ pub struct Chunk<'r> {
 struct Record {
     kind: u8,
     payload: Vec<u8>,
-    /// Where the payload begins in the file.
+    /// The offset of the payload in the file.
     origin: usize,
 }
 
@@ -72,12 +72,12 @@ impl<R: IoRead> FileReader<R> {
         Ok(this)
     }
 
-    /// The shapes met so far.
+    /// The shapes read so far.
     pub fn shapes(&self) -> impl ExactSizeIterator<Item = &Shape> {
         self.shapes.iter().map(|layout| &layout.shape)
     }
 
-    /// What the file says about itself, once it was met.
+    /// The *about* record, once it was read.
     pub fn about(&self) -> Option<&Value> {
         self.about.as_ref()
     }
@@ -165,14 +165,14 @@ impl<R: IoRead> FileReader<R> {
         }
         let max = match head[0] {
             kind::SHAPE => SHAPE_BYTES_MAX,
-            // What does not shrink is stored as it is, so no chunk is longer than its contents and a few counts.
+            // Chunks that do not shrink are stored uncompressed, so no chunk is longer than its contents and a few counts.
             _ => self.limits.chunk_bytes_max.saturating_add(64),
         };
         if head.last().is_some_and(|byte| *byte >= 0x80) || length > max as u64 {
             return Err(Error::at(ErrorKind::TooMany { what: "bytes in a record", max }, start).into());
         }
         let origin = self.position;
-        // Grows as bytes arrive: a length says nothing until they are there.
+        // Grows as bytes arrive: a length proves nothing until the bytes are there.
         let mut payload = Vec::new();
         self.input.by_ref().take(length).read_to_end(&mut payload)?;
         self.position += payload.len();
@@ -283,7 +283,7 @@ impl Chunk<'_> {
         Ok(crate::dynamic::open_rows(self.layout, self.rows, &self.raw, self.limits)?)
     }
 
-    /// How many bytes each leaf of the shape takes, in the order of the shape: path, type, coding, bytes.
+    /// The bytes of each leaf of the shape, in the order of the shape: path, type, coding, bytes.
     pub fn sizes(&self) -> Result<Vec<crate::LeafSize>, SaveError> {
         Ok(crate::dynamic::sizes(self.layout, self.rows, &self.raw, self.limits)?)
     }

@@ -57,7 +57,7 @@ impl<W: Write> FileWriter<W> {
         self.chunk(index, rows.len(), &raw)
     }
 
-    /// Ends the file and returns what it was written into.
+    /// Ends the file and returns the underlying writer.
     pub fn finish(mut self) -> Result<W, SaveError> {
         let mut payload = Vec::new();
         put_varint(&mut payload, self.chunks);
@@ -80,7 +80,7 @@ impl<W: Write> FileWriter<W> {
 
     fn chunk(&mut self, shape: usize, rows: usize, raw: &[u8]) -> Result<(), SaveError> {
         let compressed = compress(raw, self.options.compression)?;
-        // What does not shrink is stored as it is.
+        // A chunk that does not shrink is stored uncompressed.
         let (code, stored) = match &compressed {
             Some((code, bytes)) if bytes.len() < raw.len() => (*code, bytes.as_slice()),
             _ => (0, raw),

@@ -54,7 +54,7 @@ impl Field {
         Self { name: name.to_owned(), ty, default: None }
     }
 
-    /// States what generated readers take when the field is missing.
+    /// Sets the default that generated readers use if the field is missing.
     #[must_use]
     pub fn or(mut self, default: impl Into<crate::any::Value>) -> Self {
         self.default = Some(default.into());

@@ -1,4 +1,4 @@
-//! What makes a shape valid beyond its syntax, and what flattening it yields.
+//! Validity of shapes beyond their syntax, and the result of flattening them.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::{Census, DefinitionKind, Field, Shape, Type};
 use crate::error::ErrorKind;
 use crate::limits::{DEPTH_MAX, FIELDS_MAX};
 
-/// How deep types and definitions may nest in a walk over a shape.
+/// Maximum nesting of types and definitions in a walk over a shape.
 const NESTING_MAX: usize = 4 * DEPTH_MAX;
 
 /// Checks every rule of section 3 that the syntax does not.

@@ -1,4 +1,4 @@
-//! Shapes: what a type's rows look like, as data that travels.
+//! Shapes: the layout of a type's rows, as data that is sent.
 
 mod build;
 mod bytes;
@@ -27,7 +27,7 @@ use crate::any::Value;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shape {
-    /// What a message of this shape is.
+    /// The type of a message of this shape.
     pub root: Type,
     /// The structs and enums that `root` refers to, in the order in which a depth-first walk meets them.
     pub definitions: Vec<Definition>,
@@ -56,7 +56,7 @@ pub enum Type {
     Option(Box<Type>),
     /// Any number of values.
     List(Box<Type>),
-    /// Exactly so many values.
+    /// Exactly this number of values.
     Array(u32, Box<Type>),
     /// Pairs of key and value.
     Map(Box<Type>, Box<Type>),
@@ -64,7 +64,7 @@ pub enum Type {
     Ref(u32),
     /// A number in steps.
     Range(Range),
-    /// A unit quaternion of so many bits a component.
+    /// A unit quaternion with this number of bits per component.
     Quat(u8),
     /// An angle in radians, of 8 or 16 bits.
     Angle(u8),
@@ -102,11 +102,11 @@ pub struct Range {
 pub struct Definition {
     /// The name, for people; empty for a tuple.
     pub name: String,
-    /// What it is.
+    /// A struct or an enum.
     pub kind: DefinitionKind,
 }
 
-/// What a definition is.
+/// The content of a definition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DefinitionKind {
     /// Fields in order.
@@ -122,7 +122,7 @@ pub struct Field {
     pub name: String,
     /// The type of its values.
     pub ty: Type,
-    /// What generated readers take when it is missing, where that is stated.
+    /// The default that generated readers use if the field is missing, if one is stated.
     pub default: Option<Value>,
 }
 
@@ -168,7 +168,7 @@ impl Shape {
     }
 }
 
-/// What a block needs to know about its type before it reads the first leaf.
+/// The facts about a type that a block needs before it reads the first leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Census {
     pub(crate) leaves: usize,

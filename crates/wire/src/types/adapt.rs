@@ -12,7 +12,7 @@ use crate::quantise::{SmallestThree, quantise_angle};
 use crate::shape::{Range, ShapeBuilder, Type};
 use crate::wire::{Adapt, Column, ReadAdapt, Rows};
 
-/// The bounds of a range, as a type: what `#[wire(range(low, high, step))]` makes.
+/// The bounds of a range, as a type: the expansion of `#[wire(range(low, high, step))]`.
 pub trait RangeSpec {
     /// The bounds.
     const RANGE: Range;

@@ -31,7 +31,7 @@ impl<T: Wire> Wire for Vec<T> {
         if T::BYTE {
             let lengths: Vec<u32> = rows.clone().map(|row| row.len() as u32).collect();
             write_lengths(&lengths, writer);
-            // Plain, so that the elements follow without a coding byte whatever their number.
+            // Plain, so that the elements follow without a coding byte, whatever their number.
             rows.for_each(|row| T::write_raw(row, writer));
             return;
         }
@@ -58,7 +58,7 @@ impl<'de, T: Read<'de>> Read<'de> for Vec<T> {
 pub struct ListColumn<'de, C> {
     spans: Spans,
     elements: Option<Box<C>>,
-    /// Where elements are bytes, the rows as they lie in the message.
+    /// If elements are bytes: the rows as they lie in the message.
     bytes: Vec<&'de [u8]>,
 }
 
@@ -268,7 +268,7 @@ impl<'de, T: Read<'de> + Eq + Hash, S: BuildHasher + Default> Read<'de> for Hash
     type Column = CollectedColumn<'de, T::Column, HashSet<T, S>>;
 }
 
-/// Marks what a column makes without owning one, so that it is as `Send` as its parts.
+/// Marks the type a column makes without owning a value, so that the column is as `Send` as its parts.
 type Makes<'de, L> = PhantomData<(&'de (), fn() -> L)>;
 
 /// Opened collections that travel as lists.

@@ -31,7 +31,7 @@ impl<T> Values<T> {
         Self::Many(Vec::new())
     }
 
-    /// The same value so many times.
+    /// The same value, repeated.
     pub(crate) fn repeated(value: T, rows: usize) -> Self
     where
         T: Clone,

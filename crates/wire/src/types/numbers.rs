@@ -80,7 +80,7 @@ impl<'de, T: Number + FromNumbers> Column<'de> for NumberColumn<'de, T> {
     }
 }
 
-/// Reads what the writer has and converts it; an absent one reads as 0.
+/// Reads the writer's number and converts it; an absent number reads as 0.
 pub(super) fn open_converted<T: FromNumbers + Default + Copy>(
     plan: Plan<'_>,
     rows: usize,

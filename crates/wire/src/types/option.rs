@@ -1,4 +1,4 @@
-//! Options: presence, and a block of what is present.
+//! Options: presence, and a block of the present values.
 
 use crate::column::{read_bools, write_bools};
 use crate::error::Result;
@@ -25,7 +25,7 @@ pub(crate) fn ranks(present: &[bool]) -> (Vec<u32>, usize) {
     (ranks, count as usize)
 }
 
-/// Reads an option of the writer as what the reader always wants: empty where absent.
+/// Reads the writer's option as the reader's plain type: empty if absent.
 pub(super) fn or_empty<T: Default + Copy>(
     bits: usize,
     rows: usize,

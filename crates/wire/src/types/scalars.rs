@@ -156,7 +156,7 @@ as_number! {
     char as u32 U32, CharColumn, char::from_u32, ErrorKind::Char;
 }
 
-/// Pointers that travel as what they point to.
+/// Pointers, written as the value they point to.
 macro_rules! pointer {
     ($($pointer:ident)*) => {$(
         impl<T: Wire> Wire for $pointer<T> {
@@ -203,7 +203,7 @@ where
     }
 
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
-        // The block has paid for the pointers; this is what they point to.
+        // The block has paid for the pointers; this pays for the values they point to.
         input.charge(rows, size_of::<C::Item>())?;
         C::open(plan, rows, input).map(|inner| Self(inner, std::marker::PhantomData))
     }

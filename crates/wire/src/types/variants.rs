@@ -1,4 +1,4 @@
-//! What derived enums share: reading and writing which variant each row is.
+//! Shared code of derived enums: reading and writing the variant of each row.
 
 use super::Values;
 use crate::column::{read_numbers, write_numbers};
@@ -90,7 +90,7 @@ impl Variants {
     }
 }
 
-/// Reads variant indices of an enum with so many variants.
+/// Reads variant indices of an enum with `count` variants.
 pub(crate) fn read_indices(variants: usize, rows: usize, input: &mut Input<'_>) -> Result<Vec<u16>> {
     if variants >= WIDE_FROM {
         read_numbers(rows, input)

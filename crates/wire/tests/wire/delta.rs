@@ -117,7 +117,7 @@ fn converse<P: Predictor + Clone>(
 }
 
 #[test]
-fn frames_arrive_exactly_whatever_is_lost_on_the_way() {
+fn frames_are_exact_when_packets_are_lost() {
     for mode in MODES {
         for seed in 1..6 {
             let frames = world(seed, 60, 40);
@@ -341,7 +341,7 @@ fn switching() -> Value {
     json!({ "mode": "fast", "layout": layout_json(), "predictor": { "kind": "linear" }, "steps": steps })
 }
 
-/// A row that is said to have changed may be what it was: our writers never say so, but readers take it.
+/// A row marked as changed may equal its baseline: our writers never write that, but readers accept it.
 fn changed_into_itself() -> Value {
     let fields = [Field::Number];
     let codec = || Codec::new(Layout::new(&fields).unwrap(), Mode::Fast, Linear::default());
@@ -367,7 +367,7 @@ fn linear(mode: Mode) -> Codec {
     Codec::new(layout(), mode, Linear::default())
 }
 
-/// A conversation whose ends keep frames and nothing else.
+/// A conversation whose ends keep only frames.
 fn converse_in_frames(mode: Mode, frames: &[Frame], arrives: impl Fn(usize) -> bool) -> Vec<Vec<u8>> {
     let [mut sender, mut receiver] = [0; 2].map(|_| Codec::new(layout(), mode, Linear::default()));
     let mut known: Vec<&Frame> = Vec::new();
@@ -386,7 +386,7 @@ fn converse_in_frames(mode: Mode, frames: &[Frame], arrives: impl Fn(usize) -> b
 }
 
 #[test]
-fn against_frames_the_bytes_do_not_depend_on_what_came_before_them() {
+fn bytes_against_frames_do_not_depend_on_earlier_packets() {
     let frames = world(7, 40, 12);
     for mode in MODES {
         let all = converse_in_frames(mode, &frames, |_| true);
@@ -398,7 +398,7 @@ fn against_frames_the_bytes_do_not_depend_on_what_came_before_them() {
 
 /// The conversations of `spec/vectors/delta/`: each packet with the frame it must decode to.
 ///
-/// `NOWCAST_BLESS=1` writes them anew after a deliberate change of the format.
+/// `NOWCAST_BLESS=1` writes them again after a deliberate change of the format.
 #[test]
 fn the_vectors_of_the_specification_hold() {
     let cases = [

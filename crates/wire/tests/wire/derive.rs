@@ -1,4 +1,4 @@
-//! What `#[derive(Wire)]` writes and reads.
+//! Reading and writing of `#[derive(Wire)]`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -258,7 +258,7 @@ fn quantised_fields_come_back_within_half_a_step() {
     assert!(back.euler.iter().zip(pose.euler).all(|(a, b)| (a - b).abs() < 0.013));
     assert!((back.heading - pose.heading).abs() < 0.00005);
     assert_eq!((back.seq, back.delta), (300, -3));
-    // What was rounded once stays as it is.
+    // A rounded value does not change again.
     assert_eq!(round_trip(&back), body);
     round_trip(&vec![back; 9]);
 }
@@ -294,7 +294,7 @@ fn special_floats_keep_their_bits() {
 }
 
 #[test]
-fn types_of_one_name_are_told_apart() {
+fn types_with_equal_names_are_distinguished() {
     macro_rules! read_as {
         ($receiver:expr, $message:expr, $field:ty) => {{
             #[derive(Wire, Debug, PartialEq)]
@@ -315,7 +315,7 @@ fn types_of_one_name_are_told_apart() {
             message
         }};
     }
-    // Every one of these is called `types_of_one_name_are_told_apart::Pose`.
+    // Every one of these is called `types_with_equal_names_are_distinguished::Pose`.
     let (mut sender, mut receiver) = (nowcast_wire::Sender::default(), nowcast_wire::Receiver::default());
     let number = write_as!(sender, 7, u32);
     let text = write_as!(sender, "north".to_owned(), String);

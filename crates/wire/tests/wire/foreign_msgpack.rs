@@ -27,7 +27,7 @@ fn hero() -> Hero {
 }
 
 #[test]
-fn what_another_implementation_writes_returns_to_it_unchanged() {
+fn values_of_another_implementation_are_written_back_unchanged() {
     let theirs = rmp_serde::to_vec_named(&hero()).unwrap();
     let value = any::from_slice(&theirs).unwrap();
     assert_eq!(value.get("gold"), Some(&Value::from(70_000)));

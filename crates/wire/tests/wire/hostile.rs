@@ -1,4 +1,4 @@
-//! Bytes from people who mean harm, and from wires that flip bits: errors with a name, in bounded time and memory.
+//! Hostile and damaged bytes: errors with a name, in bounded time and memory.
 
 use std::panic::catch_unwind;
 
@@ -244,7 +244,7 @@ proptest! {
             }
         }
         if let Ok(value) = decode_value(&shape, &body) {
-            // Whatever is read can be written and read again.
+            // Every value that reads can be written and read again.
             let mut again = Vec::new();
             nowcast_wire::encode_value(&shape, &value, nowcast_wire::Effort::Small, &mut again).unwrap();
             let back = decode_value(&shape, &again).unwrap();

@@ -227,7 +227,7 @@ fn the_vectors_of_versions_hold() {
     }
     let kept = cases("versions.json");
     assert_eq!(kept, made);
-    // And what generic readers make of the same bodies.
+    // And the results of generic readers for the same bodies.
     for case in &kept {
         let shape = |key: &str| Shape::from_bytes(&from_hex(case[key].as_str().unwrap())).unwrap();
         let body = from_hex(case["body"].as_str().unwrap());
@@ -287,7 +287,7 @@ fn types_that_have_nothing_in_common_are_refused_before_any_message() {
 }
 
 #[test]
-fn a_missing_field_whose_default_has_no_end_is_refused() {
+fn a_missing_field_with_an_infinite_default_is_refused() {
     #[derive(Wire)]
     #[allow(dead_code)]
     enum Endless {

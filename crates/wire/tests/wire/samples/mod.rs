@@ -1,4 +1,4 @@
-//! What the vectors are made of: one sample for every rule of the specification.
+//! The samples of the vectors: one for every rule of the specification.
 
 use std::collections::BTreeMap;
 
