@@ -200,6 +200,18 @@ mod tests {
     }
 
     #[test]
+    fn the_specification_states_the_structs_of_a_batch() {
+        let page = include_str!("../../../spec/STORE.md").split_whitespace().collect::<Vec<_>>().join(" ");
+        for shape in [
+            nowcast_wire::Shape::of::<Saved>(),
+            nowcast_wire::Shape::of::<SavedAction>(),
+            nowcast_wire::Shape::of::<SavedNote>(),
+        ] {
+            assert!(page.contains(&format!("struct {shape}")), "{shape}");
+        }
+    }
+
+    #[test]
     fn a_batch_is_read_as_it_was_written() {
         let batch = batch();
         assert_eq!(Batch::from_bytes(batch.span(), &batch.to_bytes()).unwrap(), batch);

@@ -337,6 +337,20 @@ mod tests {
     }
 
     #[test]
+    fn the_specification_states_the_structs_of_a_world_file() {
+        let page = include_str!("../../../spec/STORE.md").split_whitespace().collect::<Vec<_>>().join(" ");
+        for shape in [
+            nowcast_wire::Shape::of::<WorldHead>(),
+            nowcast_wire::Shape::of::<WorldPiece>(),
+            nowcast_wire::Shape::of::<HostPiece>(),
+            nowcast_wire::Shape::of::<WorldActions>(),
+            nowcast_wire::Shape::of::<WorldBatch>(),
+        ] {
+            assert!(page.contains(&format!("struct {shape}")), "{shape}");
+        }
+    }
+
+    #[test]
     fn a_world_is_read_from_its_file_as_it_was_written() {
         let (snapshot, batches) = (snapshot(), batches());
         let bytes = write_file("plaza", &snapshot, &batches).unwrap();

@@ -260,3 +260,40 @@ impl SavedRecord {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nowcast_wire::Shape;
+
+    use super::*;
+
+    /// `spec/STORE.md`, section 4, with single spaces.
+    fn page() -> String {
+        include_str!("../../../../spec/STORE.md").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_specification_states_the_structs_of_a_journal() {
+        for shape in [
+            Shape::of::<Saved>(),
+            Shape::of::<SavedEntry>(),
+            Shape::of::<SavedControls>(),
+            Shape::of::<SavedVelocity>(),
+        ] {
+            assert!(page().contains(&format!("struct {shape}")), "{shape}");
+        }
+    }
+
+    #[test]
+    fn the_specification_states_the_records_of_a_journal_in_their_order() {
+        let written = |variant: &str| match variant.split_once(" { 0: ") {
+            Some((name, ty)) => format!("{name}({})", ty.trim_end_matches(" }")),
+            None => variant.to_owned(),
+        };
+        let shape = Shape::of::<SavedRecord>().to_string();
+        let variants: Vec<String> = shape.split(" | ").map(written).collect();
+        assert!(variants.len() > 20, "{shape}");
+        let expected = format!("enum SavedRecord {{ {}, }}", variants.join(", "));
+        assert!(page().contains(&expected), "{expected}");
+    }
+}
