@@ -5,7 +5,7 @@ use nowcast_wire::delta::{Codec, Linear, Mode};
 
 use super::fields::{Fault, Fields, as_is, nothing};
 
-/// Rows of a frame that are shown.
+/// Maximum number of rows shown of a frame.
 const ROWS_SHOWN_MAX: usize = 20;
 
 /// A payload of REPLICATION.
@@ -19,18 +19,18 @@ pub(super) fn summary(bytes: &[u8]) -> Option<String> {
     Some(format!("movement at step {tick}, controls {controls}, {groups} groups"))
 }
 
-/// Its tick, the number of the controls, and how many groups it tells.
+/// The tick, the number of the controls, and the number of groups.
 fn head_and_groups(fields: &mut Fields<'_>) -> Result<(u64, u64, usize), Fault> {
     let tick = fields.number(4, "tick", |tick| format!("step {tick} of the world"))?;
     let controls = fields.number(2, "controls", |number| match number {
-        0 => "none of this client were in force yet".into(),
-        number => format!("those of number {number} were in force"),
+        0 => "no input of this client was in force yet".into(),
+        number => format!("input {number} was in force"),
     })?;
     let mut groups = 0;
     while !fields.is_empty() {
         let first = fields.varint("group and depth", |first| {
-            let alike = if first & 4 == 0 { "" } else { ", with the ages of the record before" };
-            format!("group {}, told against {} frames{alike}", first >> 3, first & 3)
+            let alike = if first & 4 == 0 { "" } else { ", with the ages of the previous record" };
+            format!("group {}, encoded against {} frames{alike}", first >> 3, first & 3)
         })?;
         fields.inside(|fields| record(fields, first & 3, first & 4 != 0))?;
         groups += 1;
@@ -44,15 +44,15 @@ fn record(fields: &mut Fields<'_>, depth: u64, is_alike: bool) -> Result<(), Fau
     fields.within(length, |fields| delta(fields, grain))
 }
 
-/// The ages of a record that are not those of the record before, and the grain of one that is told as a whole.
+/// The ages of a record, unless they are those of the previous record, and the grain of a record without baselines.
 fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Grain>, Fault> {
-    fields.varint("age", |age| format!("the frame is of {age} steps before"))?;
+    fields.varint("age", |age| format!("the frame is {age} steps older than the payload"))?;
     for _ in 0..depth {
-        fields.varint("past age", |age| format!("against the frame {age} steps before that"))?;
+        fields.varint("past age", |age| format!("encoded against the frame {age} steps before it"))?;
     }
     let mut grain = None;
     if depth > 0 {
-        fields.varint("stay", |stay| format!("{stay} steps that the first stayed as it was"))?;
+        fields.varint("stay", |stay| format!("nothing changed for {stay} steps after the first of these"))?;
     } else {
         let number = fields.varint("grain", |number| {
             let bits = number & 15;
@@ -60,13 +60,13 @@ fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Grain>, Fault> {
         })?;
         grain = u32::try_from(number).ok().and_then(Grain::of_number);
         if grain.is_none() {
-            return fields.fault("grain", "finer or coarser than rows can be");
+            return fields.fault("grain", "outside the range of grains");
         }
     }
     Ok(grain)
 }
 
-/// A packet of `spec/DELTA.md`: its header, and its rows if they are those of a world and it has no baseline.
+/// A packet of `spec/DELTA.md`: its header, and its rows if the layout is that of a world and the packet has no baselines.
 pub(super) fn delta(fields: &mut Fields<'_>, grain: Option<Grain>) -> Result<(), Fault> {
     let whole = fields.rest();
     if whole.first().is_some_and(|header| !matches!(header & !0b110, 0 | 0b1001)) {
@@ -74,15 +74,15 @@ pub(super) fn delta(fields: &mut Fields<'_>, grain: Option<Grain>) -> Result<(),
     }
     let header = fields.number(1, "header", |header| {
         let mode = if header & 1 == 1 { "small" } else { "fast" };
-        format!("{mode} mode, told against {} baselines", header >> 1 & 3)
+        format!("{mode} mode, encoded against {} baselines", header >> 1 & 3)
     })?;
     let length = fields.rest().len();
     if header >> 1 & 3 > 0 {
-        let why = "ids and rows, which only an end that has the baselines can read";
+        let why = "ids and rows; to read them takes the baselines";
         return fields.take(length, "rows", |_| why.into()).map(drop);
     }
     let Some(grain) = grain else {
-        let why = "ids and rows, in a layout that was agreed beforehand";
+        let why = "ids and rows, in a layout that both ends agreed on beforehand";
         return fields.take(length, "rows", |_| why.into()).map(drop);
     };
     let layout = grain.layout();

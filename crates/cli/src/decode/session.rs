@@ -20,12 +20,12 @@ pub(super) fn packet(fields: &mut Fields<'_>, has_checksum: bool, shapes: &mut S
     let whole = fields.rest();
     let length = whole.len().saturating_sub(if has_checksum { CHECKSUM_BYTES } else { 0 });
     let walked = fields.within(length, |fields| match fields.rest().first() {
-        None => fields.fault("type", "an empty packet, which is dropped"),
+        None => fields.fault("type", "an empty packet, which a receiver drops"),
         Some(0x80) => hello(fields),
         Some(0x81) => welcome(fields),
         Some(0x82) => refuse(fields),
         Some(0..=0x7f) => data(fields, shapes),
-        Some(other) => fields.fault("type", format_args!("0x{other:02x} is no type of a packet")),
+        Some(other) => fields.fault("type", format_args!("0x{other:02x} is not a packet type")),
     });
     // The session's verdict counts: it knows every bound.
     walked.and_then(|()| match Packet::read(&whole[..length]) {
@@ -69,7 +69,7 @@ fn hello(fields: &mut Fields<'_>) -> Result<(), Fault> {
     clock(fields, "clock")?;
     limits(fields)?;
     let resumes = fields.number(1, "resume", |resume| {
-        if resume == 0 { "a new session".into() } else { "goes on with a session".into() }
+        if resume == 0 { "a new session".into() } else { "resumes a session".into() }
     })?;
     if resumes == 1 {
         fields.take(8, "session", nothing)?;
@@ -164,7 +164,7 @@ fn frame(fields: &mut Fields<'_>, shapes: &mut Shapes) -> Result<(), Fault> {
         0x40..=0x4f => format!("STATE_PART on lane {lane}"),
         0x50..=0x5f => format!("WINDOW of lane {lane}"),
         0x60..=0x6f => format!("REPLICATION on lane {lane}"),
-        other => return fields.fault("frame type", format_args!("0x{other:02x} is no type of a frame")),
+        other => return fields.fault("frame type", format_args!("0x{other:02x} is not a frame type")),
     };
     fields.number(1, "frame", |_| name)?;
     fields.inside(|fields| match first >> 4 {

@@ -415,35 +415,33 @@ fn remark(packet: &Sent, text: &str) -> &'static str {
     match packet.from {
         0 if has("HELLO") && has("a new session") => "The client begins. Nothing may follow before WELCOME.",
         0 if has("HELLO") => {
-            "The first connection is gone; this is another one. The client names its session and shows the token."
+            "The first connection is lost; this is another one. The client names its session and presents the token."
         }
         1 if has("WELCOME") && packet.carrier == 0 => {
-            "The server takes it. The client keeps `session` and `token`."
+            "The server accepts. The client keeps `session` and `token`."
         }
-        1 if has("WELCOME") => {
-            "The same session goes on: numbers, lanes and stamps are those of before the cut."
-        }
-        0 if has("as ToWorld: {\"Join\"") => "The proof of the WELCOME, and the first event: who comes.",
+        1 if has("WELCOME") => "The same session resumes: packet numbers, lanes and stamps continue.",
+        0 if has("as ToWorld: {\"Join\"") => "The proof of the WELCOME, and the first event: `Join`.",
         0 if has("PROOF") => "The proof of the new WELCOME.",
         1 if has("as FromWorld: {\"Welcome\"") => {
-            "The answer, what there can be, and what there is: the player; the floor, which has a place; and the avatar, which has rows of movement instead."
+            "The answer, the definition, and the state of the world: the player; the floor, which has a place; and the avatar, which has rows of movement instead."
         }
         0 if has("\"Act\"") => {
-            "The client waves. `before` is the stamp of the controls, which have to be in force when the server takes the event."
+            "The client waves. `before` is the stamp of the input, which must be in force when the server handles the event."
         }
         1 if has("\"Happened\"") => {
-            "What came of it: the avatar and the screen are states, and come before the event that tells of it. The definition that came before \
-             says what the avatar's kind and attributes are: `person`, and `waves` is 2."
+            "The effects: the avatar and the screen are states, and come before the event. By the definition that was sent before, the avatar's \
+             kind is `person`, and its attribute `waves` is 2."
         }
-        0 if has("STATES") => "The key is pressed: controls are a state of key 1.",
-        1 if has("told against 0 frames") => {
-            "The first movement: nothing to tell it against, so the row stands there whole."
+        0 if has("STATES") => "The key is pressed: input is a state of key 1.",
+        1 if has("encoded against 0 frames") => {
+            "The first movement: there is no baseline, so the packet has the whole row."
         }
-        1 if has("told against 1") || has("told against 2") || has("told against 3") => {
-            "Movement, as a difference from frames that the client has acknowledged."
+        1 if has("encoded against 1") || has("encoded against 2") || has("encoded against 3") => {
+            "Movement, encoded as the difference from frames that the client has acknowledged."
         }
-        _ if has("CLOSE") => "The client leaves, and waits until the server has ended the connection.",
-        1 if has("REPLICATION") => "A round in which nothing moved tells the tick alone.",
+        _ if has("CLOSE") => "The client leaves, and waits until the server ends the connection.",
+        1 if has("REPLICATION") => "A round in which nothing moved has the tick alone.",
         _ => "",
     }
 }
@@ -488,7 +486,7 @@ fn vector(packets: &[Sent]) -> Value {
 }
 
 #[test]
-fn the_transcript_is_what_a_client_and_a_server_say() {
+fn the_page_and_vectors_of_the_transcript_match_a_recorded_session() {
     let packets = Run::new().run();
     let (page, vector) = (page(&packets), vector(&packets));
     if std::env::var_os("NOWCAST_BLESS").is_some() {
@@ -505,9 +503,9 @@ fn the_transcript_is_what_a_client_and_a_server_say() {
         "action wave",
         "\"Act\"",
         "\"Happened\"",
-        "those of number 1",
-        "goes on with a session",
-        "told against 1 frames",
+        "input 1 was in force",
+        "resumes a session",
+        "encoded against 1 frames",
         "CLOSE",
     ] {
         assert!(page.contains(part), "the transcript shows {part}");
