@@ -56,7 +56,7 @@ pub enum OpenError {
         bytes: usize,
     },
     /// It does not begin as a segment of ours does.
-    #[error("what the peer sent is not a segment of Nowcast")]
+    #[error("the file descriptor from the peer is not a Nowcast segment")]
     NotASegment,
     /// The peer speaks another version.
     #[error("the peer's segment has version {theirs}, this program speaks version {ours}")]
@@ -70,7 +70,7 @@ pub enum OpenError {
     #[error("the header of the peer's segment is damaged")]
     Header,
     /// Bounds that no segment can have: see [`crate::ENTRIES_MAX`], [`crate::SEGMENT_BYTES_MAX`], [`crate::LANES_MAX`].
-    #[error("these bounds are beyond what a segment can hold")]
+    #[error("these bounds exceed the maximum size of a segment")]
     Bounds,
     /// The peer broke the protocol while opening.
     #[error("the peer broke the handshake: {0}")]

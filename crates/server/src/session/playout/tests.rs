@@ -307,3 +307,34 @@ fn a_clock_that_jumps_does_no_harm() {
     }
     assert_eq!(playout.take(false), Some(Turn::Steps { number: 40_000, input: Some(turned), first: None }));
 }
+
+#[test]
+fn the_first_step_taken_is_three_before_the_number_of_the_first_message() {
+    let mut playout = Playout::default();
+    playout.receive(14, [at(14, WALK)].into_iter());
+    let taken: Vec<_> = (0..4).map(|_| playout.take(false)).collect();
+    let stand = Input::default();
+    let expected = [(11, Some(stand)), (12, None), (13, None), (14, Some(WALK))];
+    let expected = expected.map(|(number, input)| Some(Turn::Steps { number, input, first: None }));
+    assert_eq!(taken, expected);
+}
+
+#[test]
+fn a_change_that_is_not_later_than_the_one_before_it_is_ignored() {
+    let mut playout = Playout::default();
+    playout.receive(20, [at(18, WALK), at(17, STAND), at(18, STAND)].into_iter());
+    let inputs: Vec<_> = (0..4).filter_map(|_| playout.take(false)).collect();
+    let walks = Turn::Steps { number: 18, input: Some(WALK), first: None };
+    assert!(inputs.contains(&walks), "{inputs:?}");
+    assert!(matches!(inputs.last(), Some(Turn::Steps { number: 20, input: None, .. })), "{inputs:?}");
+}
+
+#[test]
+fn an_action_waits_for_a_step_up_to_120_ahead_and_for_no_other() {
+    let mut playout = Playout::default();
+    assert!(!playout.is_ahead(5), "a client that counts no steps");
+    playout.receive(13, [at(13, WALK)].into_iter());
+    // The next step is 10.
+    let waits = [9, 10, 130, 131].map(|step| playout.is_ahead(step));
+    assert_eq!(waits, [false, true, true, false]);
+}
