@@ -70,7 +70,7 @@ pub enum OpenError {
     #[error("the header of the peer's segment is damaged")]
     Header,
     /// Bounds that no segment can have: see [`crate::ENTRIES_MAX`], [`crate::SEGMENT_BYTES_MAX`], [`crate::LANES_MAX`].
-    #[error("these bounds exceed the maximum size of a segment")]
+    #[error("these bounds exceed the limits of a segment")]
     Bounds,
     /// The peer broke the protocol while opening.
     #[error("the peer broke the handshake: {0}")]
