@@ -1,4 +1,4 @@
-"""Where things are: REPLICATION payloads of a world (spec/WORLD.md, section 5), told as deltas (spec/DELTA.md)."""
+"""Movement: REPLICATION payloads of a world (spec/WORLD.md, section 5), encoded as deltas (spec/DELTA.md)."""
 
 import math
 
@@ -25,14 +25,14 @@ def magnitude(n):
 
 
 class Movement:
-    """Section 5: frames of groups, told against frames that arrived before."""
+    """Section 5: frames of groups, encoded against frames that arrived before."""
 
     def __init__(self):
         self.groups = {}
         self.controls = 0  # the newest of ours that were in force, by their number
 
     def read(self, payload):
-        """Where things are now: of each id its grain and its row."""
+        """The newest grain and row of each id."""
         reader, where = Reader(payload), {}
         now, self.controls = reader.u(4), reader.u(2)
         tick, past = now, []
@@ -41,7 +41,7 @@ class Movement:
             group, is_alike, depth = first >> 3, first >> 2 & 1, first & 3
             if is_alike:
                 if depth != len(past) or not past:
-                    raise ValueError("a record is like one before it that it cannot be like")
+                    raise ValueError("a record has the ages of the record before it, and there is none with this depth")
             else:
                 tick = now - reader.varint()
                 past = [tick - reader.varint() for _ in range(depth)]
