@@ -1,7 +1,7 @@
 // A bot that walks around in the playground and stacks blocks: `npm run bot -- ws://localhost:7777/ws/plaza`.
 //
-// What it knows of that world in advance are three words: the kind `block`, the attribute `holding` of a person, and the
-// actions `grab` and `put_down`. What there can be in a world says `world.definition`.
+// It knows three words of that world in advance: the kind `block`, the attribute `holding` of a person, and the actions
+// `grab` and `put_down`. `world.definition` has the rest.
 //
 // The world arrives as snapshots. The bot does what a person does: it looks at the newest one, decides what its controls
 // say now, and looks again at the next. Everything it knows is in `world.entities`.

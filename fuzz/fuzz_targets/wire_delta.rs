@@ -1,5 +1,5 @@
-//! Replication deltas: whatever bytes follow each other, in both modes and with both predictors. What is decoded becomes
-//! a baseline of what follows, as in a conversation with a peer that lies.
+//! Replication deltas: any bytes in a row, in both modes and with both predictors. Each decoded frame becomes a
+//! baseline of the next ones, as in a conversation with a peer that lies.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-// Two bots play `worlds/football` by the SDK as pages have it, and write down of each kick how far the ball was on the screen of who kicked
-// and how far the server found it. The same in Node and in a page: `motion.mjs` runs it in either.
+// Two bots play `worlds/football` by the SDK as pages have it, and record two distances of the ball at each kick: on the screen
+// of the kicker, and as the server found it. The script is the same in Node and in a page: `motion.mjs` runs it in either.
 import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
 import { mulberry32, within } from "./motion-walk.mjs";
 
@@ -12,12 +12,12 @@ const SETTLE_MS = 3_000;
 const ANSWER_MS = 3_000;
 /** So long after an answer the server has said where it had who kicked. */
 const CHECK_MS = 500;
-/** What goes on without news for less than this is shown by its delay alone. */
+/** A silence shorter than this is explained by the delay alone. */
 const FRESH_MS = 1;
 
 /**
- * What became of each kick. `nextFrame` is fulfilled when a frame is due, `carriers` are those that the SDK may use; it ends after so many
- * seconds, or as soon as what became of the kicks up to then `isEnough`.
+ * Returns the outcome of each kick. `nextFrame` is fulfilled when a frame is due, `carriers` are those that the SDK may use. It
+ * ends after `seconds`, or as soon as the outcomes so far satisfy `isEnough`.
  */
 export async function football({ address, seconds, seed, carriers, nextFrame, isEnough = () => false }) {
   const options = carriers === undefined ? {} : { carriers };
@@ -121,7 +121,7 @@ class Bot {
   #answer(isCounted, { distance }) {
     if (this.#given === undefined) return;
     const nowMs = performance.now();
-    // What was shown was behind the newest by the delay, and the answer has been there and back.
+    // The displayed pose was behind the newest by the delay, and the answer has made the round trip.
     const behindMs = this.#given.delayMs + nowMs - this.#given.nowMs;
     this.#answered = { ...this.#given, isCounted, judgedM: distance, behindMs, nowMs };
     this.#given = undefined;

@@ -11,7 +11,7 @@ const JOINTS_MS = 83;
 const JOINTS_BYTES = 63;
 const AFTER_MS = 500;
 
-/** What was shown of the hands, beside what the server said of them, and what it cost. The arguments are those of `walk`. */
+/** Compares the displayed hands with the server's, and counts the bytes. The arguments are those of `walk`. */
 export async function hands({ address, seconds, seed, carriers, nextFrame }) {
   const random = mulberry32(seed);
   const options = carriers === undefined ? {} : { carriers };

@@ -1,4 +1,4 @@
-// What `motion.mjs` calls in a page.
+// Functions that `motion.mjs` calls in a page.
 import { football } from "./motion-football.mjs";
 import { hands } from "./motion-hands.mjs";
 import { walk } from "./motion-walk.mjs";

@@ -9,12 +9,12 @@ const CHANGED_M = 1e-4;
 const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 /** Places farther apart in time say nothing of what was between. */
 const STEPS_BETWEEN_MAX = 6;
-/** What is not told anew for so long has not moved; before that, the news may be lost. */
+/** An entity without news for this long has not moved; before that, the news may be lost. */
 const STILL_STEPS = 24;
 
 /**
- * What was shown, beside what the server said of it. `nextFrame` is fulfilled when a frame is due, `carriers` are those that the SDK may use,
- * and `extent` is half the width of the ground in metres.
+ * Compares the displayed poses with the server's. `nextFrame` is fulfilled when a frame is due, `carriers` are those that the SDK
+ * may use, and `extent` is half the width of the ground in metres.
  */
 export async function walk({ address, seconds, seed, extent, carriers, nextFrame }) {
   const random = mulberry32(seed);
@@ -97,7 +97,7 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
       found.delays.push(interpolator.delayMs);
     }
   }
-  // What is still under way says where the server had it in the end.
+  // The last packets on their way tell where the server had it in the end.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const { corrections, skippedSteps } = predictor;
   const carrier = walker.stats.link?.carrier ?? "none";

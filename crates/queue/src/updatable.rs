@@ -54,8 +54,8 @@ impl<V: Weigh> UpdatableQueue<V> {
     /// the end.
     ///
     /// # Errors
-    /// Hands the value back with [`Refusal::Full`], or with [`Refusal::TooLarge`] if it could never fit. What was in the
-    /// queue stays as it was.
+    /// Hands the value back with [`Refusal::Full`], or with [`Refusal::TooLarge`] if it could never fit. The
+    /// queue is then unchanged.
     pub fn put(&mut self, key: Key, value: V) -> Result<Put, Refused<V>> {
         self.exchange(key, value).map(|old| if old.is_some() { Put::Replaced } else { Put::Queued })
     }

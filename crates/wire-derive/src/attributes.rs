@@ -3,7 +3,7 @@
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, LitInt, LitStr, Result, Token};
 
-/// The default of a field that the writer lacks.
+/// The value of a field when the writer lacks it.
 pub(crate) enum FieldDefault {
     /// The type's empty value.
     Empty,
@@ -77,7 +77,7 @@ fn number(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<u8> {
     content.parse::<LitInt>()?.base10_parse()
 }
 
-/// All attributes of a struct, an enum or a variant.
+/// Attributes of a struct, an enum or a variant.
 #[derive(Default)]
 pub(crate) struct NameAttributes {
     pub(crate) rename: Option<String>,

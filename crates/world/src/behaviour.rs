@@ -9,9 +9,9 @@ use crate::timer::Timer;
 
 /// The rules of a world, as hooks. Every hook is given the [`Scene`], through which it reads and changes everything.
 ///
-/// # What a behaviour may remember
+/// # State of a behaviour
 /// Nothing that must last. A behaviour is made anew at a reload, after a restart and on another server, and the same
-/// commands must give the same world there. What must last belongs to the world: [`Scene::state`], attributes,
+/// commands must give the same world there. Lasting data belongs to the world: [`Scene::state`], attributes,
 /// [`Scene::private`], the data of timers. A behaviour may keep what it can compute again from these, and things that
 /// change no rule.
 ///

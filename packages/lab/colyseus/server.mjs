@@ -13,7 +13,7 @@ const WALK_SPEED = 3.2;
 /** Each avatar turns once a second: a quarter of them at a time. */
 const TURN_MS = 250;
 const TURN_PARTS = 4;
-/** Who is so much farther away than the radius is seen no more. */
+/** An avatar this much farther away than the radius is not visible any more. */
 const HYSTERESIS = 1.1;
 
 const [folder, planText] = process.argv.slice(2);

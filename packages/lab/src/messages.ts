@@ -148,7 +148,7 @@ export function xml<T>(list?: string): Codec<T> {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What the article does: a fresh buffer, a view, a number, the text. */
+/** The article's method: a fresh buffer, a view, a number, the text. */
 function writeSmall({ text, num }: Small): Uint8Array {
   const { bytes, view } = fresh(1, [encoder.encode(text)]);
   view.setUint8(0, num);

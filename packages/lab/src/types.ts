@@ -16,16 +16,16 @@ export interface Suite<T> {
   readonly codecs: readonly Codec<T>[];
 }
 
-/** What was measured of one codec; times are in the unit of the test. */
+/** The measurements of one codec; times are in the unit of the test. */
 export interface Row {
   readonly codec: string;
-  /** What was written, in hexadecimal: the instrument compresses it. */
+  /** The written bytes, in hexadecimal: the instrument compresses them. */
   readonly body: string;
   readonly encode: number[];
   readonly decode: number[];
 }
 
-/** What the program prints. */
+/** The output of the program. */
 export interface Findings {
   readonly engine: string;
   readonly notes: string[];
@@ -43,7 +43,7 @@ export interface Move {
   eulerZ: number;
 }
 
-/** What the instrument hands to the script. */
+/** The input of the script. */
 export interface Task {
   readonly samples: number;
   readonly only: readonly string[];

@@ -1,4 +1,4 @@
-/** Kicks in `worlds/football` over a link that is slow and stalls: what counts is what was seen by who kicked. */
+/** Kicks in `worlds/football` over a link that is slow and stalls: the view of the kicker counts. */
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { FarLink } from "../../nowcast/test/far-link.js";
@@ -11,9 +11,9 @@ const FRAME_MS = 1000 / 60;
 const REWIND_MS = 500;
 /** Between two snapshots a ball that is kicked or bounces is shown on a curve, and who kicks is shown between two steps. */
 const OFF_M = 0.12;
-/** Whoever was shown farther than this from where the server had it was pushed, or ran into something that moves. */
+/** A player shown farther than this from the server's place was pushed, or ran into something that moves. */
 const OWN_M = 0.08;
-/** So many that are clear are enough, and among them so many that counted and that did not. */
+/** Numbers of clear kicks that are enough: in all, and among them those that counted and those that did not. */
 const KICKS = 12;
 const KICKS_OF_EACH = 3;
 /** On a machine that does much else most kicks are not clear. */
