@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 // `vite dev` serves the page and passes the world's sessions and WebSockets on to a running server.
 const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
@@ -7,7 +7,39 @@ const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 const sdk = fileURLToPath(new URL("../nowcast/src", import.meta.url));
 const three = fileURLToPath(new URL("../three/src", import.meta.url));
 
+type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
+
+/** Scripts that every visit needs after Enter: the page asks for them while the start screen is read. */
+const NEEDED_NEXT = new Set(["session-adapter"]);
+
+function preloadNext(): Plugin {
+  return {
+    name: "preload-next",
+    transformIndexHtml: {
+      order: "post",
+      handler(html, { bundle, path }) {
+        if (path !== "/index.html") return [];
+        const next = Object.values(bundle ?? {}).filter(
+          (chunk) => chunk.type === "chunk" && NEEDED_NEXT.has(chunk.name),
+        );
+        const files = next.flatMap((chunk) => [
+          chunk.fileName,
+          ...(chunk.type === "chunk" ? chunk.imports : []),
+        ]);
+        return [...new Set(files)]
+          .filter((file) => !html.includes(file))
+          .map((file) => ({
+            tag: "link",
+            attrs: { rel: "modulepreload", crossorigin: true, href: `/${file}` },
+            injectTo: "head",
+          }));
+      },
+    },
+  };
+}
+
 export default defineConfig({
+  plugins: [preloadNext()],
   // Pages live at `/` and `/r/{room}`, so every asset is named from the root.
   base: "/",
   resolve: {

@@ -76,6 +76,15 @@ export class ServerProcess {
     return values.reduce((sum, value) => sum + value, 0);
   }
 
+  /** Stops it in its tracks, as a link that carries nothing looks to its clients, until {@link thaw}. */
+  freeze(): void {
+    this.process.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.process.kill("SIGCONT");
+  }
+
   /** Ends it as `kill -9` does, and waits. */
   kill(): Promise<void> {
     return this.stop("SIGKILL");

@@ -34,7 +34,7 @@ declare global {
 
 function main(): void {
   const address = readAddress(window.location.pathname, window.location.search);
-  const settings = loadSettings(undefined, window.matchMedia("(max-width: 620px)").matches);
+  const settings = loadSettings();
   // What the address asks for holds for this visit; it is kept only if the person changes something.
   if (address.name !== undefined) settings.name = address.name;
   if (address.transport !== undefined) settings.transport = address.transport;
@@ -54,7 +54,10 @@ function main(): void {
     viewer,
   };
 
-  let room = address.room;
+  let { room } = address;
+  /** What the page has to say about the room that the address leads to, once it is known. */
+  let askedRoom = address.askedRoom;
+  let welcomedRoom: string | undefined;
   const enter = (room: string) => {
     const { carrier, token, at } = address;
     const label = at === undefined ? room : words.pastOf(room);
@@ -63,6 +66,23 @@ function main(): void {
     viewer.enter(worldAddress(window.location, room, at), label, share, { carrier, token });
     viewer.stage.canvas.focus({ preventScroll: true });
   };
+  viewer.onWelcome = (entered, world) => {
+    const about = aboutRoom(entered, world);
+    if (about !== undefined) viewer.hud.setWorld(about);
+    // After a reconnect it would be said again.
+    if (welcomedRoom === entered) return;
+    welcomedRoom = entered;
+    if (askedRoom !== undefined) viewer.chat.addEvent(words.lowerCaseRoom(askedRoom, entered));
+    if (about !== undefined) viewer.chat.addEvent(about);
+    askedRoom = undefined;
+  };
+  const leave = () => {
+    viewer.leave();
+    welcomedRoom = undefined;
+    document.title = "Nowcast";
+    start.show(settings.name, room);
+  };
+  viewer.onAnotherRoom = leave;
   viewer.onPresent = () => window.location.assign(withoutMoment(window.location.search));
   viewer.onMoment = (time) => {
     const moment = readMoment(time);
@@ -76,24 +96,34 @@ function main(): void {
   };
   const start = new StartScreen((name, chosenRoom) => {
     viewer.change({ name });
+    if (chosenRoom !== room) askedRoom = undefined;
     room = chosenRoom;
     window.history.replaceState(null, "", `/r/${chosenRoom}${window.location.search}`);
     enter(chosenRoom);
   });
-  new SettingsPanel(viewer, () => {
-    viewer.leave();
-    document.title = "Nowcast";
-    start.show(settings.name, room);
-  });
+  new SettingsPanel(viewer, leave);
   new HeadsetOffer(viewer);
   startFrameLoop(viewer);
-  if (address.enter || address.at !== undefined) {
+  // A name that no room can have leads nowhere: another room under this address would be a surprise.
+  const badName = room === undefined ? askedRoom : undefined;
+  if (badName !== undefined) {
+    start.show(settings.name, undefined, words.badRoomName(badName.slice(0, 40)));
+  } else if (address.enter || address.at !== undefined) {
     start.skip();
-    // The first picture takes by far the longest: whoever joined before it would take its delay for the network's.
+    if (room !== undefined && askedRoom !== undefined) {
+      window.history.replaceState(null, "", `/r/${room}${window.location.search}`);
+    }
+    // The first picture takes by far the longest: a page that joined before it would take its delay for the network's.
     requestAnimationFrame(() => requestAnimationFrame(() => void enterNamed()));
   } else {
     start.show(settings.name, room);
   }
+}
+
+/** Which world a room shows, where its name does not say it. */
+function aboutRoom(room: string, world: string): string | undefined {
+  if (room === world) return undefined;
+  return room.startsWith(`${world}-`) ? words.roomOfWorld(room, world) : words.noSuchWorld(room, world);
 }
 
 /** Without a picture there is no client: says what is missing and what helps, where the start screen would be. */
@@ -102,6 +132,7 @@ function explainFailure(error: unknown): void {
   message.setAttribute("role", "alert");
   message.textContent = error instanceof Error ? error.message : String(error);
   element("enter-form", HTMLFormElement).replaceChildren(message);
+  element("start", HTMLElement).classList.add("ready");
 }
 
 try {

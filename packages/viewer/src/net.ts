@@ -41,7 +41,7 @@ export interface Report {
 export interface NetListener {
   statusChanged(status: Status): void;
   /** A connection is up; everything of an earlier one has been removed. */
-  welcomed(): void;
+  welcomed(room: string, world: string): void;
   /** What can be done here, from now on. */
   defined(actions: readonly ActionFacts[]): void;
   /** Came, has another name, or another avatar. */
@@ -54,8 +54,10 @@ export interface NetListener {
   refused(action: string, reason: string): void;
   reported(report: Report): void;
   chatted(player: number, name: string, text: string): void;
-  /** So many lines of chat were left out, because this page's connection is too slow for them. */
+  /** The server left out this number of chat lines, because this page's connection is too slow for them. */
   missed(lines: number): void;
+  /** The server did not pass on a line of this page. */
+  unsaid(text: string, reason: string): void;
   noticed(text: string): void;
   /** The world's movement up to a moment has arrived. */
   snapshotArrived(receivedAtMs: number): void;
@@ -83,6 +85,8 @@ export class Net implements PoseSource {
   readonly world: World;
   private readonly view: WorldView;
   private readonly predictor: Predictor;
+  /** When the server was last heard, as `performance.now()` counts. Servers send snapshots also while nothing moves. */
+  heardAtMs = 0;
   private readonly releases: (() => void)[] = [];
 
   constructor(
@@ -201,7 +205,10 @@ export class Net implements PoseSource {
     const { world, releases } = this;
     releases.push(
       world.on("status", (event) => listener.statusChanged(event.status)),
-      world.on("welcome", () => listener.welcomed()),
+      world.on("welcome", ({ room, world }) => {
+        this.heardAtMs = performance.now();
+        listener.welcomed(room, world);
+      }),
       world.on("define", ({ definition }) => listener.defined(definition.actions)),
       world.on("player", (event) => listener.playerChanged(event.player)),
       world.on("left", (event) => listener.playerLeft(event.player)),
@@ -210,8 +217,12 @@ export class Net implements PoseSource {
       world.on("refused", ({ action, reason }) => listener.refused(action, reason)),
       world.on("report", (report) => listener.reported(report)),
       world.on("chat", (event) => listener.chatted(event.from, event.name, event.text)),
-      world.on("snapshot", (event) => listener.snapshotArrived(event.receivedAtMs)),
+      world.on("snapshot", (event) => {
+        this.heardAtMs = event.receivedAtMs;
+        listener.snapshotArrived(event.receivedAtMs);
+      }),
       world.on("missed", (event) => listener.missed(event.lines)),
+      world.on("unsaid", (event) => listener.unsaid(event.text, event.reason)),
       world.on("notice", (event) => listener.noticed(event.text)),
       world.on("error", (event) => listener.lost(event.error, event.retryInMs)),
     );

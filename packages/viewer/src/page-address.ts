@@ -8,6 +8,8 @@ export const DEFAULT_ROOM = "plaza";
 export interface PageAddress {
   /** Undefined where the address names none that the protocol allows. */
   room: string | undefined;
+  /** The name in the address, if it is not exactly that of `room`. */
+  askedRoom: string | undefined;
   name: string | undefined;
   /** Go in at once, without the start screen. */
   enter: boolean;
@@ -33,8 +35,10 @@ function stunOf(server: string | null): string | undefined {
 export function readAddress(pathname: string, search: string): PageAddress {
   const query = new URLSearchParams(search);
   const hz = parseHz(query.get("hz"));
+  const { room, asked } = readRoom(pathname);
   return {
-    room: roomOf(pathname, query.get("world")),
+    room: roomOf(room, query.get("world")),
+    askedRoom: asked === room ? undefined : asked,
     name: query.get("name") ?? undefined,
     enter: query.get("enter") === "1",
     transport: TRANSPORTS.find((transport) => transport === query.get("transport")),
@@ -52,17 +56,30 @@ export function readAddress(pathname: string, search: string): PageAddress {
  * A server chooses the world by the room's name: `football`, `football-anything`. So a world that is asked for beside a
  * room of another name gives the room its own name as the first part.
  */
-function roomOf(pathname: string, world: string | null): string | undefined {
-  const room = readRoom(pathname);
+function roomOf(room: string | undefined, world: string | null): string | undefined {
   if (world === null || !NAME.test(world)) return room;
   if (room === undefined || room === world) return world;
   return room.startsWith(`${world}-`) ? room : `${world}-${room}`.slice(0, 32);
 }
 
-/** The room named by a path. */
-export function readRoom(pathname: string): string | undefined {
-  const room = /^\/r\/([^/]+)\/?$/.exec(pathname)?.[1];
-  return room !== undefined && NAME.test(room) ? room : undefined;
+/** The name in a path, as it was typed, and the room that it leads to: in lower case, if rooms can have that name at all. */
+export function readRoom(pathname: string): {
+  readonly asked: string | undefined;
+  readonly room: string | undefined;
+} {
+  const encoded = /^\/r\/([^/]+)\/?$/.exec(pathname)?.[1];
+  if (encoded === undefined) return { asked: undefined, room: undefined };
+  const asked = decode(encoded);
+  const room = asked.toLowerCase();
+  return { asked, room: NAME.test(room) ? room : undefined };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 const NAME = /^[a-z0-9_-]{1,32}$/;

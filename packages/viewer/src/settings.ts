@@ -12,7 +12,10 @@ export interface Settings {
   light: "auto" | "day" | "dusk";
   invertLook: boolean;
   lookSpeed: number;
+  /** Whether the network figures are shown. */
   hud: boolean;
+  /** Whether the bar of keys is shown. */
+  keys: boolean;
   /** Whether the world is heard. */
   sound: boolean;
   /** With a headset: walking by the left stick. */
@@ -32,7 +35,8 @@ export const DEFAULTS: Readonly<Settings> = {
   light: "auto",
   invertLook: false,
   lookSpeed: 1,
-  hud: true,
+  hud: false,
+  keys: true,
   sound: false,
   vrWalk: true,
   vrSmoothTurn: false,
@@ -41,11 +45,8 @@ export const DEFAULTS: Readonly<Settings> = {
 
 const KEY = "nowcast.settings";
 
-/** Reads the kept settings; whatever in them is missing or makes no sense is the default. A small screen starts uncluttered. */
-export function loadSettings(
-  storage: Pick<Storage, "getItem"> | undefined = browserStorage(),
-  smallScreen = false,
-): Settings {
+/** Reads the kept settings; values that are missing or make no sense are the defaults. */
+export function loadSettings(storage: Pick<Storage, "getItem"> | undefined = browserStorage()): Settings {
   let kept: Record<string, unknown> = {};
   try {
     const parsed: unknown = JSON.parse(storage?.getItem(KEY) ?? "{}");
@@ -65,7 +66,8 @@ export function loadSettings(
       typeof kept["lookSpeed"] === "number" && kept["lookSpeed"] >= 0.2 && kept["lookSpeed"] <= 3
         ? kept["lookSpeed"]
         : DEFAULTS.lookSpeed,
-    hud: typeof kept["hud"] === "boolean" ? kept["hud"] : DEFAULTS.hud && !smallScreen,
+    hud: typeof kept["hud"] === "boolean" ? kept["hud"] : DEFAULTS.hud,
+    keys: typeof kept["keys"] === "boolean" ? kept["keys"] : DEFAULTS.keys,
     sound: typeof kept["sound"] === "boolean" ? kept["sound"] : DEFAULTS.sound,
     vrWalk: typeof kept["vrWalk"] === "boolean" ? kept["vrWalk"] : DEFAULTS.vrWalk,
     vrSmoothTurn: typeof kept["vrSmoothTurn"] === "boolean" ? kept["vrSmoothTurn"] : DEFAULTS.vrSmoothTurn,

@@ -7,8 +7,9 @@ import { ChatPanel } from "./chat/chat-panel.js";
 import { element } from "./dom.js";
 import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
-import { promptFor, writeKeyHints } from "./hud/key-hints.js";
+import { helpLines, KeyBar, promptFor } from "./hud/key-hints.js";
 import { PAST_PLACE, PastPanel } from "./hud/past-panel.js";
+import { PictureLost } from "./hud/picture-lost.js";
 import { RulesConsole } from "./hud/rules-console.js";
 import { Screens } from "./hud/screens.js";
 import { type Command, Controls, type Steering } from "./input/controls.js";
@@ -70,14 +71,19 @@ export class Viewer {
   net: Net | undefined;
   /** While somebody looks at the world by a headset. */
   headset: WornHeadset | undefined;
-  /** Somebody who looks at the past wants to be in the room itself. */
+  /** This room is to be left for the start page. */
+  onAnotherRoom: () => void = () => undefined;
+  /** The world of the room is known: after entering, and after each reconnect. */
+  onWelcome: (room: string, world: string) => void = () => undefined;
+  /** The present of the room is asked for, in place of its past. */
   onPresent: () => void = () => undefined;
   /** Another moment of the past is shown, in ISO 8601. */
   onMoment: (time: string) => void = () => undefined;
 
   readonly people = new People();
   readonly voice: VoiceOffer;
-  private readonly chat: ChatPanel;
+  readonly chat: ChatPanel;
+  private readonly keyBar = new KeyBar((keys) => this.change({ keys }));
   private readonly console = new RulesConsole();
   private readonly screens = new Screens();
   private readonly past: PastPanel;
@@ -112,15 +118,18 @@ export class Viewer {
   ) {
     this.rendererName = probeRenderer();
     this.quality = this.chooseQuality();
-    this.stage = new Stage(canvas, !isSoftwareRenderer(this.rendererName));
+    const pictureLost = new PictureLost();
+    this.stage = new Stage(canvas, !isSoftwareRenderer(this.rendererName), (isLost) =>
+      pictureLost.show(isLost),
+    );
     this.scene = new WorldScene({ detail: this.quality, labels: element("labels", HTMLElement) });
     this.stage.scene.add(this.scene.group);
     this.sounds = new Sounds(this.scene.assets);
     this.camera = new OrbitCamera(this.stage.camera);
-    this.hud = new Hud(() => this.rejoin());
+    this.hud = new Hud(canvas, { joinAgain: () => this.rejoin(), anotherRoom: () => this.onAnotherRoom() });
     this.figures = new Figures((visible) => this.change({ hud: visible }));
     this.chat = new ChatPanel(
-      (text) => this.net?.chat(text),
+      (text) => this.say(text),
       () => canvas.focus({ preventScroll: true }),
     );
     this.past = new PastPanel({
@@ -157,17 +166,19 @@ export class Viewer {
     this.backdrop.hide();
     this.hud.show(room, shareAddress);
     this.figures.setVisible(this.settings.hud);
+    this.keyBar.setVisible(this.settings.keys);
     document.body.classList.remove("outside");
     this.rejoin();
   }
 
-  /** Leaves the world; the start screen is shown again by whoever called this. */
+  /** Leaves the world. The caller shows the start screen again. */
   leave(): void {
     void this.headset?.end();
     this.voice.end();
     this.net?.close();
     this.net = undefined;
     this.clear();
+    this.chat.clear();
     this.hud.hide();
     document.body.classList.add("outside");
     this.backdrop.show();
@@ -339,7 +350,9 @@ export class Viewer {
   updateFigures(frameMs: number): void {
     if (!this.net) return;
     this.screens.update(this.net.screen);
-    this.past.animate(performance.now());
+    const nowMs = performance.now();
+    this.hud.connection.update(nowMs, this.net.status, this.net.heardAtMs);
+    this.past.animate(nowMs);
     this.figures.update(frameMs, this.net);
   }
 
@@ -467,7 +480,7 @@ export class Viewer {
   private createListener(): NetListener {
     return {
       statusChanged: (status) => this.statusChanged(status),
-      welcomed: () => this.welcomed(),
+      welcomed: (room, world) => this.welcomed(room, world),
       defined: (actions) => this.defined(actions),
       playerChanged: (player) => this.playerChanged(player),
       playerLeft: (player) => this.playerLeft(player),
@@ -477,6 +490,7 @@ export class Viewer {
       reported: (report) => this.console.add(report, this.isSettled),
       chatted: (player, name, text) => this.chatted(player, name, text),
       missed: (lines) => this.chat.addEvent(words.linesMissed(lines)),
+      unsaid: (text, reason) => this.chat.addEvent(words.unsaid(text, reason)),
       noticed: (text) => this.hud.say(text),
       snapshotArrived: (atMs) => this.snapshotArrived(atMs),
       lost: (error, retryInMs) => this.hud.lost(error, retryInMs),
@@ -493,6 +507,8 @@ export class Viewer {
         return this.figures.flip();
       case "console":
         return this.console.flip();
+      case "help":
+        return this.keyBar.flip();
       case "escape":
         return this.actions.cancel();
     }
@@ -503,12 +519,19 @@ export class Viewer {
     if (status !== "open") this.figures.graph.pause();
   }
 
-  private welcomed(): void {
+  private welcomed(room: string, world: string): void {
     this.welcomedAtMs = performance.now();
     // The server that answers may be another than before, with another ground.
     this.clear();
     this.console.clear();
     this.camera.jump();
+    this.onWelcome(room, world);
+  }
+
+  /** `/help` is answered by the page itself: the server would pass it on to everybody. */
+  private say(text: string): void {
+    if (!/^\/help\b/i.test(text)) return this.net?.chat(text);
+    for (const line of helpLines(this.keyBar.hints)) this.chat.addEvent(line);
   }
 
   private defined(actions: readonly ActionFacts[]): void {
@@ -523,7 +546,7 @@ export class Viewer {
     this.controls.claimed = this.actions.keys;
     this.controls.padTriggers = shareOutButtons(buttons);
     this.devices.offerButtons(buttons);
-    writeKeyHints(bindings);
+    this.keyBar.define(bindings);
   }
 
   private playerChanged(player: PlayerFacts): void {

@@ -13,10 +13,14 @@ import {
 import { automaticQuality, ResolutionGovernor } from "../src/scene/quality.js";
 import { DEFAULTS, loadSettings, parseHz, saveSettings } from "../src/settings.js";
 
-it("takes the room from the path, and leaves it open where there is none", () => {
-  expect(readRoom("/r/lab-2")).toBe("lab-2");
-  expect(readRoom("/")).toBeUndefined();
-  expect(readRoom("/r/NOT A ROOM")).toBeUndefined();
+it("room_in_path_is_lower_cased_and_refused_if_no_room_can_have_that_name", () => {
+  expect(readRoom("/r/lab-2")).toEqual({ asked: "lab-2", room: "lab-2" });
+  expect(readRoom("/")).toEqual({ asked: undefined, room: undefined });
+  expect(readRoom("/r/ABC")).toEqual({ asked: "ABC", room: "abc" });
+  expect(readRoom("/r/not%20a%20room")).toEqual({ asked: "not a room", room: undefined });
+  expect(readRoom("/r/%E0%A4%A")).toEqual({ asked: "%E0%A4%A", room: undefined });
+  expect(readAddress("/r/ABC", "")).toMatchObject({ room: "abc", askedRoom: "ABC" });
+  expect(readAddress("/r/abc", "").askedRoom).toBeUndefined();
   expect(worldAddress({ protocol: "https:", host: "example.org" }, "plaza")).toBe(
     "wss://example.org/ws/plaza",
   );

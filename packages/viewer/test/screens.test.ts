@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readPlace } from "../src/hud/rules-console.js";
+import { RunningVersion, readPlace } from "../src/hud/rules-console.js";
 import { clockText, sidesOf, textOf, wordOf } from "../src/hud/screen-text.js";
 import { readSound, timbreOf } from "../src/sounds.js";
 import { readWorlds } from "../src/start/worlds.js";
@@ -79,4 +79,17 @@ it("lists the worlds of a server, and nothing that is none", () => {
     { name: "playground", rooms: [] },
   ]);
   for (const none of [undefined, "no", { worlds: 3 }, 404]) expect(readWorlds(none)).toEqual([]);
+});
+
+it("version_taken_back_gives_way_to_the_version_before_it", () => {
+  const version = new RunningVersion();
+  version.take({ outcome: "runs", version: 1 });
+  version.take({ outcome: "runs", version: 2 });
+  version.take({ outcome: "refused", version: 3 });
+  expect(version.current).toBe(2);
+  version.take({ outcome: "rolled_back", version: 2 });
+  expect(version.current).toBe(1);
+  version.clear();
+  version.take({ outcome: "rolled_back", version: 9 });
+  expect(version.current).toBeUndefined();
 });

@@ -5,7 +5,7 @@ const LINES_MAX = 80;
 const FADE_MS = 12_000;
 const LATEST_MAX = 6;
 
-/** The log of what was said, and the line to say something. All of it is shown as text, whatever is in it. */
+/** The log of a room's chat, and the field for a new line. Lines are shown as text, never as markup. */
 export class ChatPanel {
   /** The newest lines as text, the oldest first. */
   readonly latest: string[] = [];
@@ -30,6 +30,13 @@ export class ChatPanel {
     this.input.addEventListener("blur", () => this.setOpen(false));
   }
 
+  /** Forgets the lines, as when another room is entered. */
+  clear(): void {
+    this.latest.length = 0;
+    this.log.replaceChildren();
+    this.input.value = "";
+  }
+
   open(): void {
     this.setOpen(true);
     this.input.focus();
@@ -43,12 +50,12 @@ export class ChatPanel {
     const line = document.createElement("li");
     const speaker = document.createElement("b");
     speaker.textContent = name;
-    speaker.style.color = lightened(color);
+    speaker.style.color = readableColor(color);
     line.append(speaker, text);
     this.append(line, `${name}: ${text}`);
   }
 
-  /** Something that happened, rather than something said. */
+  /** Adds a line of the page itself: what happened, rather than what somebody said. */
   addEvent(text: string): void {
     const line = document.createElement("li");
     line.className = "event";
@@ -73,8 +80,8 @@ export class ChatPanel {
   }
 }
 
-/** A shirt may be dark; its wearer's name must be readable on a dark ground all the same. */
-function lightened(color: number): string {
-  const mix = (shift: number) => Math.round(((color >> shift) & 0xff) * 0.55 + 255 * 0.45) << shift;
+/** Lightens the colour of a shirt until the name of its wearer is readable on the dark ground of the log. */
+export function readableColor(color: number): string {
+  const mix = (shift: number) => Math.round(((color >> shift) & 0xff) * 0.28 + 255 * 0.72) << shift;
   return cssColor(mix(16) | mix(8) | mix(0));
 }

@@ -1,46 +1,72 @@
 import { copyText, element } from "../dom.js";
 import type { Status } from "../net.js";
 import { words } from "../words.js";
-import { type Ending, explainClose, isRefusal } from "./close-reason.js";
+import { type Ending, explainClose } from "./close-reason.js";
+import { ConnectionBanner } from "./connection-banner.js";
 
-const GOOD_NEWS_MS = 2500;
 const NOTICE_MS = 8000;
-const HINTS_MS = 14_000;
+
+export interface HudListener {
+  joinAgain(): void;
+  /** Leaves this room for the start page. */
+  anotherRoom(): void;
+}
 
 /** Everything on the screen that is neither world nor chat nor figures. */
 export class Hud {
+  readonly connection = new ConnectionBanner();
   private readonly root = element("hud", HTMLElement);
   private readonly place = element("place", HTMLButtonElement);
   private readonly banner = element("banner", HTMLElement);
   private readonly notice = element("notice", HTMLElement);
-  private readonly ended = element("ended", HTMLElement);
-  private readonly hints = element("hints", HTMLElement);
+  private readonly endDialog = element("ended", HTMLElement);
   private readonly charge = element("charge", HTMLElement);
   private readonly chargeFill = this.charge.firstElementChild as HTMLElement;
   private readonly prompt = element("prompt", HTMLElement);
   private readonly people = document.createElement("small");
   private readonly room = document.createElement("span");
-  private bannerTimer = 0;
   private noticeTimer = 0;
   private promptText = "";
-  private wasOpen = false;
 
-  constructor(onJoinAgain: () => void) {
+  /** `canvas` takes the keyboard back after a click on a button of the page. */
+  constructor(canvas: HTMLElement, listener: HudListener) {
     this.place.append(this.room, this.people);
-    element("ended-again", HTMLButtonElement).addEventListener("click", onJoinAgain);
+    element("ended-again", HTMLButtonElement).addEventListener("click", () => listener.joinAgain());
+    for (const id of ["ended-other", "banner-other"]) {
+      element(id, HTMLButtonElement).addEventListener("click", () => listener.anotherRoom());
+    }
+    // Before the button's own listeners, so that a dialog which one of them opens gives the focus back to the canvas. A press
+    // by the keyboard (`detail` 0) leaves the focus where the person put it.
+    this.root.addEventListener(
+      "click",
+      (event) => {
+        const button = event.target instanceof Element ? event.target.closest("button") : null;
+        if (button !== null && event.detail > 0) canvas.focus({ preventScroll: true });
+      },
+      { capture: true },
+    );
   }
 
   show(room: string, address: string): void {
     this.root.hidden = false;
+    this.endDialog.hidden = true;
     this.room.textContent = room;
+    this.place.title = words.copyLink;
     this.place.onclick = async () => {
       this.say((await copyText(address)) ? words.linkCopied : address);
     };
-    window.setTimeout(() => this.hints.classList.add("gone"), HINTS_MS);
+  }
+
+  /** Shows which world the room is of, where its name does not say it. */
+  setWorld(about: string): void {
+    this.place.title = `${about} ${words.copyLink}`;
   }
 
   hide(): void {
     this.root.hidden = true;
+    this.endDialog.hidden = true;
+    this.notice.hidden = true;
+    this.connection.reset();
   }
 
   /** How many take part; `isWatching`: one has no body here. */
@@ -53,41 +79,18 @@ export class Hud {
   setStatus(status: Status): void {
     this.place.classList.toggle("open", status === "open");
     this.place.classList.toggle("closed", status === "closed");
-    if (status === "reconnecting") {
-      this.setBanner(words.reconnecting, false);
-    } else if (status === "connecting") {
-      this.setBanner(words.connecting, false);
-    } else if (status === "open") {
-      this.ended.hidden = true;
-      if (this.wasOpen && !this.banner.hidden) {
-        this.setBanner(words.backAgain, true);
-        this.bannerTimer = window.setTimeout(() => {
-          this.banner.hidden = true;
-        }, GOOD_NEWS_MS);
-      } else {
-        this.banner.hidden = true;
-      }
-      this.wasOpen = true;
-    } else {
-      this.banner.hidden = true;
-    }
+    if (status === "open") this.endDialog.hidden = true;
+    if (status === "connecting" || status === "closed") this.connection.show(status);
   }
 
   /** A connection ended; says why, and for good when none will follow. */
   lost(error: Ending, retryInMs: number | undefined): void {
+    if (retryInMs !== undefined) return this.connection.ended(error);
     const { cause, cure } = explainClose(error);
-    if (retryInMs !== undefined) {
-      // A close frame names its cause; a connection that just broke off has none worth telling.
-      const broken = this.wasOpen && (error.code === "lost" || error.code === "unreachable");
-      const what = isRefusal(error) ? `${cause} ${cure}` : cause;
-      this.setBanner(broken ? words.reconnecting : words.tryingAgain(what), false);
-      this.banner.title = `${cause} ${cure}`;
-      return;
-    }
-    this.banner.hidden = true;
+    this.connection.reset();
     element("ended-cause", HTMLElement).textContent = cause;
     element("ended-cure", HTMLElement).textContent = cure;
-    this.ended.hidden = false;
+    this.endDialog.hidden = false;
     element("ended-again", HTMLButtonElement).focus();
   }
 
@@ -100,13 +103,13 @@ export class Hud {
     }, NOTICE_MS);
   }
 
-  /** What it says now beside the connection's room, as one line; empty for nothing. */
+  /** The banner and the notice as one line; empty while neither is shown. */
   get notices(): string {
     const shown = [this.banner, this.notice].filter((line) => !line.hidden);
     return shown.map((line) => line.textContent).join(" ");
   }
 
-  /** Shows how much of what is being done would be done now, 0 to 1; undefined while nothing is. */
+  /** Shows how far an action is charged, 0 to 1; undefined while none is. */
   setCharge(share: number | undefined): void {
     this.charge.hidden = share === undefined;
     if (share === undefined) return;
@@ -119,13 +122,5 @@ export class Hud {
     this.promptText = text;
     this.prompt.textContent = text;
     this.prompt.hidden = text === "";
-  }
-
-  private setBanner(text: string, good: boolean): void {
-    window.clearTimeout(this.bannerTimer);
-    this.banner.textContent = text;
-    this.banner.title = "";
-    this.banner.classList.toggle("good", good);
-    this.banner.hidden = false;
   }
 }

@@ -2,6 +2,12 @@ import type { Binding } from "../actions.js";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
+/** Keys, and what they do; without keys it is done by the mouse alone. */
+export interface KeyHint {
+  readonly keys: readonly string[];
+  readonly what: string;
+}
+
 /** The key of an action as it stands on a keyboard, or what is done with the mouse. */
 export function keyName(key: string): string {
   if (key === "left") return words.keys.left;
@@ -16,28 +22,66 @@ export function promptFor(offers: readonly Binding[]): string {
     .join(" · ");
 }
 
-/** The line of keys at the lower edge: how to get about, and what can be done in this world. */
-export function writeKeyHints(bindings: readonly Binding[]): void {
+/** How to get about, and what can be done in this world. */
+export function keyHints(bindings: readonly Binding[]): readonly KeyHint[] {
   const { shift, space, enter } = words.keys;
-  const hints: (readonly [readonly string[], string])[] = [
-    [["W", "A", "S", "D"], words.walk],
-    [[shift], words.run],
-    [[space], words.jumpHint],
+  const actions = bindings.flatMap(({ key, label, charge }) => {
+    if (key === undefined) return [];
+    return [{ keys: [charge ? words.hold(keyName(key)) : keyName(key)], what: label }];
+  });
+  return [
+    { keys: ["W", "A", "S", "D"], what: words.walk },
+    { keys: [shift], what: words.run },
+    { keys: [space], what: words.jumpHint },
+    ...actions,
+    { keys: [enter], what: words.chatHint },
+    { keys: [], what: words.lookHint },
   ];
-  for (const { key, label, charge } of bindings) {
-    if (key !== undefined) hints.push([[charge ? words.hold(keyName(key)) : keyName(key)], label]);
+}
+
+/** What `/help` answers in the chat, for this page alone. */
+export function helpLines(hints: readonly KeyHint[]): readonly string[] {
+  const keys = hints.map((hint) => `${hint.keys.join(" ")} ${hint.what}`.trim()).join(", ");
+  return [words.helpKeys(keys), words.helpPage, words.helpChat];
+}
+
+/** The bar of keys at the lower edge, which "?" and its button hide and bring back. */
+export class KeyBar {
+  private readonly bar = element("hints", HTMLElement);
+  private readonly toggle = element("help-toggle", HTMLButtonElement);
+  private shown: readonly KeyHint[] = keyHints([]);
+
+  constructor(private readonly onToggle: (isVisible: boolean) => void) {
+    this.toggle.addEventListener("click", () => this.flip());
   }
-  hints.push([[enter], words.chatHint], [[], words.lookHint]);
-  element("hints", HTMLElement).replaceChildren(
-    ...hints.map(([keys, what]) => {
-      const hint = document.createElement("span");
-      for (const key of keys) {
-        const cap = document.createElement("kbd");
-        cap.textContent = key;
-        hint.append(cap);
-      }
-      hint.append(` ${what}`);
-      return hint;
-    }),
-  );
+
+  get hints(): readonly KeyHint[] {
+    return this.shown;
+  }
+
+  flip(): void {
+    this.setVisible(this.bar.hidden);
+    this.onToggle(!this.bar.hidden);
+  }
+
+  setVisible(isVisible: boolean): void {
+    this.bar.hidden = !isVisible;
+    this.toggle.setAttribute("aria-pressed", String(isVisible));
+  }
+
+  define(bindings: readonly Binding[]): void {
+    this.shown = keyHints(bindings);
+    this.bar.replaceChildren(
+      ...this.shown.map(({ keys, what }) => {
+        const hint = document.createElement("span");
+        for (const key of keys) {
+          const cap = document.createElement("kbd");
+          cap.textContent = key;
+          hint.append(cap);
+        }
+        hint.append(` ${what}`);
+        return hint;
+      }),
+    );
+  }
 }

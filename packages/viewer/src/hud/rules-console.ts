@@ -4,7 +4,7 @@ import { words } from "../words.js";
 
 const REPORTS_MAX = 50;
 
-/** Where in a world's files something is wrong. */
+/** A place in a world's files, and the fault there. */
 export interface Place {
   readonly file: string;
   readonly line: number;
@@ -18,12 +18,34 @@ export function readPlace(text: string): Place | undefined {
   return { file: found[1]!, line: Number(found[2]), cause: found[3]! };
 }
 
-/** What became of each version of the world's rules, newest first: for those who may edit, as nobody else is told. */
+/** Which version of a world's rules runs, by the reports on all of them. */
+export class RunningVersion {
+  /** Versions that ran, the newest last. A version that is taken back gives way to the one before it. */
+  readonly #ran: number[] = [];
+
+  get current(): number | undefined {
+    return this.#ran.at(-1);
+  }
+
+  take({ outcome, version }: Pick<Report, "outcome" | "version">): void {
+    const known = this.#ran.indexOf(version);
+    if (outcome === "runs" && known < 0) this.#ran.push(version);
+    else if (outcome === "rolled_back" && known >= 0) this.#ran.splice(known, 1);
+    if (this.#ran.length > REPORTS_MAX) this.#ran.shift();
+  }
+
+  clear(): void {
+    this.#ran.length = 0;
+  }
+}
+
+/** Reports on each version of the world's rules, newest first. The server sends them to editors alone. */
 export class RulesConsole {
   private readonly panel = element("console", HTMLElement);
   private readonly toggle = element("console-toggle", HTMLButtonElement);
   private readonly running = element("console-version", HTMLElement);
   private readonly list = element("console-list", HTMLOListElement);
+  private readonly version = new RunningVersion();
 
   constructor() {
     this.toggle.addEventListener("click", () => this.flip());
@@ -38,18 +60,21 @@ export class RulesConsole {
   /** Forgets everything, as in another world; there is nothing to open before the first report. */
   clear(): void {
     this.list.replaceChildren();
+    this.version.clear();
     this.running.textContent = words.nothingReported;
     this.toggle.hidden = true;
     this.setOpen(false);
   }
 
   /**
-   * What is wrong opens the console by itself: whoever has just saved waits for it. `isNews` is false for what a server tells of
-   * the time before one came; of that the last report decides.
+   * A fault opens the console by itself, because its author has just saved and waits for the result. `isNews` is false for reports
+   * from before this page came; of those the last one decides.
    */
   add({ outcome, version, text }: Report, isNews: boolean): void {
     this.toggle.hidden = false;
-    if (outcome === "runs") this.running.textContent = words.runs(version);
+    this.version.take({ outcome, version });
+    const { current } = this.version;
+    this.running.textContent = current === undefined ? words.earlierRuns : words.runs(current);
     const line = document.createElement("li");
     line.className = outcome;
     const head = document.createElement("b");

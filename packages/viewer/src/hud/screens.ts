@@ -2,13 +2,16 @@ import { readColor } from "@nowcast/three";
 import { cssColor, element } from "../dom.js";
 import { words } from "../words.js";
 import { PAST_PLACE } from "./past-panel.js";
-import { clockText, sidesOf, textOf, wordOf } from "./screen-text.js";
+import { clockText, type Side, sidesOf, textOf, wordOf } from "./screen-text.js";
 
 const LINES_MAX = 16;
 /** Sides of a score that are called by one of these have its colour. */
 const TEAM_COLORS: ReadonlySet<string> = new Set(["red", "blue", "green", "yellow", "orange", "purple"]);
 
-/** What the world writes on this screen: `score`, `clock`, `message` and `prompt` at their places, all else as a list. */
+/**
+ * What the world writes on this screen: `score`, `clock`, `message` and `prompt` at their places, everything else as a list. An element
+ * is touched only if its own text changes, because screen readers speak a live region whenever it is written.
+ */
 export class Screens {
   private readonly board = element("board", HTMLElement);
   private readonly score = element("score", HTMLElement);
@@ -17,8 +20,9 @@ export class Screens {
   private readonly prompt = element("world-prompt", HTMLElement);
   private readonly list = element("screen-list", HTMLElement);
   private isStale = false;
+  private scoreText = "";
 
-  /** Something was written; it is shown with the next frame, however much was. */
+  /** Something was written; the next frame shows it. */
   invalidate(): void {
     this.isStale = true;
   }
@@ -27,6 +31,19 @@ export class Screens {
     if (!this.isStale) return;
     this.isStale = false;
     const sides = sidesOf(screen.get("score"));
+    this.writeScore(sides);
+    write(this.clock, screen.has("clock") ? clockText(screen.get("clock")) : "");
+    this.score.hidden = sides.length === 0;
+    this.board.hidden = sides.length === 0 && this.clock.hidden;
+    write(this.message, textOf(screen.get("message")));
+    write(this.prompt, textOf(screen.get("prompt")));
+    this.writeList(screen);
+  }
+
+  private writeScore(sides: readonly Side[]): void {
+    const text = JSON.stringify(sides);
+    if (text === this.scoreText) return;
+    this.scoreText = text;
     this.score.replaceChildren(
       ...sides.map(({ name, value }) => {
         const side = document.createElement("span");
@@ -39,12 +56,6 @@ export class Screens {
         return side;
       }),
     );
-    write(this.clock, screen.has("clock") ? clockText(screen.get("clock")) : "");
-    this.score.hidden = sides.length === 0;
-    this.board.hidden = sides.length === 0 && this.clock.hidden;
-    write(this.message, textOf(screen.get("message")));
-    write(this.prompt, textOf(screen.get("prompt")));
-    this.writeList(screen);
   }
 
   private writeList(screen: ReadonlyMap<string, unknown>): void {
@@ -82,6 +93,6 @@ function swatch(color: number): HTMLElement {
 }
 
 function write(target: HTMLElement, text: string): void {
-  target.textContent = text;
+  if (target.textContent !== text) target.textContent = text;
   target.hidden = text === "";
 }

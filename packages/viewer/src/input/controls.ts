@@ -12,7 +12,7 @@ export interface Steering extends StickState {
 }
 
 /** What the page does by itself, in every world. */
-export type Command = "chat" | "hud" | "console" | "escape";
+export type Command = "chat" | "hud" | "console" | "help" | "escape";
 
 /** Who does what devices ask for. A trigger is a key, a button of the mouse, or the button of one action. */
 export interface ControlsListener {

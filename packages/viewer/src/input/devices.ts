@@ -5,6 +5,9 @@ import { Keyboard } from "./keyboard.js";
 import { Mouse } from "./mouse.js";
 import { Touch } from "./touch.js";
 
+/** As many fit side by side on a phone (`touch.css`). */
+const BUTTONS_A_ROW = 3;
+
 /** A button on the screen that does one action. */
 export interface TouchButton {
   readonly trigger: string;
@@ -78,6 +81,8 @@ export function createDevices(canvas: HTMLCanvasElement, controls: Controls): De
         return button;
       });
       actionButtons.replaceChildren(...elements);
+      const rows = Math.ceil(buttons.length / BUTTONS_A_ROW);
+      document.body.style.setProperty("--action-rows", String(rows));
     },
     markButtons(triggers) {
       for (const button of actionButtons.querySelectorAll("button")) {

@@ -10,8 +10,8 @@ const TURN_RIGHT = "KeyR";
 const WALKING = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
 
 /**
- * WASD or arrows, Shift, Space, Enter, Escape, the keys of the world's actions, and what those leave of Q and R to turn, H
- * and `.
+ * WASD or arrows, Shift, Space, Enter, Escape, ?, and the keys of the world's actions. Q and R turn, H and ` open panels, unless
+ * an action has the key.
  */
 export class Keyboard {
   private readonly down = new Set<string>();
@@ -22,7 +22,7 @@ export class Keyboard {
     window.addEventListener("blur", () => this.clear());
   }
 
-  /** Lets go of everything, as when the chat takes the keyboard. */
+  /** Releases all keys, as when the chat takes the keyboard. */
   clear(): void {
     this.controls.cancel();
     this.down.clear();
@@ -44,6 +44,8 @@ export class Keyboard {
       this.controls.do("chat");
       return;
     }
+    // By the character: it is on another key of each layout.
+    if (event.key === "?" && !event.repeat) this.controls.do("help");
     if (event.code === "Space" || event.code.startsWith("Arrow")) event.preventDefault();
     if (event.repeat || this.down.has(event.code)) return;
     this.down.add(event.code);
@@ -79,7 +81,7 @@ export class Keyboard {
   }
 }
 
-/** The letter or digit of a key by its place on the keyboard; those for walking do nothing else. */
+/** Returns the letter or digit of a key by its place on the keyboard; undefined for the keys that walk. */
 function keyOf(code: string): string | undefined {
   if (WALKING.has(code)) return undefined;
   return /^(?:Key|Digit)([A-Z0-9])$/.exec(code)?.[1]?.toLowerCase();

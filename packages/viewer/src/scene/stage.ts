@@ -19,7 +19,7 @@ import { Surroundings } from "./surroundings.js";
 
 const SHADOW_TYPES = { hard: BasicShadowMap, smooth: PCFShadowMap, soft: PCFSoftShadowMap } as const;
 
-/** Renderer, camera, lights, and everything that is not part of the shared world. */
+/** Renderer, camera, lights, and the surroundings, which are not part of the shared world. */
 export class Stage {
   readonly renderer: WebGLRenderer;
   readonly scene = new Scene();
@@ -33,31 +33,51 @@ export class Stage {
   private shadowEvery = 1;
   private frames = 0;
   private pixelRatio = 1;
+  private look: Look = DAY;
+  private isLost = false;
 
+  /** `onLost` is called when the graphics driver takes the picture away, and when it gives it back. */
   constructor(
     readonly canvas: HTMLCanvasElement,
     antialias: boolean,
+    private readonly onLost: (isLost: boolean) => void,
   ) {
     this.renderer = new WebGLRenderer({ canvas, antialias, powerPreference: "high-performance" });
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.autoUpdate = false;
+    // Reading the log of a shader waits until the driver has compiled it, which blocks the page for most of a second.
+    this.renderer.debug.checkShaderErrors = import.meta.env.DEV;
     this.scene.fog = this.fog;
     this.scene.add(this.sky.mesh, this.surroundings.group, this.sun.group, this.rig);
     this.rig.add(this.camera);
     this.resize();
     this.setLook("day");
+    // After the renderer's own listeners: by then it has a context again.
+    canvas.addEventListener("webglcontextlost", () => this.setLost(true));
+    canvas.addEventListener("webglcontextrestored", () => this.setLost(false));
+  }
+
+  /** Textures that were drawn rather than loaded are gone with the context: the sky and the shadows. */
+  private setLost(isLost: boolean): void {
+    this.isLost = isLost;
+    if (!isLost) {
+      this.sky.paint(this.renderer, this.look);
+      this.renderer.shadowMap.needsUpdate = true;
+    }
+    this.onLost(isLost);
   }
 
   setLook(name: Look["name"]): void {
     const look = name === "dusk" ? DUSK : DAY;
+    this.look = look;
     this.sun.setDaylight(look);
     this.fog.color.copy(look.horizon);
     // Below the horizon, where a world without a sea has nothing.
     this.scene.background = look.horizon;
     this.fog.density = look.fogDensity;
     this.renderer.toneMappingExposure = look.exposure;
-    this.sky.paint(this.renderer, look);
+    if (!this.isLost) this.sky.paint(this.renderer, look);
     this.surroundings.setLook(look);
     this.renderer.shadowMap.needsUpdate = true;
   }

@@ -3,13 +3,17 @@ import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
 import { words } from "../words.js";
 import { fetchWorlds, type WorldEntry } from "./worlds.js";
 
-/** Asks who one is and where one wants to go. */
+/** How long the card waits for the list of worlds, so that nothing on it moves when the list arrives. */
+const LIST_MS_MAX = 1_000;
+
+/** Asks for a name and a room. */
 export class StartScreen {
   private readonly screen = element("start", HTMLElement);
   private readonly name = element("name", HTMLInputElement);
   private readonly room = element("room", HTMLInputElement);
   private readonly link = element("share-link", HTMLAnchorElement);
   private readonly worlds = element("worlds", HTMLElement);
+  private readonly note = element("start-note", HTMLElement);
 
   /** Nobody has named a room yet, so it is that of the first world. */
   private isUnnamed = false;
@@ -30,20 +34,33 @@ export class StartScreen {
     });
   }
 
-  /** Without a room it offers the first world that the server has. */
-  show(name: string, room: string | undefined): void {
+  /** Without a room it offers the first world that the server has. `note` says what is wrong with the address, if anything is. */
+  show(name: string, room: string | undefined, note = ""): void {
     this.name.value = name;
     this.isUnnamed = room === undefined;
     this.room.value = room ?? DEFAULT_ROOM;
     this.writeLink();
+    this.note.textContent = note;
+    this.note.hidden = note === "";
     this.screen.hidden = false;
     this.screen.classList.remove("leaving");
+    const reveal = window.setTimeout(() => this.reveal(), LIST_MS_MAX);
+    void fetchWorlds().then((worlds) => {
+      window.clearTimeout(reveal);
+      this.list(worlds);
+      this.reveal();
+    });
+  }
+
+  private reveal(): void {
+    if (this.screen.classList.contains("ready")) return;
+    this.screen.classList.add("ready");
     // A keyboard that slides over the screen unasked would hide what there is to see.
     if (!window.matchMedia("(pointer: coarse)").matches) this.name.focus();
-    void fetchWorlds().then((worlds) => this.list(worlds));
   }
 
   hide(): void {
+    this.screen.classList.remove("ready");
     this.screen.classList.add("leaving");
     window.setTimeout(() => {
       if (this.screen.classList.contains("leaving")) this.screen.hidden = true;

@@ -38,6 +38,13 @@ export const ENGLISH = {
   console: "Rules of this world",
   consoleKey: "Rules of this world (`)",
   joinAgain: "Join again",
+  anotherRoom: "Another room",
+  help: "Keys",
+  helpKey: "Keys of this world (?)",
+  pictureLost: "The picture is gone.",
+  pictureLostCure:
+    "The graphics driver has taken it away, and the page waits to get it back. If nothing happens, reload the page.",
+  reloadPage: "Reload the page",
   chat: "Chat",
   say: "Say something",
   pressToChat: "Press Enter to chat",
@@ -46,8 +53,11 @@ export const ENGLISH = {
   onlyYou: "only you",
   people: (count: number) => `${count} people`,
   watching: "watching",
-  connecting: "Connecting…",
-  reconnecting: "Connection lost: reconnecting…",
+  reach: {
+    connecting: "Connecting…",
+    unstable: "Connection unstable: nothing has arrived for a second.",
+    lost: "Connection lost: reconnecting…",
+  },
   tryingAgain: (what: string) => `${what} Trying again…`,
   backAgain: "Back again",
   isHere: (name: string) => `${name} is here`,
@@ -55,10 +65,25 @@ export const ENGLISH = {
   isNow: (before: string, now: string) => `${before} is now ${now}`,
   linesMissed: (lines: number) =>
     `${lines === 1 ? "One line was" : `${lines} lines were`} left out, because this connection is too slow`,
+  unsaid: (text: string, reason: string) => `Not said: “${text}” (${reason})`,
   refused: (action: string, reason: string) => `${action}: ${reason}`,
   yes: "yes",
   no: "no",
   moreLines: (lines: number) => `and ${lines} more`,
+
+  // Which room an address leads to.
+  badRoomName: (asked: string) =>
+    `“${asked}” is not the name of a room: names are 1 to 32 of a–z, 0–9, - and _. Choose another one.`,
+  lowerCaseRoom: (asked: string, room: string) =>
+    `Names of rooms are in lower case: “${asked}” leads to “${room}”.`,
+  roomOfWorld: (room: string, world: string) => `Room “${room}” of the world “${world}”.`,
+  noSuchWorld: (room: string, world: string) =>
+    `Room “${room}” shows the first world, “${world}”, because no world is called “${room}”.`,
+
+  // What /help answers.
+  helpKeys: (keys: string) => `Keys: ${keys}`,
+  helpPage: "? shows the keys, H the network figures, ` the rules of this world, Esc cancels.",
+  helpChat: "Lines are for everybody in the room. Only you see what /help says.",
 
   // The past of a room.
   past: "As it was",
@@ -85,6 +110,7 @@ export const ENGLISH = {
   runs: (version: number) => `Version ${version} runs`,
   outcome: { runs: "runs", refused: "refused", rolled_back: "taken back", failed: "failed" },
   version: (version: number) => `version ${version}`,
+  earlierRuns: "An earlier version runs.",
   nothingReported: "Nothing was reported yet.",
 
   // Settings.

@@ -4,6 +4,7 @@ import type { World } from "nowcast/world";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
+import { BUILT_PAGE_FLAGS, serveBuiltPage } from "./built-page.js";
 import { emulateHeadset } from "./emulated-headset.js";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
@@ -46,6 +47,7 @@ export function launchBrowser(): Promise<Browser> {
       // A microphone that beeps, and whose use everybody allows.
       "--use-fake-device-for-media-stream",
       "--use-fake-ui-for-media-stream",
+      ...BUILT_PAGE_FLAGS,
     ],
   });
 }
@@ -56,6 +58,8 @@ const LOADING_MS_MAX = 300_000;
 export interface VisitorOptions {
   readonly name: string;
   readonly room: string;
+  /** The path of the page, where it is not that of the room. */
+  readonly path?: string;
   /** `session` or an encoding of the plain protocol; the page's own choice without. */
   readonly transport?: string;
   /** Only this carrier. */
@@ -67,6 +71,10 @@ export interface VisitorOptions {
   readonly atStart?: boolean;
   /** The size of the window in CSS pixels. */
   readonly viewport?: { readonly width: number; readonly height: number };
+  /** A phone: it has a touch screen and no mouse. */
+  readonly hasTouch?: boolean;
+  /** Runs in the page before its own script. */
+  readonly before?: () => void;
   /** Has a headset that the page knows, which the tests move: see `emulated-headset.ts`. */
   readonly hasHeadset?: boolean;
 }
@@ -113,7 +121,10 @@ export class Visitor {
     options: VisitorOptions,
   ): Promise<Visitor> {
     const viewport = options.viewport ?? { width: 800, height: 500 };
-    const context = await browser.newContext({ viewport: { ...viewport } });
+    const touch = options.hasTouch === true ? { hasTouch: true, isMobile: true } : {};
+    const context = await browser.newContext({ viewport: { ...viewport }, ...touch });
+    await serveBuiltPage(context);
+    if (options.before) await context.addInitScript(options.before);
     if (options.hasHeadset) await emulateHeadset(context);
     context.setDefaultNavigationTimeout(LOADING_MS_MAX);
     const visitor = new Visitor(context, await context.newPage());
@@ -123,7 +134,7 @@ export class Visitor {
     if (options.carrier !== undefined) query.set("carrier", options.carrier);
     if (options.token !== undefined) query.set("token", options.token);
     if (options.at !== undefined) query.set("at", options.at);
-    await visitor.page.goto(`${server.url}/r/${options.room}?${query}`);
+    await visitor.page.goto(`${server.url}${options.path ?? `/r/${options.room}`}?${query}`);
     return visitor;
   }
 

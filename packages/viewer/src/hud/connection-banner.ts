@@ -1,0 +1,108 @@
+import { element } from "../dom.js";
+import type { Status } from "../net.js";
+import { words } from "../words.js";
+import { type Ending, explainClose, isRefusal } from "./close-reason.js";
+
+/** Silence from which the connection counts as unstable, and as lost if the SDK is reconnecting as well. */
+const UNSTABLE_MS = 1_000;
+const LOST_MS = 3_000;
+/** A longer gap between two frames is a stall of the page: what arrived meanwhile has not been read yet. */
+const STALL_MS = 900;
+const GOOD_NEWS_MS = 2_500;
+
+/** How well the server can be reached. */
+export type Reach = "connecting" | "good" | "unstable" | "lost" | "closed";
+
+/** Measures silence in time during which the page was able to notice a message. */
+export class SilenceMeter {
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #countsFromMs = 0;
+
+  /** Returns the silence since `heardAtMs`, in milliseconds. Call it once a frame. */
+  measure(nowMs: number, heardAtMs: number): number {
+    if (nowMs - this.#lookedAtMs > STALL_MS) this.#countsFromMs = nowMs;
+    this.#lookedAtMs = nowMs;
+    return Math.max(0, nowMs - Math.max(heardAtMs, this.#countsFromMs));
+  }
+}
+
+/** A lost carrier alone says nothing: most are replaced within a second. */
+export function reachOf(status: Status, silentMs: number): Reach {
+  if (status === "connecting" || status === "closed") return status;
+  if (silentMs < UNSTABLE_MS) return "good";
+  return status === "reconnecting" && silentMs >= LOST_MS ? "lost" : "unstable";
+}
+
+/** The line that says how the connection is, and nothing while it is good. */
+export class ConnectionBanner {
+  private readonly line = element("banner", HTMLElement);
+  private readonly otherRoom = element("banner-other", HTMLButtonElement);
+  private readonly silence = new SilenceMeter();
+  private reach: Reach = "closed";
+  private hideTimer = 0;
+  /** Shown in place of the state: why the server lets nobody in now. */
+  private refusal: string | undefined;
+  private wasGood = false;
+
+  /** Shows what a frame finds; `heardAtMs` is when the server was last heard. */
+  update(nowMs: number, status: Status, heardAtMs: number): void {
+    this.show(reachOf(status, this.silence.measure(nowMs, heardAtMs)));
+  }
+
+  /** Shows a state of its own accord, as when an attempt to connect begins. */
+  show(reach: Reach): void {
+    const before = this.reach;
+    if (reach === before) return;
+    // While the server refuses, attempts follow one another: its reason stays until one of them succeeds.
+    if (this.refusal !== undefined && reach !== "good" && reach !== "closed") return;
+    this.reach = reach;
+    const wasAway = this.wasGood && (before === "lost" || this.refusal !== undefined);
+    this.refusal = undefined;
+    this.wasGood ||= reach === "good";
+    if (reach === "good" && wasAway) return this.announceReturn();
+    if (reach === "good" || reach === "closed") return this.hide();
+    this.write(words.reach[reach], false);
+  }
+
+  /** A connection ended and another attempt follows: shows the server's reason, if it gave one. */
+  ended(error: Ending): void {
+    const { cause, cure } = explainClose(error);
+    // A connection that broke off has no reason worth reading: the state says as much.
+    const isBroken = error.code === "lost" || error.code === "unreachable" || error.code === "timed_out";
+    if (isBroken && this.reach !== "connecting") return;
+    const isRefused = isRefusal(error);
+    this.refusal = words.tryingAgain(isRefused ? `${cause} ${cure}` : cause);
+    this.reach = "lost";
+    this.write(this.refusal, false);
+    this.line.title = `${cause} ${cure}`;
+    this.otherRoom.hidden = !isRefused;
+  }
+
+  /** Forgets everything, as when the room is left. */
+  reset(): void {
+    this.reach = "closed";
+    this.refusal = undefined;
+    this.wasGood = false;
+    this.hide();
+  }
+
+  private announceReturn(): void {
+    this.write(words.backAgain, true);
+    this.hideTimer = window.setTimeout(() => this.hide(), GOOD_NEWS_MS);
+  }
+
+  private hide(): void {
+    window.clearTimeout(this.hideTimer);
+    this.line.hidden = true;
+    this.otherRoom.hidden = true;
+  }
+
+  private write(text: string, good: boolean): void {
+    window.clearTimeout(this.hideTimer);
+    this.line.textContent = text;
+    this.line.title = "";
+    this.line.classList.toggle("good", good);
+    this.line.hidden = false;
+    this.otherRoom.hidden = true;
+  }
+}

@@ -1,0 +1,40 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join, normalize } from "node:path";
+import type { BrowserContext } from "playwright-core";
+
+const FOLDER = process.env["NOWCAST_PAGE"];
+
+/** A page that a test hands out has no address, so Chromium would keep it from servers on this machine. */
+export const BUILT_PAGE_FLAGS: readonly string[] =
+  FOLDER === undefined ? [] : ["--disable-features=LocalNetworkAccessChecks"];
+
+/**
+ * Serves the page from the folder in `NOWCAST_PAGE` (`packages/viewer/dist`) in place of the one inside of the program, so that a page
+ * that was just built is tested without compiling the server. Everything else, and the headers, are the server's own.
+ */
+export async function serveBuiltPage(context: BrowserContext): Promise<void> {
+  if (FOLDER === undefined) return;
+  const fileOf = (pathname: string): string | undefined => {
+    const isPage = pathname === "/" || /^\/r\/[^/]*\/?$/.test(pathname);
+    const file = join(FOLDER, isPage ? "index.html" : normalize(pathname));
+    return existsSync(file) && statSync(file).isFile() ? file : undefined;
+  };
+  await context.route(
+    (url) => fileOf(url.pathname) !== undefined,
+    async (route) => {
+      const { pathname, origin } = new URL(route.request().url());
+      const answer = await route.fetch({ url: `${origin}/` });
+      const file = fileOf(pathname)!;
+      const contentType = TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
+      const headers = { ...answer.headers(), "content-type": contentType };
+      await route.fulfill({ status: 200, headers, body: readFileSync(file) });
+    },
+  );
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
