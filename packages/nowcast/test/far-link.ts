@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, connect as dial, type Socket } from "node:net";
 import { mulberry32 } from "./world/random.js";
 
-/** What a link does to what goes over it. */
+/** The effect of a link on its packets. */
 export interface LinkPlan {
   readonly oneWayMs: number;
   /** The share of pieces, 0 to 1, that a stream has to say again, and how much later they come; nothing overtakes them. */

@@ -1,10 +1,10 @@
-/** What moves packets (`spec/CARRIERS.md`): the one small interface that a driver knows. */
+/** Carriers move packets (`spec/CARRIERS.md`): the one small interface that a driver knows. */
 import { CARRIERS, type Carrier, type SessionConfig } from "../session/config.js";
 import { DEFAULT_LIMITS } from "../session/limits.js";
 
 export type CarrierKind = "webtransport" | "websocket";
 
-/** What the two kinds promise (`spec/CARRIERS.md`, sections 3 and 4). */
+/** The properties of the two kinds (`spec/CARRIERS.md`, sections 3 and 4). */
 export const PROPERTIES: Record<CarrierKind, Carrier> = {
   webtransport: CARRIERS.datagrams,
   websocket: CARRIERS.stream,
@@ -16,7 +16,7 @@ export function forAnyCarrier(config: Partial<SessionConfig> = {}): Partial<Sess
   return { ...config, limits: { ...(config.limits ?? DEFAULT_LIMITS), packetBytesMax } };
 }
 
-/** Who hears of what happens on a carrier. */
+/** The listener of a carrier. */
 export interface CarrierHandlers {
   packet(bytes: Uint8Array): void;
   /** There is room again after there was none. */

@@ -1,4 +1,4 @@
-/** What the verbs of a channel accept; anything else is a misuse that is told at the call. */
+/** Checks of the arguments of a channel's verbs; a wrong argument is a misuse that is reported at the call. */
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
 import type { Count } from "../queue/count.js";
 

@@ -28,7 +28,7 @@ export interface ChannelEvents {
   expired: { readonly lane: number; readonly event: number };
 }
 
-/** Who came in, as far as the endpoint knows; empty on the side that connected. */
+/** The client that joined, as far as the endpoint knows; empty on the side that connected. */
 export interface Entry {
   /** The player or device, as the token says. */
   readonly name?: string | undefined;
@@ -39,8 +39,8 @@ export interface Entry {
 }
 
 /**
- * A two-way connection to another task, on the best carrier there is. What is put arrives by the laws of the updatable
- * queue (`spec/QUEUE.md`), over any loss or change of the carrier.
+ * A two-way connection to another task, on the best carrier there is. Messages arrive by the laws of the updatable queue
+ * (`spec/QUEUE.md`), over any loss or change of the carrier.
  */
 export class Channel implements AsyncIterable<ChannelMessage> {
   readonly entry: Entry;
@@ -54,7 +54,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   #resumed = 0;
   #closed: Closed | undefined;
   #told: readonly [ChannelPhase, CarrierKind | undefined];
-  /** What they wait for: a message, an event, the arrival of all that was put. */
+  /** The awaited event: a message, an event, the arrival of all messages. */
   readonly #receivers = new Waiting();
   readonly #listeners = new Waiting();
   readonly #drains = new Waiting();
@@ -89,8 +89,8 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /**
-   * A lane of its own order: 0 to 7 by default, lane 0 if only a codec is given. What is put on other lanes does not wait for it.
-   * With a codec it takes and gives values instead of bytes.
+   * A lane with an order of its own: 0 to 7 by default, lane 0 if only a codec is given. Messages on other lanes do not wait for
+   * it. With a codec it takes and gives values instead of bytes.
    */
   lane(number: number): Lane;
   lane<T>(codec: ValueCodec<T>): TypedLane<T>;
@@ -133,7 +133,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   /** The next message, if there is one now. */
   tryReceive(): ChannelMessage | undefined {
     const message = this.#inbox.take();
-    // What was taken gives the peer room.
+    // A received message gives the peer room.
     if (message !== undefined) this.#driver.wake();
     return message;
   }
@@ -200,8 +200,8 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /**
-   * Ends the channel at once, and tells the peer `code` (0, or 64 and above for the application's own) and `reason`. What
-   * has not arrived is given up: wait for {@link drained} first.
+   * Ends the channel at once; the peer receives `code` (0, or 64 and above for the application's own) and `reason`. Messages that
+   * have not arrived are given up: wait for {@link drained} first.
    */
   close(code: number = CloseCode.done, reason = ""): void {
     this.#driver.close(code, reason);
@@ -251,7 +251,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 }
 
-/** What is put into a channel, or asked of it, after the program closed it. */
+/** A call on a channel that the program has closed. */
 const HERE = "open another one";
 const END_CODES: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [CloseCode.done, "done"],

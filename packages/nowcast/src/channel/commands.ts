@@ -23,7 +23,7 @@ export class Commands {
     return this.#closed ?? new NowcastError("misuse", "the channel is closed", { code: "closed_here" });
   }
 
-  /** Waits for the reply. Who gives up hears nothing of it when it comes all the same. */
+  /** Waits for the reply. A caller that gave up does not learn of a late reply. */
   reply(id: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     return this.#waits.wait(signal, (resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });

@@ -1,4 +1,4 @@
-/** What a channel delivers. */
+/** Messages that a channel delivers. */
 
 /** The newest value of a key. */
 export interface StateMessage {

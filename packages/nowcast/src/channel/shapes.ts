@@ -20,7 +20,7 @@ export function asEvent(bytes: Uint8Array): Uint8Array {
   return isMarked(bytes) ? joined(Uint8Array.of(...MARK, ESCAPED), bytes) : bytes;
 }
 
-/** What `announce` says of a shape, and the number that stands before its values. */
+/** The announcement of a shape, and the number that stands before its values. */
 interface Announcement {
   readonly event: Uint8Array;
   readonly head: Uint8Array;
@@ -34,10 +34,10 @@ export class Shapes {
   /** The lanes on which the peer has announced any. */
   readonly #typed = new Set<number>();
   #bytes = 0;
-  /** What was wrong with an announcement. */
+  /** The fault of an announcement. */
   #fault = "";
 
-  /** What stands before values of a shape, once `put` has announced it on the lane; nothing where that has no room. */
+  /** Returns the header of values of a shape, once `put` has announced it on the lane; nothing where that has no room. */
   announce(lane: number, shape: Uint8Array, put: (event: Uint8Array) => boolean): Uint8Array | undefined {
     const { event, head, lanes } = this.#announcement(shape);
     if (!lanes.has(lane) && !put(event)) return undefined;
@@ -45,7 +45,7 @@ export class Shapes {
     return head;
   }
 
-  /** What stands before the value of a reply. */
+  /** Returns the header of a reply's value. */
   headOfReply(shape: Uint8Array): Uint8Array {
     const { event, head } = this.#announcement(shape);
     return joined(event, head);

@@ -12,7 +12,7 @@ export type ChannelPhase =
 
 export interface ChannelStatus {
   readonly phase: ChannelPhase;
-  /** What it runs on; nothing while there is nothing. */
+  /** The present carrier; undefined while there is none. */
   readonly carrier: CarrierKind | undefined;
   readonly isOpen: boolean;
   /** Smoothed round-trip time; nothing before it is known. */
@@ -33,7 +33,7 @@ export interface ChannelStatus {
   readonly closed: Closed | undefined;
 }
 
-/** What only the channel itself knows. */
+/** Members for the channel alone. */
 export interface ChannelHistory {
   readonly resumed: number;
   readonly closed: Closed | undefined;

@@ -9,7 +9,7 @@ export interface ValueCodec<T> {
   encodeShared?(value: T): Uint8Array;
   decode(bytes: Uint8Array): T;
   /**
-   * What the peer is told of the type, so that it can have another version of it. A codec of your own without it is for peers
+   * The announcement of the type, so that the peer can have another version of it. A codec of your own without it is for peers
    * that put bytes.
    */
   readonly shapeBytes?: Uint8Array;
@@ -89,7 +89,7 @@ export class TypedLane<T> {
     return read(body);
   }
 
-  /** What is put for a value; nothing where the peer could not be told of its type. */
+  /** Returns the bytes for a value; nothing where the peer could not learn its type. */
   #encode(value: T): Uint8Array | undefined {
     const { shapeBytes } = this.codec;
     const body = this.#body(value);

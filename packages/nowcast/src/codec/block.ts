@@ -36,7 +36,7 @@ export class Block {
 
   constructor(input: WireInput, count: number, { leaves, bitLeaves }: BlockLayout) {
     this.count = count;
-    // What a row costs in JavaScript, roughly, and what its assembly takes.
+    // Rough cost of a row in JavaScript, and of its assembly.
     input.charge(32 + count * Math.max(1, leaves * 8));
     this.bit = input.at * 8;
     if (this.isColumnar) return;

@@ -7,7 +7,7 @@ import { decodeShape } from "./shape-bytes.js";
 import type { WireValue } from "./value.js";
 import { BodyWriter } from "./write.js";
 
-/** What generated code knows about a type: its shape, and plain code for its usual bodies. */
+/** A type for generated code: its shape, and plain code for its usual bodies. */
 export interface CodecParts<T> {
   /** The bytes of the shape, in hexadecimal. */
   readonly shape: string;
@@ -94,7 +94,7 @@ function writing<T>(bind: (encoder: MessageEncoder) => (value: T) => boolean): (
   };
 }
 
-/** What generated code gives up at, the general reader reads again: its errors name the field. */
+/** The general reader reads again where generated code gives up: its errors name the field. */
 function attempt<T>(read: () => T | undefined): T | undefined {
   try {
     return read();

@@ -19,7 +19,7 @@ export type ValueOf<D> = D extends Described<infer T> ? T : never;
 
 type Fields = Readonly<Record<string, Described<unknown>>>;
 type StructValue<F extends Fields> = { -readonly [K in keyof F]: ValueOf<F[K]> };
-/** What a variant carries: named fields, one value, or nothing. */
+/** The payload of a variant: named fields, one value, or nothing. */
 type Payload = Fields | Described<unknown>;
 type EnumValue<V extends Readonly<Record<string, Payload>>> = {
   [K in keyof V]: V[K] extends Described<infer T>
@@ -69,8 +69,8 @@ function isDescribed(payload: Payload): payload is Described<unknown> {
 }
 
 /**
- * What types are made of. Structs are objects, tuples arrays, an absent option is `null`; a variant without payload is its
- * name, one with a payload an object with that name as its only key.
+ * The types. Structs are objects, tuples arrays, an absent option is `null`; a variant without payload is its name, one with a
+ * payload an object with that name as its only key.
  *
  * ```ts
  * const pose = types.struct("Pose", { at: types.array(3, types.f32), name: types.option(types.text) });
@@ -96,7 +96,7 @@ export const types = {
   f64: scalar<number>("f64"),
   text: scalar<string>("text"),
   bytes: scalar<Uint8Array>("bytes"),
-  /** Whatever MessagePack can say. */
+  /** Any value of MessagePack. */
   any: scalar<WireValue>("any"),
   unit: scalar<null>("unit"),
 

@@ -4,7 +4,7 @@ import type { WireValue } from "./value.js";
 const FIELDS_MAX = 64;
 const DEPTH_MAX = 32;
 
-/** What is known of a place in a value by what has been seen there. Never changed: a wider one replaces it. */
+/** The type inferred for a place from the values seen there. It never changes: a wider one replaces it. */
 export type Guess =
   /** Nothing has been seen, as in an empty list. */
   | { readonly tag: "nothing" }

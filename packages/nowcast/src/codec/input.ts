@@ -1,6 +1,6 @@
 import { WireError } from "../errors/nowcast-error.js";
 
-/** What one message may make a reader allocate. */
+/** Limit of the memory that one message may make a reader allocate. */
 export const MESSAGE_MEMORY_MAX = 64 * 1024 * 1024;
 const DEPTH_MAX = 128;
 const COUNT_MAX = 0xffff_ffff;

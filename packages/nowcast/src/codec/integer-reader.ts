@@ -3,7 +3,7 @@ import { CODING } from "./number-columns.js";
 /** Widths of packed integers of 32 bits, by index. */
 const BITS = [0, 1, 2, 4, 8, 16, 24] as const;
 
-/** What integers of one type may be. */
+/** The range of integers of one type. */
 export interface IntegerBounds {
   readonly min: number;
   readonly max: number;
@@ -22,11 +22,11 @@ export interface IntegerColumn {
   readonly bit: number;
   readonly bits: number;
   readonly mask: number;
-  /** What is added to every number. */
+  /** The number added to every value. */
   readonly step: number;
   /** All bits where the integer before is added too, else none. */
   readonly kept: number;
-  /** What stands for the integer before the first. */
+  /** The integer assumed before the first. */
   readonly before: number;
 }
 

@@ -3,7 +3,7 @@ import { CODING } from "./number-columns.js";
 
 /** Widths that integers of 32 bits are packed to, by index; wider than the last they go as they stand. */
 const BITS = [0, 1, 2, 4, 8, 16, 24] as const;
-/** What a coding's head takes at most: its byte, and two zigzags of five. */
+/** Maximum size of a coding's header: its byte, and two zigzags of five. */
 const HEAD_BYTES = 11;
 const TWO_32 = 2 ** 32;
 
@@ -107,7 +107,7 @@ export function integerWriter(memory: Memory): IntegerWriter {
    */
   function pack(at: number, from: number, end: number, bits: number, isDelta: boolean, base: number): number {
     if (bits === 0) return at;
-    // What is taken off every value besides the base: the one before it, or nothing.
+    // The number taken off every value besides the base: the one before it, or nothing.
     const kept = isDelta ? -1 : 0;
     let before = isDelta ? words[from - 1]! : 0;
     let to = at;

@@ -12,7 +12,7 @@ export interface Memory {
   readonly doubles: Float64Array;
 }
 
-/** So many bytes of zeros. What is never touched takes no memory from the machine. */
+/** Zeroed bytes. Untouched pages take no memory from the machine. */
 export function allocate(length: number): Memory {
   const buffer = new ArrayBuffer(Math.ceil(length / 8) * 8);
   return {

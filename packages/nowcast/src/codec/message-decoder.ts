@@ -37,7 +37,7 @@ const BITS = new Uint8Array(DOUBLE.buffer);
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** What generated code reads with. It gives up by saying so, and the general reader finds out what is wrong. */
+/** The reader of generated code. It reports that it gives up, and the general reader finds the fault. */
 export class MessageDecoder {
   /** The body. */
   bytes: Uint8Array = new Uint8Array(0);
@@ -83,7 +83,7 @@ export class MessageDecoder {
     return this.text(this.bytes.length - this.textAt);
   }
 
-  /** Opens a body of one list with so many values in a row; returns the number of its rows, 0 where the body is too long. */
+  /** Opens a body of one list with this many values in a row; returns the number of its rows, 0 where the body is too long. */
   rows(values: number): number {
     if (this.bytes.length > BYTES_MAX) return 0;
     const input = new WireInput(this.bytes);
@@ -203,7 +203,7 @@ export class MessageDecoder {
   }
 }
 
-/** What follows `start`, when it is short and ASCII. */
+/** Returns the text that follows `start`, when it is short and ASCII. */
 function shortAscii(bytes: Uint8Array, start: number): string | undefined {
   const length = bytes.length - start;
   if (length > UNITS_MAX) return undefined;

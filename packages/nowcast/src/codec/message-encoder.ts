@@ -9,11 +9,11 @@ const MEMORY_BYTES = 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 /** Bodies longer than a good part of a chunk get memory of their own. */
 const CUT_BYTES_MAX = CHUNK_BYTES / 8;
-/** Views of up to so many bytes, and from so many bytes on, are made once. */
+/** Views of up to this many bytes, and from this many bytes on, are made once. */
 const KEPT_VIEWS = 1024;
 /** The most that a column takes besides its raw values. */
 const COLUMN_HEAD_BYTES = 12;
-/** What it takes at most to align a column. */
+/** Maximum padding that aligns a column. */
 const ALIGNMENT_BYTES = 8;
 /** The most that the two counts in front of a list take. */
 const COUNTS_BYTES = 16;
@@ -21,9 +21,9 @@ const COUNTS_BYTES = 16;
 const LOOP_UNITS_MAX = "process" in globalThis ? 24 : 224;
 
 /**
- * What generated code writes with. A body begins at the first byte of memory that is used again for the next one, so that
- * offsets are constants and the views that the engine's encoder wants can be kept. Code is bound to that memory, and must be
- * bound again when it was exchanged for more.
+ * The writer of generated code. A body begins at the first byte of memory that is used again for the next one, so that offsets
+ * are constants and the views that the engine's encoder wants can be kept. Code is bound to that memory, and must be bound again
+ * when it was exchanged for more.
  */
 export class MessageEncoder {
   memory = allocate(MEMORY_BYTES);
@@ -62,7 +62,7 @@ export class MessageEncoder {
     return this.chunk.subarray(start, start + at);
   }
 
-  /** Makes room for a body of so many bytes; false when the memory is another one now. */
+  /** Makes room for a body of this many bytes; false when the memory is another one now. */
   room(length: number): boolean {
     if (length <= this.memory.bytes.length) return true;
     this.memory = allocate(length * 2);
@@ -72,7 +72,7 @@ export class MessageEncoder {
     return false;
   }
 
-  /** Whether text of so many units is better written by a loop. */
+  /** Whether a loop writes a text of this many units faster. */
   isShort(units: number): boolean {
     return units <= LOOP_UNITS_MAX;
   }
@@ -90,7 +90,7 @@ export class MessageEncoder {
     return all;
   }
 
-  /** Writes a text for which there is room; returns where it ends. What has no UTF-8 form becomes U+FFFD. */
+  /** Writes a text for which there is room; returns its end. A lone surrogate becomes U+FFFD. */
   utf8(text: string, at: number): number {
     const tail = (at < KEPT_VIEWS ? this.tails[at] : undefined) ?? this.tail(at);
     return at + utf8.encodeInto(text, tail).written;
@@ -104,7 +104,7 @@ export class MessageEncoder {
   }
 
   /**
-   * Begins a body of one list: `count` rows of `rowBytes` each while they wait, in so many columns, and `text` units of text
+   * Begins a body of one list: `count` rows of `rowBytes` each while they wait, in `columns` columns, and `text` units of text
    * behind them. Makes room for all of it; false when the memory is another one now.
    *
    * One loop over the rows puts their values into aligned columns, where they wait behind the room that the heads of columns
@@ -119,7 +119,7 @@ export class MessageEncoder {
     return true;
   }
 
-  /** A column of so many values of `width` bytes, which waits; returns where in the view of that width. */
+  /** A waiting column of `count` values of `width` bytes; returns its place in the view of that width. */
   column(count: number, width: number): number {
     const at = Math.ceil(this.waiting / width);
     this.waiting = (at + count) * width;

@@ -15,12 +15,12 @@ export const CODING = {
   delta: 0x20,
 } as const;
 
-/** What packed, delta and decimal columns of 64-bit integers keep to, so that doubles compute them exactly. */
+/** The range of packed, delta and decimal columns of 64-bit integers, so that doubles compute them exactly. */
 export const EXACT_MAX = 2 ** 52;
 export const DECIMAL_EXPONENT_MAX = 22;
 const DICTIONARY_MAX = 65_536;
 
-/** What a column may be when it stands inside another one. */
+/** The kinds of a column inside another one. */
 interface Allowed {
   readonly decimalAndSingle: boolean;
   readonly sparse: boolean;

@@ -33,8 +33,8 @@ export interface ReadPlan extends BlockLayout {
 }
 
 /**
- * Prepares reading values of a writer's shape, into those of the reader's own shape when there is one. What does not fit
- * together is found here, before any message is read; what only some values do not fit is found when they are read.
+ * Prepares reading values of a writer's shape, into those of the reader's own shape when there is one. Contradictions of the two
+ * shapes are found here, before any message is read; those of single values are found when they are read.
  */
 export function planReading(writer: Shape, reader?: Shape): ReadPlan {
   return new Planner(writer, reader).plan(writer.root, reader?.root, []);
@@ -334,7 +334,7 @@ class Planner {
   }
 }
 
-/** What an absent option may read as: something that is false, 0 or empty. */
+/** The values that an absent option may read as: something that is false, 0 or empty. */
 const STANDS_IN: ReadonlySet<string> = new Set([
   ...["bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "uvar", "ivar", "f32", "f64"],
   ...["text", "range", "angle"],

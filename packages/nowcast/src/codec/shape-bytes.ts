@@ -59,7 +59,7 @@ export function encodeShape(shape: Shape): Uint8Array<ArrayBuffer> {
     }
   }
   const bytes = output.take();
-  // What nobody could read must not be written either.
+  // A shape that no reader accepts must not be written either.
   decodeShape(bytes);
   return bytes;
 }

@@ -16,7 +16,7 @@ export type WireType =
 export interface Field {
   readonly name: string;
   readonly type: WireType;
-  /** What readers that miss the field may assume: one MessagePack value, in the bytes in which it was stated. */
+  /** The default for readers that miss the field: one MessagePack value, in the bytes in which it was stated. */
   readonly default: Uint8Array | undefined;
 }
 
@@ -68,7 +68,7 @@ export const SCALAR_CODES: ReadonlyMap<number, ScalarTag> = new Map<number, Scal
   [0x10, "any"],
 ]);
 
-/** What leads to a block of its own is where nesting deepens and flattening stops. */
+/** Nesting deepens and flattening stops at a type with a block of its own. */
 export function isStruct(type: WireType, shape: Shape): readonly Field[] | undefined {
   if (type.tag !== "ref") return undefined;
   const definition = shape.definitions[type.index]!;

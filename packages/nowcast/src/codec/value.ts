@@ -25,7 +25,7 @@ export type WireValue =
 /** One value a row. */
 export type Column = ArrayLike<WireValue>;
 
-/** What a reader assumes for a field that the writer did not have: section 7. Made anew for every row. */
+/** The value that a reader assumes for a field that the writer did not have: section 7. Made anew for every row. */
 export function defaultOf(type: WireType, shape: Shape, depth = 0): WireValue {
   if (depth > DEPTH_MAX) {
     throw new NowcastError(

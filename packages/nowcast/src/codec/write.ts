@@ -74,7 +74,7 @@ export class BodyWriter {
 
   private block(target: WireOutput, rows: readonly WireValue[], flat: boolean): void {
     const { blocks, texts, path } = this.output;
-    // What an earlier value left behind when it did not fit.
+    // Removes the remains of an earlier value that did not fit.
     blocks.at = 0;
     texts.at = 0;
     path.length = 0;

@@ -8,7 +8,7 @@ import { LivenessProbe } from "./liveness-probe.js";
 import { openFirst } from "./race.js";
 
 const LOOK_MS = 50;
-/** A carrier is silent after so many probe time-outs, within these bounds, but never before an answer can have come. */
+/** A carrier is silent after this many probe time-outs, within these bounds, but never before an answer can have come. */
 const PROBE_TIMEOUTS = 3;
 const SILENT_US_MIN = 250_000;
 const SILENT_US_MAX = 400_000;
@@ -27,7 +27,7 @@ const TRY_MS_MAX = 10_000;
 const RETURN_MS_FIRST = 2_000;
 const RETURN_MS_MAX = 60_000;
 
-/** What the endpoint offers now, the best first. */
+/** The endpoint's present carriers, the best first. */
 export interface Offers {
   readonly kinds: readonly CarrierKind[];
   readonly open: OpenCarrierKind;

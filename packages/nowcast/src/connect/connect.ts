@@ -120,12 +120,12 @@ function rove(driver: Driver, offers: Offers): Channel {
     },
     carrierEnded: () => migrator.look(),
   });
-  // What arrived with the answer.
+  // The bytes that arrived with the answer.
   queueMicrotask(() => driver.pump());
   return channel;
 }
 
-/** What is known of the other side, and how to open carriers to it. */
+/** The record of the other side, and the way to open carriers to it. */
 class Endpoint implements Offers {
   readonly #address: Address;
   readonly #options: ConnectOptions;
@@ -186,7 +186,7 @@ class Endpoint implements Offers {
     try {
       await this.ask(signal);
     } catch {
-      // What was known before is the best guess.
+      // The earlier answer is the best guess.
     }
     signal.throwIfAborted();
   }

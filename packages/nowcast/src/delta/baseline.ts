@@ -18,9 +18,9 @@ export class DeltaBaseline {
     readonly changes: Uint8Array,
     /** For every value, how far off its guess has lately been, in sixteenths of a step. */
     readonly errors: Uint16Array,
-    /** What the mode has learnt; without it, its models start anew. */
+    /** The models that the mode has learnt; without them it starts anew. */
     readonly models: FastModels | SmallModels | undefined,
-    /** What the predictor keeps. */
+    /** The predictor's state. */
     readonly memory: Float64Array,
   ) {}
 }

@@ -1,7 +1,7 @@
 import type { WireOutput } from "../codec/output.js";
 import { WireError } from "../errors/nowcast-error.js";
 
-/** From so many ones on, a number follows as it is. */
+/** After this many ones a number follows as it is. */
 const ONES_MAX = 20;
 
 /** Either direction of plain and Rice-coded bits; a reader ignores the values it is given and returns those it finds. */

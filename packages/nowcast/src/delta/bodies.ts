@@ -32,7 +32,7 @@ const TICKS_MAX = 255;
 
 type Axis = 0 | 1 | 2;
 
-/** What was worked out for the row in question. */
+/** Intermediate values of the present row. */
 interface Expected {
   /** Before and after the neighbours' correction. */
   readonly place: Vector;
@@ -60,7 +60,7 @@ export class BodyPredictor implements DeltaPredictor {
   #group = new Rigid();
   #moves: readonly Fit[] = [];
   #turns: readonly Fit[] = [];
-  /** What the group did beyond the extrapolation, for each axis as a function of the place. */
+  /** The group's deviation from the extrapolation, for each axis as a function of the place. */
   #field: readonly Fit[] = [];
   #spin = ZERO;
   #spinWeight = SPIN_PRIOR;

@@ -25,7 +25,7 @@ import { SmallModels } from "./small-models.js";
 export type DeltaMode = "fast" | "small";
 
 export interface DeltaOptions {
-  /** What `encode` writes; `decode` reads both. "fast" unless told otherwise. */
+  /** The mode that `encode` writes; `decode` reads both. "fast" by default. */
   readonly mode?: DeltaMode;
   /** How entities are expected to move; both ends must use the same. Linear motion unless told otherwise. */
   readonly predictor?: DeltaPredictor;
@@ -38,15 +38,15 @@ export interface DeltaOptions {
 
 export interface DeltaPacket {
   readonly bytes: Uint8Array;
-  /** What the frame becomes once the receiver has acknowledged it. */
+  /** The baseline that the frame becomes once the receiver has acknowledged it. */
   readonly baseline: DeltaBaseline;
 }
 
 /**
  * Tells frames as differences from what the receiver has acknowledged, and reads them back (`spec/DELTA.md`).
  *
- * It holds no conversation: what is learnt belongs to the baselines, which the caller keeps. Whoever carries the bytes
- * names the tick of the frame and those of its baselines.
+ * It holds no conversation: learnt models belong to the baselines, which the caller keeps. The transport names the tick of the
+ * frame and those of its baselines.
  *
  * ```ts
  * const layout = new DeltaLayout([{ kind: "number" }, { kind: "angle", bits: 16 }]);

@@ -19,7 +19,7 @@ const HEADER_DEPTH = 0b11;
 const NO_IDS = new Uint32Array(0);
 const NO_MEMORY = new Float64Array(0);
 
-/** What both modes share: the header, the ids and the walk over the rows. */
+/** The shared part of both modes: the header, the ids and the walk over the rows. */
 export class DeltaCoding {
   constructor(
     readonly layout: DeltaLayout,
@@ -69,7 +69,7 @@ export class DeltaCoding {
     return new RowWalk(symbols, this.predictor, layout, lined, truth);
   }
 
-  /** What the frame becomes. */
+  /** The baseline that the frame becomes. */
   baseline(walk: RowWalk, frame: DeltaFrame, models: FastModels | SmallModels): DeltaBaseline {
     const { changes, errors } = walk;
     return new DeltaBaseline(this.layout, frame, changes, errors, models, this.predictor.memory());
@@ -95,7 +95,7 @@ export function headerOf(mode: number, known: readonly DeltaBaseline[]): number 
   return mode | (known.length << HEADER_DEPTH_SHIFT);
 }
 
-/** The mode's bits of bytes that were coded against so many baselines. */
+/** The mode's bits of bytes that were encoded against this many baselines. */
 export function readMode(bytes: Uint8Array, known: readonly DeltaBaseline[]): number {
   const header = bytes[0];
   if (header === undefined) throw new WireError("the message ends too early", 0, "header");
@@ -108,7 +108,7 @@ export function readMode(bytes: Uint8Array, known: readonly DeltaBaseline[]): nu
   return mode;
 }
 
-/** What the newest baseline taught, or what is assumed at first. */
+/** The models of the newest baseline, or the initial ones. */
 export function fastModels(layout: DeltaLayout, past: readonly DeltaBaseline[]): FastModels {
   const models = past[0]?.models;
   return models?.mode === "fast" ? models.copy() : FastModels.start(layout.width);

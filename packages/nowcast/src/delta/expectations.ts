@@ -1,6 +1,6 @@
 /** How many things an expectation is made of; the first is 1. */
 export const INPUTS = 8;
-/** What is kept of one: its weights, and their covariance by rows. */
+/** The state of one: its weights, and their covariance by rows. */
 const KEPT = INPUTS + INPUTS * INPUTS;
 
 const WEIGHTS_START = [6, 0.25, 0.25, 0, 0.25, 0.25, 0, 0];
@@ -30,7 +30,7 @@ export function level(size: number): number {
  * follow the cases they are shown (recursive least squares; `spec/DELTA.md`, section 9.3).
  */
 export class Expectations {
-  /** What is known of the number at hand. */
+  /** The inputs for the present number. */
   readonly inputs = new Float64Array(INPUTS);
   readonly #gain = new Float64Array(INPUTS);
 
@@ -38,7 +38,7 @@ export class Expectations {
     this.inputs[0] = 1;
   }
 
-  /** What is kept of so many at first. */
+  /** The initial number of states. */
   static start(count: number): Float64Array {
     const kept = new Float64Array(count * KEPT);
     for (let which = 0; which < count; which++) restart(kept, which * KEPT);

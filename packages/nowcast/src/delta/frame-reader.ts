@@ -22,7 +22,7 @@ export class FrameReader {
     this.#coding = new DeltaCoding(layout, new LinearPredictor(), entitiesMax);
   }
 
-  /** The frame of `tick`, told against `past`, newest first. Throws a `WireError` as {@link DeltaCodec.decode} does. */
+  /** The frame of `tick`, encoded against `past`, newest first. Throws a `WireError` as {@link DeltaCodec.decode} does. */
   read(tick: number, bytes: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {
     checkTick(tick);
     const known = this.#coding.known(baselinesOfFrames(this.layout, past.slice(0, PAST_MAX)));

@@ -3,7 +3,7 @@ import { checkFrame, type DeltaFrame } from "./frame.js";
 import { type DeltaLayout, difference } from "./layout.js";
 import { DeltaPast } from "./past.js";
 
-/** What a miss by the bend of a motion stands for, in sixteenths of a step. */
+/** The value of a miss by the bend of a motion, in sixteenths of a step. */
 const ERROR_OF_BEND = 8;
 const BEND_MAX = 4000;
 const NOTHING = { changes: new Uint8Array(0), errors: new Uint16Array(0), memory: new Float64Array(0) };

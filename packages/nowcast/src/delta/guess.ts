@@ -1,4 +1,4 @@
-/** What a predictor expects in one column. */
+/** A predictor's expectation in one column. */
 export interface DeltaGuess {
   /** The expected value; any signed 32-bit number, it need not fit its column. */
   value: number;

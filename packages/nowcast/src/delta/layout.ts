@@ -16,7 +16,7 @@ export type DeltaField =
 
 export type ColumnKind = "number" | "angle" | "flag" | "largest" | "component";
 
-/** What one number of a row means. */
+/** The meaning of one number of a row. */
 export interface Column {
   readonly kind: ColumnKind;
   readonly bits: number;
@@ -28,7 +28,7 @@ export interface Column {
 
 const COLUMNS_MAX = 64;
 
-/** What the columns of a frame mean; both ends agree on it beforehand. */
+/** The meaning of the columns of a frame; both ends agree on it beforehand. */
 export class DeltaLayout {
   readonly fields: readonly DeltaField[];
   readonly columns: readonly Column[];

@@ -10,7 +10,7 @@ const SIZE_UNKNOWN = 4;
 /** Place, what was left of the place, what was left of the turn, and how much that was of the place. */
 const STORED = 10;
 
-/** What the bodies that are already known in a frame were off by. */
+/** The deviations of the bodies that are already known in a frame. */
 export class Neighbours {
   #known = new Float64Array(0);
   #count = 0;

@@ -23,7 +23,7 @@ export interface DeltaPredictor {
   /** Tells what such a row turned out to be. */
   learn(row: number, values: Int32Array, at: number): void;
 
-  /** What to keep with the baseline that this frame becomes. */
+  /** The state to keep with the baseline that this frame becomes. */
   memory(): Float64Array;
 
   /**

@@ -32,7 +32,7 @@ export class RowWalk {
     private readonly predictor: DeltaPredictor,
     layout: DeltaLayout,
     private readonly past: DeltaPast,
-    /** What a writer writes; a reader has none. */
+    /** The output of a writer; a reader has none. */
     private readonly truth: Int32Array | undefined,
   ) {
     const { columns, width } = layout;

@@ -1,4 +1,4 @@
-/** What both ends know about a row and a column before they code it: the models' contexts are made of these. */
+/** Facts that both ends know about a row and a column before they code it: the models' contexts are made of these. */
 export interface Situation {
   /** Whether the row changed in the newest baseline (lowest bit), in the one before, and so on. */
   changed: number;

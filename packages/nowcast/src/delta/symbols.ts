@@ -2,8 +2,8 @@ import type { DeltaGuess } from "./guess.js";
 import type { Situation } from "./situation.js";
 
 /**
- * What a mode codes, in either direction: a writer writes what it is given and returns it, a reader ignores it and
- * returns what it reads. So one walk over the rows serves both, and they cannot disagree.
+ * The symbols of a mode, in either direction: a writer writes its argument and returns it, a reader ignores the argument and
+ * returns the symbol that it reads. So one walk over the rows serves both, and they cannot disagree.
  */
 export interface Symbols {
   /** The byte at which writing or reading stands. */

@@ -1,4 +1,4 @@
-/** Who has to change something for this error to go away. */
+/** The party that has to change something for this error to go away. */
 export type Fault =
   /** The server sent what its protocol does not allow. */
   | "peer-misbehaved"
@@ -12,8 +12,8 @@ export type Fault =
   | "misuse";
 
 /**
- * What went wrong, for programs: switch on it, never on words, which are for people and may change. New codes may come
- * with new releases; {@link Fault} tells what to do about those that a program does not know.
+ * The error for programs: switch on it, never on texts, which are for people and may change. New codes may come with new
+ * releases; {@link Fault} is the guide for codes that a program does not know.
  */
 export const ERROR_CODES = [
   // Misuse.
@@ -56,7 +56,7 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** What holds for a fault where nothing better is known. */
+/** The advice for a fault where nothing better is known. */
 const USUAL: Record<Fault, { readonly code: ErrorCode; readonly cure: string }> = {
   "peer-misbehaved": {
     code: "malformed",
@@ -82,9 +82,9 @@ export interface ErrorDetails {
 export class NowcastError extends Error {
   readonly fault: Fault;
   readonly code: ErrorCode;
-  /** What failed and where, in the words of the other side if it sent any. Show it as text, never as markup. */
+  /** The failure and its place, in the words of the other side if it sent any. Show it as text, never as markup. */
   readonly reason: string;
-  /** What the program or the person can do about it. */
+  /** The advice for the program or the person. */
   readonly cure: string;
   /** The number of the close frame or CLOSE that ended what was open, if there was one. */
   readonly closeCode: number | undefined;
@@ -111,7 +111,7 @@ export function asNowcastError(error: unknown): NowcastError {
 
 /** Bytes that are not what they should be: where reading stopped, and in which field. */
 export class WireError extends NowcastError {
-  /** What is wrong, without the place. */
+  /** The fault, without the place. */
   readonly detail: string;
   /** Offset in bytes from the start of the message. */
   readonly offset: number;
@@ -127,7 +127,7 @@ export class WireError extends NowcastError {
   }
 }
 
-/** What a value is, in the words of an error: `a string`, `a Float32Array`, `null`. */
+/** Names a value in an error: `a string`, `a Float32Array`, `null`. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   const name = Object.prototype.toString.call(value).slice(8, -1);

@@ -1,6 +1,6 @@
 /**
- * Gives carriers to sessions: a HELLO that resumes goes to the session it names, whatever carrier it came on; another
- * begins a session. What is no HELLO ends the carrier.
+ * Gives carriers to sessions: a HELLO that resumes goes to the session it names, whatever carrier it came on; another begins a
+ * session. Any other first packet ends the carrier.
  */
 import { forAnyCarrier, type OpenCarrier, PROPERTIES } from "../carrier/carrier.js";
 import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
@@ -24,7 +24,7 @@ export interface AcceptorLimits {
   readonly session: Partial<SessionConfig>;
 }
 
-/** What was done with carriers. */
+/** Counters of carriers. */
 export interface AcceptorStats {
   begun: number;
   resumed: number;

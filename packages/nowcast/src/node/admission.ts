@@ -40,7 +40,7 @@ export interface AdmissionRequest {
   readonly isEncrypted: boolean;
 }
 
-/** What was admitted. */
+/** The admitted client. */
 export interface AdmissionGrant {
   readonly asked: AdmissionRequest;
   readonly claims: Claims | undefined;
@@ -75,7 +75,7 @@ export class Admission {
 
   /** Why the page that asks may not, if one asks: `spec/CARRIERS.md`, section 7. */
   judgePage({ page: { host, origin }, port, opensCarrier }: AdmissionRequest): Refusal | undefined {
-    // What opens a carrier and has no origin is no browser. A browser leaves it out where it takes the page for ours.
+    // A carrier without an origin was not opened by a browser. A browser leaves it out where it takes the page for ours.
     const isOfPage = origin !== undefined || !opensCarrier;
     if (this.#isOpenToItsMachine && isOfPage && host !== undefined && !isKnownHost(host, this.#named)) {
       const cure = "call it localhost, or ask its operator to allow an origin with this host";

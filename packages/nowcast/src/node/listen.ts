@@ -135,7 +135,7 @@ export class Listener {
     for (const service of [...this.#services.values()]) service.close();
     this.#acceptor.close();
     this.#restore();
-    // Remembered for who asks later.
+    // Kept for later callers.
     void this.port;
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
@@ -169,7 +169,7 @@ export class Listener {
     };
   }
 
-  /** Section 2: what is here, for who may join. */
+  /** Section 2: describes the endpoint to clients that may join. */
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const headers: Record<string, string> = {
       "content-type": "application/json",

@@ -32,7 +32,7 @@ function noOrigin(text: unknown): NowcastError {
   return new NowcastError("misuse", `"${quoted(String(text))}" is not an origin`, { cure });
 }
 
-/** What a request says of the page that asks and of the host that it asks. */
+/** The page that asks and the host that it asks, as a request names them. */
 export interface Page {
   /** `HOST[:PORT]` of the address in absolute form, or else of the header `Host`. */
   readonly host: string | undefined;

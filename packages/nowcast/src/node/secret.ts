@@ -1,16 +1,16 @@
-/** What must not be taken as a secret, because others know it. */
+/** Texts that must not be taken as a secret, because others know them. */
 
 /** How public keys begin that tools write on one line: OpenSSH's kinds, and age. */
 const PUBLIC_BEGINNINGS = ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNhL", "AAAAGnNrLX", "age1"] as const;
 const SSH_LINE = /^(ssh-|ecdsa-sha2-|sk-[^ ]*@openssh\.com)/;
 /** The tag of a sequence, with which every key in DER begins (X.690, section 8.9). */
 const DER_SEQUENCE = 0x30;
-/** What such a sequence begins with: another one that names the algorithm, or a number. */
+/** The first element of such a sequence: another one that names the algorithm, or a number. */
 const DER_INNER: ReadonlySet<number | undefined> = new Set([DER_SEQUENCE, 0x02]);
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
 
-/** What a would-be secret is, if it is something that is made to be shown, or that nobody has to guess. */
+/** Describes a text that is public, or too easy to guess, to be a secret. */
 export function knownToOthers(secret: Uint8Array): string | undefined {
   if (secret.every((byte) => byte === secret[0])) return "one byte over and over";
   if (isDer(secret)) return "a key in DER";

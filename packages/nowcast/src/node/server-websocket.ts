@@ -87,7 +87,7 @@ export class ServerWebSocket implements OpenCarrier {
 
   begin(handlers: CarrierHandlers): void {
     this.#handlers = handlers;
-    // What came with the upgrade, and since.
+    // The bytes that came with the upgrade, and since.
     this.#received(new Uint8Array(0));
   }
 
@@ -147,7 +147,7 @@ export class ServerWebSocket implements OpenCarrier {
     if (this.#state !== "ended") this.#socket.write(encodeFrame(opcode, payload, undefined), this.#written);
   }
 
-  /** What was written last still goes out; a peer that does not read it is cut off. */
+  /** The last bytes still go out; a peer that does not read them is cut off. */
   #finish(): void {
     this.#socket.end();
     setTimeout(() => this.#socket.destroy(), CLOSE_MS_MAX).unref();

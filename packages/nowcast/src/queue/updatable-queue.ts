@@ -137,7 +137,7 @@ export class UpdatableQueue<V> {
       const { value } = segment.event!;
       if (!matches(value)) continue;
       const after = this.#segments[index + 1]!;
-      // What was put after the event replaces what was put before it, in the place of the earlier.
+      // A value put after the event replaces the one put before it, in the earlier one's place.
       for (const [key, newer] of after.states) {
         const older = segment.states.get(key);
         if (older !== undefined) {

@@ -27,7 +27,7 @@ export interface SaveReadOptions {
 
 /** Everything in a save file. */
 export interface SaveFile {
-  /** What the writer wanted to say: program, title, time. */
+  /** The writer's notes: program, title, time. */
   readonly about: readonly MsgpackValue[];
   readonly shapes: readonly Shape[];
   /** The rows of all chunks, in file order. */

@@ -15,7 +15,7 @@ const CHUNK_ROWS = 4096;
 export interface SaveWriteOptions {
   /** The shape of the values; without it, one that holds them all is inferred. */
   readonly shape?: Shape;
-  /** What is to be said about the file: program, title, time. */
+  /** Notes on the file: program, title, time. */
   readonly about?: { readonly [key: string]: MsgpackValue };
   /** LZ4 by default. */
   readonly compression?: "none" | "lz4";
@@ -47,7 +47,7 @@ export function writeSave(
   return file.take();
 }
 
-/** What does not shrink is stored as it is. */
+/** Incompressible data is stored as it is. */
 function chunk(raw: Uint8Array, rows: number, compression: "none" | "lz4"): Uint8Array {
   const packed = compression === "lz4" ? encodeLz4Block(raw) : raw;
   const shrinks = packed.length < raw.length;

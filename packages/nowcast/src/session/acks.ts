@@ -3,7 +3,7 @@ import { WIRE_UNIT_US } from "./clock.js";
 import { type Arrival, ReceivedNumbers } from "./packet/numbers.js";
 import type { Acknowledgement } from "./packet/packets.js";
 
-/** What arrives after this much silence is acknowledged at once. */
+/** A packet after this much silence is acknowledged at once. */
 const QUIET_US = 1_000_000;
 
 export class Acknowledger {
@@ -46,7 +46,7 @@ export class Acknowledger {
     return this.#isUrgent ? nowUs : this.#dueUs;
   }
 
-  /** What a packet that leaves now says, if there is news. */
+  /** Returns the acknowledgement for the packet that leaves now, if there is news. */
   toSend(nowUs: number): Acknowledgement | undefined {
     if (!this.#isNew) return undefined;
     return this.#received.acknowledgement(Math.floor((nowUs - this.#largestAtUs) / WIRE_UNIT_US));

@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS, type Limits } from "./limits.js";
 
-/** What a carrier promises (`spec/SESSION.md`, section 3). Both ends must see it alike. */
+/** The properties of a carrier (`spec/SESSION.md`, section 3). Both ends must see it alike. */
 export interface Carrier {
   /** Packets arrive in order and are never lost while it lives. */
   readonly isReliable: boolean;
@@ -20,14 +20,14 @@ export const CARRIERS = {
 } as const satisfies Record<string, Carrier>;
 
 export interface SessionConfig {
-  /** What we accept from the peer. */
+  /** The limits for the peer. */
   readonly limits: Limits;
   /** Of each lane: 0 goes before 1, and so on. Lanes that are not named have class 0. */
   readonly laneClasses: readonly number[];
-  /** What may wait on a lane to be sent. */
+  /** The bounds of a lane's unsent messages. */
   readonly entriesMax: number;
   readonly bytesMax: number;
-  /** What repetition of events may cost before any loss is known. */
+  /** The budget for repeating events before any loss is known. */
   readonly redundancyBitsPerSecond: number;
   readonly bytesPerSecondMax: number;
   readonly handshakeTimeoutMs: number;

@@ -1,4 +1,4 @@
-/** What is measured now: what a display of the connection shows. */
+/** Present measurements for a display of the connection. */
 
 import type { Lanes } from "./lanes.js";
 import type { Recovery } from "./recovery.js";
@@ -12,7 +12,7 @@ export interface Gauges {
   readonly loss: number;
   /** How old the newest states were when they arrived, of late; by the clock estimate. */
   readonly ageUs: number | undefined;
-  /** What the sender allows itself. */
+  /** The sender's own limits. */
   readonly bytesPerSecond: number;
   readonly inFlightBytes: number;
   /** Messages that wait to be sent. */

@@ -48,9 +48,9 @@ export type Phase =
 export type Role = "initiator" | "acceptor";
 
 export class Handshake {
-  /** What names the session and lets it be resumed, once there is one. */
+  /** The name and the secret of the session, once there is one. */
   ticket: Ticket | undefined;
-  /** What the peer accepts; our own limits until it told us. */
+  /** The peer's limits; our own until they arrive. */
   peer: Limits;
   /** The initiator's, until a packet that carried it is acknowledged. */
   proof: { readonly proof: Uint8Array; wasSent: boolean } | undefined;
@@ -284,7 +284,7 @@ export class Handshake {
     if (frames.some(({ type }) => type === "close")) this.#phase = { name: "closed" };
   }
 
-  /** What time demands before and after the session is open. */
+  /** The timers before and after the session is open. */
   handleTimeout(nowUs: number, lastHeardUs: number): void {
     const phase = this.#phase;
     const handshakeUs = this.#config.handshakeTimeoutMs * 1_000;
@@ -347,7 +347,7 @@ export class Handshake {
     return true;
   }
 
-  /** What a CLOSE that is due says; it is then no longer due. */
+  /** Takes the contents of a CLOSE that is due; it is then no longer due. */
   takeClose(): Closed | undefined {
     const phase = this.#phase;
     if (phase.name !== "closing" || !phase.isDue || phase.left === 0) return undefined;

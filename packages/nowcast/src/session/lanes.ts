@@ -15,11 +15,11 @@ import { earliest } from "./time.js";
 const OVERHEAD_BYTES_MAX = 176;
 const PROBE_EVENTS = 16;
 
-/** What a packet will hold. */
+/** The contents of a packet. */
 export interface Plan {
   /** The lanes that have something for it. */
   readonly lanes: readonly number[];
-  /** What goes first in every lane of the first class that has anything is a small event that was not sent yet. */
+  /** The first message in every non-empty lane of the first class is a small unsent event. */
   readonly leadsWithEvent: boolean;
 }
 
@@ -48,7 +48,7 @@ export class Lanes {
     return this.#outgoing.every((lane) => lane === undefined || lane.isSettled);
   }
 
-  /** The lane to put into, if the peer accepts so many. */
+  /** The lane to put into, if the peer accepts this many lanes. */
   sending(lane: number, peer: Limits): SendLane {
     checkLane(lane, peer);
     let sendLane = this.#outgoing[lane];

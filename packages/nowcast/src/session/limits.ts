@@ -1,11 +1,11 @@
-/** What a peer accepts (`spec/SESSION.md`, section 9). */
+/** Limits of a peer (`spec/SESSION.md`, section 9). */
 import { NowcastError } from "../errors/nowcast-error.js";
 import { MalformedPacket, type PacketReader } from "./packet/reader.js";
 import type { PacketWriter } from "./packet/writer.js";
 
 export interface Limits {
   readonly lanesMax: number;
-  /** What all unconsumed messages of a lane may cost; a message costs its payload and {@link MESSAGE_COST}. */
+  /** Maximum cost of all unconsumed messages of a lane; a message costs its payload and {@link MESSAGE_COST}. */
   readonly windowBytes: number;
   /** Payload of one event or value. */
   readonly messageBytesMax: number;

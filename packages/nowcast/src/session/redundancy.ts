@@ -7,7 +7,7 @@ import type { BoundEvent } from "./lane/message.js";
 export const REPEAT_BYTES_MAX = 256;
 /** The content of a packet in which an event leads: the event, and what little else fits. */
 export const LEADING_BYTES = REPEAT_BYTES_MAX + 64;
-/** What it costs that an event did not ride in a larger packet: its headers on the link. */
+/** The cost of an event that did not ride in a larger packet: its headers on the link. */
 const LEADING_COST = 80;
 /** The first repetition gets a packet of its own if it must; later ones only ride along. */
 const WAITS_US = [2_000, 12_000, 30_000, 60_000];

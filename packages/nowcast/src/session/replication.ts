@@ -46,7 +46,7 @@ export class ReplicationLanes {
 
   fill(packet: number, builder: PacketBuilder, items: Item[]): void {
     for (const [lane, source] of this.#sources) {
-      // What does not fit into its share of the packet may need all of it.
+      // A record that does not fit into its share of the packet may need all of it.
       const payload = fillFrom(source, packet, builder.roomToShare) ?? fillFrom(source, packet, builder.room);
       if (payload === undefined) continue;
       builder.frame({ type: "replication", lane, payload });

@@ -4,7 +4,7 @@ const INITIAL_PROBE_TIMEOUT_US = 1_000_000;
 const ACK_DELAY_MAX_US = 5_000;
 /** The longest a peer that sends regularly holds an acknowledgement, for it to ride in its next packet. */
 const HELD_ACK_DELAY_MAX_US = 100_000;
-/** What is taken for the longest delay lately until it is known; it falls soon. */
+/** The assumed longest recent delay until it is known; it falls soon. */
 const ACK_DELAY_FIRST_US = 50_000;
 
 export class RoundTrip {

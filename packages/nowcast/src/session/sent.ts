@@ -1,4 +1,4 @@
-/** What left and is not yet known to have arrived or to be lost (RFC 9002, section 6.1). */
+/** Packets that left and are neither acknowledged nor lost (RFC 9002, section 6.1). */
 import type { RoundTrip } from "./rtt.js";
 
 /** A piece of content in a packet, whose owner is notified when the packet is acknowledged or lost. */
@@ -30,11 +30,11 @@ export interface SentPacket {
   readonly items: readonly Item[];
 }
 
-/** A packet so many numbers below an acknowledged one is lost, unless packets overtake each other on the path. */
+/** A packet this many numbers below an acknowledged one is lost, unless packets overtake each other on the path. */
 const REORDERING_THRESHOLD = 3;
 /** So many packets are remembered that were taken for lost last. */
 const MISSED_MAX = 16;
-/** The path lets packets overtake until so many more were lost and none of them came after all. */
+/** The path may reorder until this many more packets were lost and none of them arrived after all. */
 const OVERTAKING_LOSSES = 64;
 
 export class SentPackets {
@@ -78,7 +78,7 @@ export class SentPackets {
     this.#inFlightBytes += bytes;
   }
 
-  /** What is in flight now no longer takes room; its packets are waited for all the same. */
+  /** The packets in flight no longer take room; their acknowledgements are still awaited. */
   writeOffFlight(): void {
     this.#countedFrom = this.#next;
     this.#inFlightBytes = 0;

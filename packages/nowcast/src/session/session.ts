@@ -132,7 +132,7 @@ export class Session {
     return this.#lanes.isSettled;
   }
 
-  /** What a peer needs to go on with this session on another carrier. */
+  /** The values with which a peer resumes this session on another carrier. */
   get ticket(): Ticket | undefined {
     return this.#handshake.ticket;
   }

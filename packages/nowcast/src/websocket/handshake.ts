@@ -18,7 +18,7 @@ export function upgradeRequest(url: URL, key: string, protocol: string): string 
   ].join("\r\n");
 }
 
-/** What a server that speaks WebSocket answers to `key`. */
+/** Returns the answer of a WebSocket server to `key`. */
 export function acceptKey(key: string, sha1: import("node:crypto").Hash): string {
   return sha1.update(key + ACCEPT_SUFFIX).digest("base64");
 }

@@ -173,7 +173,7 @@ class NodeWebSocket implements WebSocketLike {
     if (this.state === "closed") return;
     this.state = "closed";
     clearTimeout(this.timer);
-    // What was written last, a close frame perhaps, still goes out; a peer that does not read it is cut off.
+    // The last bytes, a close frame perhaps, still go out; a peer that does not read them is cut off.
     this.socket.end();
     setTimeout(() => this.socket.destroy(), CLOSE_MS_MAX).unref();
     if (code === NO_CLOSE_FRAME) for (const listener of this.listeners.error) listener();

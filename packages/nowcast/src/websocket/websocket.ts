@@ -1,4 +1,4 @@
-/** What the SDK wants of a WebSocket, whoever made it. */
+/** The part of a WebSocket that the SDK uses, whatever its implementation. */
 
 /** The part of the WHATWG WebSocket that the SDK needs; the browser's, Node's and that of `ws` all fit. */
 export interface WebSocketLike {

@@ -9,7 +9,7 @@ const NAME_BYTES_MAX = 96;
 const HASH = /^[0-9a-f]{64}$/;
 const MEDIA_TYPE = /^[a-z]+\/[a-z0-9.+-]{1,64}$/;
 
-/** What is wrong with an asset, or `undefined`. */
+/** Returns the fault of an asset, or `undefined`. */
 export function faultOfAsset({ name, hash, bytes, type }: Asset): string | undefined {
   if (name.length === 0 || name.length > NAME_BYTES_MAX)
     return `name should have 1 to ${NAME_BYTES_MAX} bytes`;

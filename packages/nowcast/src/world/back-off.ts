@@ -1,4 +1,4 @@
-/** A server that ends comes back within a moment or two, as a rule: so many tries follow each other soon. */
+/** A restarted server is usually back within a moment or two: this many tries follow each other soon. */
 const SOON_ATTEMPTS = 8;
 const SOON_MS_MIN = 100;
 const SOON_MS_MAX = 400;

@@ -7,8 +7,8 @@ const NETWORK_HZ_MIN = 5;
 const NETWORK_HZ_MAX = 60;
 
 /**
- * Servers shorten names to 24 characters and chat lines to 300, and close on whoever sends kilobytes. What is cut here
- * would not be shown in any case, unless most of it is white space and control characters.
+ * Servers shorten names to 24 characters and chat lines to 300, and close on a client that sends kilobytes. The rest would not be
+ * shown in any case, unless most of the text is white space and control characters.
  */
 export const NAME_CHARACTERS_MAX = 100;
 export const LINE_CHARACTERS_MAX = 600;
@@ -30,7 +30,7 @@ export function boundedHz(hz: number, name: string): number {
   return Math.round(bounded(hz, NETWORK_HZ_MIN, NETWORK_HZ_MAX, name));
 }
 
-/** The text as UTF-8 can hold it (a lone surrogate becomes U+FFFD), cut to so many characters. */
+/** The text as UTF-8 can hold it (a lone surrogate becomes U+FFFD), cut to this many characters. */
 export function boundedText(text: string, charactersMax: number, name: string): string {
   if (typeof text !== "string") throw new NowcastError("misuse", `${name} is ${kindOf(text)}, not a string`);
   let cut = "";

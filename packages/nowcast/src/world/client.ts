@@ -35,7 +35,7 @@ import type {
 import { WorldState } from "./world-state.js";
 
 const WAITING_CHAT_LINES_MAX = 16;
-/** What is shown later than this is said to be so late (`spec/WORLD.md`, section 3). */
+/** A longer view delay is reported as this one (`spec/WORLD.md`, section 3). */
 const VIEW_DELAY_MS_MAX = 1_000;
 /** Nobody notices less. */
 const VIEW_DELAY_STEP_MS = 4;
@@ -57,7 +57,7 @@ export class WorldClient implements World, ProtocolHandlers {
   readonly isProgram: boolean;
   readonly #inputs: InputSender;
   readonly #durable: DurableActions;
-  /** What the server knows of what the player wants to be called. */
+  /** The last wanted name that the server has. */
   #toldName: string | undefined;
   readonly #ownership: Ownership;
   #protocol: ProtocolAdapter | undefined;
@@ -160,7 +160,7 @@ export class WorldClient implements World, ProtocolHandlers {
 
   steps(number: number, changes: readonly InputChange[]): boolean {
     if (!this.#protocol?.steps?.(number, changes)) return false;
-    // What is said by steps is not said again the other way when a connection is new.
+    // Input that was sent by steps is not sent again the other way when a connection is new.
     this.#inputs.forget();
     return true;
   }
@@ -354,7 +354,7 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#waiting.end(error);
   }
 
-  /** Who is the same player as before keeps its name, whatever it asked for when it came. */
+  /** A resumed player keeps its name, whatever the connection asked for. */
   #tellName(isResumed: boolean): void {
     const { name } = this;
     const isKnown = !isResumed || name === undefined || name === this.#toldName;

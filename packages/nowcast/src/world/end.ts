@@ -10,7 +10,7 @@ type Meaning = readonly [ErrorCode, Fault];
 const INCOMPATIBLE = "peer-incompatible";
 
 /**
- * What the numbers mean with which sessions (below 1,000: `spec/SESSION.md`, section 12, and `spec/WORLD.md`, section 7) and
+ * The meaning of the codes with which sessions (below 1,000: `spec/SESSION.md`, section 12, and `spec/WORLD.md`, section 7) and
  * WebSockets (`spec/PLAIN.md`, section 5) end.
  */
 const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([

@@ -5,7 +5,7 @@ import type { Entity, EntityId, EntityPart, Kind, PlayerId, Vec3, WorldRecord } 
 /** Entities in one message, and in one world (`spec/WORLD.md`, section 6). */
 export const ENTITIES_MAX = 65_536;
 
-/** What an entity is, as opposed to where it is. */
+/** The description of an entity, as opposed to its pose. */
 export interface EntityDescription {
   readonly kind: Kind;
   readonly scale: Vec3;
@@ -19,7 +19,7 @@ export interface EntityPose {
   readonly euler: Vec3;
 }
 
-/** What a description changed; both lists are empty if it changed nothing. */
+/** The changes of a description; both lists are empty if it changed nothing. */
 export interface EntityChange {
   readonly names: string[];
   readonly parts: EntityPart[];

@@ -22,7 +22,7 @@ export interface Goal {
   readonly velocity: { readonly linear: Vec3; readonly angular: Vec3 } | undefined;
 }
 
-/** What somebody asks as an owner, as an event. */
+/** An owner's request, as an event. */
 export type OwnerRequest =
   | { readonly type: "own"; readonly entity: EntityId; readonly number: number }
   | { readonly type: "release"; readonly entity: EntityId; readonly to: PlayerId | undefined }
@@ -38,13 +38,13 @@ export type OwnerRequest =
   | { readonly type: "despawn"; readonly entity: EntityId };
 
 /**
- * What a world asks of its protocol. Arguments were checked and bounded. Whatever cannot be sent, because there is no
- * welcome yet or no room, is answered `false`.
+ * The calls of a world to its protocol. Arguments were checked and bounded. A call that cannot be sent, because there is no
+ * welcome yet or no room, returns `false`.
  */
 export interface ProtocolAdapter {
   readonly pingMs: number | undefined;
   readonly link: WorldLink | undefined;
-  /** What waits in the socket and would age there. */
+  /** Bytes that wait in the socket and would age there. */
   readonly backlogBytes: number;
   /** The number of the controls that were sent last; 0 for none, and where they are not counted. */
   readonly controls: number;
@@ -68,7 +68,7 @@ export interface ProtocolAdapter {
   close(): void;
 }
 
-/** What a protocol tells its world. */
+/** The calls of a protocol to its world. */
 export interface ProtocolHandlers {
   readonly state: WorldState;
   readonly emitter: Emitter<WorldEvents>;
@@ -94,12 +94,12 @@ export interface ProtocolHandlers {
   lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
-/** What was where at a step. */
+/** The poses at a step. */
 export interface ReceivedMovement {
   readonly tick: number;
   readonly nowMs: number;
   readonly moved: readonly Entity[];
-  /** Whether no later step was heard of before. */
+  /** Whether this step is newer than all before. */
   readonly isNewest: boolean;
   /** The number of the newest controls that were in force at the newest step; 0 where that is not told. */
   readonly controls: number;

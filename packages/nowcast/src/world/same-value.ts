@@ -1,4 +1,4 @@
-/** What is nested deeper counts as different; worlds' values have 16 levels at most. */
+/** Deeper nested values count as different; worlds' values have 16 levels at most. */
 const DEPTH_MAX = 64;
 
 /** Whether two values that came as MessagePack, JSON or bodies of shapes say the same. */

@@ -4,7 +4,7 @@ import { isSameValue } from "./same-value.js";
 /** Values on one client's screen, for all and for itself (`spec/WORLD.md`, section 6). */
 export const SCREENS_MAX = 4_096;
 
-/** What one key of a server says of a screen. */
+/** The value of one key of a server for a screen. */
 export interface ScreenValue {
   readonly place: string;
   /** For this player alone: it stands before the value for all. */
@@ -14,8 +14,8 @@ export interface ScreenValue {
 }
 
 /**
- * What stands where on the screen of one player. A server gives keys to places as it likes, and to others later, and its
- * values may come in another order than they were put: so each key has a value, and a place shows the newest of its keys.
+ * The values on the screen of one player. A server assigns keys to places as it likes, and reassigns them later, and its values
+ * may arrive in another order than they were put. So each key has a value, and a place shows the newest of its keys.
  */
 export class ScreenTable {
   readonly shown = new Map<string, unknown>();

@@ -30,8 +30,8 @@ interface LivePlayer extends Player {
 }
 
 /**
- * What is known of a world, whatever the protocol. Every change goes through here, and is told to the world's listeners
- * once it is complete; what changes nothing is not told.
+ * The state of a world, for both protocols. Every change goes through here, and reaches the world's listeners once it is
+ * complete; a change without effect reaches nobody.
  */
 export class WorldState {
   definition: Definition | undefined;
@@ -68,7 +68,7 @@ export class WorldState {
     for (const place of places) this.emitter.emit("screen", { place, value: null });
   }
 
-  /** What there can be from now on. */
+  /** Sets the definition. */
   define(definition: Definition): void {
     this.definition = definition;
     this.#kinds = new Map(definition.kinds.map((kind) => [kind.name, kind]));
@@ -82,7 +82,7 @@ export class WorldState {
     return kind !== undefined && isSameFields(kind.attributes, known.attributes) ? kind : known;
   }
 
-  /** What each of them is from now on, and where it is. Those that are here already change. */
+  /** Sets the descriptions and poses of entities. Present entities change. */
   spawn(spawned: readonly SpawnedEntity[], tick: number): void {
     const unknown = new Map<EntityId, SpawnedEntity>();
     for (const entity of spawned) {
@@ -94,7 +94,7 @@ export class WorldState {
     this.emitter.emit("spawn", { entities: this.#table.spawn([...unknown.values()], tick) });
   }
 
-  /** What an entity is from now on, and where it is if that is said. */
+  /** Sets the description of an entity, and its pose if there is one. */
   change(entity: Entity, description: EntityDescription, pose: EntityPose | undefined, tick: number): void {
     const before = entity.owner;
     const { names, parts } = this.#table.describe(entity, description);
@@ -151,7 +151,7 @@ export class WorldState {
     this.emitter.emit("left", { player });
   }
 
-  /** What a server's key says of the screen from now on. */
+  /** Sets the value of a server's key on the screen. */
   show(key: number | string, screen: ScreenValue): void {
     for (const place of this.screen.put(key, screen)) {
       this.emitter.emit("screen", { place, value: this.screen.shown.get(place) ?? null });

@@ -44,7 +44,7 @@ type CallLab = Record<Place, (method: string, ...args: unknown[]) => Promise<unk
 
 /** A page of the lab in some browser. */
 export interface LabPage {
-  /** What the page did not catch. */
+  /** Errors that the page did not catch. */
   readonly errors: string[];
   call(place: Place, method: string, args: unknown[]): Promise<unknown>;
   close(): Promise<void>;

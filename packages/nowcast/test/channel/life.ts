@@ -18,7 +18,7 @@ export function connectPatiently(url: string, options?: ConnectOptions): Promise
   return waitFor(`a channel to ${url}`, attempt, DEADLINE_MS);
 }
 
-/** What can be done to the carriers of a channel while it lives. */
+/** Faults of a channel's carriers while it lives. */
 export interface Fates {
   /** Cuts what there is. */
   kill(): unknown;

@@ -1,4 +1,4 @@
-/** What a program gets wrong is told at the call, by a NowcastError that names what is accepted. */
+/** Misuse is reported at the call, by a NowcastError that names the accepted values. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Channel, type CommandMessage, connect, NowcastError } from "../../src/index.js";
 import { type Listener, listen } from "../../src/node/index.js";

@@ -94,7 +94,7 @@ it("says of a channel that is closed why it is, to all who ask later", async () 
   await expect(ours.command(bytes("anybody?"))).rejects.toThrow("code (70), enough");
   expect(await ours.receive()).toBeUndefined();
 
-  // What was put in the same moment as the close has not.
+  // Messages put in the same moment as the close have not arrived.
   theirs.on("message", () => {});
   const [near] = await pair();
   near.event(bytes("does not arrive"));

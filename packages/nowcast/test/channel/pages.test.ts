@@ -46,7 +46,7 @@ const UPGRADE: Headers = [
   "Sec-WebSocket-Protocol: nowcast.1",
 ];
 
-/** What a question and an attempt to open a carrier are answered: a status, and the word of a refusal. */
+/** The answers to a question and to an attempt to open a carrier: a status, and the code of a refusal. */
 async function answers(port: number, headers: Headers): Promise<readonly [string, string]> {
   const of = async (more: Headers): Promise<string> => {
     const answer = await request(port, [...headers, ...more]);

@@ -1,4 +1,4 @@
-/** What looks like a public key, or like no secret at all, is not taken as one: forged tokens would pass. */
+/** A text that looks like a public key, or like no secret at all, is not taken as one: forged tokens would pass. */
 import { createHmac, generateKeyPairSync, randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { connect, NowcastError } from "../../src/index.js";

@@ -38,7 +38,7 @@ it("matches fields by name, in states, events, commands and replies", async () =
   sends.event(SENT);
   expect(receives.read((await theirs.receive())!)).toMatchObject({ type: "state", key: 7, value: READ });
   expect(receives.read((await theirs.receive())!)).toMatchObject({ type: "event", value: READ });
-  // Whoever asks need not receive: a reply does not wait for an announcement to be read.
+  // A client that asks need not receive: a reply does not wait for an announcement to be read.
   theirs.on("message", (message) => {
     const asked = receives.read(message);
     if (asked?.type === "command") receives.reply(asked, { ...asked.value, owner: "Ada" });
@@ -109,6 +109,6 @@ it("bounds what a peer announces, and says what was wrong", () => {
   for (const wrong of [[], [0], [1, 2, 3, 0], [0x80], [2, 2, 4, 0]])
     expect(announce(...wrong)).toBeUndefined();
   expect(read(2, 9, 0)[0]).toEqual(Uint8Array.of(3, 0));
-  // What is cut off after the mark is the application's.
+  // Bytes after the mark are the application's.
   expect(new Shapes().takeIn(0, MARK)).toEqual(MARK);
 });

@@ -40,7 +40,7 @@ describe("a signal", () => {
       const outcomes = await Promise.allSettled(waits);
       expect(outcomes).toEqual(waits.map(() => ({ status: "rejected", reason })));
     }
-    // Who gave up takes no message, and no channel, from those who still wait.
+    // A caller that gave up takes no message, and no channel, from those that still wait.
     const next = ours.receive();
     theirs.event(byte(7));
     expect((await next)!.value).toEqual(byte(7));

@@ -24,9 +24,9 @@ import { MAGIC, readSave, VERSION } from "../../src/save/read.js";
 import { Random } from "./random-wire.js";
 
 /**
- * The corpora that `fuzz/` found for the Rust decoders, read in TypeScript: a folder with one folder for each fuzz target, as
- * in `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`. The vectors of the specification are tried in any case. Every input
- * is read as it is, and damaged so many times.
+ * The corpora that `fuzz/` found for the Rust decoders, read in TypeScript: a folder with one folder for each fuzz target, as in
+ * `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`. The vectors of the specification are tried in any case. Every input is read
+ * as it is, and then with random damage.
  */
 const CORPUS = process.env["NOWCAST_CORPUS"];
 const DAMAGED = Number(process.env["NOWCAST_CORPUS_DAMAGED"] ?? 4);
@@ -50,7 +50,7 @@ function* parts(data: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < data.length; at += 1 + data[at]!) yield data.subarray(at + 1, at + 1 + data[at]!);
 }
 
-/** What is read can be written and read again. */
+/** A value that was read can be written and read again. */
 function values(data: Uint8Array): void {
   const shapeEnd = 1 + (data[0] ?? 0);
   const shape = decodeShape(data.subarray(1, shapeEnd));
@@ -85,7 +85,7 @@ function save(data: Uint8Array): void {
   readSave(Uint8Array.from(file), undefined, { zstd: (frame) => frame });
 }
 
-/** What is decoded becomes a baseline of what follows, as in a conversation with a peer that lies. */
+/** Each decoded frame becomes a baseline of the next ones, as in a conversation with a peer that lies. */
 function delta(data: Uint8Array): void {
   const choice = data[0] ?? 0;
   const columns = { position: 0, orientation: 3, orientationBits: 9, touching: 7, up: 2, size: 205 } as const;

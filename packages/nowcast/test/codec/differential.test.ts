@@ -23,7 +23,7 @@ interface Trip {
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
 
-/** What Rust writes for the values that it reads in these bodies. */
+/** The bytes that Rust writes for the values that it reads in these bodies. */
 async function throughRust(trips: readonly Trip[]): Promise<string[]> {
   // Many values are worth the time that a release build takes.
   const profile = VALUES > 10_000 ? ["--release"] : [];

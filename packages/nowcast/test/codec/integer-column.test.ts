@@ -13,7 +13,7 @@ const HEAD_WORDS = 3;
 const memory = allocate(1024);
 const write = integerWriter(memory);
 
-/** What the bits of a type mean. */
+/** The meaning of the bits of a type. */
 const as = {
   u16: (bits: number) => bits & 0xffff,
   u32: (bits: number) => bits >>> 0,
@@ -61,7 +61,7 @@ for (const [name, isUnsigned] of Object.entries(UNSIGNED)) {
         const opened = openIntegers(view, 0, column.length, bounds, count);
         for (let cut = 0; cut < column.length; cut++)
           expect(openIntegers(view, 0, cut, bounds, count)).toBe(undefined);
-        // What might not fit is left to the general reader.
+        // Values that may not fit are left to the general reader.
         if (opened === undefined) return;
         expect(opened.end).toBe(column.length);
         let value = opened.before;

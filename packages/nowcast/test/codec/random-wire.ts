@@ -73,7 +73,7 @@ export function randomShape(random: Random): Shape {
   const reference = (depth: number): WireType => {
     if (definitions.length > 0 && random.chance(0.2)) {
       const index = random.below(definitions.length);
-      // What may contain itself must be able to end.
+      // A type that may contain itself must be able to end.
       return { tag: random.pick(["option", "list"] as const), item: { tag: "ref", index } };
     }
     const index = definitions.length;

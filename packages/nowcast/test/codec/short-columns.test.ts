@@ -7,7 +7,7 @@ test("a single widens to the double that its shortest decimal means", () => {
   }
 });
 
-test("what no decimal names stays the single it is", () => {
+test("a single that no decimal names stays the same", () => {
   for (const single of [Number.POSITIVE_INFINITY, Number.NaN, 2 ** 100]) {
     expect(widenShort(single)).toBe(single);
   }

@@ -39,7 +39,7 @@ function converse(
         newest.map(({ got }) => got),
       );
       expect(got.frame).toEqual(frame);
-      // What both ends have learnt decides how they read the next packet.
+      // The models that both ends have learnt decide how they read the next packet.
       expect(isDeepStrictEqual(got, sent)).toBe(true);
       known.push({ sent, got });
     }

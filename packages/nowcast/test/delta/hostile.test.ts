@@ -56,7 +56,7 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
     try {
       const got = codec.decode(tick, bytes, baselines);
       expect(got.frame.ids.length).toBeLessThanOrEqual(ENTITIES_MAX);
-      // Whatever was read is a frame that could be sent on.
+      // A frame that was read could be sent on.
       codec.encode(got.frame, baselines);
       return got;
     } catch (error) {
@@ -101,7 +101,7 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
   });
 
   it("name more entities than allowed in vain, before any is made room for", () => {
-    // Not the ids of before, and then a count of all ones.
+    // Other ids than those of the baseline, and then a count of all ones.
     const bomb = new Uint8Array(200).fill(255);
     bomb.set(mode === "small" ? [9, 0x80] : [0, 0xfe]);
     expect(() => codec.decode(tick, bomb, [])).toThrow(/ids: \d{6,} entities, more than 100/);

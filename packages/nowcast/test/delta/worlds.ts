@@ -8,7 +8,7 @@ export const anyField: fc.Arbitrary<DeltaField> = fc.oneof(
   fc.integer({ min: 2, max: 15 }).map((bits): DeltaField => ({ kind: "orientation", bits })),
 );
 
-/** What happens at one tick: how long it takes, who is there, and draws that move them. */
+/** The events of one tick: its duration, the entities, and draws that move them. */
 export interface Happening {
   readonly passed: number;
   readonly ids: readonly number[];

@@ -1,4 +1,4 @@
-/** What somebody has who installs the SDK from npm: a program of ten lines, a page, the example of the front page. */
+/** The packed SDK works as installed from npm: a program of ten lines, a page, the example of the front page. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";

@@ -9,7 +9,7 @@ import { Random, randomShape, randomValue } from "../codec/random-wire.js";
 const KEPT = new URL("../../../../crates/wire/testdata/saves/", import.meta.url);
 const VECTORS = new URL("../../../../spec/vectors/wire/saves-typescript.json", import.meta.url);
 
-/** What every kept file holds: the same as in the Rust test of them. */
+/** The contents of every kept file: the same as in the Rust test of them. */
 function game(): WireValue {
   const kinds = (i: number): WireValue =>
     i % 3 === 0

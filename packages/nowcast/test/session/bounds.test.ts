@@ -1,4 +1,4 @@
-/** What a session does at its bounds, and with what should not have arrived. */
+/** A session at its bounds, and with packets that should not have arrived. */
 import { describe, expect, it } from "vitest";
 import {
   CARRIERS,
@@ -82,7 +82,7 @@ it.each([datagrams, bareDatagrams, stream])("drops and counts an empty packet, o
   }
 });
 
-describe("what cannot be read before the proof", () => {
+describe("packets that cannot be read before the proof", () => {
   const good = hello(DEFAULT_LIMITS);
   const data = Uint8Array.of(0, 0, 0, 0, 0, 0, 0x7f);
   const cases = [

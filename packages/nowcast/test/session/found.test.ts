@@ -1,4 +1,4 @@
-/** What random lives found, as the shortest lives that show it whatever the timing of the links. */
+/** Faults that random lives found, as the shortest lives that show them whatever the timing of the links. */
 import { expect, it } from "vitest";
 import { CARRIERS, type Carrier } from "../../src/session/index.js";
 import { LawRecord } from "./laws.js";

@@ -1,4 +1,4 @@
-/** What one direction of one lane put and got, held against the laws of `spec/QUEUE.md`. */
+/** Messages of one direction of one lane, checked against the laws of `spec/QUEUE.md`. */
 export class LawRecord {
   /** The key of every put; 0 for an event. */
   readonly #puts: number[] = [];

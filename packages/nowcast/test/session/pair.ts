@@ -71,7 +71,7 @@ export class Pair {
     return this.nowUs + this.offsetsUs[end]!;
   }
 
-  /** Whatever was done to an end, it is asked for packets at once. */
+  /** After any call an end is asked for packets at once. */
   touch(end: number): void {
     this.#wakesAtUs[end] = this.nowUs;
   }

@@ -22,7 +22,7 @@
  * resumed, 2 detached, 3 closed, 4 expired, 5 command timed out, 6 reply), u8 lane (of closed: 0 by us, 1 by the peer, 2
  * by silence), u64 id or close code, blob value or reason.
  *
- * What the session throws is the next answer, as operation 255 with the text of the error; `begin` clears it.
+ * An error of the session is the next answer, as operation 255 with the text of the error; `begin` clears it.
  */
 import { readSync, writeSync } from "node:fs";
 import { Session } from "../../dist/session/index.js";

@@ -1,4 +1,4 @@
-/** What a receiving lane shows, and when: the scripts that bind the lane in Rust too. */
+/** Messages that a receiving lane releases, and their times: the scripts that bind the lane in Rust too. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ReceiveLane } from "../../src/session/lane/receive.js";

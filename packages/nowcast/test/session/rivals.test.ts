@@ -5,7 +5,7 @@ import type { Arrived } from "../../src/session/rate/round.js";
 
 const SECOND = 1e6;
 const PACKET_BYTES = 1_200;
-/** What the carrier takes at most, bytes a second. */
+/** Maximum rate of the carrier, bytes a second. */
 const CARRIER = 300_000;
 const ONE_WAY_US = 25_000;
 

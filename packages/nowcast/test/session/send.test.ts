@@ -1,4 +1,4 @@
-/** What a sending lane puts into packets: the scripts that bind the lane in Rust too. */
+/** Contents of a sending lane's packets: the scripts that bind the lane in Rust too. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { PacketBuilder } from "../../src/session/builder.js";
@@ -31,7 +31,7 @@ type Sent = Extract<Item, { type: "message" }>;
 const vectors: Vectors = JSON.parse(
   readFileSync(new URL("../../../../spec/vectors/session/send.json", import.meta.url), "utf8"),
 );
-/** What a packet has besides the longest message that goes whole. */
+/** Overhead of a packet with the longest message that goes whole. */
 const OVERHEAD = 176;
 const { window_bytes: windowBytes, message_bytes_max: messageBytesMax } = vectors.limits;
 const limits = { ...DEFAULT_LIMITS, windowBytes, messageBytesMax };

@@ -1,4 +1,4 @@
-/** What becomes of a session whose carrier falls silent without an end (`spec/SESSION.md`, section 12). */
+/** A session whose carrier falls silent without an end (`spec/SESSION.md`, section 12). */
 import { expect, it } from "vitest";
 import { CARRIERS, type Notice, type Session } from "../../src/session/index.js";
 import { createRandom, Pair } from "./pair.js";

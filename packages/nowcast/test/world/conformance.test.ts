@@ -1,6 +1,6 @@
 /**
- * One suite for every kind of world: the same scenarios against a real server, joined by the plain protocol and on a
- * session. What a page or a bot is told must not depend on how its messages travel.
+ * One suite for every kind of world: the same scenarios against a real server, joined by the plain protocol and on a session. A
+ * page or a bot must see the same on both.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { NowcastError } from "../../src/index.js";
@@ -247,7 +247,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
         return meOf(ada).attributes["holding"] === null;
       });
       await waitFor("Ben to hear of that", () => thrown.length === 1);
-      // What is beyond its range was clamped.
+      // A value outside its range was clamped.
       expect(thrown).toMatchObject([{ payload: { by: ada.avatarId, block, power: 1 } }]);
     });
 
@@ -454,7 +454,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
   });
 });
 
-/** The server takes only so many actions a second from one client. */
+/** The server accepts a limited number of actions a second from one client. */
 function seldom(): (act: () => void) => void {
   let actedMs = Number.NEGATIVE_INFINITY;
   return (act) => {

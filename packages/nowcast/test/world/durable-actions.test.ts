@@ -19,7 +19,7 @@ function collecting(): { readonly actions: DurableActions; readonly sent: number
   return link;
 }
 
-/** What becomes of a promise, for those who look at it later. */
+/** The outcome of a promise, for later inspection. */
 function fate(promise: Promise<void>): { state: string } {
   const fate = { state: "waits" };
   promise.then(
@@ -130,7 +130,7 @@ describe("durable actions", () => {
   });
 });
 
-/** What a server remembers of one client: `crates/store/src/once.rs`. What it takes for done must have been done. */
+/** A server's memory of one client: `crates/store/src/once.rs`. An action that it takes for done must have been done. */
 class Once {
   readonly done = new Set<number>();
   #floor = 0;

@@ -33,7 +33,7 @@ end)
 const ONE_WAY_MS = 50;
 const FRAME_MS = 1000 / 60;
 const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-/** Within so many metres of the middle a tag is to count. */
+/** A tag within this many metres of the middle counts. */
 const REACH_M = 0.75;
 /** As far back as a server looks. */
 const REWIND_MS = 500;

@@ -81,7 +81,7 @@ class Rig {
     this.#refused({ action: name, reason: "no" });
   }
 
-  /** Lets so many frames pass, and returns where the block was drawn in each: the server has it at `told`. */
+  /** Lets `count` frames pass, and returns the drawn places of the block: the server has it at `told`. */
   frames(count: number, told: readonly number[] = this.block, solids: readonly Solid[] = []): number[][] {
     return Array.from({ length: count }, () => {
       this.nowMs += FRAME_S * 1000;
@@ -101,7 +101,7 @@ function jump(frames: readonly number[][]): number {
   return Math.max(...ways);
 }
 
-describe("what is grabbed", () => {
+describe("a grabbed block", () => {
   it("moves in the next frame, is in the hands in a tenth of a second, and stays there when the server says so", () => {
     const rig = new Rig();
     rig.act("grab", { block: BLOCK });
@@ -144,7 +144,7 @@ describe("what is grabbed", () => {
   });
 });
 
-describe("what is thrown", () => {
+describe("a thrown block", () => {
   it("flies from where it was shown, and goes over to what the server has it do", () => {
     const rig = new Rig();
     rig.told(BLOCK);

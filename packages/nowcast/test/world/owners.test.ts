@@ -30,7 +30,7 @@ describe.each<{ protocol: JoinOptions["protocol"]; address: string }>([
     using program = join(`robots-${protocol}`, "tracker", "program");
     using ada = join(`robots-${protocol}`, "Ada", "player");
     const mine = await target(program, 0);
-    // Who comes later finds the owner there, and hears of no change.
+    // A later client finds the owner there, and receives no change.
     await target(ada, 0);
     expect(mine.kind.owner).toMatchObject({ by: "program", speed: 6 });
     const owners: unknown[] = [];

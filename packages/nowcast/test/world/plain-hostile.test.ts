@@ -48,7 +48,7 @@ function readsOrRefuses(decode: () => unknown): void {
   }
 }
 
-describe("what a server may say", () => {
+describe("messages of a hostile server", () => {
   const strange = fc.oneof(
     fc.anything({ maxDepth: 2 }),
     fc.constantFrom(-1, 1.5, 2 ** 32, "", "__proto__", null, []),

@@ -83,7 +83,7 @@ describe("joining", () => {
   });
 });
 
-describe("what the server says", () => {
+describe("messages of the server", () => {
   it("keeps the newest value of every entity, in one object each", async () => {
     const server = await serve();
     const world = join(server);
@@ -175,7 +175,7 @@ describe("what the server says", () => {
     expect(definition.version).toBe(4);
     expect(world.entities.get(world.avatarId!)!.kind).toBe(definition.kinds[1]);
     expect(person.look).toBeNull();
-    // What reads otherwise now is put anew; until then it is what it was.
+    // A value whose reading changed is put anew; until then it keeps the old reading.
     expect(world.entities.get(sheep)!.kind).toBe(before);
     server.say({ type: "spawn", entities: [{ ...SHEEP, attributes: { wool: 200 } }] });
     const { names } = await world.once("change");
@@ -306,7 +306,7 @@ describe("packed movement", () => {
   });
 });
 
-describe("what we say", () => {
+describe("messages of the client", () => {
   it("sends the newest input at most thirty times a second, and only when it changes", async () => {
     const server = await serve();
     const world = join(server);

@@ -1,4 +1,4 @@
-/** What a client makes of a world's messages, against a plain model: random ones in a random order. */
+/** A client's state from a world's messages, checked against a plain model: random messages in a random order. */
 import { describe, expect, it } from "vitest";
 import { types } from "../../src/codec/index.js";
 import { Emitter } from "../../src/events/emitter.js";
@@ -42,14 +42,14 @@ interface ModelDescription {
   readonly attributes: WorldRecord;
 }
 
-/** What is said of a world, and what follows from it. */
+/** Messages about a world, and their consequences. */
 class Model {
   kinds: ModelKind[] = [];
   readonly said = new Map<number, ModelDescription>();
   readonly frames = new Map<number, { readonly tick: number; readonly rows: ReadonlyMap<number, Vec3> }>();
   readonly world = new Map<number, ModelDescription & { readonly position: Vec3 }>();
   readonly players = new Map<number, { readonly name: string; readonly avatar: number | undefined }>();
-  /** What the keys of screens say, the newest last. */
+  /** The values of screens' keys, the newest last. */
   readonly screens = new Map<
     number,
     { readonly place: string; readonly personal: boolean; readonly value: number }
@@ -86,7 +86,7 @@ class Play {
   readonly emitter = new Emitter<WorldEvents>();
   readonly state = new WorldState(this.emitter);
   readonly scene = new Scene(this.state);
-  /** What a listener knows who only heard events. */
+  /** The state that a listener builds from events alone. */
   readonly heard = {
     entities: new Map<EntityId, unknown>(),
     players: new Map<PlayerId, unknown>(),
@@ -206,7 +206,7 @@ class Play {
         }
         return { group, tick, rows };
       });
-    // What had been told of a step is not told otherwise: a tick that is known is skipped.
+    // A step has one description only: a known tick is skipped.
     this.scene.apply(payload(this.tick, 0, groups));
     for (const { group, tick, rows } of groups) {
       const newest = this.model.frames.get(group);

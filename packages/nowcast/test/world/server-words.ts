@@ -1,4 +1,4 @@
-/** What a server of worlds says on a session, made of plain values: `spec/WORLD.md`. */
+/** Messages of a server of worlds on a session, made of plain values: `spec/WORLD.md`. */
 import { codecOf, type Described, encodeShape, shapeOf, types } from "../../src/codec/index.js";
 import { DeltaCodec, DeltaLayout } from "../../src/delta/index.js";
 import {

@@ -68,7 +68,7 @@ function sheep(wool: number, rest: Parameters<typeof entity>[0] = {}): Uint8Arra
   return entity({ attributes: values(WOOL, { wool, owner: null }), ...rest });
 }
 
-describe("what a server says on a session", () => {
+describe("messages of a server on a session", () => {
   it("is welcomed by name, and learns what there can be", async () => {
     const server = await serve();
     const world = join(server, { name: "Ada", networkHz: 20 });
@@ -233,7 +233,7 @@ describe("what a server says on a session", () => {
   });
 });
 
-describe("what a client says on a session", () => {
+describe("messages of a client on a session", () => {
   it("numbers controls that differ, and hears which were in force", async () => {
     const server = await serve();
     const world = join(server);
@@ -301,7 +301,7 @@ describe("what a client says on a session", () => {
       { step: 65_535, shown: 1_234.25 },
       { step: null, shown: null },
     ]);
-    // What changes at once again is said later.
+    // A value that changes again at once is sent later.
     await waitFor("the view", () => server.views.length === 1);
     expect(server.views).toEqual([104]);
     expect(() => world.viewDelay(Number.NaN)).toThrow(NowcastError);

@@ -8,7 +8,7 @@ interface Entry {
   event: number;
 }
 
-/** What intervals and the events that end them cost; both ends keep the same account (`spec/SESSION.md`, section 9). */
+/** The cost of intervals and the events that end them; both ends keep the same account (`spec/SESSION.md`, section 9). */
 export class Ledger {
   readonly #entries = new Map<number, Entry>();
   #total = 0;
@@ -19,7 +19,7 @@ export class Ledger {
     return this.#total;
   }
 
-  /** What one interval and its event cost. */
+  /** The cost of one interval and its event. */
   costOf(number: number): number {
     const entry = this.#entries.get(number);
     return entry === undefined ? 0 : entry.states + entry.event;

@@ -2,7 +2,7 @@ import type { Count } from "../../queue/count.js";
 import { PeerFault } from "../fault.js";
 import { PART_BYTES } from "../limits.js";
 
-/** What all parts of one message agree in, besides their total. */
+/** The fields that all parts of one message agree in, besides their total. */
 export type PartsHead = readonly Count[];
 
 /** A message that arrives in parts (`spec/SESSION.md`, section 7). */

@@ -18,7 +18,7 @@ const WINDOW_EVENTS = 256;
 const WINDOW_WAIT_US = 1_000_000;
 const AGE_WEIGHT = 16;
 
-/** What the application takes from a lane. */
+/** A message that the application takes from a lane. */
 export interface ReceivedState {
   readonly type: "state";
   readonly key: Count;
@@ -38,7 +38,7 @@ export interface ReceivedEvent {
 type Held = ReceivedEvent & { readonly before: Count };
 type Shown = ReceivedState | ReceivedEvent;
 
-/** What is known of one interval that is not closed yet. */
+/** The state of one interval that is not closed yet. */
 interface Interval {
   readonly stamps: Map<Count, Count>;
   sum: Count;
@@ -190,7 +190,7 @@ export class ReceiveLane {
     return this.#unreportedSinceUs! + WINDOW_WAIT_US;
   }
 
-  /** What a WINDOW would say now, if there is anything to say. */
+  /** Returns the contents of a WINDOW, if one is needed. */
   windowToReport(): number | undefined {
     return this.#consumed > this.#reported || this.#isReportLost ? this.#consumed : undefined;
   }

@@ -105,7 +105,7 @@ export class SendLane {
     return this.#eventsToSend.size > 0 || this.#firstStateToSend() !== undefined || this.#canBind(limits);
   }
 
-  /** Whether what goes first is an event of at most so many bytes that has not been sent yet. */
+  /** Whether the first message is an unsent event of at most this many bytes. */
   leadsWithEvent(bytesMax: number): boolean {
     if (this.#eventsToSend.size > 0 || this.#statesToSend.size > 0 || this.#slowKeys.size > 0) return false;
     const next = this.#next();
@@ -185,7 +185,7 @@ export class SendLane {
     return undefined;
   }
 
-  /** What the peer's window, and values in parts, allow to be bound next. */
+  /** Returns the next message that the peer's window, and values in parts, allow to be bound. */
   #canBind(limits: Limits): boolean {
     const next = this.#next();
     if (next === undefined) return false;

@@ -14,7 +14,7 @@ const HELLO_BYTES_MIN = 160;
 const REFUSE_TEXT_BYTES_MAX = 64;
 const RANGES_MAX = 31;
 
-/** What names a session, and lets its peer resume it. */
+/** The name of a session, and the secret that lets its peer resume it. */
 export interface Ticket {
   readonly session: Uint8Array;
   readonly token: Uint8Array;

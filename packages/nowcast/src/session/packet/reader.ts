@@ -83,7 +83,7 @@ export class PacketReader {
     return this.packet.subarray(this.#offset - length, this.#offset);
   }
 
-  /** A length and so many bytes. */
+  /** Reads a length and that many bytes. */
   bytes(field: string): Uint8Array {
     return this.fixed(this.small(field, this.left), field);
   }

@@ -1,4 +1,4 @@
-/** What there can be in a world, as the plain protocol says it: `spec/PLAIN.md`, section 3. */
+/** The definition of a world in the plain protocol: `spec/PLAIN.md`, section 3. */
 import { ASSETS_MAX, faultOfAsset } from "../asset.js";
 import type { Asset, Definition, Field, WorldRecord } from "../world.js";
 import {

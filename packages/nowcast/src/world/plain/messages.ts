@@ -14,7 +14,7 @@ import type {
 /** The version of the plain protocol that this SDK speaks. */
 export const PROTOCOL_VERSION = 2;
 
-/** Movement, whatever the encoding; see {@link MoveColumns} for who owns it. */
+/** Movement, in every encoding; see {@link MoveColumns} for the owner of the columns. */
 export interface MoveMessage extends MoveColumns {
   readonly type: "move";
 }
@@ -31,7 +31,7 @@ export interface SpawnMessageEntity {
   readonly owner: PlayerId | undefined;
 }
 
-/** What a server says: `spec/PLAIN.md`, section 3. */
+/** Messages of a server: `spec/PLAIN.md`, section 3. */
 export type ServerMessage =
   | {
       readonly type: "welcome";
@@ -92,7 +92,7 @@ export type ServerMessage =
   | { readonly type: "unsaid"; readonly text: string; readonly reason: string }
   | { readonly type: "missed"; readonly lines: number };
 
-/** What a client says: `spec/PLAIN.md`, section 4. */
+/** Messages of a client: `spec/PLAIN.md`, section 4. */
 export type ClientMessage =
   | ({ readonly type: "input" } & Input)
   | {

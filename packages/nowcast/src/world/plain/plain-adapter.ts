@@ -143,7 +143,7 @@ export class PlainAdapter implements ProtocolAdapter {
       else this.#handle(message, nowMs);
     } catch (error) {
       if (!(error instanceof NowcastError)) throw error;
-      // What cannot be read now could not be read after another try either, if it is a matter of versions.
+      // If the cause is a version, another try would not be readable either.
       this.#connection.abandon(MALFORMED, error, error.fault === "peer-incompatible");
     }
   }

@@ -6,7 +6,7 @@ export const STEPS_KEPT = 256;
 /** Counts of steps beyond this mean the same. */
 const COUNT_MAX = 255;
 
-/** What the controls said at each of the recent steps, and where these led; the oldest is overwritten. */
+/** The input at each of the recent steps, and the poses that it led to; the oldest is overwritten. */
 export class StepHistory {
   /** One input is used again and again for what {@link StepHistory.input} answers. */
   readonly #input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };

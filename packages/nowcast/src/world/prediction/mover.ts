@@ -74,7 +74,7 @@ export class Mover {
   readonly grounds = new Float32Array(3 * GROUNDS_MAX);
 
   readonly #contact = new Contact();
-  /** What `#sineCosine` and `#wish` answer. */
+  /** The results of `#sineCosine` and `#wish`. */
   #sine = 0;
   #cosine = 1;
   #wishX = 0;

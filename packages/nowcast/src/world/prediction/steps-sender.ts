@@ -7,17 +7,17 @@ const INTERVAL_MS = 1000 / 60;
 const REPEAT_MS = 1000 / 30;
 /** A change is told again so often, because packets get lost. */
 const REPEATS = 6;
-/** Whoever rests says at least so often which step it is at; the server waits for nobody who does. */
+/** A resting client sends its step at least this often; the server does not wait for resting clients. */
 const IDLE_MS = 500;
-/** After so many steps without a wish the server takes a client to rest. Until a while later it is told each step that passes. */
+/** After this many steps without a wish the server takes a client to rest. Until a while later it receives each step that passes. */
 const REST_STEPS = 60 + 30;
 /** Changes in one message (`spec/WORLD.md`, section 3), and how old they may be. */
 const CHANGES_MAX = 64;
 const AGO_STEPS_MAX = 90;
-/** What is older is told to be so old. */
+/** Older changes are sent with this age. */
 const AGO_TOLD_MAX = 0x3fff;
 
-/** What says the controls by steps; false when there is no connection. */
+/** Sends the input by steps; false when there is no connection. */
 export type StepsOutlet = (number: number, changes: readonly InputChange[]) => boolean;
 
 /** Says how the controls changed, each time with what the server has not taken yet, so that a lost packet costs no time. */

@@ -1,6 +1,6 @@
 import type { CarrierKind } from "../../carrier/carrier.js";
 
-/** What people call the carriers. */
+/** Names of the carriers for people. */
 export const CARRIER_NAMES: Readonly<Record<CarrierKind, "WebTransport" | "WebSocket">> = {
   webtransport: "WebTransport",
   websocket: "WebSocket",

@@ -1,4 +1,4 @@
-/** What there can be in a world, as a server says it on a session: `spec/WORLD.md`, section 3. */
+/** The definition of a world on a session: `spec/WORLD.md`, section 3. */
 import { BodyReader } from "../../codec/body.js";
 import type { Shape, Definition as ShapeDefinition, WireType } from "../../codec/shape.js";
 import { decodeShape } from "../../codec/shape-bytes.js";
@@ -12,7 +12,7 @@ import type * as messages from "./generated/messages.js";
 const KINDS_MAX = 1_024;
 const ACTIONS_MAX = 256;
 const EVENTS_MAX = 256;
-/** What the attributes of one entity may take when they are read. */
+/** Maximum memory for reading the attributes of one entity. */
 const ATTRIBUTES_MEMORY_MAX = 1024 * 1024;
 /** A type in words is not longer: shapes can say in few bytes what would fill pages. */
 const TYPE_CHARACTERS_MAX = 256;
@@ -104,7 +104,7 @@ class TypeText {
     }
   }
 
-  /** What has no name is a tuple. */
+  /** A variant whose fields have no names is a tuple. */
   #definition(definition: ShapeDefinition): void {
     if (definition.name !== "" || definition.tag === "enum") return this.#parts(definition.name);
     const parts = definition.fields.flatMap(({ type }, at) => (at === 0 ? [type] : [", ", type]));

@@ -19,7 +19,7 @@ export interface Dialling {
 export function beginDialling(url: string, options: JoinOptions): Dialling {
   const end = new AbortController();
   const channel = dial(url, options, end.signal);
-  // Whoever takes it hears of it.
+  // The caller learns of the error.
   channel.catch(() => {});
   return { channel, end };
 }

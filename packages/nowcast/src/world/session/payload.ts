@@ -4,19 +4,19 @@ import { Grain } from "./grain.js";
 /** Groups of one world (`spec/WORLD.md`, section 6). */
 const GROUPS_MAX = 65_536;
 
-/** When a group was as a record says, and what the record is told against. */
+/** The time of a group's record, and its baselines. */
 interface GroupHead {
   /** Since this step, modulo 2^32, the group has been like this. */
   readonly tick: number;
-  /** The steps of the frames it is told against, newest first. */
+  /** The steps of the baselines, newest first. */
   readonly past: readonly number[];
   /** For how many steps the first of them stayed as it was. */
   readonly stay: number;
-  /** How fine its rows are, if it is told against nothing; otherwise as fine as those it is told against. */
+  /** The precision of its rows, if it has no baseline; otherwise that of its baselines. */
   readonly grain: Grain | undefined;
 }
 
-/** What a payload says of one group. */
+/** The record of one group in a payload. */
 export interface GroupRecord extends GroupHead {
   readonly group: number;
   readonly delta: Uint8Array;

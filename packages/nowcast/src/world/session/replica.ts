@@ -3,18 +3,18 @@ import { WireError } from "../../errors/nowcast-error.js";
 import { type Grain, ROW_WIDTH } from "./grain.js";
 import { type GroupRecord, PayloadReader } from "./payload.js";
 
-/** Frames of a group that are kept, for those that are told against them (`spec/WORLD.md`, section 5). */
+/** Number of kept frames of a group, as baselines (`spec/WORLD.md`, section 5). */
 const FRAMES_HELD = 128;
 
 /** Entities out of sight that are remembered, so that late payloads do not bring them back, and for how many steps. */
 const HIDDEN_MAX = 65_536;
 const LATE_STEPS_MAX = 3600;
 
-/** Groups of which nothing is in sight are forgotten when they were not heard of for so many steps. */
+/** Groups without visible entities are forgotten after this many steps without news. */
 const QUIET_STEPS = 600;
 const PAYLOADS_PER_SWEEP = 256;
 
-/** What hears of entities that are somewhere else, or new. */
+/** The listener of entities that moved, or are new. */
 export interface Movement {
   /** At `row.tick` the entity got there; up to `stillTick` it was where it was before. */
   moved(id: number, row: Row, stillTick: number): void;
@@ -34,7 +34,7 @@ export interface Applied {
   readonly tick: number;
   /** The number of the newest controls of this client that were in force at that step; 0 for none. */
   readonly controls: number;
-  /** Groups told against frames that are not here: to be asked for as a whole. */
+  /** Groups encoded against frames that are not here: to be requested as a whole. */
   readonly missing: number;
 }
 
@@ -42,7 +42,7 @@ interface HeldFrame extends DeltaFrame {
   readonly grain: Grain;
 }
 
-/** What is known of a group. */
+/** The state of a group. */
 interface Held {
   /** By age, the newest last. */
   readonly frames: HeldFrame[];
@@ -95,7 +95,7 @@ export class Replica {
     if (this.#hidden.size < HIDDEN_MAX) this.#hidden.set(id, tick);
   }
 
-  /** False if it was told against a frame that is not here. */
+  /** False if its baseline is not here. */
   #record(record: GroupRecord, payloadTick: number, movement: Movement): boolean {
     const { group, tick, past, stay } = record;
     const held = this.#groups.get(group) ?? { frames: [], heardTick: payloadTick, forgottenTick: undefined };
@@ -108,7 +108,7 @@ export class Replica {
     const known: HeldFrame[] = [];
     for (const wanted of past) {
       const frame = findFrame(frames, wanted);
-      // What is older than what was forgotten tells nothing that is not known better.
+      // A payload older than the newest forgotten step carries nothing new.
       if (frame === undefined) {
         return held.forgottenTick !== undefined && !isAfter(payloadTick, held.forgottenTick);
       }
@@ -194,7 +194,7 @@ function keep(held: Held, frame: HeldFrame): void {
   while (place > 0 && isAfter(frames[place - 1]!.tick, frame.tick)) place--;
   frames.splice(place, 0, frame);
   if (place === frames.length - 1 && frame.ids.length === 0) {
-    // A group is never told against what is older than a frame without entities.
+    // The baseline of a group is never older than a frame without entities.
     held.forgottenTick = frame.tick;
     frames.splice(0, place);
   }

@@ -20,9 +20,9 @@ interface Described extends EntityDescription {
 
 export interface AppliedMovement {
   readonly moved: readonly Entity[];
-  /** Whether no later step was heard of before. */
+  /** Whether this step is newer than all before. */
   readonly isNewest: boolean;
-  /** Groups told against frames that are not here: to be asked for as a whole. */
+  /** Groups encoded against frames that are not here: to be requested as a whole. */
   readonly missing: number;
 }
 
@@ -57,7 +57,7 @@ export class Scene implements Movement {
     return this.#controls;
   }
 
-  /** Another session: nothing is known any more. What was in the world is its owner's to clear. */
+  /** Begins another session: nothing is known any more. The caller clears the world. */
   restart(tick: number): void {
     this.#replica = new Replica();
     this.#reader = undefined;
@@ -66,7 +66,7 @@ export class Scene implements Movement {
     this.#controls = 0;
   }
 
-  /** What there can be from now on; what is there reads as before until it is said anew. */
+  /** Sets the definition; present entities read as before until they are described anew. */
   define(definition: Definition): void {
     this.#reader = new WorldReader(definition);
     this.world.define(this.#reader.definition);
