@@ -7,7 +7,7 @@ export type BodyPredictionErrorCode =
   /** Rapier gave up on what the world is said to contain. */
   | "broken";
 
-/** What this package refuses, and what it ran into. */
+/** Refusals and failures of this package. */
 export class BodyPredictionError extends Error {
   constructor(
     readonly code: BodyPredictionErrorCode,

@@ -20,12 +20,12 @@ const THROWS_MAX = 8;
 interface Throw {
   readonly step: number;
   readonly id: EntityId;
-  /** Beside that of who threw it. */
+  /** Beside that of the thrower. */
   readonly velocity: readonly number[];
 }
 
 export class Grasp {
-  /** What was held at each of the recent steps; 0 for nothing. */
+  /** The held entity at each of the recent steps; 0 for nothing. */
   readonly #held = new Float64Array(STEPS_KEPT);
   readonly #throws: Throw[] = [];
 

@@ -18,7 +18,7 @@ export const STRIDE = 13;
 const WALKABLE_COSINE = 0.555;
 const TOUCH_DISTANCE = 0.03;
 const GROUNDS_MAX = 4;
-/** What is so near to where it was is there, in metres. */
+/** A body this near to its earlier place, in metres, is still there. */
 const FIXED_M = 0.002;
 /** The length of a step in which nothing gets anywhere. */
 const TINY_S = 1e-7;
@@ -168,7 +168,7 @@ export class Island {
   putAvatar({ px, py, pz }: WalkerMotion, velocity: Float64Array): void {
     const avatar = this.#avatar;
     const { x, y, z } = avatar.translation(this.#vector);
-    // Whatever is set anew loses what the solver knows of its contacts.
+    // Every new value costs the solver its memory of contacts.
     if (x !== px || y !== py || z !== pz) avatar.setTranslation({ x: px, y: py, z: pz }, true);
     this.#vector.x = velocity[0]!;
     this.#vector.y = velocity[1]!;

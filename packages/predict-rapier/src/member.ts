@@ -4,20 +4,20 @@ import { type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import { type NewsClock, SPEED_MAX, SPIN_MAX, shorten, type Track } from "./tracks.js";
 import { type Numbers, turnBetween, turnBy } from "./turns.js";
 
-/** What is told is rounded to 1/1,024 m: below this, and this angle in radians, nothing is wrong. */
+/** The server's values are rounded to 1/1,024 m: smaller differences, and this angle in radians, are no error. */
 const TOLERANCE_M = 0.004;
 const TOLERANCE_RAD = 0.012;
 /** A prediction whose velocity is wrong by more did not know what happened: the way that was told counts alone. */
 const BELIEF_MPS = 1.5;
 const BELIEF_RADPS = 3;
-/** What is wrong by more is moved by somebody else, unless it was touched in the last steps. */
+/** A body that differs by more is moved by somebody else, unless it was touched in the last steps. */
 const FOREIGN_M = 0.5;
 const FOREIGN_STEPS = 30;
 /** A body that is wrong by so much so often in a row moves by rules that nobody knows here; it is left to the server for a while. */
 const STRIKE_M = 1;
 const STRIKES_MAX = 5;
 export const BARRED_STEPS = 180;
-/** Whoever is put farther away in one step than anything moves is there at once. */
+/** A jump farther than any motion in one step is taken at once. */
 const TELEPORT_M = 2;
 /** How fast a correction is worked off: a centimetre a frame, and a large one by its share a second. */
 const GLIDE_MPS = 0.6;
@@ -56,7 +56,7 @@ export class Member {
   isWrong = false;
   #heardTick = -1;
   #strikes = 0;
-  /** What is left of corrections, in metres and radians. */
+  /** The remaining corrections, in metres and radians. */
   readonly #offset = new Float64Array(6);
   /** Where it was before steps were taken again. */
   readonly #shownFrom = new Float32Array(STRIDE);
@@ -76,8 +76,8 @@ export class Member {
   errorM = 0;
 
   /**
-   * Compares what is told with what was predicted of then, and writes into `corrected` how it was after `step` if that differs. `newest` is
-   * the newest step that was taken.
+   * Compares the server's values with the prediction for then, and writes into `corrected` the values after `step` if they
+   * differ. `newest` is the newest step that was taken.
    */
   hear(island: Island, step: number, { tick, quietSteps }: NewsClock, newest: number): boolean {
     const { track, corrected } = this;
@@ -145,7 +145,7 @@ export class Member {
     this.endAgain(island);
   }
 
-  /** What is left of corrections, in metres. */
+  /** The remaining corrections, in metres. */
   get offsetM(): number {
     return Math.hypot(this.#offset[0]!, this.#offset[1]!, this.#offset[2]!);
   }
@@ -189,7 +189,7 @@ export class Member {
     turnBy(quaternion, 0, TURN[0]! * weight, TURN[1]! * weight, TURN[2]! * weight);
   }
 
-  /** What somebody else moves, or rules that nobody knows here, is the server's to show. */
+  /** Bodies that somebody else, or an unknown rule, moves are shown as the server sends them. */
   #judge(newest: number): void {
     const isForeign = this.errorM > FOREIGN_M && newest - this.touchedStep > FOREIGN_STEPS;
     if (isForeign) this.touchedStep = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 import { BodyPredictionError } from "./errors.js";
 import type { Rapier } from "./rapier.js";
 
-/** What the scene comes to with Rapier 0.36 in its deterministic build, as the server has it. */
+/** The result of the scene with Rapier 0.36 in its deterministic build, as the server has it. */
 export const SCENE_HASH = 0x61ca2ca2;
 
 const STEPS = 120;

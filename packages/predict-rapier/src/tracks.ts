@@ -1,4 +1,4 @@
-/** What the server tells of each body: where it was, and when. */
+/** The server's news of each body: where it was, and when. */
 import { type Entity, type EntityId, eulerToQuaternion, type World } from "nowcast/world";
 import { type BodyForm, readForm } from "./form.js";
 import { seenFrom, turnBetween } from "./turns.js";
@@ -13,11 +13,11 @@ const APART_STEPS_MAX = 12;
 
 /** How the server's steps stand to one's own. */
 export interface NewsClock {
-  /** What the world's step is ahead of one's own of the same moment; undefined before the first news. */
+  /** The lead of the world's step over one's own of the same moment; undefined before the first news. */
   readonly tickLead: number | undefined;
   /** The world's step of the newest news. */
   readonly tick: number;
-  /** What was not told for so many steps rests where it was. */
+  /** A body without news for this many steps rests where it was. */
   readonly quietSteps: number;
 }
 
@@ -168,7 +168,7 @@ export class Tracks {
 
   #read(entity: Entity): void {
     this.#forget(entity.id);
-    // What hangs on something else goes where that goes, by rules that clients do not know.
+    // An attached body follows its parent, by rules that clients do not know.
     const form = entity.parent === undefined ? readForm(entity) : "none";
     if (form === "none") return;
     const track = new Track(entity, form === "unknown" ? undefined : form);

@@ -1,4 +1,4 @@
-/** What worlds of tests are made of, and what a client knows of one. */
+/** Parts of the worlds of tests, and a client's view of one. */
 import type { Entity, EntityId, Gait, Input, Kind, PredictionSource, WorldEvents } from "nowcast/world";
 import type { BodySource } from "../src/index.js";
 
@@ -51,7 +51,7 @@ export const BALL = kindOf("ball", {
   restitution: 0.5,
 });
 
-/** What a client knows of a world, for whom the test says what the server says. */
+/** A client's view of a world; the test plays the server. */
 export class Source {
   readonly entities = new Map<EntityId, RigEntity>();
   readonly #listeners: [string, Listener][] = [];
@@ -80,7 +80,7 @@ export class Source {
   }
 }
 
-/** What a predictor needs of a world of which the test says what is told. */
+/** The part of a world that a predictor needs; the test plays the server. */
 export function worldOf(source: Source, more: object = {}): BodySource & PredictionSource {
   const world = {
     on: source.on,

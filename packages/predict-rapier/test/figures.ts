@@ -1,4 +1,4 @@
-/** What a run of a rig comes to. */
+/** The figures of a run of a rig. */
 import type { EntityId } from "nowcast/world";
 import { AVATAR } from "./entities.js";
 import type { Rig } from "./rig.js";

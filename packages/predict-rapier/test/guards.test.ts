@@ -185,7 +185,7 @@ const BAD_BODIES: readonly Record<string, unknown>[] = [
   ...BAD_NUMBERS.map((radius) => ({ shape: "sphere", radius, mass: radius, density: radius })),
 ];
 
-describe("what a hostile server says", () => {
+describe("messages of a hostile server", () => {
   it("of forms is bounded: what cannot be built is left out, and the rest goes on", async () => {
     const entities = BAD_BODIES.map((body, at) =>
       entityOf(at + 2, kindOf(`k${at}`, body), [at % 3, 0.5, -2]),

@@ -138,7 +138,7 @@ function print(what: string, figures: Awaited<ReturnType<typeof play>>): void {
   console.log(`${what}, seeds ${SEEDS}, p99 in mm: ${mm.join(", ")}`);
 }
 
-describe("what is in one's hands", () => {
+describe("a held body", () => {
   for (const [name, kind, half] of [
     ["a ball", BALL, 0.3],
     ["a block", BLOCK, 0.5],

@@ -7,7 +7,7 @@ import { LINK, Rig } from "./rig.js";
 
 const SEEDS = [1, 2, 3, 4, 5, 6];
 const MS = 15_000;
-/** What moves by less than this has not been pushed. */
+/** A body that moves by less than this has not been pushed. */
 const MOVED_M = 0.002;
 
 let rapier: Rapier;

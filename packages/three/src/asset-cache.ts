@@ -1,6 +1,6 @@
 import { type AssetEntry, AssetError, type Assets } from "./assets.js";
 
-/** Whatever is made of files, at most so many at a time. */
+/** Objects made of files, up to a maximum number at a time. */
 const ENTRIES_MAX = 256;
 
 interface Cached<T> {
@@ -9,8 +9,8 @@ interface Cached<T> {
 }
 
 /**
- * What is made of files, once for each file however many entities show it. A file that cannot be used is reported once, and
- * tried again when the world's definition is another one.
+ * Objects made of files, once for each file however many entities show it. A file that cannot be used is reported once, and tried
+ * again when the world's definition is another one.
  */
 export class AssetCache<T> {
   private readonly byHash = new Map<string, Cached<T>>();
@@ -24,7 +24,7 @@ export class AssetCache<T> {
     private readonly report: (error: AssetError) => void,
   ) {}
 
-  /** What has been made of this file; undefined while it has not. */
+  /** The object made of this file; undefined while there is none. */
   peek(name: string): T | undefined {
     const entry = this.assets.find(name);
     return entry && this.byHash.get(entry.hash)?.value;

@@ -70,7 +70,7 @@ export class Assets {
     return false;
   }
 
-  /** Gets a file of at most so many bytes; refuses by an {@link AssetError}. */
+  /** Gets a file of at most this many bytes; refuses by an {@link AssetError}. */
   async get(entry: AssetEntry, bytesMax: number): Promise<ArrayBuffer> {
     const { name, hash, bytes } = entry;
     const tooLarge = (): AssetError => new AssetError(name, `it is larger than ${bytesMax} bytes`);

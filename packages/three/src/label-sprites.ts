@@ -24,7 +24,7 @@ const SPEAKS = "\u{1f50a}";
 
 interface Shown {
   readonly sprite: Sprite;
-  /** What is drawn on it. */
+  /** The canvas of its picture. */
   text: string;
   lines: number;
   /** Width by height. */
@@ -32,8 +32,8 @@ interface Shown {
 }
 
 /**
- * What {@link Labels} write, inside of the world: for a headset, where nothing over the picture is seen. Each is a small picture that faces
- * whoever looks; the nearest two dozen are shown.
+ * {@link Labels} inside of the world: for a headset, where nothing over the picture is seen. Each is a small picture that faces
+ * the viewer; the nearest two dozen are shown.
  */
 export class LabelSprites {
   readonly group = new Group();
@@ -126,7 +126,7 @@ function write(shown: Shown, text: string): void {
   shown.aspect = canvas.width / canvas.height;
 }
 
-/** A text in lines of so many characters at most, broken between words where it can be; what has no room ends in "…". */
+/** A text in lines of at most this many characters, broken between words where it can be; a text without room ends in "…". */
 export function wrapText(text: string, charactersMax: number, linesMax: number): string[] {
   const lines: string[] = [];
   let line = "";

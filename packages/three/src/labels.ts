@@ -8,20 +8,20 @@ const BUBBLE_CHARACTERS_MAX = 100;
 /** Room above a name for the tallest bubble: one that would leave the picture comes down instead. */
 const BUBBLE_ROOM_PX = 118;
 
-/** What a label hangs above; it moves, and the label with it. */
+/** The anchor of a label; it moves, and the label with it. */
 interface Bearer {
   readonly x: number;
   readonly y: number;
   readonly z: number;
 }
 
-/** What is written somewhere, for those who draw it themselves, such as in a headset. */
+/** The text and place of a label, for code that draws it itself, such as in a headset. */
 export interface Writing {
   readonly bearer: Bearer;
   /** From its bearer's centre up, in metres. */
   readonly above: number;
   readonly name: string;
-  /** What its bearer said just now. */
+  /** The bearer's latest chat line. */
   readonly said: string | undefined;
   /** Its bearer can be heard now. */
   readonly speaks: boolean;
@@ -45,9 +45,9 @@ interface Label {
 }
 
 /**
- * What is written above people and things, and what was just said. They are page text over the picture: sharp at any resolution,
- * never markup, of the classes `label`, `tag` and `bubble` for a page's own style. In a headset they are not seen: {@link LabelSprites}
- * writes them into the world instead.
+ * Labels above people and things, and chat bubbles. They are page text over the picture: sharp at any resolution, never markup,
+ * of the classes `label`, `tag` and `bubble` for a page's own style. In a headset they are not seen: {@link LabelSprites} writes
+ * them into the world instead.
  */
 export class Labels {
   private readonly labels = new Map<number, Label>();

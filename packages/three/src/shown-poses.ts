@@ -2,7 +2,7 @@ import type { EntityId, Interpolator, Predictor, World } from "nowcast/world";
 import { Quaternion, Vector3 } from "three";
 import type { Pose } from "./pose.js";
 
-/** What {@link ShownPoses} needs of a {@link World}. */
+/** The part of a {@link World} that {@link ShownPoses} needs. */
 export type ShownWorld = Pick<World, "avatarId" | "entities">;
 
 /** Longest chain of parents that is followed from an entity to the avatar. */

@@ -11,7 +11,7 @@ export interface Daylight {
   readonly ambientIntensity: number;
 }
 
-/** What shadows may cost. */
+/** The cost of shadows. */
 export interface ShadowDetail {
   /** Edge length of the shadow map in texels; 0 for no shadows. */
   readonly shadowMap: number;

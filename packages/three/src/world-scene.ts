@@ -43,7 +43,7 @@ export interface PoseSource {
 }
 
 const DETAIL: Detail = { bevelSegments: 2, rich: true, grass: false };
-/** What lights up what a hand can reach. */
+/** The light on things within a hand's reach. */
 const HIGHLIGHT = 1;
 const LABEL_ABOVE_M = 0.28;
 const LAWN_REST_S = 0.3;
@@ -126,7 +126,7 @@ export class WorldScene {
     if (tracking) this.group.add(tracking.group);
   }
 
-  /** Takes the files of a world's definition. What shows one must be described anew by `change` afterwards. */
+  /** Takes the files of a world's definition. Entities that show one must be described anew by `change` afterwards. */
   define(definition: unknown): void {
     this.assets.define(definition);
     this.modelCache.define();
@@ -211,7 +211,7 @@ export class WorldScene {
     return this.props.values();
   }
 
-  /** What is drawn of an entity that is no person. */
+  /** The form of an entity that is no person. */
   get(id: number): Prop | undefined {
     return this.props.get(id);
   }

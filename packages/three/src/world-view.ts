@@ -48,7 +48,7 @@ export class WorldView implements PoseSource {
   private readonly releases: (() => void)[] = [];
   private readonly avatars = new Map<number, number>();
   private readonly names = new Map<number, string>();
-  /** What shows heads and hands is loaded when the first one is here. */
+  /** The module for heads and hands is loaded when the first one is here. */
   private isTracking = false;
   private isDisposed = false;
   private readonly poses: ShownPoses;

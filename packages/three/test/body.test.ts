@@ -25,7 +25,7 @@ function looks(kind: Partial<KindFacts>, attributes: Record<string, unknown> = {
   return describeBody(entity(kind, attributes)).appearance;
 }
 
-describe("what is drawn of an entity", () => {
+describe("the form of an entity", () => {
   it("has the form of its body where no look says otherwise", () => {
     expect(looks({})?.form).toEqual({ shape: "box", size: [1, 2, 3] });
     expect(looks({ look: { color: "#ff8000" } })).toMatchObject({
@@ -216,6 +216,6 @@ it("takes models and pictures of the world's folder, of whatever size and animat
   });
   // Something is shown until the model is here, though nothing says a form.
   expect(described({})?.form).toBeDefined();
-  // What is in no folder of the world is not drawn at all.
+  // A file outside of the world's folders is not drawn at all.
   expect(described({ model: "https://example.org/door.glb" })).toBeUndefined();
 });

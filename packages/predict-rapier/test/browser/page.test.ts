@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { launchBrowser } from "../../../viewer/test/browser/browser.js";
 
 const PACKAGES = fileURLToPath(new URL("../../..", import.meta.url));
-/** What a page loads before it asks for Rapier, which is 4 MB. */
+/** The size of a page's scripts before it asks for Rapier, which is 4 MB. */
 const FIRST_BYTES_MAX = 400_000;
 
 let server: Server;

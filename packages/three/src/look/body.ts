@@ -1,7 +1,7 @@
-/** What is drawn of an entity, by what its world's author said of its kind: "Looks" in `docs/WORLDS.md`. */
+/** The form of an entity, by its author's declaration of its kind: "Looks" in `docs/WORLDS.md`. */
 import { type Form, isFields, readForm, readVector, type Vector } from "./form.js";
 
-/** What this file needs to know of an entity. */
+/** The part of an entity that this file needs. */
 export interface EntityFacts {
   readonly id: number;
   readonly kind: KindFacts;
@@ -17,7 +17,7 @@ export interface KindFacts {
   readonly look: unknown;
 }
 
-/** A person is a figure in coloured clothes, so many metres high. */
+/** A person is a figure in coloured clothes, of this height in metres. */
 export interface Figure {
   readonly shape: "person";
   readonly height: number;
@@ -32,7 +32,7 @@ export interface Appearance {
   readonly opacity: number;
   /** How much it shines by itself: 0 is not at all. */
   readonly glow: number;
-  /** What is written above it. It may be what a person typed: text, never markup. */
+  /** The label above it. A person may have typed it: text, never markup. */
   readonly label: string;
   /** Drawn instead of the form, once it is here. */
   readonly model: ModelLook | undefined;
@@ -75,7 +75,7 @@ export interface Body {
   readonly isLoose: boolean;
   /** Of what controls move. */
   readonly gait: Gait | undefined;
-  /** What it has in its hands, by the attribute `holding`. */
+  /** The held entity, by the attribute `holding`. */
   readonly holding: number | undefined;
 }
 

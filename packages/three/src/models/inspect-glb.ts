@@ -1,7 +1,7 @@
 /** Looks through a model before anything is made of it: a file may say anything. The format is glTF 2.0, section 4 (GLB). */
 import { readImageSize } from "./image-size.js";
 
-/** What one model may be made of. */
+/** Limits of one model. */
 export const MODEL_LIMITS = {
   fileBytes: 32 * 1024 * 1024,
   jsonBytes: 4 * 1024 * 1024,
@@ -21,7 +21,7 @@ export const MODEL_LIMITS = {
 const MAGIC = 0x46546c67;
 const JSON_CHUNK = 0x4e4f534a;
 const BINARY_CHUNK = 0x004e4942;
-/** What needs a decoder that is not here, a file of its own, or makes many of one. */
+/** Extensions that need a decoder that is not here, a file of its own, or make many of one. */
 const REFUSED = new Set([
   "KHR_draco_mesh_compression",
   "EXT_meshopt_compression",

@@ -8,7 +8,7 @@ import { StillModels } from "./still-models.js";
 interface Wanted {
   readonly bearer: Bearer;
   readonly look: ModelLook;
-  /** What is drawn; undefined while the file is not here. */
+  /** The drawn object; undefined while the file is not here. */
   model: Model | undefined;
   moving: MovingModel | undefined;
 }

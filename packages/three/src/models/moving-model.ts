@@ -17,7 +17,7 @@ import type { Body, ModelLook } from "../look/body.js";
 import type { Pose } from "../pose.js";
 import type { Model } from "./load-model.js";
 
-/** What a model is shown at, and by whose movement it is animated. */
+/** The pose of a model, and the movement by which it is animated. */
 export interface Bearer extends Readonly<Pose> {
   readonly id: number;
   readonly body: Body;
@@ -30,7 +30,7 @@ export interface Bearer extends Readonly<Pose> {
 const FADE_S = 0.2;
 /** Slower is standing. */
 const STANDING_SPEED = 0.3;
-/** What lights up what a hand can reach. */
+/** The light on things within a hand's reach. */
 const LIT = 0.35;
 
 /** A clone of a model, which moves by itself. */

@@ -19,7 +19,7 @@ import { Skeleton } from "./skeleton.js";
 
 /** As high as the skeleton is before it is scaled. */
 const HEIGHT_M = 1.8;
-/** What somebody wears of whom no colour is said; which, follows from the number. */
+/** Colours of clothes where none is set; the number selects one. */
 const SHIRTS = [0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17a398, 0x5c6bc0] as const;
 /** A jump this far in one frame is a new place, not a step. */
 const TELEPORT_M = 3;

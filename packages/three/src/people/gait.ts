@@ -1,4 +1,4 @@
-/** What a body does now, as far as it shows. */
+/** The visible motion of a body. */
 export interface Motion {
   /** Where in the stride, in radians; a stride of two steps is 2π. */
   phase: number;

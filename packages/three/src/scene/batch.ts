@@ -14,12 +14,12 @@ import type { Prop } from "./prop.js";
 
 const CAPACITY_MIN = 16;
 
-/** What the things of a batch have in common. */
+/** The properties that the things of a batch share. */
 export interface Surface {
   /** Made anew for each batch: its instances' attributes belong to it. */
   geometry(): BufferGeometry;
   readonly material: Material;
-  /** What the sun sees of it, where that differs from what the camera sees. */
+  /** The material for shadows, where it differs from the one for the camera. */
   readonly depth: Material | undefined;
   readonly castsShadow: boolean;
   /** The vertex shader gives the size, by the attribute `aHalf`, instead of the matrix. */

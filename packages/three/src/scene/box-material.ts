@@ -27,7 +27,7 @@ export function createBoxMaterial(rich: boolean): Material {
   return material;
 }
 
-/** What the sun sees of boxes when it casts their shadows. */
+/** The material of boxes that cast shadows. */
 export function createBoxDepthMaterial(): MeshDepthMaterial {
   const material = new MeshDepthMaterial({ depthPacking: RGBADepthPacking });
   material.onBeforeCompile = addVertexShape;

@@ -10,7 +10,7 @@ import {
 import { createGrass } from "./grass.js";
 import type { Prop } from "./prop.js";
 
-/** What is fixed and so wide and flat is ground that people walk on. */
+/** A fixed thing this wide and flat is ground that people walk on. */
 const WIDE_M = 25;
 
 export function isGround({ form, body, opacity, halfX, halfY, halfZ, qx, qz }: Prop): boolean {
@@ -65,7 +65,7 @@ export class Ground {
     );
     plinth.quaternion.copy(top.quaternion);
     plinth.position.set(prop.x, prop.y - halfY - PLINTH_M / 2, prop.z);
-    // Whatever stands on the ground hides some of it, so it is drawn after that; the sea and the sky follow.
+    // Things on the ground hide some of it, so it is drawn after them; the sea and the sky follow.
     top.renderOrder = plinth.renderOrder = 1;
     plinth.visible = this.isInSea;
     this.group.add(top, plinth);

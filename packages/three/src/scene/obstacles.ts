@@ -30,14 +30,14 @@ export class Obstacles {
     this.props.length = 0;
   }
 
-  /** What stays where it is put. */
+  /** Obstacles that stay where they are put. */
   fixed(): readonly Prop[] {
     return this.props.filter((prop) => prop.body.isFixed);
   }
 
   /**
-   * Distance from a point along a unit direction to the nearest obstacle; `Infinity` where there is none within reach. What
-   * the ray starts in is none.
+   * Distance from a point along a unit direction to the nearest obstacle; `Infinity` where there is none within reach. An
+   * obstacle around the start of the ray does not count.
    */
   cast(
     ox: number,

@@ -73,7 +73,7 @@ export class TriangleGrid {
       Math.floor((value - this.min[axis]) / this.cell[axis]);
     const [fromX, toX] = [Math.max(0, place(minX, 0)), Math.min(last, place(maxX, 0))];
     const [fromZ, toZ] = [Math.max(0, place(minZ, 1)), Math.min(last, place(maxZ, 1))];
-    // What lies on the far edge itself belongs to the last cell.
+    // A triangle on the far edge itself belongs to the last cell.
     for (let z = Math.min(fromZ, last); z <= toZ; z++) {
       for (let x = Math.min(fromX, last); x <= toX; x++) each(this.cells[z * this.side + x]!);
     }

@@ -1,4 +1,4 @@
-/** What somebody has who installs the package from npm. */
+/** The packed package works as installed from npm. */
 import { execFile } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

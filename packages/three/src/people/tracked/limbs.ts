@@ -3,7 +3,7 @@ import { Matrix4, Quaternion, Vector3 } from "three";
 import type { Pose } from "../../pose.js";
 import { BODY, type Skeleton } from "../skeleton.js";
 
-/** What is known of a body; the rest follows. */
+/** The tracked parts of a body; the rest follows. */
 export interface TrackedBody {
   readonly head: Readonly<Pose> | undefined;
   readonly left: Readonly<Pose> | undefined;
@@ -15,7 +15,7 @@ const EYES = new Vector3(0, 0.19, -0.1);
 /** How high the neck can be above the middle of the body, and how low; people of all sizes have bodies of one. */
 const NECK_M_MAX = 0.54;
 const NECK_M_MIN = -0.35;
-/** Who leans farther than this takes the hips along. */
+/** A person who leans farther than this takes the hips along. */
 const LEAN_M_MAX = 0.3;
 const LEG_M = BODY.thigh + BODY.shin;
 const ARM_M = BODY.upperArm + BODY.forearm;
@@ -49,7 +49,7 @@ function poseTrunk(skeleton: Skeleton, root: Matrix4, head: Readonly<Pose>): voi
   bendKnees(skeleton, BODY.hipHeight - height);
 }
 
-/** Shortens both legs by so many metres. */
+/** Shortens both legs by this many metres. */
 function bendKnees(skeleton: Skeleton, metres: number): void {
   const length = Math.min(LEG_M - 1e-4, Math.max(0.25, LEG_M - metres));
   if (length > LEG_M - 0.01) return;

@@ -4,7 +4,7 @@ import { isFields } from "../../look/form.js";
 /** Which part of a body an entity is. */
 export type TrackedPart = "head" | "hand";
 
-/** What this file needs to know of a kind. */
+/** The part of a kind that this file needs. */
 export interface TrackedKindFacts {
   readonly name: string;
   readonly owner?: unknown;

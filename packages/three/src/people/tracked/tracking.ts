@@ -12,12 +12,12 @@ import { poseTracked } from "./limbs.js";
 import type { TrackedPart } from "./tracked-kinds.js";
 
 /**
- * A head or a hand of which nothing new was heard for so long is not shown any more: its headset lies on a table, or its page is asleep.
- * Who keeps still on purpose says so once a second, by the attribute `beat`.
+ * A head or a hand without news for this long is not shown any more: its headset lies on a table, or its page is asleep. A
+ * headset that keeps still on purpose sends the attribute `beat` once a second.
  */
 export const TRACKED_S_MAX = 3;
 
-/** What is told of a part, as the SDK's entities are: the object stays the same while the entity lives. */
+/** The values of a part, as the SDK's entities are: the object stays the same while the entity lives. */
 export interface TrackedEntity {
   readonly id: number;
   readonly owner: number | undefined;
