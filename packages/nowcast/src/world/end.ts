@@ -52,7 +52,8 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
 ]);
 
 const WHEN_CROWDED = "try again in a moment, or enter another room";
-const WHEN_TOO_MANY = "send fewer: docs/SERVER.md names the rates under Limits, and what is over them is told by refused and unsaid";
+const WHEN_TOO_MANY =
+  "send fewer: docs/SERVER.md names the rates under Limits, and what is over them is told by refused and unsaid";
 
 /** The end of a connection to a world, by the number and the words that the server gave it. */
 export function worldEnd(closeCode: number, reason: string): NowcastError {
