@@ -1,4 +1,4 @@
-//! What a script has to say to who may edit it: faults and printed lines.
+//! The console of a script for editors: faults and printed lines.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ struct Waiting {
     work: u64,
 }
 
-/// What a script did wrong so far. All of it is zero in good times.
+/// Counters of a script's faults. All are zero in normal operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ConsoleStats {
     /// Faults raised.
@@ -39,7 +39,7 @@ impl Console {
         self.0.borrow_mut().faults.pop_front()
     }
 
-    /// What went wrong so far.
+    /// Returns the counters.
     pub fn stats(&self) -> ConsoleStats {
         self.0.borrow().stats
     }

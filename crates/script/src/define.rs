@@ -1,4 +1,5 @@
-//! What a script declares while it is loaded: kinds, actions, settings. Every mistake names the field and what may stand there.
+//! Declarations of a script while it is loaded: kinds, actions, settings. Every mistake names the field and the values
+//! that it accepts.
 
 mod attributes;
 mod body;
@@ -19,7 +20,7 @@ use body::read_body;
 use crate::fields::{Declared, Fields};
 use crate::hint::{Targets, read_hint};
 
-/// What a value is for Luau, where the wire format knows only numbers.
+/// The Luau type of a value, where the wire format knows only numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Special {
     Entity,
@@ -123,7 +124,7 @@ impl Declarations {
         self.checked(|definition| drop(definition.events.pop()))
     }
 
-    /// What an action's arguments are for Luau.
+    /// The Luau types of an action's arguments.
     pub(crate) fn action_specials(&self, name: &str) -> Option<&BTreeMap<String, Special>> {
         let place = self.definition.actions.iter().position(|action| action.name == name)?;
         self.action_specials.get(place)
@@ -170,7 +171,7 @@ impl Declarations {
     }
 }
 
-/// Who may own the entities of a kind, and what an owner may do.
+/// The ownership rules of a kind.
 fn read_owner(fields: &Fields<'_>) -> Declared<OwnerRules> {
     let mut rules = OwnerRules::default();
     rules.by = match fields.text("by")?.as_deref() {

@@ -1,4 +1,4 @@
-//! What goes wrong in a script, told so that its author can mend it.
+//! Faults of a script, described so that its author can mend them.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::limits::LINE_BYTES_MAX;
 /// The name under which our own Luau is compiled; its lines are no places an author can mend.
 pub(crate) const OWN_CHUNK: &str = "[nowcast]";
 
-/// What kind of fault it is.
+/// The kind of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FaultKind {
     /// The text is no Luau.
@@ -27,15 +27,15 @@ pub enum FaultKind {
 /// One fault of a script: where, what, and what helps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// What kind it is.
+    /// Its kind.
     pub kind: FaultKind,
     /// The module, as its path in the world's folder.
     pub file: Option<String>,
     /// The line in it, from 1.
     pub line: Option<u32>,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What to do about it, where that is known.
+    /// The cure, where it is known.
     pub cure: Option<String>,
 }
 
@@ -64,8 +64,8 @@ impl Fault {
         self
     }
 
-    /// What a script raised, told where it was raised: `lua` is still there. It takes none of the script's memory, of which nothing
-    /// may be left.
+    /// Converts an error of a script, with the place where it was raised: `lua` is still there. It takes none of the
+    /// script's memory, of which nothing may be left.
     pub(crate) fn raised(lua: &mlua::Lua, raised: &mlua::Value, kind: Option<FaultKind>) -> Fault {
         let mut place = None;
         let (found, message) = match raised {
@@ -97,7 +97,7 @@ impl Fault {
 
 type Place = Option<(String, u32)>;
 
-/// What the interpreter says when there is no memory left, and what scripts are told.
+/// The interpreter's text when there is no memory left, and the text for authors.
 const NO_MEMORY: &str = "not enough memory";
 const OUT_OF_MEMORY: &str = "the script used more memory than it may have";
 
@@ -190,7 +190,7 @@ pub(crate) fn shorten(mut text: String) -> String {
     text
 }
 
-/// What helps against the mistakes that people make most.
+/// Cures of the most frequent mistakes.
 fn cure(kind: FaultKind, message: &str) -> Option<&'static str> {
     const KNOWN: [(&str, &str); 8] = [
         (

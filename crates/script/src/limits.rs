@@ -1,4 +1,4 @@
-//! What one world's script may use.
+//! Limits of one world's script.
 
 /// The maxima of one script. None of them is a time, so a script that is stopped is stopped at the same place again when the same
 /// commands are run again.
@@ -11,7 +11,7 @@ pub struct Limits {
     pub work_per_step_max: u64,
     /// Units of work while the modules of one version are loaded.
     pub work_per_load_max: u64,
-    /// Bytes that the script's values take. What a step throws away counts until the step ends.
+    /// Bytes of the script's values. Garbage of a step counts until the step ends.
     pub memory_bytes_max: usize,
     /// Modules of one version.
     pub modules_max: usize,

@@ -22,7 +22,7 @@ use crate::script::Script;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::instead;
 
-/// A case that has not ended after so many steps has failed: an hour of the world's time.
+/// A case that has not ended after this many steps has failed: an hour of the world's time.
 const STEPS_MAX: u64 = 3_600 * 60;
 /// Events of a case that can be asked for; the later ones are left out.
 const EVENTS_MAX: usize = 65_536;
@@ -64,11 +64,11 @@ pub struct Outcome {
     pub steps: u64,
     /// Why it failed: its own error, or the first fault of the world's script.
     pub failure: Option<Fault>,
-    /// What was printed.
+    /// The printed lines.
     pub printed: Vec<String>,
 }
 
-/// What a case and its runner exchange.
+/// Values that a case and its runner exchange.
 #[derive(Default)]
 struct Exchange {
     commands: RefCell<VecDeque<Command>>,
@@ -263,7 +263,7 @@ fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     })
 }
 
-/// What bots do with entities of their own.
+/// Acts of bots on entities of their own.
 fn add_owners(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     let to = exchange.clone();
     host.add("own", move |_, (player, entity): (Handle, Handle)| {

@@ -8,8 +8,8 @@ use crate::limits::Limits;
 /// The module that a world begins with.
 pub const MAIN: &str = "world.luau";
 
-/// The modules of one version: path in the world's folder, with `/` and `.luau`, to text. Whoever has the folder reads it; a script
-/// reaches nothing that is not in here.
+/// The modules of one version: path in the world's folder, with `/` and `.luau`, to text. The owner of the folder reads
+/// it; a script reaches nothing that is not in here.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sources(BTreeMap<String, String>);
 

@@ -54,7 +54,7 @@ fn arguments(random: &mut Random, world: &World, of: &Attributes) -> Value {
     Value::Map(pairs.collect())
 }
 
-/// What somebody does in a step.
+/// A random act of a player in a step.
 fn command(random: &mut Random, world: &World) -> Command {
     let player = PlayerId(1 + below(random, PLAYERS.into()) as u32);
     let is_here = world.scene().player(player).is_some();
@@ -88,7 +88,7 @@ fn play(name: &str, sources: &Sources, seed: u64) {
     let mut random = Random::new(seed ^ 0x5eed);
     let (script, definition, console) = load(sources);
     let mut world = World::new(definition, seed, Box::new(script)).expect("a definition was checked");
-    // What the beginning told is told by the first alone.
+    // Only the first world has the events of the beginning.
     let _ = events_of(&mut world);
     let mut other: Option<(World, Console)> = None;
     for tick in 0..TICKS {

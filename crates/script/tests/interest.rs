@@ -48,7 +48,7 @@ fn a_kind_says_how_precisely_it_is_told() {
 }
 
 #[test]
-fn what_is_no_interest_is_refused_with_its_place() {
+fn invalid_interests_are_refused_with_their_place() {
     let refused = |interest: &str| {
         let text = format!("world.kind('tree', {{ interest = {interest} }})");
         load(&text).err().unwrap_or_else(|| panic!("{interest} is none"))

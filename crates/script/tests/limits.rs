@@ -10,13 +10,13 @@ fn fault_of(text: &str) -> Fault {
     sandbox().load::<()>(&Sources::of_main(text), []).expect_err(text)
 }
 
-/// What is stopped, and by which limit.
+/// Checks that a script is stopped, and by which limit.
 fn is_stopped(kind: FaultKind, text: &str) {
     let fault = fault_of(text);
     assert_eq!(fault.kind, kind, "{text}: {fault}");
 }
 
-/// What is refused, with which words, in line 1.
+/// Checks that a script is refused in line 1 with these words.
 fn is_refused(text: &str, words: &str) {
     let fault = fault_of(text);
     assert!(fault.to_string().contains(words), "{text}: {fault}");
@@ -118,7 +118,7 @@ fn bytecode_is_no_text() {
 }
 
 #[test]
-fn what_scripts_share_cannot_be_changed() {
+fn shared_tables_of_scripts_are_read_only() {
     for text in [
         "string.rep = nil",
         "math.sin = 1",

@@ -5,7 +5,7 @@ use nowcast_world::{Value, World};
 
 const HEAD: &str = "local world = require('@nowcast/world')\n";
 
-/// What is said of a world of this text when it is loaded and has begun.
+/// Returns the faults of a world of this text when it is loaded and has begun.
 fn told(text: &str) -> String {
     let sources = Sources::of_main(&format!("{HEAD}{text}"));
     let script = match Script::load(&sources, Limits::DEFAULT) {

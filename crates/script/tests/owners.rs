@@ -1,4 +1,4 @@
-//! What scripts say of owners, and what they hear of them.
+//! Owners in scripts: calls and hooks.
 
 use nowcast_script::{Limits, Live, Sources};
 use nowcast_world::{Command, EntityId, Event, OwnerError, PlayerId, Pose, Refusal};

@@ -64,7 +64,7 @@ fn memory_without_end_is_told_once_a_step() {
 }
 
 #[test]
-fn what_a_world_is_made_with_is_not_on_the_account_of_who_comes_first() {
+fn the_cost_of_making_a_world_is_not_charged_to_its_first_player() {
     // Two thirds of a step's work in "start", and as much again when somebody comes.
     let text = "local world = require('@nowcast/world')
         local Crate = world.kind('crate', { body = { shape = 'box', size = vector.one } })

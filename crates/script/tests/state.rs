@@ -1,4 +1,4 @@
-//! What lasts: the world's state and what a script keeps of entities and players.
+//! Lasting data: the world's state, and the private data of entities and players.
 
 use nowcast_script::{Console, FaultKind, Limits, Script, Sources};
 use nowcast_world::{Command, Event, PlayerId, Value, World};
@@ -34,7 +34,7 @@ fn with_lines(setup: &str, lines: &[&str]) -> (World, Console) {
 }
 
 #[test]
-fn what_can_be_written_down_lasts_and_comes_back_as_it_was() {
+fn storable_values_last_and_come_back_unchanged() {
     let setup = "
         local Box = world.kind('box', { body = { shape = 'box', size = vector.one } })
         world.state { score = { 0, 0 }, names = { ada = 1 } }
@@ -70,7 +70,7 @@ fn what_can_be_written_down_lasts_and_comes_back_as_it_was() {
 }
 
 #[test]
-fn what_cannot_last_is_told_by_its_path_and_set_back() {
+fn values_that_cannot_last_are_named_by_path_and_reset() {
     let cases = [
         ("world.state.f = print", "world.state.f is a function"),
         (

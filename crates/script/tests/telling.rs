@@ -1,4 +1,4 @@
-//! What a script tells: declared events, hints of actions, sounds.
+//! Output of a script: declared events, hints of actions, sounds.
 
 use nowcast_script::{Console, Limits, Script, Sources};
 use nowcast_world::{Command, Event, PlayerId, To, Value, World};
@@ -86,7 +86,7 @@ fn a_sound_is_an_event_that_every_page_knows() {
 }
 
 #[test]
-fn what_a_durable_action_tells_is_marked_and_the_hint_does_not_say_durable() {
+fn events_of_a_durable_action_are_marked_and_its_hint_is_not() {
     let script = load(
         r#"
         world.action("buy", {}, function() world.emit("sold", true) world.after(0, "later") end, { durable = true })

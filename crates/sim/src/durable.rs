@@ -39,18 +39,18 @@ impl Act {
 /// A world, as far as durable actions go: how often each was carried out.
 type Carried = BTreeMap<Act, u32>;
 
-/// Whoever carries out actions, and what outlasts it.
+/// The server that applies actions, and its storage.
 #[derive(Debug, Default)]
 pub(crate) struct Server {
     /// The world in memory.
     world: Carried,
     /// The world on disk.
     kept: Carried,
-    /// What was carried out since the last commit began.
+    /// Actions applied since the last commit began.
     unanswered: Vec<Act>,
     commit: Option<Commit>,
     next_commit: Duration,
-    /// What the session of this life has said so far: who it is, and its last number.
+    /// The messages of this life's session so far: the client's identity, and its last number.
     heard: Option<Act>,
 }
 
@@ -146,7 +146,7 @@ impl Client {
         Some(Act { client: self.key, number })
     }
 
-    /// What a session begins with: who it is, and all that has no answer.
+    /// Returns the first messages of a session: the identity, and all unanswered actions.
     pub(crate) fn begin_session(&self) -> Vec<Act> {
         let act = |number| Act { client: self.key, number };
         std::iter::once(0).chain(self.open.iter().copied()).map(act).collect()
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_confirmed_outlasts_a_kill_and_what_was_not_is_done_once_when_it_is_sent_again() {
+    fn confirmed_acts_outlast_a_kill_and_unconfirmed_ones_are_applied_once_when_sent_again() {
         let (mut server, mut client) = (Server::default(), Client::new(1));
         let mut acts = client.begin_session();
         acts.extend(client.act());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use nowcast_session::packet::Resume;
 use nowcast_session::{Carrier, Entropy, MessageKind, Notice, Refused, Replication, Session, Time};
 
-/// What a pair drives and a scenario's application uses: a [`Session`] in this process, or another implementation in a
+/// An end of a pair, which a scenario's application uses: a [`Session`] in this process, or another implementation in a
 /// process of its own ([`crate::scenario::OtherImplementation`]).
 pub trait Endpoint {
     /// A packet arrived.
@@ -68,14 +68,14 @@ pub trait Endpoint {
     /// How it stands.
     fn status(&self) -> Status;
 
-    /// What passed so far.
+    /// Returns the traffic so far.
     fn traffic(&self) -> Traffic;
 
     /// All there is to say about it when it fails, for people.
     fn describe(&self) -> String;
 }
 
-/// What an application got.
+/// A message that an application received.
 #[derive(Debug, Default)]
 pub struct Polled {
     /// News about the session.
@@ -89,7 +89,7 @@ pub struct Polled {
 pub struct PolledMessage {
     /// The lane it came on.
     pub lane: u8,
-    /// What it is.
+    /// Its kind.
     pub kind: MessageKind,
     /// Its bytes.
     pub payload: Vec<u8>,

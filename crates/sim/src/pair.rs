@@ -44,7 +44,7 @@ pub struct Pair<E: Endpoint + ?Sized = Session> {
     generation: u64,
     /// The last packets that left each end, for replaying.
     history: [Vec<Vec<u8>>; 2],
-    /// What arrived that belongs to others on the same link.
+    /// Packets of others on the same link that arrived.
     crossed: Vec<Vec<u8>>,
 }
 
@@ -125,7 +125,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.now
     }
 
-    /// What the clock of one end shows.
+    /// Returns the time on the clock of one end.
     pub fn clock(&self, end: End) -> Time {
         Time::default() + self.ends[end as usize].clock_offset + self.now
     }
@@ -179,7 +179,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.ends.iter().all(|node| node.generation == self.generation)
     }
 
-    /// What the ends are joined by.
+    /// The link between the ends.
     pub fn carrier(&self) -> Carrier {
         self.carrier
     }
@@ -264,7 +264,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         let node = &mut self.ends[end as usize];
         node.wakes_at = Some(self.now);
         if node.generation != self.generation {
-            // What a server does with the first packet of a carrier it does not know.
+            // Handles the first packet of a carrier that a server does not know.
             let body = if carrier.is_checked { Some(packet) } else { packet::open(packet) };
             let Some(hello) = body.and_then(|body| Hello::read(body).ok()) else { return };
             match &hello.resume {

@@ -1,4 +1,4 @@
-//! What both applications did and saw, and whether that obeys the laws.
+//! The record of both applications, and its check against the laws.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use crate::script::{COMMAND_LANE, LAWFUL_LANES, MORTAL_LANE};
 #[derive(Debug, Default)]
 pub(crate) struct Direction {
     lanes: [Lane; LAWFUL_LANES as usize],
-    /// What the session calls them, in the order put.
+    /// The session's ids, in the order put.
     mortal_put: Vec<u64>,
     mortal_got: Vec<u64>,
     mortal_expired: HashSet<u64>,
-    /// What the session calls them.
+    /// The session's ids.
     commands_put: Vec<u64>,
     commands_seen: Vec<u64>,
     commands_ended: HashSet<u64>,

@@ -1,4 +1,4 @@
-//! What a session does at its bounds, and with what should not have arrived.
+//! A session at its bounds, and with packets that should not have arrived.
 
 use std::time::Duration;
 
@@ -120,7 +120,7 @@ fn hello(limits: Limits, resume: Option<Resume>) -> Vec<u8> {
     bytes
 }
 
-/// What an acceptor over `carrier` answers to these packets in the end, if it refuses.
+/// Returns the refusal of an acceptor over `carrier` after these packets, if any.
 fn refusal_of(carrier: Carrier, packets: &[&[u8]]) -> Option<Refuse> {
     let now = Time::from_millis(1);
     let mut session = Session::accept(now, Config::default(), carrier, Entropy([1; 48]));
@@ -140,11 +140,11 @@ fn refusal_of(carrier: Carrier, packets: &[&[u8]]) -> Option<Refuse> {
 }
 
 #[test]
-fn what_cannot_be_read_before_the_proof_is_refused_by_its_field_over_a_stream() {
+fn unreadable_packets_before_the_proof_are_refused_by_field_over_a_stream() {
     let good = hello(Limits::default(), None);
     let bad_limits = hello(Limits { lanes_max: 0, ..Limits::default() }, None);
     let data = [0u8, 0, 0, 0, 0, 0, 0x7F];
-    /// What arrives, and nonce and text of what is answered.
+    /// The packets that arrive, and the nonce and text of the answer.
     type Case<'a> = (&'a [&'a [u8]], [u8; 8], &'a str);
     let cases: [Case<'_>; 4] = [
         (&[&bad_limits], [5; 8], "malformed lanes_max at byte 23"),
@@ -184,7 +184,7 @@ fn an_initiator_learns_that_its_packets_cannot_be_read_until_its_proof_is_acknow
 }
 
 #[test]
-fn what_a_peer_promised_to_accept_may_not_shrink_on_resuming_but_packets_and_times_may() {
+fn limits_of_a_peer_may_not_shrink_on_resuming_but_packets_and_times_may() {
     let least = Limits {
         packet_bytes_max: 1_200,
         idle_timeout: 5_000 * MS,

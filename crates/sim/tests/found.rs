@@ -1,4 +1,4 @@
-//! What random lives found, as the shortest scripts that show it whatever the timing of the links.
+//! Faults that random lives found, as the shortest scripts that show them whatever the timing of the links.
 
 use std::time::Duration;
 

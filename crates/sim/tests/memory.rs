@@ -1,4 +1,4 @@
-//! What an idle session costs.
+//! The memory of an idle session.
 
 use nowcast_session::{Carrier, Config, Entropy, NoReplication, Session, Time};
 

@@ -1,4 +1,4 @@
-//! What a session does in the situations it was made for.
+//! A session in the situations it was made for.
 
 use std::time::Duration;
 

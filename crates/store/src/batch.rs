@@ -1,4 +1,4 @@
-//! What happened to a world between two of its ticks, as one row of its journal.
+//! The changes of a world between two of its ticks, as one row of its journal.
 
 use nowcast_wire::{Effort, Limits as WireLimits, Wire};
 use nowcast_world::journal::{self, Entry, JournalError};
@@ -8,7 +8,7 @@ use crate::once::ActionId;
 /// Bytes of one batch in the store.
 pub const BATCH_BYTES_MAX: usize = 16 << 20;
 
-/// Steps that one batch may span: a day. What is damaged or hostile cannot let a reader take steps without end.
+/// Maximum number of steps in one batch: a day. Damaged or hostile bytes cannot let a reader take steps without end.
 pub const BATCH_TICKS_MAX: u64 = 24 * 3_600 * nowcast_world::STEP_HZ as u64;
 
 /// The version of a batch's bytes, which is their first one.
@@ -25,11 +25,11 @@ pub struct Batch {
     pub through_tick: u64,
     /// When it was recorded, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What happened, in order.
+    /// The changes, in order.
     pub entries: Vec<Entry>,
     /// Durable actions among them that must not happen again.
     pub done: Vec<ActionId>,
-    /// What the host of the world wants to have again after a restart, such as its sessions, in order.
+    /// The host's notes for after a restart, such as its sessions, in order.
     pub notes: Vec<Note>,
 }
 
@@ -38,7 +38,7 @@ pub struct Batch {
 pub struct Note {
     /// The world's tick then.
     pub tick: u64,
-    /// What the host wrote.
+    /// The host's note.
     pub bytes: Vec<u8>,
 }
 
@@ -155,7 +155,7 @@ impl Span {
     }
 }
 
-/// What the database can count: a signed number of 64 bits.
+/// Converts to the integers of the database: 64 bits, signed.
 pub(crate) const TICK_MAX: u64 = i64::MAX as u64;
 
 #[derive(Wire)]

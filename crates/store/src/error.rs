@@ -12,11 +12,11 @@ pub struct StoreError {
     pub file: PathBuf,
     /// The world that it is about, if it is about one.
     pub world: Option<WorldName>,
-    /// What is wrong.
+    /// The fault.
     pub problem: Problem,
 }
 
-/// What is wrong with a store, or with what was asked of it.
+/// A fault of a store, or of a request to it.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The file belongs to another program. It was not touched.
@@ -53,7 +53,7 @@ pub enum Problem {
     Damaged {
         /// Where.
         place: String,
-        /// What is wrong there.
+        /// The fault there.
         what: String,
     },
     /// There is already a world of this name.
@@ -65,7 +65,7 @@ pub enum Problem {
     /// Something is larger than anything that a store reads again.
     #[error("{what} has {bytes} bytes, and it may have {max}")]
     TooLarge {
-        /// What.
+        /// The request.
         what: &'static str,
         /// How large it is.
         bytes: u64,
@@ -89,7 +89,7 @@ impl Problem {
         Problem::Damaged { place: place.into(), what: what.to_string() }
     }
 
-    /// What helps, as a sentence.
+    /// Returns the cure, as a sentence.
     pub fn cure(&self) -> &'static str {
         match self {
             Problem::Foreign(_) => "Choose another folder; nothing was changed in this one.",

@@ -82,7 +82,7 @@ mod armed {
             FailPoint::DatabaseMade,
         ];
 
-        /// What it is called in [`VARIABLE`] and in reports.
+        /// Returns its name in [`VARIABLE`] and in reports.
         #[must_use]
         pub fn name(self) -> &'static str {
             match self {

@@ -22,7 +22,7 @@ pub enum At {
     Ago(Duration),
     /// At this time, in milliseconds since 1970.
     TimeMs(u64),
-    /// After so many steps of the world.
+    /// After this many steps of the world.
     Tick(u64),
 }
 
@@ -164,7 +164,7 @@ fn days_of(year: u64, month: u64, day: u64) -> Option<u64> {
     Some(days_until(year) + months[..index].iter().sum::<u64>() + day - 1)
 }
 
-/// The date so many days after the first of January 1970.
+/// Returns the date this many days after the first of January 1970.
 fn date_of(days: u64) -> (u64, u64, u64) {
     // No year has fewer than 365 days, so the guess is never too early.
     let mut year = 1_970 + days / 365;

@@ -1,4 +1,4 @@
-//! What worlds are called in a store.
+//! Names of worlds in a store.
 
 use std::fmt;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ pub enum Moment {
     /// The newest that is kept.
     #[default]
     Last,
-    /// After so many steps. A moment that has not come yet is the newest.
+    /// After this many steps. A moment that has not come yet is the newest.
     Tick(u64),
     /// At a time in milliseconds since 1970, to a step if the world's clock went as time did. One that has not come yet
     /// is the newest.
@@ -28,11 +28,11 @@ pub struct SavedWorld {
     pub name: WorldName,
     /// Where the replay begins.
     pub snapshot: Snapshot,
-    /// What happened since, in order.
+    /// The changes since, in order.
     pub batches: Vec<Batch>,
     /// The tick that the world had reached.
     pub tick: u64,
-    /// What could not be read and was left out; only a salvage leaves anything out.
+    /// The unreadable parts that were left out; only a salvage leaves anything out.
     pub damage: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct Stretch {
     pub saved: SavedWorld,
     /// Which moment that is, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What happened from there on, in order: whoever does it to the world of [`Stretch::saved`] sees what was then.
+    /// The changes from there on, in order: applied to the world of [`Stretch::saved`], they show the past.
     pub next: Vec<Entry>,
     /// The tick up to which that is known.
     pub through_tick: u64,
@@ -59,7 +59,7 @@ pub enum ReturnError<E> {
     Restore {
         /// The snapshot's tick.
         tick: u64,
-        /// What the caller says.
+        /// The caller's error.
         error: E,
     },
     /// The journal does not lead to the world that was recorded.
@@ -87,8 +87,8 @@ impl SavedWorld {
         Ok(world)
     }
 
-    /// The world as near as it can be had where [`SavedWorld::replay`] finds another hash, because its rules or the program
-    /// are not those of then: the same commands, and no hash is compared. A host that goes on from there begins anew with a
+    /// Returns the nearest world where [`SavedWorld::replay`] finds another hash, because its rules or the program have
+    /// changed since: the same commands, and no hash is compared. A host that goes on from there begins anew with a
     /// snapshot ([`crate::Continuity::BeginsAnew`]).
     pub fn replay_unchecked<E>(
         &self,
@@ -101,7 +101,7 @@ impl SavedWorld {
         Ok(world)
     }
 
-    /// What happened since the snapshot, in order.
+    /// The changes since the snapshot, in order.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
         self.batches.iter().flat_map(|batch| &batch.entries).cloned()
     }
@@ -117,7 +117,7 @@ impl SavedWorld {
         once
     }
 
-    /// What the host noted since the snapshot, in order.
+    /// The host's notes since the snapshot, in order.
     pub fn notes(&self) -> impl Iterator<Item = &Note> {
         self.batches.iter().flat_map(|batch| &batch.notes)
     }

@@ -16,7 +16,7 @@ pub const HOST_BYTES_MAX: usize = 16 << 20;
 /// Bytes of all batches of one file.
 pub const FILE_BATCHES_BYTES_MAX: usize = 1 << 30;
 
-/// What the file says that it is.
+/// The type in the header of the file.
 const WHAT: &str = "nowcast world";
 
 /// The version of what is in the file.
@@ -25,7 +25,7 @@ const VERSION: i64 = 1;
 /// Bytes of a world that are one chunk, with a checksum of its own.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// In so many bytes at the beginning of a file is all of its head.
+/// Maximum size of the header at the beginning of a file.
 pub(crate) const HEAD_BYTES: usize = 4 << 10;
 
 /// A batch is one row, and rows of one chunk are in memory at a time.
@@ -36,7 +36,7 @@ const _: () = assert!(PIECE_BYTES < CHUNK_BYTES_MAX && CHUNK_BYTES_MAX < WORLD_B
 const LIMITS: WireLimits =
     WireLimits { memory_bytes_max: 256 << 20, chunk_bytes_max: CHUNK_BYTES_MAX, ..WireLimits::FILE };
 
-/// What made a world: who has this, the seed and the commands can make it again.
+/// The origin of a world: with it, the seed and the commands the world can be made again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Origin {
     /// A hash of its definition.
@@ -50,7 +50,7 @@ pub struct Origin {
 /// A world at one tick, between two steps.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Snapshot {
-    /// What made the world, as it is now.
+    /// The present origin of the world.
     pub origin: Origin,
     /// How many steps it had taken.
     pub tick: u64,
@@ -58,11 +58,11 @@ pub struct Snapshot {
     pub hash: u64,
     /// When it was taken, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What [`nowcast_world::World::snapshot`] gave.
+    /// The bytes of [`nowcast_world::World::snapshot`].
     pub world: Vec<u8>,
     /// The durable actions that were done.
     pub once: Once,
-    /// What the host keeps with it, such as its sessions. The store does not read it.
+    /// The host's data, such as its sessions. The store does not read it.
     pub host: Vec<u8>,
 }
 
@@ -86,7 +86,7 @@ pub enum FileError {
     Batch {
         /// The place in the file, from 0.
         index: usize,
-        /// What is wrong.
+        /// The fault.
         error: BatchError,
     },
     /// Its parts contradict each other.
@@ -126,13 +126,13 @@ pub fn write_file(name: &str, snapshot: &Snapshot, batches: &[Batch]) -> Result<
     Ok(writer.finish()?)
 }
 
-/// What [`write_file`] wrote: the world's name, the snapshot, the batches. The bytes may be anybody's.
+/// Reads the output of [`write_file`]: the world's name, the snapshot, the batches. The bytes are untrusted.
 pub fn read_file(bytes: &[u8]) -> Result<(String, Snapshot, Vec<Batch>), FileError> {
     let mut reader = FileReader::new(bytes, LIMITS)?;
     let mut parts = Parts::default();
     while let Some(chunk) = reader.next_chunk()? {
         let taken = parts.take(&chunk);
-        // What is unknown in a newer file is told as that, not as damage.
+        // Unknown parts of a newer file are reported as such, not as damage.
         check_about(reader.about())?;
         taken?;
     }
@@ -146,7 +146,7 @@ pub fn read_file(bytes: &[u8]) -> Result<(String, Snapshot, Vec<Batch>), FileErr
     Ok((name, Snapshot { origin, tick, hash, time_ms, world, once, host }, batches))
 }
 
-/// What made a world, read from the first [`HEAD_BYTES`] of its file.
+/// Reads the origin of a world from the first [`HEAD_BYTES`] of its file.
 pub(crate) fn read_origin(beginning: &[u8]) -> Result<Origin, FileError> {
     let mut reader = FileReader::new(beginning, LIMITS)?;
     let mut parts = Parts::default();
@@ -169,7 +169,7 @@ fn check_about(about: Option<&Value>) -> Result<(), FileError> {
     }
 }
 
-/// What was read of a file so far.
+/// The parts of a file read so far.
 #[derive(Default)]
 struct Parts {
     head: Option<WorldHead>,

@@ -1,4 +1,4 @@
-//! What a world needs of whatever keeps it.
+//! The trait of a store of worlds.
 
 use std::fmt;
 use std::time::Duration;
@@ -61,11 +61,11 @@ pub trait Store: Send + Sync {
     /// How it goes.
     fn health(&self) -> Health;
 
-    /// What was written and what was not, since the store was opened.
+    /// Returns the counters of written and failed records since the store was opened.
     fn stats(&self) -> Stats;
 }
 
-/// What a snapshot has to do with the journal before it.
+/// The relation of a snapshot to the journal before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Continuity {
     /// The batches that were given lead to it.
@@ -80,7 +80,7 @@ pub type Completion = Box<dyn FnOnce(Result<(), Lost>) + Send>;
 /// The same of a mark: whether it was new.
 pub type MarkCompletion = Box<dyn FnOnce(Result<bool, Lost>) + Send>;
 
-/// What a completion belongs to was not kept. The store had to refuse it later than at once, or was closed.
+/// The record was not stored. The store had to refuse it later than at once, or was closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("it was not kept")]
 pub struct Lost;
@@ -89,7 +89,7 @@ pub struct Lost;
 pub struct Refused {
     /// Why.
     pub why: RefusedWhy,
-    /// What was to be called.
+    /// The callback.
     pub then: Vec<Completion>,
 }
 
@@ -130,7 +130,7 @@ impl std::error::Error for Refused {}
 /// How it goes with a store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Health {
-    /// What is given is kept within a moment.
+    /// Records are stored within a moment.
     Healthy,
     /// The disk is slower than what is given.
     Behind {
@@ -143,16 +143,16 @@ pub enum Health {
     },
     /// Nothing can be written. The store tries again.
     Failing {
-        /// What is wrong, and where.
+        /// The faults, and their places.
         cause: String,
-        /// What helps.
+        /// The cure.
         cure: &'static str,
     },
     /// The files of the store were removed or replaced: what is given is lost at once, until they are back.
     Gone {
         /// Which file.
         cause: String,
-        /// What helps.
+        /// The cure.
         cure: &'static str,
     },
 }
@@ -188,7 +188,7 @@ pub struct Stats {
     pub queued_bytes: usize,
 }
 
-/// What a list says of a world.
+/// An entry of the list of worlds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
     /// Its name.
@@ -199,7 +199,7 @@ pub struct Summary {
     pub created_ms: u64,
     /// When something of it was last kept.
     pub changed_ms: u64,
-    /// What made it, of its newest snapshot.
+    /// The origin in its newest snapshot.
     pub origin: Origin,
     /// How many snapshots are kept.
     pub snapshots: u64,
@@ -214,7 +214,7 @@ pub struct Summary {
 /// How much of the past is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Retention {
-    /// What is older goes. The newest snapshot before that stays, so that this whole time can be looked at.
+    /// Older records are removed. The newest snapshot before that stays, so that this whole time can be looked at.
     pub keep: Duration,
     /// Bytes of snapshots and batches of one world; beyond them the oldest go.
     pub world_bytes_max: u64,
@@ -226,7 +226,7 @@ impl Default for Retention {
     }
 }
 
-/// What was forgotten.
+/// The removed records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Pruned {
     /// Snapshots.
@@ -237,7 +237,7 @@ pub struct Pruned {
     pub marks: u64,
 }
 
-/// What a mark is for.
+/// The purpose of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum MarkKind {
     /// A token for one entry was used.
@@ -258,7 +258,7 @@ pub const MARKS_MAX: u64 = 1 << 20;
 /// Something that holds for a time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
-    /// What for.
+    /// The purpose.
     pub kind: MarkKind,
     /// Which one: of a token its id, of a ban whom it keeps out.
     pub key: Vec<u8>,

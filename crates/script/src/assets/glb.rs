@@ -1,7 +1,7 @@
 //! Models: whether a binary glTF 2.0 file holds together, and is no larger than a page should draw.
 //!
-//! Whatever a loader follows is followed here first: indices, ranges of bytes, the tree of nodes. Section numbers are those of the
-//! glTF 2.0 specification.
+//! Everything that a loader follows is checked here first: indices, ranges of bytes, the tree of nodes. Section numbers
+//! are those of the glTF 2.0 specification.
 
 use super::json::{Accessor, Attributes, Closed, EXTERNAL, Primitive, Root, TextureUse, View};
 use super::picture::{self, Format};

@@ -1,6 +1,6 @@
 //! The files beside a world's rules: models, textures, sounds. They are known by name to rules, and by hash to whoever fetches them.
 //!
-//! Every byte here may be anybody's. What cannot be what its name says, is larger than a page should load, or reaches for
+//! Every byte here is untrusted. A file that does not match its name, is larger than a page should load, or reaches for
 //! something outside of itself, is refused before a world shows it; nothing is decoded.
 
 mod glb;
@@ -35,7 +35,7 @@ pub const ASSET_NAME_BYTES_MAX: usize = 96;
 
 const _: () = assert!(ASSET_BYTES_MAX <= ASSETS_BYTES_MAX);
 
-/// What is in a file, as the end of its name says.
+/// The kind of a file, by the end of its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AssetKind {
     /// A scene of glTF 2.0 in one binary file.
@@ -46,7 +46,7 @@ pub enum AssetKind {
     Sound,
 }
 
-/// What is wrong with a file, and what helps.
+/// The fault of a file, and its cure.
 struct Problem {
     message: String,
     cure: &'static str,
@@ -91,7 +91,7 @@ impl Asset {
     }
 }
 
-/// What a name says is in a file; `None` for what is no asset. Capital letters count as small ones.
+/// Returns the kind that a name stands for; `None` for a file that is no asset. Capital letters count as small ones.
 pub fn asset_kind(name: &str) -> Option<AssetKind> {
     Some(match extension(name)?.as_str() {
         "glb" => AssetKind::Model,
@@ -147,8 +147,8 @@ fn check(name: &str, content: &[u8]) -> Checked<&'static str> {
 pub struct Assets(Arc<BTreeMap<String, Arc<Asset>>>);
 
 impl Assets {
-    /// Takes files by their names, with everything that is wrong with any of them. What is wrong is left out. Files that `known` has
-    /// already are not checked again, and share its bytes.
+    /// Takes files by their names, and returns all faults. Faulty files are left out. Files that `known` has already
+    /// are not checked again, and share its bytes.
     pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>, known: &Assets) -> (Assets, Vec<Fault>) {
         let mut assets = BTreeMap::new();
         let mut faults = Vec::new();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_is_told_by_name_with_a_cure_and_the_others_stay() {
+    fn broken_files_are_named_with_a_cure_and_the_others_stay() {
         let files: [(&str, &[u8]); 4] = [
             ("assets/a.png", PIXEL),
             ("assets/b.png", b"GIF89a"),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_already_is_shared() {
+    fn known_assets_are_shared() {
         let (first, _) = read(&[("assets/a.png", PIXEL)], &Assets::default());
         let (second, _) = read(&[("assets/a.png", PIXEL), ("assets/b.png", PIXEL)], &first);
         assert!(Arc::ptr_eq(first.get("assets/a.png").unwrap(), second.get("assets/a.png").unwrap()));

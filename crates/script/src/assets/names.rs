@@ -10,7 +10,8 @@ use crate::sources::{MAIN, Sources};
 /// Names listed as what there is instead.
 const NAMES_LISTED_MAX: usize = 8;
 
-/// What kinds say of models and textures that are not there, or are something else. Rules with such a name are not run.
+/// Checks the models and textures that kinds name: missing files and files of another kind. Rules with such a name are
+/// not run.
 pub fn missing_assets(sources: &Sources, definition: &Definition, assets: &Assets) -> Vec<Fault> {
     let mut faults = Vec::new();
     for kind in &definition.kinds {

@@ -1,9 +1,10 @@
 //! Processes that are killed in the middle of a life, and durable actions that have to outlast them.
 //!
-//! A session does not outlast its process. What happens then is what the engine's drivers do. Of a server that is gone, the client learns
-//! when its carrier dies, or by silence; it asks the next process to resume, is refused, because nobody knows its session there, and
-//! begins another one. A client that is gone comes again as another one, on a session of its own. Within each session
-//! the laws hold as far as it went; over all of them each durable action is done once.
+//! A session does not outlast its process. The scenario then does the same as the engine's drivers. The client learns
+//! of a dead server when its carrier dies, or by silence; it asks the next process to resume, is refused, because no
+//! session of that name is there, and begins another one. A client that is gone comes again as another one, on a
+//! session of its own. Within each session the laws hold as far as it went; over all of them each durable action is
+//! done once.
 
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::record::Direction;
 /// The longest commit of the model, in milliseconds.
 const COMMIT_MS_MAX: u64 = 60;
 
-/// What the ends do with durable actions.
+/// Durable actions of the ends.
 #[derive(Debug)]
 pub(super) struct Engine {
     server: Server,

@@ -13,8 +13,8 @@ const JOINED_TICKS_MAX: u64 = 15;
 /// Bytes in memory of batches that are joined.
 const JOINED_BYTES_MAX: usize = 1 << 20;
 
-/// Makes bytes of everything in a group. What happened to one world in a row becomes one row: columns of many entries
-/// take fewer bytes.
+/// Packs everything in a group. Consecutive changes of one world become one row: columns of many entries take fewer
+/// bytes.
 pub(super) fn pack(group: &mut Vec<Job>) {
     join(group);
     for job in group {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_to_one_world_in_a_row_becomes_one_row() {
+    fn consecutive_changes_of_one_world_become_one_row() {
         let mut group = vec![job("a", 0, 1), job("b", 7, 8), job("a", 1, 2), job("a", 2, 3)];
         let bytes: usize = group.iter().map(|job| job.bytes).sum();
         pack(&mut group);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_into_a_row_stays_one() {
+    fn a_packed_row_stays_one_row() {
         let mut group = vec![job("a", 0, 1)];
         pack(&mut group);
         group.push(job("a", 1, 2));

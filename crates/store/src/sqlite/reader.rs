@@ -22,7 +22,7 @@ pub struct SqliteReader {
     folder: PathBuf,
 }
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// Snapshots that were read.
@@ -33,11 +33,11 @@ pub struct Report {
     pub ticks: u64,
     /// Holes that the store knows of: times that nobody can look back at.
     pub holes: u64,
-    /// What is wrong. Nothing, in good times.
+    /// The faults; empty in normal operation.
     pub damage: Vec<String>,
 }
 
-/// What stands in the table of worlds.
+/// A row of the table of worlds.
 struct Place {
     id: i64,
     tick: u64,
@@ -92,8 +92,8 @@ impl SqliteReader {
         Ok(found.map_err(|error| self.failed(error.into()).of(world))?.map(unsigned))
     }
 
-    /// What can be read of a damaged world: the newest snapshot that is whole, and what follows it without a hole. What
-    /// was left out is in [`SavedWorld::damage`].
+    /// Returns the readable part of a damaged world: the newest snapshot that is whole, and the batches that follow it
+    /// without a hole. The omissions are in [`SavedWorld::damage`].
     pub fn salvage(&self, world: &WorldName) -> Result<Option<SavedWorld>, StoreError> {
         self.salvage_world(world).map_err(|problem| self.failed(problem).of(world))
     }
@@ -124,7 +124,7 @@ impl SqliteReader {
         Ok(report)
     }
 
-    /// Asks SQLite whether the database is whole. What is wrong, as SQLite says it; nothing, in good times.
+    /// Asks SQLite whether the database is whole. Returns SQLite's complaints; none in normal operation.
     pub fn check_database(&self) -> Result<Vec<String>, StoreError> {
         let ask = || {
             let mut statement = self.database.connection.prepare("PRAGMA integrity_check(100)")?;
@@ -199,7 +199,8 @@ impl SqliteReader {
         Ok(summaries)
     }
 
-    /// What made a world. Of a damaged snapshot nothing: who loads it is told, and a list shows what there is.
+    /// Returns the origin of a world. A damaged snapshot has none: loading it is an error, and a list shows the other
+    /// values.
     fn origin(&self, id: i64) -> Result<Origin, Problem> {
         let select = "SELECT substr(file, 1, ?) FROM snapshots WHERE world = ? ORDER BY number DESC LIMIT 1";
         let beginning: Option<Vec<u8>> = self
@@ -239,7 +240,7 @@ impl SqliteReader {
         let through_tick = tick_of(&saved, through).min(saved.tick);
         let tick = tick_of(&saved, moment).min(through_tick);
         let [time_ms, through_ms] = [tick, through_tick].map(|tick| time_at(&saved, tick));
-        // What happens before the step after the last one belongs to the end of what is kept alone.
+        // Changes before the step after the last one belong to the end of the record alone.
         let is_end = through_tick == saved.tick;
         let is_next = |entry: &Entry| entry.tick >= tick && (is_end || entry.tick < through_tick);
         let next = saved.entries().filter(is_next).collect();
@@ -512,7 +513,7 @@ fn tick_of(saved: &SavedWorld, moment: Moment) -> u64 {
     }
 }
 
-/// Steps in so many milliseconds.
+/// Number of steps in this many milliseconds.
 fn ticks_in(time_ms: u64) -> u64 {
     let ticks = u128::from(time_ms) * u128::from(nowcast_world::STEP_HZ) / 1_000;
     u64::try_from(ticks).unwrap_or(u64::MAX)
@@ -531,8 +532,8 @@ fn time_at(saved: &SavedWorld, tick: u64) -> u64 {
     since_ms.saturating_add(ms).min(latest_ms)
 }
 
-/// The tick at a time, if the world's clock went as time did between what was recorded before and after it. What was recorded
-/// later had not happened, however long the world was held up.
+/// Returns the tick at a time, if the world's clock ran evenly between the entries before and after it. Entries with
+/// later times had not happened, however long the world was held up.
 fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
     let before = saved.batches.iter().rev().find(|batch| batch.time_ms <= time_ms);
     let (tick, since_ms) = match before {

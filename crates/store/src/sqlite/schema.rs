@@ -364,7 +364,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
             _ => {}
         }
     }
-    // What is left of a database that somebody took away would be taken for this one's.
+    // The remains of a removed database would be taken for this one's.
     for name in ["worlds.db-wal", "worlds.db-journal"] {
         if folder.join(name).exists() {
             let what = format!("{name} is there without worlds.db: put that back, or take this away, too");

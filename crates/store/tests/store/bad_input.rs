@@ -1,4 +1,4 @@
-//! Whatever lies in the folder: an error that names file, place and cure, and nothing is overwritten.
+//! Any files in the folder: an error names file, place and cure, and nothing is overwritten.
 
 use std::fs;
 use std::path::Path;
@@ -158,7 +158,7 @@ fn a_changed_batch_is_told_with_its_place_and_a_salvage_reads_up_to_it() {
             "{:?}",
             report.damage
         );
-        // Whoever goes on with what was salvaged begins with a snapshot, and nothing damaged is in the way.
+        // A host that goes on with a salvaged world begins with a snapshot, and no damaged record is in the way.
         let mut story = Story::resume(&saved, 1);
         assert!(story.recorder.needs_snapshot());
         story.play(&store, 30);
@@ -206,7 +206,7 @@ fn pages_of_noise_are_errors_and_never_a_panic() {
         let Ok(reader) = SqliteReader::open(folder.path()) else { continue };
         let _ = (reader.list(), reader.check_database());
         if let Ok(Some(saved)) = reader.load(&name("plaza"), Moment::Last) {
-            // What is read without an error is what was written, to the last bit.
+            // A world that is read without an error equals the written one, to the last bit.
             assert!(saved.replay(garden::restore).is_ok(), "round {round}");
         }
         let _ = (reader.salvage(&name("plaza")), reader.check(&name("plaza"), garden::restore));

@@ -101,7 +101,7 @@ impl Story {
         Story { world, recorder: Recorder::resume(saved), random: Random::new(!seed), people, now_ms }
     }
 
-    /// Lets so many steps pass, in which people come, walk, count and drop cubes.
+    /// Steps the world `steps` times, while people come, walk, count and drop cubes.
     pub(crate) fn play(&mut self, store: &dyn Store, steps: u64) {
         for _ in 0..steps {
             if self.recorder.is_snapshot_due(&self.world, store) {

@@ -1,7 +1,8 @@
 //! Processes that are really killed while they write.
 //!
-//! Covered: SIGKILL at random moments of a process that steps a world in real time, and at each named step of its writing. What the
-//! kernel has is not lost with the process, so nothing is learnt here about a power cut: that is `power.rs`.
+//! Covered: SIGKILL at random moments of a process that steps a world in real time, and at each named step of its
+//! writing. Data in the kernel is not lost with the process, so this says nothing about a power cut: that is
+//! `power.rs`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -24,7 +25,7 @@ const FAIL_POINT: &str = "NOWCAST_FAIL_POINT";
 const CLIENT: [u8; 16] = [7; 16];
 const ADA: PlayerId = PlayerId(1);
 
-/// What a killed process had said before.
+/// The output of a killed process.
 #[derive(Default)]
 struct Said {
     /// Steps taken.
@@ -145,8 +146,8 @@ fn the_process_that_writes_until_it_is_killed() {
     }
 }
 
-/// Compares what is kept with what a process said, and returns the tick of the world; none if nothing is kept. What an earlier process
-/// tried may be kept without a word to anybody.
+/// Compares the stored world with the output of a process, and returns the tick of the world; none if nothing is
+/// stored. Unconfirmed records of an earlier process may be stored.
 fn examine(folder: &Folder, said: &Said, tried: u64, place: &str) -> Option<u64> {
     let reader = SqliteReader::open(folder.path()).expect("a kill damages nothing");
     let saved = reader.load(&name("plaza"), Moment::Last).expect("a kill damages nothing");

@@ -144,7 +144,7 @@ fn a_durable_action_is_told_after_it_is_kept_and_happens_once() {
 }
 
 #[test]
-fn what_a_host_notes_comes_back_in_order_behind_what_it_gave_with_the_snapshot() {
+fn notes_of_a_host_come_back_in_order_after_its_snapshot() {
     let (folder, plaza) = (Folder::new("notes"), name("plaza"));
     let store = folder.open();
     let mut story = Story::new(&plaza, 1);

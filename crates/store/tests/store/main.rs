@@ -1,4 +1,4 @@
-//! What the store promises, told as scenarios.
+//! The promises of the store, as scenarios.
 
 mod bad_input;
 #[cfg(target_os = "linux")]

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{Folder, PATIENCE, completion, name};
 
-/// What is kept of a world: a snapshot, and batches that follow it.
+/// The stored state of a world: a snapshot, and batches that follow it.
 #[derive(Clone, Default, PartialEq, Debug)]
 struct Kept {
     snapshot: Snapshot,
@@ -21,11 +21,11 @@ struct Kept {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A batch that follows by so many ticks, with so many notes.
+    /// A batch that follows after this many ticks, with this many notes.
     Append(usize, u64, u8),
     /// A batch that does not follow.
     Stray(usize),
-    /// A snapshot, so many ticks after the last.
+    /// A snapshot, this many ticks after the last.
     Snapshot(usize, u64),
     /// Everything is kept, and the store is opened anew.
     Reopen,
@@ -49,7 +49,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 
 const WORLDS: [&str; 3] = ["attic", "cellar", "plaza"];
 
-/// What the model and the store both are given.
+/// An operation on both the model and the store.
 struct Both {
     store: SqliteStore,
     model: BTreeMap<usize, Kept>,

@@ -40,7 +40,7 @@ impl Disk {
     }
 }
 
-/// Some sectors of `after` where `before` was, and a length between the two. What lies between is what the disk had there.
+/// Some sectors of `after` where `before` was, and a length between the two. Sectors between are as the disk had them.
 fn mix(before: &[u8], after: &[u8], random: &mut Random) -> Vec<u8> {
     let share = random.bits() % 5;
     let length = match random.bits() % 3 {

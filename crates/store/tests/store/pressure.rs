@@ -28,7 +28,7 @@ fn hold(story: &mut Story) -> std::sync::mpsc::Sender<()> {
 }
 
 #[test]
-fn what_does_not_fit_is_counted_and_a_snapshot_catches_up() {
+fn records_over_the_limit_are_counted_and_a_snapshot_catches_up() {
     let (folder, plaza) = (Folder::new("behind"), name("plaza"));
     let store = SqliteStore::open(folder.path(), Options { queue_bytes_max: 64 << 10, ..Options::default() })
         .unwrap();

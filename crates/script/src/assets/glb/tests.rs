@@ -54,7 +54,7 @@ fn a_triangle_is_a_model() {
 }
 
 #[test]
-fn what_reaches_outside_of_the_file_is_refused() {
+fn references_outside_of_the_file_are_refused() {
     let uri = r#""buffers": [{ "byteLength": 42, "uri": "https://example.org/a.bin" }]"#;
     assert_eq!(problem(r#""buffers": [{ "byteLength": 42 }]"#, uri), EXTERNAL);
     let hidden = r#"{ "name": "open", "extensions": { "X": [{ "uri": "data:,1" }] }, "channels""#;
@@ -66,7 +66,7 @@ fn what_reaches_outside_of_the_file_is_refused() {
 }
 
 #[test]
-fn what_contradicts_itself_is_told_by_its_place() {
+fn contradictions_are_reported_with_their_place() {
     for (from, to, told) in [
         (r#""mesh": 0"#, r#""mesh": 7"#, "nodes[0].mesh is 7, and there are 1"),
         (r#""children": [1]"#, r#""children": [0]"#, "in a circle"),
