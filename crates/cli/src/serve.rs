@@ -67,6 +67,10 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Limits::default().players_max)]
     players_max: usize,
 
+    /// Players in one room from one address; loopback is not limited where only this machine is served
+    #[arg(long, default_value_t = Limits::default().players_per_address_max)]
+    players_per_address_max: usize,
+
     /// TCP connections from one address at the same time
     #[arg(long, default_value_t = Limits::default().connections_per_address_max)]
     connections_per_address_max: usize,
@@ -259,6 +263,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         rooms_max: args.rooms_max,
         rooms_per_address_max: args.rooms_per_address_max,
         players_max: args.players_max,
+        players_per_address_max: args.players_per_address_max,
         connections_per_address_max: args.connections_per_address_max,
         ..defaults.limits
     };

@@ -203,6 +203,7 @@ impl Config {
             ("rooms", rooms_max),
             ("rooms of one address", self.limits.rooms_per_address_max),
             ("players", players_max),
+            ("players of one address", self.limits.players_per_address_max),
             ("connections", connections_max),
             ("connections of one address", connections_per_address_max),
         ] {

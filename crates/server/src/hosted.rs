@@ -108,9 +108,9 @@ impl Hosted {
         }
     }
 
-    /// Whether a durable action was done before.
-    pub(crate) fn was_done(&self, id: ActionId) -> bool {
-        self.recording.as_ref().map_or_else(|| self.once.contains(id), |recording| recording.was_done(id))
+    /// The durable actions that were carried out.
+    pub(crate) fn once(&self) -> &Once {
+        self.recording.as_ref().map_or(&self.once, Recording::once)
     }
 
     /// Gives the world a durable action that was not done before. See [`World::apply`].

@@ -11,6 +11,9 @@ pub struct Limits {
     pub past_rooms_max: usize,
     /// Players in one room at the same time.
     pub players_max: usize,
+    /// Of these, players from one address (an IPv4 address, or an IPv6 /64). A server that listens on loopback alone does not limit
+    /// loopback addresses.
+    pub players_per_address_max: usize,
     /// TCP connections at the same time, joined or not.
     pub connections_max: usize,
     /// TCP connections from one address at the same time.
@@ -26,6 +29,7 @@ impl Default for Limits {
             rooms_per_address_max: 4,
             past_rooms_max: 4,
             players_max: 256,
+            players_per_address_max: 64,
             connections_max: 8_192,
             connections_per_address_max: 512,
             joins_per_address_hz: 20.0,

@@ -9,6 +9,8 @@ pub(crate) enum RoomRefusal {
     BadName(String),
     #[error("room '{room}' is full, {players_max} players are in it")]
     Full { room: String, players_max: usize },
+    #[error("room '{room}' has {players_max} players from this address already (limit {players_max})")]
+    FullOfAddress { room: String, players_max: usize },
     #[error("there are {rooms_max} rooms already, join one of them (/api/rooms)")]
     TooManyRooms { rooms_max: usize },
     #[error(
@@ -39,6 +41,7 @@ impl RoomRefusal {
         match self {
             Self::BadName(_) => "parameter",
             Self::Full { .. } => "room_full",
+            Self::FullOfAddress { .. } => "players_per_address_max",
             Self::TooManyRooms { .. } => "rooms_max",
             Self::TooManyOfAddress { .. } => "rooms_per_address_max",
             Self::NotLoaded(_) => "not_loaded",

@@ -1,6 +1,6 @@
 //! The rooms that are open: who may enter, and when a room ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,8 +65,10 @@ struct Open {
     opened_by: Option<IpAddr>,
     /// Whether it shows the past of a room.
     is_past: bool,
-    /// Players, counted from the moment they are let in until their connection has ended.
+    /// Players, counted from their admission until the end of their connection.
     seats: usize,
+    /// The same by network.
+    seats_by_network: HashMap<IpAddr, usize>,
 }
 
 /// One line of `/api/rooms`.
@@ -140,6 +142,7 @@ impl Rooms {
         open: &BTreeMap<String, Open>,
     ) -> Result<(), RoomRefusal> {
         let Limits { rooms_max, rooms_per_address_max, past_rooms_max, players_max, .. } = self.config.limits;
+        let of_address_max = self.config.limits.players_per_address_max;
         let Some(asked) = AskedRoom::parse(name) else {
             return Err(RoomRefusal::BadName(name.chars().take(ROOM_NAME_BYTES_MAX).collect()));
         };
@@ -149,6 +152,9 @@ impl Rooms {
         match open.get(name) {
             Some(room) if room.seats >= players_max => {
                 Err(RoomRefusal::Full { room: name.to_owned(), players_max })
+            }
+            Some(room) if self.seats_of(room, network) >= of_address_max => {
+                Err(RoomRefusal::FullOfAddress { room: name.to_owned(), players_max: of_address_max })
             }
             Some(_) => Ok(()),
             None if asked.at.is_some() && self.keeper.store().is_none() => Err(RoomRefusal::NoStore),
@@ -186,12 +192,26 @@ impl Rooms {
                 RoomRefusal::NoThread(error.to_string())
             })?;
             let is_past = room_of(name) != name;
-            open.insert(name.to_owned(), Open { lobby, opened_by, is_past, seats: 0 });
+            open.insert(
+                name.to_owned(),
+                Open { lobby, opened_by, is_past, seats: 0, seats_by_network: HashMap::new() },
+            );
             self.metrics.rooms.set(open.len() as i64);
         }
         let room = open.get_mut(name).expect("it is there or was just opened");
         room.seats += 1;
-        Ok(Seat { rooms: Arc::clone(self), room: name.to_owned(), lobby: Arc::clone(&room.lobby) })
+        if let Some(network) = opened_by {
+            *room.seats_by_network.entry(network).or_default() += 1;
+        }
+        let (room_name, lobby) = (name.to_owned(), Arc::clone(&room.lobby));
+        Ok(Seat { rooms: Arc::clone(self), room: room_name, lobby, network: opened_by })
+    }
+
+    /// The players of a network in a room; 0 where they are not limited.
+    fn seats_of(&self, room: &Open, network: Option<IpAddr>) -> usize {
+        let is_closed_to_others = self.config.hosts.iter().all(|host| host.to_canonical().is_loopback());
+        let limited = network.filter(|network| !(is_closed_to_others && network.is_loopback()));
+        limited.and_then(|network| room.seats_by_network.get(&network)).copied().unwrap_or_default()
     }
 
     /// What is open and not past, ordered by name.
@@ -269,11 +289,19 @@ impl Rooms {
         }
     }
 
-    fn free_seat(&self, name: &str, lobby: &Arc<Lobby>) {
-        if let Some(room) = self.lock().get_mut(name)
+    fn free_seat(&self, Seat { room, lobby, network, .. }: &Seat) {
+        if let Some(room) = self.lock().get_mut(room)
             && Arc::ptr_eq(&room.lobby, lobby)
         {
             room.seats -= 1;
+            if let Some((network, count)) =
+                network.and_then(|network| Some((network, room.seats_by_network.get_mut(&network)?)))
+            {
+                *count -= 1;
+                if *count == 0 {
+                    room.seats_by_network.remove(&network);
+                }
+            }
         }
     }
 
@@ -287,6 +315,7 @@ pub(crate) struct Seat {
     rooms: Arc<Rooms>,
     room: String,
     lobby: Arc<Lobby>,
+    network: Option<IpAddr>,
 }
 
 impl Seat {
@@ -305,7 +334,7 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.rooms.free_seat(&self.room, &self.lobby);
+        self.rooms.free_seat(self);
     }
 }
 
@@ -379,6 +408,22 @@ mod tests {
         let (_seat, player) = enter(&rooms, "plaza");
         until("the welcome", || player.plain().unwrap().queue.take().is_some());
         assert_eq!(rooms.health(), Health::Good, "other rooms can be opened all the time");
+    }
+
+    #[test]
+    fn one_address_cannot_take_all_seats_of_a_room() {
+        let rooms = rooms(empty_world);
+        let limit = rooms.config.limits.players_per_address_max;
+        let [greedy, other] = [1, 2].map(|last| Some(IpAddr::from([203, 0, 113, last])));
+        let mut seats: Vec<Seat> =
+            (0..limit).map(|_| rooms.reserve("plaza", greedy).expect("a seat")).collect();
+        assert!(matches!(rooms.reserve("plaza", greedy), Err(RoomRefusal::FullOfAddress { .. })));
+        seats.push(rooms.reserve("plaza", other).expect("another address has its own seats"));
+        // Everybody who reaches this server is on its own machine.
+        let local = Some(IpAddr::from([127, 0, 0, 1]));
+        seats.extend((0..=limit).map(|_| rooms.reserve("plaza", local).expect("loopback is not limited")));
+        seats.remove(0);
+        seats.push(rooms.reserve("plaza", greedy).expect("a seat that is given back is free"));
     }
 
     /// How many snapshots have come for a client of the plain protocol since this was last asked.

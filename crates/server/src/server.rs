@@ -26,7 +26,7 @@ use tracing::{debug, info, warn};
 use crate::config::Config;
 use crate::connection::{Connection, ConnectionLimits};
 use crate::http::router;
-use crate::keeping::{Keeper, PRUNE_INTERVAL, StoreFigures, UsedTokenMarks};
+use crate::keeping::{Keeper, PruneSchedule, StoreFigures, UsedTokenMarks};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::room::Room;
@@ -88,6 +88,7 @@ impl Server {
         let catalogue = Catalogue::new(&config.worlds)?;
         let Sockets { port, tcp, udp } = Sockets::bind(&config.hosts, config.port, config.webtransport)?;
         let config = Arc::new(config);
+        let certificates = Certificates::new(&config.certificate)?;
         let keeper = Arc::new(Keeper::open(config.data.as_deref()).map_err(Box::new)?);
         let mut metrics = Metrics::new(config.logs.as_ref());
         metrics.watch_store(StoreFigures(Arc::clone(&keeper)));
@@ -99,7 +100,6 @@ impl Server {
             config.entry.proxies.clone(),
             Arc::clone(&metrics),
         ));
-        let certificates = Certificates::new(&config.certificate)?;
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then_some(port);
         let admission = Admission::listening(policy(&config), &config.hosts, port);
@@ -147,7 +147,7 @@ impl Server {
             accepting.spawn(services::serve(service, accepted));
         }
         let rooms = &self.shared.rooms;
-        accepting.spawn(forget_the_old(Arc::clone(&rooms.keeper), rooms.config.retention));
+        accepting.spawn(watch_store(Arc::clone(&rooms.keeper), rooms.config.retention));
         for listener in self.listeners {
             let certificates = Arc::clone(&self.shared.sessions.certificates);
             let admitting = Admitting {
@@ -223,14 +223,27 @@ async fn close_store(rooms: Arc<Rooms>, until: Instant) {
     }
 }
 
-/// Prunes the store now and then.
-async fn forget_the_old(keeper: Arc<Keeper>, retention: Retention) {
-    let mut due = interval(PRUNE_INTERVAL);
+/// Between two looks at the store.
+const STORE_LOOK: Duration = Duration::from_secs(1);
+
+/// Prunes the store when that is due, and logs when something begins to be wrong with it.
+async fn watch_store(keeper: Arc<Keeper>, retention: Retention) {
+    let mut look = interval(STORE_LOOK);
+    let mut schedule = PruneSchedule::default();
+    let mut was_troubled = false;
     loop {
-        due.tick().await;
-        let keeper = Arc::clone(&keeper);
-        // A task that panicked has said so.
-        let _ = spawn_blocking(move || keeper.prune(&retention)).await;
+        look.tick().await;
+        let trouble = keeper.trouble();
+        if let Some(trouble) = trouble.as_ref().filter(|_| !was_troubled) {
+            warn!("{trouble}");
+        }
+        was_troubled = trouble.is_some();
+        let Some(stats) = keeper.stats() else { continue };
+        if schedule.take_due(Instant::now(), stats.batch_bytes + stats.snapshot_bytes, &retention) {
+            let keeper = Arc::clone(&keeper);
+            // The panic handler reports a task that panicked.
+            let _ = spawn_blocking(move || keeper.prune(&retention)).await;
+        }
     }
 }
 

@@ -112,6 +112,9 @@ async fn somebody_who_is_banned_is_told_so_and_stays_out_until_it_is_taken_back(
     // In all rooms of the world, whether or not somebody of that name is here; also who is in another room has to go.
     let elsewhere = server.join("yard-2", &format!("token={ben}&hz=60")).await;
     pause(&mut eve).await;
+    say(&mut eve, "/ban --token Eve").await;
+    noticed(&mut eve, "you cannot ban yourself").await;
+    pause(&mut eve).await;
     say(&mut eve, "/ban --world --token Ben").await;
     noticed(&mut eve, "world yard").await;
     assert_eq!(elsewhere.until_closed().await.0, BANNED.0);

@@ -67,7 +67,8 @@ pub use moment::{At, AtError, UtcTime, read_duration};
 pub use name::{NAME_BYTES_MAX, NameError, WorldName};
 pub use once::{ActionId, CLIENTS_MAX, ONCE_TICKS, Once, UNDER_WAY_MAX};
 pub use recorder::{
-    Attempt, COMPLETIONS_MAX, HASH_TICKS, REST_TICKS, Recorder, SNAPSHOT_REST_TICKS, SNAPSHOT_TICKS,
+    Attempt, COMPLETIONS_MAX, HASH_TICKS, REST_TICKS, Recorder, SNAPSHOT_JOURNAL_BYTES, SNAPSHOT_REST_TICKS,
+    SNAPSHOT_TICKS,
 };
 pub use saved::{Moment, ReturnError, SavedWorld, Stretch};
 pub use snapshot::{

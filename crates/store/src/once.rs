@@ -1,8 +1,9 @@
-//! Actions that happen once, however often a client tries.
+//! Actions that happen once, however often a client tries them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Clients of one world whose actions are remembered. Beyond that the one that was silent for the longest is forgotten.
+/// Clients of one world whose actions are remembered. Beyond that [`Once::has_room`] is false for a new client until the oldest one is
+/// a day old; [`Once::insert`] evicts the oldest one all the same.
 pub const CLIENTS_MAX: usize = 16_384;
 
 /// Durable actions that one client may have under way. A client that has no answer for so many begins no other.
@@ -77,6 +78,19 @@ impl Once {
         true
     }
 
+    /// Whether actions of a client are remembered.
+    pub fn knows(&self, client: [u8; 16]) -> bool {
+        self.clients.contains_key(&client)
+    }
+
+    /// Whether an action of a client can be noted without forgetting one of the last day.
+    pub fn has_room(&self, client: [u8; 16], tick: u64) -> bool {
+        let is_old = |(last, _): &(u64, [u8; 16])| last.saturating_add(ONCE_TICKS) < tick;
+        self.clients.len() < CLIENTS_MAX
+            || self.clients.contains_key(&client)
+            || self.by_age.first().is_some_and(is_old)
+    }
+
     /// Whether an action was done.
     pub fn contains(&self, id: ActionId) -> bool {
         self.clients
@@ -148,6 +162,23 @@ mod tests {
         assert_eq!(once.clients(), 3);
         once.insert(id(3, 2), ONCE_TICKS + 1);
         assert!(!once.contains(id(1, 1)) && once.contains(id(2, 1)) && once.contains(id(3, 1)));
+    }
+
+    #[test]
+    fn newcomers_have_no_room_while_every_remembered_client_acted_within_a_day() {
+        let mut once = Once::default();
+        let client = |index: usize| {
+            let mut client = [0; 16];
+            client[..8].copy_from_slice(&(index as u64).to_le_bytes());
+            client
+        };
+        for index in 0..CLIENTS_MAX {
+            assert!(once.has_room(client(index), 5));
+            once.insert(ActionId { client: client(index), number: 1 }, 5);
+        }
+        assert!(!once.has_room([255; 16], ONCE_TICKS + 5), "the oldest would lose its day");
+        assert!(once.has_room(client(7), ONCE_TICKS + 5), "a known client goes on");
+        assert!(once.has_room([255; 16], ONCE_TICKS + 6));
     }
 
     #[test]

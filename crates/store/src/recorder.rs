@@ -24,6 +24,10 @@ pub const SNAPSHOT_TICKS: u64 = 60 * nowcast_world::STEP_HZ as u64;
 /// The same of a world in which nothing happened but time: an hour, because steps at rest are quickly replayed.
 pub const SNAPSHOT_REST_TICKS: u64 = 60 * SNAPSHOT_TICKS;
 
+/// Bytes of a world's journal, in memory, after which a snapshot is due: what a restart reads and what pruning can never remove stays
+/// small, however much clients send.
+pub const SNAPSHOT_JOURNAL_BYTES: usize = 32 << 20;
+
 /// Steps until a snapshot that was refused is tried again: a second.
 const RETRY_TICKS: u64 = nowcast_world::STEP_HZ as u64;
 
@@ -47,6 +51,8 @@ pub struct Recorder {
     /// Something happened since the last snapshot.
     is_unlike_snapshot: bool,
     snapshot_tick: u64,
+    /// Bytes of the batches since the last snapshot.
+    journal_bytes: usize,
     /// Before this tick no other snapshot is tried, because one was refused.
     retry_tick: u64,
     completions_lost: u64,
@@ -92,6 +98,7 @@ impl Recorder {
             hash_tick: tick,
             is_unlike_snapshot: false,
             snapshot_tick: tick,
+            journal_bytes: 0,
             retry_tick: 0,
             completions_lost: 0,
         }
@@ -215,6 +222,7 @@ impl Recorder {
                 self.needs_snapshot = false;
                 self.batch.from_tick = world.tick();
                 (self.is_unlike_snapshot, self.snapshot_tick) = (false, world.tick());
+                self.journal_bytes = 0;
             }
             Err(refused) => {
                 self.then = refused.then;
@@ -232,7 +240,8 @@ impl Recorder {
     /// Not while the store has no room: making one in vain costs the world's thread as much.
     pub fn is_snapshot_due(&self, world: &World, store: &dyn Store) -> bool {
         let max = if self.is_unlike_snapshot { SNAPSHOT_TICKS } else { SNAPSHOT_REST_TICKS };
-        let is_due = self.needs_snapshot || world.tick().saturating_sub(self.snapshot_tick) >= max;
+        let is_long = self.journal_bytes >= SNAPSHOT_JOURNAL_BYTES;
+        let is_due = self.needs_snapshot || is_long || world.tick().saturating_sub(self.snapshot_tick) >= max;
         is_due && world.tick() >= self.retry_tick && store.has_room()
     }
 
@@ -281,6 +290,7 @@ impl Recorder {
         let empty = Batch { from_tick: tick, through_tick: tick, ..Batch::default() };
         let mut batch = std::mem::replace(&mut self.batch, empty);
         (batch.through_tick, batch.time_ms) = (tick, now_ms);
+        self.journal_bytes = self.journal_bytes.saturating_add(batch.memory_bytes());
         pass(FailPoint::BeforeAppend);
         match store.append(&self.name, batch, std::mem::take(&mut self.then)) {
             Ok(()) => pass(FailPoint::AfterAppend),

@@ -102,6 +102,17 @@ fn mistakes_are_named_in_one_line_with_a_cure() {
     assert_eq!(code, Some(2));
     assert!(said.contains("not provided: --tls-key <FILE>"), "{said}");
 
+    let folder = Folder::new("certificate");
+    let bad = folder.0.join("bad.pem");
+    std::fs::write(&bad, "-----BEGIN CERTIFICATE-----\n").expect("it can be written");
+    let bad = bad.to_str().expect("it is text");
+    let data = folder.0.join("data");
+    let data = data.to_str().expect("it is text");
+    let (code, said) =
+        mistake(&["serve", "--data", data, "--port", "0", "--tls-cert", bad, "--tls-key", bad]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("bad.pem") && said.contains("give the paths of PEM files"), "{said}");
+
     for origin in ["*", "example.org", "https://example.org/page"] {
         let (code, said) = mistake(&["serve", "--port", "0", "--allow-origin", origin]);
         assert_eq!(code, Some(2));

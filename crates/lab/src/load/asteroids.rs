@@ -117,7 +117,9 @@ fn once(plan: &Plan, world: &Path, carrier: CarrierKind, loss: f64) -> Result<Co
     let (near, far) = (link.host(1), link.host(2));
     let mut serve = Command::new(&plan.program);
     serve.arg("serve").arg("--world").arg(format!("{ROOM}={}", world.display()));
-    serve.args(["--no-data", "--anonymous", "--insecure", "--host"]).arg(far.address().to_string());
+    serve
+        .args(["--no-data", "--anonymous", "--insecure", "--players-per-address-max", "256", "--host"])
+        .arg(far.address().to_string());
     serve.args(["--port", &PORT.to_string(), "--seed", &plan.seed.to_string()]).env("RUST_LOG", "warn");
     let started = |cause| super::ProcessError::Start { what: "the server", cause };
     let server = HostProcess::start(far, serve).map_err(started)?;

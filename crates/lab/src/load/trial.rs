@@ -259,7 +259,8 @@ fn ours(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadE
     written.map_err(LoadError::Folder)?;
     let mut command = Command::new(&plan.program);
     command.arg("serve").arg(&world).args(["--no-data", "--host", "127.0.0.1", "--port", "0"]);
-    command.args(["--players-max", "4096", "--connections-per-address-max", "8192"]);
+    command.args(["--players-max", "4096", "--players-per-address-max", "4096"]);
+    command.args(["--connections-per-address-max", "8192"]);
     command.arg("--seed").arg(plan.seed.to_string()).env("RUST_LOG", "warn");
     Ok(command)
 }

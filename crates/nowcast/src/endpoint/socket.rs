@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
@@ -31,6 +32,7 @@ impl Sockets {
     /// # Errors
     /// [`BindError`].
     pub fn bind(hosts: &[IpAddr], port: u16, with_udp: bool) -> Result<Self, BindError> {
+        check_clock(SystemTime::now())?;
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -101,6 +103,11 @@ fn open(address: SocketAddr, kind: Type) -> io::Result<Socket> {
     Ok(socket)
 }
 
+/// Rejects a clock that was never set: HTTP has no dates before 1970, and neither certificates nor tokens would be valid.
+fn check_clock(now: SystemTime) -> Result<(), BindError> {
+    if now < UNIX_EPOCH { Err(BindError::Clock) } else { Ok(()) }
+}
+
 /// Why an endpoint cannot listen. Each message names the cause and the cure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -138,6 +145,11 @@ pub enum BindError {
         /// The address.
         host: IpAddr,
     },
+    /// This machine's clock was never set.
+    #[error(
+        "this machine's clock is before 1970, so certificates, tokens and HTTP dates do not work: set the clock"
+    )]
+    Clock,
     /// There is no certificate.
     #[error(transparent)]
     Certificate(#[from] crate::certificate::CertificateError),
@@ -179,4 +191,18 @@ impl BindError {
 fn free_port(host: IpAddr) -> u16 {
     let free = std::net::TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
     free.map_or(0, |address| address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_clock_before_1970_is_refused_by_name() {
+        let error = check_clock(UNIX_EPOCH - Duration::from_secs(1)).unwrap_err();
+        assert!(error.to_string().contains("set the clock"), "{error}");
+        assert!(check_clock(UNIX_EPOCH).is_ok() && check_clock(SystemTime::now()).is_ok());
+    }
 }

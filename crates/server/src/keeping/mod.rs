@@ -4,6 +4,7 @@ mod bans;
 mod figures;
 mod host_state;
 mod migration;
+mod pruning;
 mod recording;
 #[cfg(test)]
 mod released;
@@ -31,6 +32,7 @@ pub(crate) use host_state::HostState;
 pub use host_state::restore_kept;
 use host_state::{definition_hash, read_seat_note, seat_note, sources_hash};
 pub use migration::{Change, Migration, MigrationError, kept_rules, migrate};
+pub(crate) use pruning::PruneSchedule;
 pub(crate) use recording::{Recording, origin};
 pub(crate) use tokens::{UsedTokenMarks, hold_token};
 
@@ -39,9 +41,6 @@ const WORLDS_MAX: usize = 16_384;
 
 /// How long a room that opens waits until what was given before is kept.
 const LOAD_PATIENCE: Duration = Duration::from_secs(10);
-
-/// Between two times that the store forgets what is too old.
-pub(crate) const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
 
 /// For so long `/healthz` tells of a world that cannot be loaded.
 const TROUBLE_REMEMBERED: Duration = Duration::from_secs(60);

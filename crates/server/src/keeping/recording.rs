@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nowcast_script::Sources;
-use nowcast_store::{ActionId, Completion, HOST_BYTES_MAX, Origin, Recorder, SqliteStore};
+use nowcast_store::{ActionId, Completion, HOST_BYTES_MAX, Once, Origin, Recorder, SqliteStore};
 use nowcast_world::{Command, PlayerId, World};
 use tracing::warn;
 
@@ -63,9 +63,9 @@ impl Recording {
         self.recorder.note(world, seat_note(player, key));
     }
 
-    /// Whether a durable action was done before.
-    pub(crate) fn was_done(&self, id: ActionId) -> bool {
-        self.recorder.once().contains(id)
+    /// The durable actions that were carried out.
+    pub(crate) fn once(&self) -> &Once {
+        self.recorder.once()
     }
 
     /// The world took a durable action.

@@ -20,6 +20,9 @@ const NOT_EDITOR: &str =
 /// What somebody is told who wants to look back in a room that is no past.
 const NOT_PAST: &str = "This room is the present. To look back, open its address with ?at=-5m.";
 
+/// The answer to an editor who bans its own name.
+const YOURSELF: &str = "you cannot ban yourself";
+
 /// Bans that one notice lists.
 const LISTED_MAX: usize = 20;
 
@@ -56,6 +59,9 @@ impl Room {
         let BanRequest { lasts, is_of_world, is_token, name, why } = request;
         let (name, marks) = if is_token {
             let mark = BannedBy::token(&name);
+            if editor.known().token.map(BannedBy::token).as_ref() == Some(&mark) {
+                return editor.notice(YOURSELF);
+            }
             (name, vec![mark])
         } else {
             let found = self.players.iter().find_map(|seated| {
@@ -69,7 +75,7 @@ impl Room {
                 return editor.notice(&text);
             };
             if Arc::ptr_eq(&seated.player, editor) {
-                return editor.notice("you cannot ban yourself");
+                return editor.notice(YOURSELF);
             }
             (name, marks_of(seated.player.known(), editor.address))
         };

@@ -1,8 +1,11 @@
 //! Actions that happen once and last: done at once, told to their clients when they are kept.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
 
+use nowcast::entry::Addresses;
 use nowcast_store::{ActionId, Completion, Lost};
 use nowcast_world::{ApplyError, Command, PlayerId, Value};
 
@@ -26,6 +29,22 @@ const LOST: &str =
 /// Why an action is refused that comes too soon after others.
 const TOO_OFTEN: &str = "too many actions at once: it was not carried out, try again in a moment";
 
+/// The answer to the first durable action of a client when as many clients as are remembered acted within the last day.
+const TOO_MANY_CLIENTS: &str =
+    "too many clients did such actions within a day: it was not carried out, try again later";
+
+/// The answer to the first durable action of a client from an address with many such clients.
+const NEWCOMERS: &str =
+    "too many new clients of this address do such actions: it was not carried out, try again in a minute";
+
+/// Clients of one address that may do their first durable action at once, and how many more a second: in a day about 3,100, so that one
+/// address cannot fill the memory for 16,384 clients.
+const NEWCOMERS_BURST: usize = 256;
+const NEWCOMERS_HZ: f64 = 1.0 / 30.0;
+
+/// Half the number of addresses whose newcomers are counted.
+const ADDRESSES_MAX: usize = 2_048;
+
 /// Why an action is refused for which the world had no room.
 const BACKLOG: &str = "the world has too much to do: it was not carried out, try again in a moment";
 
@@ -40,6 +59,8 @@ pub(super) struct Durable {
     /// Events of durable actions, by the number of their commit, oldest first.
     untold: VecDeque<(u64, Happening)>,
     last: u64,
+    /// Counts the first actions of clients by address.
+    newcomers: Addresses,
     /// Actions of this step.
     acted: Vec<Waiting>,
 }
@@ -53,8 +74,13 @@ enum Waiting {
 impl Default for Durable {
     fn default() -> Self {
         let (teller, kept) = channel();
-        Self { kept, teller, untold: VecDeque::new(), last: 0, acted: Vec::new() }
+        Self { kept, teller, untold: VecDeque::new(), last: 0, newcomers: newcomers(), acted: Vec::new() }
     }
+}
+
+/// Counts the first durable actions of clients by address.
+fn newcomers() -> Addresses {
+    Addresses::new(ADDRESSES_MAX, NEWCOMERS_BURST, NEWCOMERS_HZ)
 }
 
 impl Durable {
@@ -77,13 +103,14 @@ impl Room {
         arguments: Value,
     ) {
         let id = ActionId { client: key.0, number: number.into() };
-        let metrics = &self.rooms.metrics;
-        if self.world.was_done(id) {
+        let metrics = Arc::clone(&self.rooms.metrics);
+        if self.world.once().contains(id) {
             metrics.count_durable("again");
         } else if is_over_rate {
             return self.refuse_numbered(player, &action, TOO_OFTEN, number);
         } else {
-            if let Err(reason) = self.may_act(&action, &arguments) {
+            let judged = self.may_act(&action, &arguments).and_then(|()| self.may_begin(player, key));
+            if let Err(reason) = judged {
                 return self.refuse_numbered(player, &action, &reason, number);
             }
             let command = Command::Action { player, name: action.clone(), arguments };
@@ -112,6 +139,23 @@ impl Room {
             .definition()
             .judge(action, arguments)
             .map_err(|refusal| refusal.to_string())
+    }
+
+    /// Whether a client may do its first durable action, which is remembered for a day. Without a limit, newcomers would soon take the
+    /// place of clients that may still repeat an action.
+    fn may_begin(&mut self, player: PlayerId, key: ClientKey) -> Result<(), String> {
+        let once = self.world.once();
+        if once.knows(key.0) {
+            return Ok(());
+        }
+        if !once.has_room(key.0, self.world.world().tick()) {
+            return Err(TOO_MANY_CLIENTS.into());
+        }
+        let seated = self.players.iter().find(|seated| seated.id == player);
+        let address = seated.and_then(|seated| seated.player.address);
+        let is_within =
+            address.is_none_or(|address| self.durable.newcomers.attempt(address, Instant::now()).is_ok());
+        if is_within { Ok(()) } else { Err(NEWCOMERS.into()) }
     }
 
     fn refuse_numbered(&self, player: PlayerId, action: &str, reason: &str, number: u32) {
@@ -176,3 +220,25 @@ impl Room {
 
 /// A numbered action of a player, and whether it is kept.
 pub(super) type Confirmed = (PlayerId, String, u32, Result<(), Lost>);
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+    use std::time::Duration;
+
+    use nowcast_store::CLIENTS_MAX;
+
+    use super::*;
+
+    #[test]
+    fn newcomers_of_one_address_cannot_fill_the_memory_of_clients_within_a_day() {
+        let mut newcomers = newcomers();
+        let (greedy, other) = (IpAddr::from([203, 0, 113, 1]), IpAddr::from([203, 0, 113, 2]));
+        let start = Instant::now();
+        let day = (0..24 * 3_600).map(|second| start + Duration::from_secs(second));
+        // Ten tries a second, all day long.
+        let begun = day.flat_map(|at| [at; 10]).filter(|at| newcomers.attempt(greedy, *at).is_ok()).count();
+        assert!(begun >= NEWCOMERS_BURST && begun < CLIENTS_MAX / 4, "{begun}");
+        assert!(newcomers.attempt(other, start + Duration::from_secs(24 * 3_600)).is_ok());
+    }
+}

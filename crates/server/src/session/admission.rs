@@ -150,6 +150,10 @@ fn refuse(refusal: &RoomRefusal) -> RefusalAnswer {
     let (error, cure) = match refusal {
         RoomRefusal::BadName(_) => ("no_such_name", "choose another name"),
         RoomRefusal::Full { .. } => ("full", "try again later, or enter another room"),
+        RoomRefusal::FullOfAddress { .. } => (
+            "too_many",
+            "leave with another client first, or ask the operator to raise --players-per-address-max",
+        ),
         RoomRefusal::TooManyRooms { .. } | RoomRefusal::TooManyOfAddress { .. } => {
             ("full", "enter one of the rooms that are open (/api/rooms)")
         }

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use notify::RecommendedWatcher;
 use nowcast_script::{Asset, Assets, Fault, Limits, Script, Sources, missing_assets};
 use serde::Serialize;
 use tracing::{info, warn};
 
-use super::folder::{read_assets, read_world, watch};
+use super::folder::{FolderWatch, read_assets, read_world, watch};
 use super::shelf::Shelf;
 use super::{MakeWorld, Rules, WorldConfig, WorldError};
 use crate::dictionary::Dictionary;
@@ -33,7 +32,7 @@ enum Offer {
     Script {
         newest: Arc<Newest>,
         /// Keeps the folder watched.
-        _watcher: Option<RecommendedWatcher>,
+        _watcher: Option<FolderWatch>,
     },
 }
 

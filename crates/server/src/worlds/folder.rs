@@ -1,30 +1,40 @@
-//! Reading a world's folder, and noticing its changes.
+//! Reads a world's folder, and notices its changes.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::event::ModifyKind;
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use nowcast_script::{
     ASSET_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Assets, Fault, Limits, MAIN, Sources,
     asset_kind,
 };
 
+use tracing::debug;
+
 use super::WorldError;
 
-/// Folders in folders that are looked into.
+/// Depth of nested folders that are read.
 const DEPTH_MAX: usize = 16;
 
-/// After a change, for so long more changes are waited for: editors write a file in several steps.
+/// Files and folders that are looked at below a world's folder.
+const FILES_MAX: usize = 65_536;
+
+/// Time without a change after which the folder is read: editors write a file in several steps.
 const SETTLE: Duration = Duration::from_millis(15);
 
-/// A folder whose files change all the time is read after this many waits.
+/// Waits after which a folder is read whose files change all the time.
 const SETTLES_MAX: usize = 20;
 
-/// Why a folder is no world that can be read.
+/// Between two looks whether the folder is still the same one.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The reason why a world cannot be read from a folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FolderError {
     /// It has no main module.
@@ -85,74 +95,91 @@ pub enum FolderError {
         /// How many bytes there may be.
         max: usize,
     },
-    /// The name of an asset cannot be told.
+    /// There are too many files.
+    #[error("{} has more than {max} files and folders: keep other files elsewhere", folder.display())]
+    TooManyFiles {
+        /// Where.
+        folder: PathBuf,
+        /// How many there may be.
+        max: usize,
+    },
+    /// A file is a link that leads out of the world's folder.
+    #[error("{} is a link that leads out of the world's folder: copy the file into the folder", .0.display())]
+    Outside(PathBuf),
+    /// Something with the name of a module or an asset is no regular file.
+    #[error("{} is no regular file: remove it, or give it another name", .0.display())]
+    NotAFile(PathBuf),
+    /// The name of an asset is not text.
     #[error("the name of {} is not UTF-8: give it another", .0.display())]
     AssetName(PathBuf),
 }
 
-/// Every module of a world's folder, by its path in it. Hidden files and what is no Luau are left out.
+/// Reads every module of a world's folder, by its path in the folder. Hidden files and files that are not Luau are left out.
 ///
 /// # Errors
-/// [`FolderError`] names the file and what is wrong with it.
+/// [`FolderError`] names the file and the problem.
 pub fn read_world(folder: &Path) -> Result<Sources, FolderError> {
+    let root = Root::of(folder)?;
     if !folder.join(MAIN).is_file() {
         return Err(FolderError::NoWorld(folder.to_owned()));
     }
+    let Limits { modules_max, module_bytes_max, .. } = Limits::DEFAULT;
+    let mut modules = Vec::new();
+    root.find(folder, "", DEPTH_MAX, &mut { FILES_MAX }, &mut |name, path| {
+        if !name.ends_with(".luau") {
+            return Ok(());
+        }
+        if modules.len() >= modules_max {
+            return Err(FolderError::TooMany { folder: folder.to_owned(), max: modules_max });
+        }
+        modules.push((name, path));
+        Ok(())
+    })?;
     let mut sources = Sources::default();
-    read_into(folder, "", &mut sources, DEPTH_MAX)?;
+    for (name, path) in modules {
+        let content = root.read(&path, module_bytes_max, |path, bytes| FolderError::TooLarge {
+            path,
+            bytes,
+            max: module_bytes_max,
+        })?;
+        sources.insert(name, String::from_utf8(content).map_err(|_| FolderError::NotText(path))?);
+    }
     Ok(sources)
 }
 
-fn read_into(
-    folder: &Path,
-    prefix: &str,
-    sources: &mut Sources,
-    depth_left: usize,
-) -> Result<(), FolderError> {
-    let Limits { modules_max, module_bytes_max, .. } = Limits::DEFAULT;
-    for entry in std::fs::read_dir(folder).map_err(|error| io(folder, &error))? {
-        let entry = entry.map_err(|error| io(folder, &error))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let path = entry.path();
-        if name.starts_with('.') {
-            continue;
-        }
-        if path.is_dir() {
-            if depth_left > 0 {
-                read_into(&path, &format!("{prefix}{name}/"), sources, depth_left - 1)?;
-            }
-        } else if name.ends_with(".luau") {
-            if sources.iter().count() >= modules_max {
-                return Err(FolderError::TooMany { folder: folder.to_owned(), max: modules_max });
-            }
-            let bytes = std::fs::metadata(&path).map_err(|error| io(&path, &error))?.len();
-            if bytes > module_bytes_max as u64 {
-                return Err(FolderError::TooLarge { path, bytes, max: module_bytes_max });
-            }
-            let text = std::fs::read(&path).map_err(|error| io(&path, &error))?;
-            let text = String::from_utf8(text).map_err(|_| FolderError::NotText(path))?;
-            sources.insert(format!("{prefix}{name}"), text);
-        }
-    }
-    Ok(())
-}
-
-/// Reads and checks every asset of a world's folder, and returns all faults. Hidden files, and files whose names are no
-/// assets', are left out. Assets that `known` has already are shared with it.
+/// Reads and checks every asset of a world's folder, and returns all faults. Hidden files, and files whose names are not those of
+/// assets, are left out. Assets that `known` has already are shared with it.
 ///
 /// # Errors
 /// [`FolderError`] says what cannot be read, or is beyond what a world may have.
 pub fn read_assets(folder: &Path, known: &Assets) -> Result<(Assets, Vec<Fault>), FolderError> {
     let beginning = folder.join(ASSETS_FOLDER);
     let mut paths = Vec::new();
+    let root = Root::of(folder)?;
     if beginning.is_dir() {
-        find_assets(&beginning, ASSETS_FOLDER, &mut paths, DEPTH_MAX)?;
+        root.find(&beginning, ASSETS_FOLDER, DEPTH_MAX, &mut { FILES_MAX }, &mut |name, path| {
+            if path.file_name().is_none_or(|name| name.to_str().is_none()) {
+                return Err(FolderError::AssetName(path));
+            }
+            if asset_kind(&name).is_none() {
+                return Ok(());
+            }
+            if paths.len() >= ASSETS_MAX {
+                return Err(FolderError::TooManyAssets { folder: beginning.clone(), max: ASSETS_MAX });
+            }
+            paths.push((name, path));
+            Ok(())
+        })?;
     }
     paths.sort_unstable();
     let mut bytes = 0;
     let mut files = Vec::with_capacity(paths.len());
     for (name, path) in paths {
-        let content = read_asset(&path)?;
+        let content = root.read(&path, ASSET_BYTES_MAX, |path, bytes| FolderError::AssetTooLarge {
+            path,
+            bytes,
+            max: ASSET_BYTES_MAX,
+        })?;
         bytes += content.len();
         if bytes > ASSETS_BYTES_MAX {
             return Err(FolderError::AssetsTooLarge { folder: beginning, max: ASSETS_BYTES_MAX });
@@ -162,89 +189,203 @@ pub fn read_assets(folder: &Path, known: &Assets) -> Result<(Assets, Vec<Fault>)
     Ok(Assets::read(files, known))
 }
 
-fn find_assets(
-    folder: &Path,
-    prefix: &str,
-    paths: &mut Vec<(String, PathBuf)>,
-    depth_left: usize,
-) -> Result<(), FolderError> {
-    for entry in std::fs::read_dir(folder).map_err(|error| io(folder, &error))? {
-        let path = entry.map_err(|error| io(folder, &error))?.path();
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            return Err(FolderError::AssetName(path));
-        };
-        let name = format!("{prefix}{name}");
-        if name[prefix.len()..].starts_with('.') {
-            continue;
-        }
-        if path.is_dir() {
-            if depth_left > 0 {
-                find_assets(&path, &format!("{name}/"), paths, depth_left - 1)?;
-            }
-        } else if asset_kind(&name).is_some() && path.is_file() {
-            if paths.len() >= ASSETS_MAX {
-                return Err(FolderError::TooManyAssets { folder: folder.to_owned(), max: ASSETS_MAX });
-            }
-            paths.push((name, path));
-        }
-    }
-    Ok(())
-}
+/// A world's folder without links in its path. Nothing outside of it is read.
+struct Root(PathBuf);
 
-/// Reads no more than a file may have, even if it grows meanwhile.
-fn read_asset(path: &Path) -> Result<Vec<u8>, FolderError> {
-    let open = File::open(path).map_err(|error| io(path, &error))?;
-    let bytes = open.metadata().map_err(|error| io(path, &error))?.len();
-    let mut content = Vec::new();
-    if bytes <= ASSET_BYTES_MAX as u64 {
-        let mut open = open.take(ASSET_BYTES_MAX as u64 + 1);
-        open.read_to_end(&mut content).map_err(|error| io(path, &error))?;
+impl Root {
+    fn of(folder: &Path) -> Result<Root, FolderError> {
+        // A folder that is not there is no world.
+        folder.canonicalize().map(Root).map_err(|_| FolderError::NoWorld(folder.to_owned()))
     }
-    let bytes = bytes.max(content.len() as u64);
-    if bytes > ASSET_BYTES_MAX as u64 {
-        return Err(FolderError::AssetTooLarge { path: path.to_owned(), bytes, max: ASSET_BYTES_MAX });
+
+    /// Calls `found` with the name and path of every file below a folder that is not hidden. Links to folders are not followed, because
+    /// they may lead back or out; at most `files_left` entries are looked at.
+    fn find(
+        &self,
+        folder: &Path,
+        prefix: &str,
+        depth_left: usize,
+        files_left: &mut usize,
+        found: &mut dyn FnMut(String, PathBuf) -> Result<(), FolderError>,
+    ) -> Result<(), FolderError> {
+        for entry in std::fs::read_dir(folder).map_err(|error| io(folder, &error))? {
+            let entry = entry.map_err(|error| io(folder, &error))?;
+            let path = entry.path();
+            *files_left = files_left
+                .checked_sub(1)
+                .ok_or_else(|| FolderError::TooManyFiles { folder: self.0.clone(), max: FILES_MAX })?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') {
+                continue;
+            }
+            let kind = entry.file_type().map_err(|error| io(&path, &error))?;
+            let name = format!("{prefix}{name}");
+            if kind.is_dir() {
+                if depth_left > 0 {
+                    self.find(&path, &format!("{name}/"), depth_left - 1, files_left, found)?;
+                }
+            } else if !(kind.is_symlink() && path.is_dir()) {
+                found(name, path)?;
+            }
+        }
+        Ok(())
     }
-    Ok(content)
+
+    /// Reads a regular file inside of the folder, and no more than `max` bytes of it, even if it grows meanwhile. A link must lead to
+    /// such a file.
+    fn read(
+        &self,
+        path: &Path,
+        max: usize,
+        too_large: impl Fn(PathBuf, u64) -> FolderError,
+    ) -> Result<Vec<u8>, FolderError> {
+        let real = path.canonicalize().map_err(|error| io(path, &error))?;
+        if !real.starts_with(&self.0) {
+            return Err(FolderError::Outside(path.to_owned()));
+        }
+        // Opening a named pipe would wait for its writer.
+        if !std::fs::metadata(&real).map_err(|error| io(path, &error))?.is_file() {
+            return Err(FolderError::NotAFile(path.to_owned()));
+        }
+        let file = File::open(&real).map_err(|error| io(path, &error))?;
+        let bytes = file.metadata().map_err(|error| io(path, &error))?.len();
+        if bytes > max as u64 {
+            return Err(too_large(path.to_owned(), bytes));
+        }
+        let mut content = Vec::new();
+        file.take(max as u64 + 1).read_to_end(&mut content).map_err(|error| io(path, &error))?;
+        if content.len() > max {
+            return Err(too_large(path.to_owned(), content.len() as u64));
+        }
+        Ok(content)
+    }
 }
 
 fn io(path: &Path, error: &std::io::Error) -> FolderError {
     FolderError::Io { path: path.to_owned(), cause: error.to_string() }
 }
 
-/// Calls `changed` on a thread of its own when something in the folder changed and has settled, until what is returned is
-/// dropped.
+/// Watches a folder until this is dropped.
+pub(super) struct FolderWatch {
+    _alive: Arc<()>,
+}
+
+/// Calls `changed` on a thread of its own when something in the folder changed and has settled, until the result is dropped. A
+/// folder that is removed and made again, or replaced, counts as a change and is watched from then on.
 pub(super) fn watch(
     folder: &Path,
     changed: impl FnMut() + Send + 'static,
-) -> Result<RecommendedWatcher, WorldError> {
+) -> Result<FolderWatch, WorldError> {
     let refused = |cause: String| WorldError::Watch { folder: folder.to_owned(), cause };
     let (sender, receiver) = channel();
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading is no change; what cannot be said exactly may be one.
-        if event.map_or(true, |event| !matches!(event.kind, EventKind::Access(_))) {
-            // The receiver is gone, and so is the folder's world.
-            let _ = sender.send(());
+    let root = folder.to_owned();
+    let told = move |event: notify::Result<notify::Event>| {
+        let is_access = event.as_ref().is_ok_and(|event| matches!(event.kind, EventKind::Access(_)));
+        if is_access {
+            return;
         }
-    })
-    .map_err(|error| refused(error.to_string()))?;
-    watcher.watch(folder, RecursiveMode::Recursive).map_err(|error| refused(error.to_string()))?;
+        // An event that cannot be read may be one of the folder itself.
+        let is_of_root = event.map_or(true, |event| {
+            let may_end_watch =
+                matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+            may_end_watch && event.paths.contains(&root)
+        });
+        // The thread that listened may have ended.
+        let _ = sender.send(is_of_root);
+    };
+    // A link to a folder is not followed when the world is read either.
+    let config = notify::Config::default().with_follow_symlinks(false);
+    let watcher = RecommendedWatcher::new(told, config).map_err(|error| refused(error.to_string()))?;
+    let mut watched = Watched { folder: folder.to_owned(), watcher, identity: None };
+    watched.begin().map_err(|error| refused(error.to_string()))?;
+    let alive = Arc::new(());
+    let is_wanted = Arc::downgrade(&alive);
     thread::Builder::new()
         .name("world watch".to_owned())
-        .spawn(move || settle(&receiver, changed))
+        .spawn(move || settle(&receiver, watched, &is_wanted, changed))
         .map_err(|error| refused(error.to_string()))?;
-    Ok(watcher)
+    Ok(FolderWatch { _alive: alive })
 }
 
-fn settle(changes: &Receiver<()>, mut changed: impl FnMut()) {
-    while changes.recv().is_ok() {
-        for _ in 0..SETTLES_MAX {
-            match changes.recv_timeout(SETTLE) {
-                Ok(()) => {}
-                Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => return,
+/// A folder, and which one it was when the watch began.
+struct Watched {
+    folder: PathBuf,
+    watcher: RecommendedWatcher,
+    /// `None` while it is not watched.
+    identity: Option<(u64, u64)>,
+}
+
+impl Watched {
+    fn begin(&mut self) -> notify::Result<()> {
+        let identity = identity(&self.folder);
+        self.watcher.watch(&self.folder, RecursiveMode::Recursive)?;
+        self.identity = identity;
+        Ok(())
+    }
+
+    /// Begins again if another folder has the path now. Returns whether the folder is another one, or is gone.
+    fn look(&mut self) -> bool {
+        let found = identity(&self.folder);
+        if found == self.identity {
+            return false;
+        }
+        self.identity = None;
+        // The watch of a folder that was removed has ended already. A failure is tried again at the next look.
+        let _ = self.watcher.unwatch(&self.folder);
+        if found.is_some()
+            && let Err(error) = self.begin()
+        {
+            debug!(folder = %self.folder.display(), %error, "cannot watch a world's folder yet");
+        }
+        true
+    }
+}
+
+/// The device and number of a folder on Unix; elsewhere only whether it is there.
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(folder).ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        Some((metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    metadata.is_dir().then_some((0, 0))
+}
+
+/// Whether a change concerns the folder itself.
+type IsOfRoot = bool;
+
+fn settle(
+    changes: &Receiver<IsOfRoot>,
+    mut watched: Watched,
+    is_wanted: &Weak<()>,
+    mut changed: impl FnMut(),
+) {
+    while is_wanted.strong_count() > 0 {
+        match changes.recv_timeout(LOOK) {
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {
+                if watched.look() {
+                    changed();
+                }
+            }
+            Ok(mut is_of_root) => {
+                for _ in 0..SETTLES_MAX {
+                    match changes.recv_timeout(SETTLE) {
+                        Ok(also) => is_of_root |= also,
+                        Err(RecvTimeoutError::Timeout) => break,
+                        Err(RecvTimeoutError::Disconnected) => return,
+                    }
+                }
+                if is_of_root {
+                    // A new folder may have the number of the one that was removed.
+                    watched.identity = None;
+                    watched.look();
+                }
+                changed();
             }
         }
-        changed();
     }
 }
 
@@ -307,6 +448,58 @@ mod tests {
         let watcher = watch(&folder, move || sender.send(()).unwrap()).unwrap();
         std::fs::write(folder.join("world.luau"), "-- rules").unwrap();
         told.recv_timeout(Duration::from_secs(60)).expect("the change is noticed");
+        drop(watcher);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_out_of_the_folder_pipes_and_loops_are_not_read() {
+        use std::os::unix::fs::symlink;
+        let folder = std::env::temp_dir().join(format!("nowcast-links-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("assets")).unwrap();
+        std::fs::write(folder.join("world.luau"), "-- rules").unwrap();
+        // Links to folders: back, out, and to everything.
+        symlink(&folder, folder.join("loop")).unwrap();
+        symlink("/", folder.join("everything")).unwrap();
+        symlink("/proc", folder.join("assets/proc")).unwrap();
+        symlink(folder.join("world.luau"), folder.join("same.luau")).unwrap();
+        let sources = read_world(&folder).unwrap();
+        let paths: Vec<_> = sources.iter().map(|(path, _)| path.to_owned()).collect();
+        assert_eq!(paths, ["same.luau", "world.luau"], "a link to a file of the folder is that file");
+        assert!(read_assets(&folder, &Assets::default()).unwrap().0.is_empty());
+        for outside in ["/dev/zero", "/proc/kmsg", "/etc/passwd"] {
+            let (module, asset) = (folder.join("evil.luau"), folder.join("assets/evil.png"));
+            symlink(outside, &module).unwrap();
+            assert_eq!(read_world(&folder), Err(FolderError::Outside(module.clone())), "{outside}");
+            std::fs::remove_file(&module).unwrap();
+            symlink(outside, &asset).unwrap();
+            let refused = read_assets(&folder, &Assets::default()).unwrap_err();
+            assert_eq!(refused, FolderError::Outside(asset.clone()), "{outside}");
+            std::fs::remove_file(&asset).unwrap();
+        }
+        let pipe = folder.join("pipe.luau");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(read_world(&folder), Err(FolderError::NotAFile(pipe)));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_is_removed_and_made_again_is_watched_again() {
+        let folder = std::env::temp_dir().join(format!("nowcast-rewatch-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (sender, told) = channel();
+        // The test may have ended.
+        let watcher = watch(&folder, move || _ = sender.send(())).unwrap();
+        let patience = Duration::from_secs(60);
+        std::fs::remove_dir_all(&folder).unwrap();
+        told.recv_timeout(patience).expect("the end of the folder is noticed");
+        std::fs::create_dir(&folder).unwrap();
+        told.recv_timeout(patience).expect("the new folder is noticed");
+        // Its files are watched, not only its making: changes come until one is noticed that was made after the last notice.
+        while told.try_recv().is_ok() {}
+        std::fs::write(folder.join("world.luau"), "-- rules").unwrap();
+        told.recv_timeout(patience).expect("a file of the new folder is noticed");
         drop(watcher);
         std::fs::remove_dir_all(&folder).unwrap();
     }
