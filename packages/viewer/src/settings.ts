@@ -16,7 +16,7 @@ export interface Settings {
   hud: boolean;
   /** Whether the bar of keys is shown. */
   keys: boolean;
-  /** Whether the world is heard. */
+  /** Whether the world is heard, from the first click or key on: browsers allow no sound before. */
   sound: boolean;
   /** With a headset: walking by the left stick. */
   vrWalk: boolean;
@@ -37,7 +37,7 @@ export const DEFAULTS: Readonly<Settings> = {
   lookSpeed: 1,
   hud: false,
   keys: true,
-  sound: false,
+  sound: true,
   vrWalk: true,
   vrSmoothTurn: false,
   vrVignette: true,

@@ -56,7 +56,7 @@ const LATE_S_MAX = 1.5;
 const VOICES_MAX = 16;
 const LOUDNESS = 0.35;
 
-/** Lets a world be heard, for people who asked for it. */
+/** Plays what a world lets be heard, unless the settings turn it off. */
 export class Sounds {
   private context: AudioContext | undefined;
   private noise: AudioBuffer | undefined;
@@ -81,8 +81,16 @@ export class Sounds {
   setOn(isOn: boolean): void {
     if (isOn === this.isOn) return;
     this.isOn = isOn;
-    if (!isOn) {
-      void this.context?.suspend();
+    if (isOn) this.begin();
+    else void this.context?.suspend();
+  }
+
+  /** Browsers let a page be heard after a person did something in it. */
+  private begin(): void {
+    if (navigator.userActivation?.hasBeenActive === false) {
+      for (const type of ["pointerup", "keydown"]) {
+        window.addEventListener(type, () => this.isOn && this.begin(), { once: true });
+      }
       return;
     }
     this.context ??= new AudioContext();
@@ -106,7 +114,7 @@ export class Sounds {
     const { context } = this;
     if (!this.isOn || !context || this.voices >= VOICES_MAX) return;
     if (context.state !== "running") {
-      // Browsers let a page be heard after a person did something in it. What was not heard then is over.
+      // A phone call or another page may have taken the sound away. What was not heard then is over.
       void context.resume();
       return;
     }
