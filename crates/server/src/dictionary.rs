@@ -258,14 +258,16 @@ fn shape_words(shape: &ColliderShape) -> Vec<(Value, Value)> {
         ColliderShape::Capsule { radius, height } => round("capsule", *radius, *height),
         ColliderShape::Cylinder { radius, height } => round("cylinder", *radius, *height),
         ColliderShape::Cone { radius, height } => round("cone", *radius, *height),
-        ColliderShape::ConvexHull { points } => {
-            vec![word("shape", "hull"), word("points", list(points, |point| numbers(point)))]
-        }
+        ColliderShape::ConvexHull { points } => vec![
+            word("shape", "hull"),
+            word("points", list(points, |point| numbers(point))),
+            // Clients predict their walkers on these faces (`spec/MOVEMENT.md`, section 2).
+            word("triangles", corners(&ColliderShape::hull_triangles(points))),
+        ],
         ColliderShape::TriangleMesh { vertices, triangles } => vec![
             word("shape", "mesh"),
             word("vertices", list(vertices, |vertex| numbers(vertex))),
-            // Scripts count from 1.
-            word("triangles", list(triangles.as_flattened(), |corner| (corner + 1).into())),
+            word("triangles", corners(triangles)),
         ],
         ColliderShape::HeightField { heights, columns, size } => vec![
             word("shape", "heights"),
@@ -277,6 +279,11 @@ fn shape_words(shape: &ColliderShape) -> Vec<(Value, Value)> {
             vec![word("shape", "compound"), word("parts", list(parts, part_words))]
         }
     }
+}
+
+/// Scripts count corners from 1.
+fn corners(triangles: &[[u32; 3]]) -> Value {
+    list(triangles.as_flattened(), |corner| (corner + 1).into())
 }
 
 fn round(shape: &str, radius: f32, height: f32) -> Vec<(Value, Value)> {

@@ -1,9 +1,12 @@
 //! The one place that knows the physics engine's parts: bodies in, poses out.
 
+use std::collections::BTreeMap;
+
 use rapier3d::parry::bounding_volume::BoundingVolume;
 use rapier3d::prelude::*;
 
 use crate::body::{Body, Mass, Motion};
+use crate::grounds::{Hulls, push_solids};
 use crate::id::EntityId;
 use crate::pose::{Pose as PublicPose, Velocity, rapier_pose};
 use crate::shape::ColliderShape;
@@ -35,8 +38,10 @@ pub(crate) struct BodyState {
 /// The physical world, without any meaning.
 pub(crate) struct Physics {
     pub(crate) world: PhysicsWorld,
-    /// The shapes of kinds at their own size, which their bodies share; filled as they are needed.
-    shapes: Vec<Option<SharedShape>>,
+    /// The shapes of kinds at their own size and the faces of their hulls, which their bodies share; filled as they are needed.
+    shapes: Vec<Option<(SharedShape, Hulls)>>,
+    /// The faces of bodies that have hulls.
+    hulls: BTreeMap<EntityId, Hulls>,
     /// Bodies that were awake after the last step.
     awake: Vec<RigidBodyHandle>,
     /// Bodies on which a force acts for one step.
@@ -54,6 +59,7 @@ impl Physics {
         Physics {
             world,
             shapes: Vec::new(),
+            hulls: BTreeMap::new(),
             awake: Vec::new(),
             pushed: Vec::new(),
             pushed_in_step: Vec::new(),
@@ -150,7 +156,7 @@ impl Physics {
         body: &Body,
         state: &BodyState,
     ) -> Result<Handles, &'static str> {
-        let shape = self.shape(kind, &body.shape, state.scale)?;
+        let (shape, hulls) = self.shape(kind, &body.shape, state.scale)?;
         let motion = match body.motion {
             Motion::Fixed | Motion::Sensor => RigidBodyType::Fixed,
             Motion::Dynamic => RigidBodyType::Dynamic,
@@ -186,6 +192,9 @@ impl Physics {
             collider = collider.active_collision_types(ActiveCollisionTypes::all());
         }
         let (body, collider) = self.world.insert(builder, collider);
+        if !hulls.is_empty() {
+            self.hulls.insert(state.id, hulls);
+        }
         Ok(Handles { body, collider })
     }
 
@@ -194,9 +203,10 @@ impl Physics {
         kind: usize,
         shape: &ColliderShape,
         scale: [f32; 3],
-    ) -> Result<SharedShape, &'static str> {
+    ) -> Result<(SharedShape, Hulls), &'static str> {
+        let build = || Ok((shape.build(scale)?, shape.hulls(scale)));
         if scale != [1.0; 3] {
-            return shape.build(scale);
+            return build();
         }
         if self.shapes.len() <= kind {
             self.shapes.resize(kind + 1, None);
@@ -204,12 +214,13 @@ impl Physics {
         if let Some(known) = &self.shapes[kind] {
             return Ok(known.clone());
         }
-        let built = shape.build(scale)?;
+        let built = build()?;
         self.shapes[kind] = Some(built.clone());
         Ok(built)
     }
 
     pub(crate) fn remove(&mut self, handles: Handles) {
+        self.hulls.remove(&id_of(self.world.colliders[handles.collider].user_data));
         self.world.remove_body(handles.body);
     }
 
@@ -257,10 +268,9 @@ impl Physics {
         })
     }
 
-    /// Returns the resting colliders within `reach` (two corners) of an upright body, ordered by id, and the
-    /// acceleration of its fall, in metres a second squared. Returns `None` where only physics can say how the body
-    /// moves: near colliders other than resting boxes, balls and capsules, or under forces that the clients do not
-    /// know.
+    /// Returns the solids within `reach` (two corners) of an upright body, ordered by id, and the acceleration of its
+    /// fall, in metres a second squared. Returns `None` where only physics can say how the body moves: near bodies
+    /// that can move, near a surface with too many triangles, or under forces that clients do not know.
     ///
     /// It depends on what is there alone, not on how it came there: what the world's index of places keeps for speed is not asked.
     pub(crate) fn still_surroundings(
@@ -294,10 +304,18 @@ impl Physics {
                 .parent()
                 .and_then(|parent| self.world.bodies.get(parent))
                 .is_none_or(RigidBody::is_fixed);
-            met.push((id_of(other), solid_of(collider).filter(|_| is_still)?));
+            if !is_still {
+                return None;
+            }
+            met.push((id_of(other), handle));
         }
         met.sort_unstable_by_key(|(id, _)| *id);
-        let solids = met.into_iter().map(|(_, solid)| solid).collect();
+        let mut solids = Vec::with_capacity(met.len());
+        for (id, handle) in met {
+            let collider = &self.world.colliders[handle];
+            let hulls = self.hulls.get(&id).map_or(&[][..], Vec::as_slice);
+            push_solids(collider.shared_shape(), hulls, collider.position(), Some(&reach), &mut solids)?;
+        }
         Some((-gravity.y * body.gravity_scale(), solids))
     }
 
@@ -361,20 +379,6 @@ impl PhysicsHooks for Passing {
         let passes = passes_of(a) == Some(id_of(b)) || passes_of(b) == Some(id_of(a));
         (!passes).then_some(SolverFlags::COMPUTE_RIGID_IMPULSES)
     }
-}
-
-/// Returns the part of a collider that a walker can touch, if clients know its shape.
-fn solid_of(collider: &Collider) -> Option<Solid> {
-    let (center, rotation) = (collider.translation().to_array(), collider.rotation().to_array());
-    let shape = collider.shape();
-    if let Some(cuboid) = shape.as_cuboid() {
-        return Some(Solid::new(center, rotation, cuboid.half_extents.to_array(), 0.0));
-    }
-    if let Some(ball) = shape.as_ball() {
-        return Some(Solid::new(center, rotation, [0.0; 3], ball.radius));
-    }
-    let capsule = shape.as_capsule()?;
-    Some(Solid::new(center, rotation, [0.0, capsule.half_height(), 0.0], capsule.radius))
 }
 
 /// Contacts are only asked about where one passes another, because others are cheaper.

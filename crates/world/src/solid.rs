@@ -1,23 +1,147 @@
-//! Obstacles of a walker: resting bodies as boxes with rounded edges.
+//! Bodies as walkers meet them: convex solids and surfaces of triangles (`spec/MOVEMENT.md`, section 4).
 
-use crate::exact::{dot, scale, sub};
+use std::sync::Arc;
+
+use crate::exact::{add, dot, scale, sub};
 
 /// How often the nearest points of a body and a walker's axis are looked for, each from the other.
 const NEAREST_ROUNDS: u32 = 8;
 /// Squares of distances below this are none.
 const DISTANCE2_MIN: f32 = 1e-12;
+/// Triangles whose normal has a smaller square, before it is brought to length 1, are left out.
+const NORMAL2_MIN: f32 = 1e-12;
+/// Radii below this give no direction.
+const RADIUS_MIN: f32 = 1e-6;
+/// Triangles whose box is farther from a walker's axis than its radius and this cannot touch the walker, in metres.
+const SKIP_MARGIN: f32 = 0.01;
 
-/// A box whose surface lies `radius` outside of it: a box has the radius 0, a sphere no half edges, a capsule one.
+/// What encloses a solid, around its middle and along its axes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Form {
+    /// A box of the half edges `half`.
+    Box,
+    /// An upright cylinder: `half` is its radius, half its height, its radius.
+    Cylinder,
+    /// An upright cone, its point up: `half` is the radius of its base, half its height, the radius.
+    Cone,
+    /// A convex body: triangles that enclose it, counter-clockwise seen from outside.
+    Hull(Arc<[Triangle]>),
+    /// A surface without an inside, such as a mesh or a height field.
+    Surface(Arc<[Triangle]>),
+}
+
+/// One triangle of a hull or a surface, along the axes of its solid.
 #[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Triangle {
+    /// Its corners, in metres.
+    pub corners: [[f32; 3]; 3],
+    /// Of length 1.
+    pub normal: [f32; 3],
+}
+
+impl Triangle {
+    /// A triangle; `None` for one that is almost a line.
+    pub fn new(corners: [[f32; 3]; 3]) -> Option<Triangle> {
+        let [a, b, c] = corners;
+        let (u, v) = (sub(b, a), sub(c, a));
+        let cross = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+        let length2 = dot(cross, cross);
+        if length2 <= NORMAL2_MIN {
+            return None;
+        }
+        let length = length2.sqrt();
+        Some(Triangle { corners, normal: [cross[0] / length, cross[1] / length, cross[2] / length] })
+    }
+
+    /// Its point that is nearest to `p` (Ericson, Real-Time Collision Detection, 2005, section 5.1.5).
+    fn nearest(&self, p: [f32; 3]) -> [f32; 3] {
+        let [a, b, c] = self.corners;
+        let (ab, ac) = (sub(b, a), sub(c, a));
+        let ap = sub(p, a);
+        let (d1, d2) = (dot(ab, ap), dot(ac, ap));
+        if d1 <= 0.0 && d2 <= 0.0 {
+            return a;
+        }
+        let bp = sub(p, b);
+        let (d3, d4) = (dot(ab, bp), dot(ac, bp));
+        if d3 >= 0.0 && d4 <= d3 {
+            return b;
+        }
+        if d1 * d4 - d3 * d2 <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+            return add(a, scale(ab, d1 / (d1 - d3)));
+        }
+        let cp = sub(p, c);
+        let (d5, d6) = (dot(ab, cp), dot(ac, cp));
+        if d6 >= 0.0 && d5 <= d6 {
+            return c;
+        }
+        if d5 * d2 - d1 * d6 <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+            return add(a, scale(ac, d2 / (d2 - d6)));
+        }
+        let (e, g) = (d4 - d3, d5 - d6);
+        if d3 * d6 - d5 * d4 <= 0.0 && e >= 0.0 && g >= 0.0 {
+            return add(b, scale(sub(c, b), e / (e + g)));
+        }
+        sub(p, scale(self.normal, dot(ap, self.normal)))
+    }
+
+    /// Whether the box around it is too far from the axis of a walker for the two to touch.
+    fn is_beyond(&self, low: [f32; 3], high: [f32; 3]) -> bool {
+        let [a, b, c] = self.corners;
+        (0..3).any(|axis| {
+            let least = a[axis].min(b[axis]).min(c[axis]);
+            let most = a[axis].max(b[axis]).max(c[axis]);
+            most < low[axis] || least > high[axis]
+        })
+    }
+}
+
+/// A body that a walker meets. Its surface lies `radius` outside of its form: a sphere is a box without edges, a capsule one with a
+/// single edge.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Solid {
     /// Its middle, in metres.
     pub center: [f32; 3],
     /// Its own three axes in the world, each of length 1.
     pub axes: [[f32; 3]; 3],
-    /// Half its edges along these axes, in metres.
+    /// Half its extents along these axes, in metres; without a meaning for triangles.
     pub half: [f32; 3],
     /// How far its surface lies outside, in metres.
     pub radius: f32,
+    /// What the half extents enclose.
+    pub form: Form,
+}
+
+/// The upright axis of a walker without its round ends, as seen along the axes of a solid.
+#[derive(Clone, Copy)]
+struct Axis {
+    base: [f32; 3],
+    up: [f32; 3],
+    length: f32,
+}
+
+impl Axis {
+    fn at(&self, along: f32) -> [f32; 3] {
+        add(self.base, scale(self.up, along))
+    }
+
+    /// The point of the axis that is nearest to a convex body, and from the body to it. `nearest` finds the body's nearest point.
+    fn meet(&self, nearest: impl Fn([f32; 3]) -> [f32; 3]) -> ([f32; 3], [f32; 3]) {
+        let mut along = 0.0;
+        let mut near = nearest(self.base);
+        for _ in 0..NEAREST_ROUNDS {
+            let next = dot(sub(near, self.base), self.up);
+            let next = if next < 0.0 { 0.0 } else { next };
+            let next = if next > self.length { self.length } else { next };
+            if next == along {
+                break;
+            }
+            along = next;
+            near = nearest(self.at(along));
+        }
+        let point = self.at(along);
+        (point, sub(point, near))
+    }
 }
 
 /// The surface of a solid that is nearest to a walker.
@@ -30,7 +154,7 @@ pub(crate) struct Contact {
 }
 
 impl Solid {
-    /// A body in the world, turned by a unit quaternion x, y, z, w.
+    /// A box in the world, turned by a unit quaternion x, y, z, w, with a surface `radius` outside of it.
     pub fn new(center: [f32; 3], rotation: [f32; 4], half: [f32; 3], radius: f32) -> Solid {
         let [x, y, z, w] = rotation;
         let axes = [
@@ -38,7 +162,13 @@ impl Solid {
             [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
             [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
         ];
-        Solid { center, axes, half, radius }
+        Solid { center, axes, half, radius, form: Form::Box }
+    }
+
+    /// The same with another form.
+    #[must_use]
+    pub fn with_form(self, form: Form) -> Solid {
+        Solid { form, ..self }
     }
 
     /// How a walker of these measures, whose middle is at `position`, stands to it.
@@ -47,29 +177,19 @@ impl Solid {
         let reach = height * 0.5 - radius;
         let foot = sub([position[0], position[1] - reach, position[2]], self.center);
         let [a, b, c] = self.axes;
-        let base = [dot(foot, a), dot(foot, b), dot(foot, c)];
-        let up = [a[1], b[1], c[1]];
-        let length = 2.0 * reach;
-        let mut along = 0.0;
-        let mut near = self.inside(base);
-        for _ in 0..NEAREST_ROUNDS {
-            let next = dot(sub(near, base), up);
-            let next = if next < 0.0 { 0.0 } else { next };
-            let next = if next > length { length } else { next };
-            if next == along {
-                break;
+        let axis = Axis {
+            base: [dot(foot, a), dot(foot, b), dot(foot, c)],
+            up: [a[1], b[1], c[1]],
+            length: 2.0 * reach,
+        };
+        let (local, distance) = match &self.form {
+            Form::Box => convex(&axis, |point| self.in_box(point), |point| self.out_of_box(point)),
+            Form::Cylinder => {
+                convex(&axis, |point| self.in_cylinder(point), |point| self.out_of_cylinder(point))
             }
-            along = next;
-            near = self.inside(on_axis(base, up, along));
-        }
-        let point = on_axis(base, up, along);
-        let between = sub(point, near);
-        let distance2 = dot(between, between);
-        let (local, distance) = if distance2 > DISTANCE2_MIN {
-            let distance = distance2.sqrt();
-            ([between[0] / distance, between[1] / distance, between[2] / distance], distance)
-        } else {
-            self.nearest_face(point)
+            Form::Cone => convex(&axis, |point| self.in_cone(point), |point| self.out_of_cone(point)),
+            Form::Hull(faces) => hull(&axis, faces),
+            Form::Surface(triangles) => surface(&axis, triangles, radius),
         };
         let normal = [
             a[0] * local[0] + b[0] * local[1] + c[0] * local[2],
@@ -79,21 +199,16 @@ impl Solid {
         Contact { normal, gap: distance - (radius + self.radius) }
     }
 
-    /// The point of the box without its round edges that is nearest to a point, as seen from its middle.
-    fn inside(&self, point: [f32; 3]) -> [f32; 3] {
+    fn in_box(&self, point: [f32; 3]) -> [f32; 3] {
         let mut near = point;
         for (value, half) in near.iter_mut().zip(self.half) {
-            if *value > half {
-                *value = half;
-            } else if *value < -half {
-                *value = -half;
-            }
+            *value = between(*value, half);
         }
         near
     }
 
-    /// The way out of the box for a point in it: direction, and how far it is outside (never positive).
-    fn nearest_face(&self, point: [f32; 3]) -> ([f32; 3], f32) {
+    /// The way out for a point in the box: direction, and how far it is outside (never positive).
+    fn out_of_box(&self, point: [f32; 3]) -> Out {
         let mut best = ([0.0, 1.0, 0.0], f32::NEG_INFINITY);
         for axis in 0..3 {
             let outside = if point[axis] < 0.0 { -point[axis] } else { point[axis] } - self.half[axis];
@@ -105,9 +220,144 @@ impl Solid {
         }
         best
     }
+
+    fn in_cylinder(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
+        let [radius, half, _] = self.half;
+        let y = between(y, half);
+        let across = (x * x + z * z).sqrt();
+        if across <= radius {
+            return [x, y, z];
+        }
+        let share = radius / across;
+        [x * share, y, z * share]
+    }
+
+    fn out_of_cylinder(&self, [x, y, z]: [f32; 3]) -> Out {
+        let [radius, half, _] = self.half;
+        let across = (x * x + z * z).sqrt();
+        let side = across - radius;
+        let cap = if y < 0.0 { -y } else { y } - half;
+        if side <= cap {
+            return ([0.0, if y < 0.0 { -1.0 } else { 1.0 }, 0.0], cap);
+        }
+        if across > RADIUS_MIN { ([x / across, 0.0, z / across], side) } else { ([1.0, 0.0, 0.0], side) }
+    }
+
+    fn in_cone(&self, [x, y, z]: [f32; 3]) -> [f32; 3] {
+        let [radius, half, _] = self.half;
+        let across = (x * x + z * z).sqrt();
+        if y < -half {
+            let share = if across <= radius { 1.0 } else { radius / across };
+            return [x * share, -half, z * share];
+        }
+        let (beside, above, height) = (across - radius, y + half, 2.0 * half);
+        if beside * height + above * radius <= 0.0 {
+            return [x, y, z];
+        }
+        let along = (above * height - beside * radius) / (radius * radius + height * height);
+        let along = if along < 0.0 { 0.0 } else { along };
+        let along = if along > 1.0 { 1.0 } else { along };
+        let share = if across > RADIUS_MIN { (radius - radius * along) / across } else { 0.0 };
+        [x * share, height * along - half, z * share]
+    }
+
+    fn out_of_cone(&self, [x, y, z]: [f32; 3]) -> Out {
+        let [radius, half, _] = self.half;
+        let across = (x * x + z * z).sqrt();
+        let (beside, above, height) = (across - radius, y + half, 2.0 * half);
+        let slant = (radius * radius + height * height).sqrt();
+        let side = (beside * height + above * radius) / slant;
+        let base = -half - y;
+        if side <= base {
+            return ([0.0, -1.0, 0.0], base);
+        }
+        if across <= RADIUS_MIN {
+            return ([0.0, 1.0, 0.0], side);
+        }
+        let outward = height / slant;
+        ([x / across * outward, radius / slant, z / across * outward], side)
+    }
 }
 
-fn on_axis(base: [f32; 3], up: [f32; 3], along: f32) -> [f32; 3] {
-    let way = scale(up, along);
-    [base[0] + way[0], base[1] + way[1], base[2] + way[2]]
+/// A direction of length 1, and how far a point is outside along it.
+type Out = ([f32; 3], f32);
+
+fn convex(axis: &Axis, nearest: impl Fn([f32; 3]) -> [f32; 3], out: impl Fn([f32; 3]) -> Out) -> Out {
+    let (point, between) = axis.meet(nearest);
+    outward(between).unwrap_or_else(|| out(point))
+}
+
+/// `None` for points that touch.
+fn outward(between: [f32; 3]) -> Option<Out> {
+    let distance2 = dot(between, between);
+    if distance2 > DISTANCE2_MIN {
+        let distance = distance2.sqrt();
+        return Some(([between[0] / distance, between[1] / distance, between[2] / distance], distance));
+    }
+    None
+}
+
+/// Of all faces the nearest; if the axis is inside, out by the face that is the least way.
+fn hull(axis: &Axis, faces: &[Triangle]) -> Out {
+    let mut best: Option<Out> = None;
+    let mut is_outside = true;
+    for face in faces {
+        let (point, between) = axis.meet(|point| face.nearest(point));
+        let Some(found) = outward(between) else {
+            is_outside = false;
+            break;
+        };
+        if best.is_none_or(|(_, least)| found.1 < least) {
+            best = Some(found);
+            is_outside = faces.iter().any(|face| dot(sub(point, face.corners[0]), face.normal) > 0.0);
+        }
+    }
+    if is_outside {
+        return best.unwrap_or(([0.0, 1.0, 0.0], f32::INFINITY));
+    }
+    let head = axis.at(axis.length);
+    let mut best = ([0.0, 1.0, 0.0], f32::NEG_INFINITY);
+    for face in faces {
+        let foot_out = dot(sub(axis.base, face.corners[0]), face.normal);
+        let head_out = dot(sub(head, face.corners[0]), face.normal);
+        let out = if head_out < foot_out { head_out } else { foot_out };
+        if out > best.1 {
+            best = (face.normal, out);
+        }
+    }
+    best
+}
+
+/// Of all triangles the nearest. One that the axis goes through pushes to the side on which the middle of the axis is.
+fn surface(axis: &Axis, triangles: &[Triangle], radius: f32) -> Out {
+    let head = axis.at(axis.length);
+    let margin = radius + SKIP_MARGIN;
+    let low = [0, 1, 2].map(|part| axis.base[part].min(head[part]) - margin);
+    let high = [0, 1, 2].map(|part| axis.base[part].max(head[part]) + margin);
+    let mut best = ([0.0, 1.0, 0.0], f32::INFINITY);
+    for triangle in triangles {
+        if triangle.is_beyond(low, high) {
+            continue;
+        }
+        let (_, between) = axis.meet(|point| triangle.nearest(point));
+        let found = outward(between).unwrap_or_else(|| {
+            let middle = axis.at(axis.length * 0.5);
+            let is_above = dot(sub(middle, triangle.corners[0]), triangle.normal) >= 0.0;
+            (if is_above { triangle.normal } else { scale(triangle.normal, -1.0) }, 0.0)
+        });
+        if found.1 < best.1 {
+            best = found;
+        }
+    }
+    best
+}
+
+fn between(value: f32, half: f32) -> f32 {
+    if value > half {
+        half
+    } else if value < -half {
+        -half
+    } else {
+        value
+    }
 }

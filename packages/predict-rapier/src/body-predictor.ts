@@ -327,7 +327,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     const speed = Math.hypot(before.vx, before.vy, before.vz) + gait.runSpeed + gait.jumpSpeed;
     const margin = speed / 60 + REACH_MARGIN_M;
     const [wide, high] = [gait.radius + margin, gait.height / 2 + margin];
-    let isMet = this.#near!.isRough(before, Math.max(wide, high));
+    let isMet = false;
     for (const member of this.#near!.members) {
       if (member === undefined) continue;
       const isPassing = this.#grasp.apply(island, member, step, input, gait, before);

@@ -27,8 +27,6 @@ export interface BodyForm {
   readonly angularDamping: number;
   readonly locksRotation: boolean;
   readonly isBullet: boolean;
-  /** Whether a walker's own rules say how it meets it while it stands still (`spec/MOVEMENT.md`, section 4); else physics does. */
-  readonly isPlain: boolean;
 }
 
 /** `none` for what nobody meets, `unknown` for what there is and cannot be built here. */
@@ -67,7 +65,6 @@ export function readForm(entity: Pick<Entity, "kind" | "scale" | "owner">): Form
     angularDamping: within(body["angular_damping"], 0, 1000, 0),
     locksRotation: body["locks_rotation"] === true,
     isBullet: body["bullet"] === true,
-    isPlain: body["shape"] === "box" || body["shape"] === "sphere" || body["shape"] === "capsule",
   };
 }
 
@@ -90,7 +87,6 @@ export function capsuleForm(walker: Fields | Gait): BodyForm {
     angularDamping: 0,
     locksRotation: true,
     isBullet: false,
-    isPlain: true,
   };
 }
 

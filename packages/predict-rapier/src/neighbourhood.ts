@@ -31,8 +31,6 @@ export class Neighbourhood {
   count = 0;
   /** Bodies that could not be built, or that there was no room for. */
   refused = 0;
-  /** Whether physics alone says how the avatar meets something fixed that is this near. */
-  readonly #rough = new Set<Track>();
   readonly #fixed = new Map<Track, RigidBody>();
   #next = 0;
   /** Those that what was done here moves, in the step that comes. */
@@ -65,12 +63,6 @@ export class Neighbourhood {
     this.island.settle(this.#sleeping);
     this.#hasNew = false;
     this.#sleeping.length = 0;
-  }
-
-  /** Whether something fixed is within this distance that walkers meet by physics alone. */
-  isRough({ px, py, pz }: WalkerMotion, distanceM: number): boolean {
-    for (const track of this.#rough) if (track.distance(px, py, pz) < distanceM) return true;
-    return false;
   }
 
   get fixedCount(): number {
@@ -144,7 +136,6 @@ export class Neighbourhood {
       if (body === undefined) return this.#refuse(track, step);
       this.#fixed.set(track, body);
       this.#hasNew = true;
-      if (!track.form!.isPlain && track.form!.motion === "fixed") this.#rough.add(track);
     } catch {
       this.#refuse(track, step);
     }
@@ -155,7 +146,6 @@ export class Neighbourhood {
     if (body === undefined) return;
     this.island.removeFixed(body);
     this.#fixed.delete(track);
-    this.#rough.delete(track);
   }
 
   #refuse(track: Track, step: number): void {

@@ -10,8 +10,9 @@ import {
   type Predictor,
 } from "nowcast/world";
 import { quaternionToEuler } from "../../nowcast/src/world/interpolation/rotation.js";
+import { bodyPartsOf, solidOf } from "../../nowcast/src/world/prediction/body-solids.js";
 import { Mover } from "../../nowcast/src/world/prediction/mover.js";
-import { Solid } from "../../nowcast/src/world/prediction/solid.js";
+import type { Solid } from "../../nowcast/src/world/prediction/solid.js";
 import { type BodyForm, readForm } from "../src/form.js";
 import { type BodyPredictor, createBodyPredictor } from "../src/index.js";
 import type { Rapier } from "../src/rapier.js";
@@ -82,8 +83,6 @@ export class Rig {
   readonly #world: RapierWorld;
   readonly avatar: RigidBody;
   readonly #solids: Solid[] = [];
-  /** What stands still and is met by physics alone, by the handles of bodies. */
-  readonly #rough = new Set<number>();
   readonly #changedTick = new Map<EntityId, number>();
   readonly #said = new Map<EntityId, string>();
   #flights: { readonly atMs: number; readonly arrive: () => void }[] = [];
@@ -121,13 +120,11 @@ export class Rig {
       this.#world.createCollider(form.build(rapier), made);
       if (form.motion !== "fixed") {
         this.served.set(entity.id, made);
-      } else if (form.isPlain) {
-        const solid = new Solid();
-        solid.place(entity.position, [0, 0, 0, 1]);
-        solid.half.set(form.half);
-        this.#solids.push(solid);
       } else {
-        this.#rough.add(made.handle);
+        for (const solid of bodyPartsOf(entity).map(solidOf)) {
+          solid.place(entity.position, [0, 0, 0, 1]);
+          this.#solids.push(solid);
+        }
       }
     }
     this.avatar = this.#world.createRigidBody(
@@ -317,8 +314,7 @@ export class Rig {
       { x: wide, y: high, z: wide },
       (collider) => {
         const body = collider.parent();
-        const isRough = body !== null && (!body.isFixed() || this.#rough.has(body.handle));
-        isMet ||= isRough && body.handle !== this.avatar.handle;
+        isMet ||= body !== null && !body.isFixed() && body.handle !== this.avatar.handle;
         return true;
       },
     );

@@ -5,6 +5,7 @@ import {
   type PredictionSource,
   type Predictor,
 } from "../../src/world/prediction/predictor.js";
+import type { Solid } from "../../src/world/prediction/solid.js";
 import { Surroundings } from "../../src/world/prediction/surroundings.js";
 import type { Entity, EntityId, Input, InputChange, Kind } from "../../src/world/world.js";
 import { mulberry32 } from "./random.js";
@@ -72,6 +73,8 @@ type Listener = (event: never) => void;
 export class Rig {
   nowMs = 0;
   readonly mover = new Mover();
+  /** Bodies that the client does not know of. */
+  readonly hidden: Solid[] = [];
   readonly source: PredictionSource;
   readonly predictor: Predictor;
   /** Frames: how far what was shown jumped beside the way that was predicted. */
@@ -260,7 +263,8 @@ export class Rig {
     const person = Object.fromEntries(
       Object.entries({ ...gait, ...speeds }).map(([name, value]) => [name, Math.fround(value)]),
     );
-    this.mover.step(person as never, input, near, this.#surroundings.count);
+    const known = near.slice(0, this.#surroundings.count);
+    this.mover.step(person as never, input, [...known, ...this.hidden]);
     const { px, py, pz } = this.mover;
     if (!this.predictor.predicted(step, this.#pose.position)) return;
     const [x, y, z] = this.#pose.position;

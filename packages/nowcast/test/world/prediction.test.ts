@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { PredictionCoupling, WalkerMotion } from "../../src/world/prediction/coupling.js";
 import type { Gait } from "../../src/world/prediction/mover.js";
-import type { Input } from "../../src/world/world.js";
+import { Solid } from "../../src/world/prediction/solid.js";
+import { Surroundings } from "../../src/world/prediction/surroundings.js";
+import type { EntityId, Input } from "../../src/world/world.js";
 import { AHEAD, entityOf, FRAME_MS, kind, PATIENCE_STEPS, percentile, Rig, STILL } from "./prediction-rig.js";
 import { mulberry32 } from "./random.js";
 
@@ -123,6 +125,41 @@ describe("one's own avatar", () => {
     rig.run(1_500, () => STILL);
     expect(rig.shown[0]!).toBeCloseTo(20.2, 2);
     expect(Math.max(...rig.jumps.slice(before))).toBeLessThan(0.0101);
+  });
+
+  it("stands where the server has it at rest, on a body that the client does not know", () => {
+    const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
+    rig.run(1_000, () => STILL);
+    const ledge = new Solid();
+    ledge.half.set([2, 0.5, 2]);
+    ledge.place([20, 1.5, 0], [0, 0, 0, 1]);
+    rig.hidden.push(ledge);
+    rig.teleport(20, 2.9, 0);
+    rig.run(2_000, () => STILL);
+    const { corrections } = rig.predictor;
+    let lowest = Number.POSITIVE_INFINITY;
+    rig.run(3_000, () => {
+      lowest = Math.min(lowest, rig.shown[1]!);
+      return STILL;
+    });
+    expect(rig.mover.py).toBeCloseTo(2.9, 2);
+    expect(lowest).toBeGreaterThan(2.88);
+    expect(rig.predictor.corrections - corrections).toBeLessThan(3);
+  });
+
+  it("sorts the bodies around it once, however many arrive", () => {
+    const crowd = Array.from({ length: 3_000 }, (_, at) =>
+      entityOf(9_000 - at, kind("block", [1, 1, 1]), [at, 90, 0]),
+    );
+    const sort = vi.spyOn(Array.prototype, "sort");
+    const surroundings = new Surroundings(
+      { on: () => () => undefined, entities: new Map(crowd.map((body) => [body.id, body])) },
+      70,
+    );
+    surroundings.gather(0, 90, 0, 6, 1 as EntityId, undefined);
+    expect(surroundings.count).toBeGreaterThan(3);
+    expect(sort).toHaveBeenCalledTimes(1);
+    sort.mockRestore();
   });
 
   it("goes on where the server has it after a page has slept", () => {

@@ -5,6 +5,7 @@ import type { PredictionCoupling } from "./coupling.js";
 import { Hands } from "./hands.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
 import { type Gait, Mover, quantiseYaw } from "./mover.js";
+import { Solid } from "./solid.js";
 import { StepsSender } from "./steps-sender.js";
 import { Surroundings } from "./surroundings.js";
 
@@ -29,6 +30,10 @@ const VELOCITY_STEPS_MAX = 6;
 const QUIET_STEPS = 24;
 /** What lies this far around a walker can matter within a replay of half a second, in metres. */
 const REACH_M = 6;
+
+/** Half the height of a platform under an avatar that rests on unknown ground, and how far the avatar may be from its middle, in metres. */
+const PLATFORM_HALF_M = 0.5;
+const PLATFORM_REACH_M = 3;
 
 const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 
@@ -151,6 +156,8 @@ class StepPredictor implements Predictor {
   /** The newest place that was told of the avatar: at which step of the world, and after which of one's own. */
   #toldTick = -1;
   #toldStep = 0;
+  /** Under an avatar that the server has at rest where this client knows no ground. */
+  #platform: Solid | undefined;
   readonly #hands: Hands;
   /** As hands see who acts. */
   readonly #actor = {
@@ -295,6 +302,7 @@ class StepPredictor implements Predictor {
     this.#walks = entity.id;
     this.#toldTick = -1;
     this.#offset.fill(0);
+    this.#platform = undefined;
     this.#mover.restart(entity.position[0], entity.position[1], entity.position[2]);
     this.#fill();
     this.#gather();
@@ -351,7 +359,12 @@ class StepPredictor implements Predictor {
 
   #gather(): void {
     const { px, py, pz } = this.#mover;
-    this.#surroundings.gather(px, py, pz, REACH_M, this.#walks!, this.#hands.holding, this.#coupling);
+    const surroundings = this.#surroundings;
+    surroundings.gather(px, py, pz, REACH_M, this.#walks!, this.#hands.holding, this.#coupling);
+    if (this.#platform === undefined) return;
+    const [x, y, z] = this.#platform.center;
+    if (Math.hypot(px - x!, py - y!, pz - z!) > PLATFORM_REACH_M) this.#platform = undefined;
+    else surroundings.near[surroundings.count++] = this.#platform;
   }
 
   /**
@@ -384,7 +397,8 @@ class StepPredictor implements Predictor {
     const isTeleport = this.#toldTick >= 0 && way > TELEPORT_M + (SPEED_MAX * Math.max(1, passed)) / 60;
     this.errorM = this.#history.distance(step, x, y, z);
     const isElsewhere = this.errorM > (this.#coupling?.toleranceM(step) ?? TOLERANCE_M);
-    if (isElsewhere) this.#correct(step, x, y, z, passed, isTeleport);
+    if (isElsewhere && !isMoved) this.#rest(step, x, y, z);
+    else if (isElsewhere) this.#correct(step, x, y, z, passed, isTeleport);
     if (isMoved) {
       this.#toldTick = tick;
       this.#toldStep = step;
@@ -410,6 +424,19 @@ class StepPredictor implements Predictor {
     mover.pz = f(z);
     this.#takeAgain(step);
     if (isTeleport) this.#offset.fill(0);
+  }
+
+  /** The server has the avatar at rest here: it has no velocity, and stands on something even if this client does not know what. */
+  #rest(step: number, x: number, y: number, z: number): void {
+    this.corrections++;
+    this.#before.copy(this.#mover);
+    this.#mover.restart(x, y, z);
+    this.#platform = undefined;
+    this.#gather();
+    this.#mover.feel(this.#gait, this.#surroundings.near, this.#surroundings.count);
+    if (this.#mover.groundCount === 0)
+      this.#platform = platformAt(x, y - this.#gait.height / 2, z, this.#gait.radius);
+    this.#takeAgain(step);
   }
 
   /** All steps after this one, from where the mover is; what is shown glides from where the newest had led before. */
@@ -471,7 +498,15 @@ class StepPredictor implements Predictor {
   }
 }
 
-/** As the server's: `crates/world/src/walker.rs` has the same for what is not said. */
+/** A box whose top is at the feet of an avatar. */
+function platformAt(x: number, feetY: number, z: number, radius: number): Solid {
+  const platform = new Solid();
+  platform.half.set([radius, PLATFORM_HALF_M, radius]);
+  platform.place([x, feetY - PLATFORM_HALF_M, z], [0, 0, 0, 1]);
+  return platform;
+}
+
+/** The defaults are those of `crates/world/src/walker.rs`. */
 function gaitOf(walker: Readonly<Record<string, unknown>>): Gait {
   return {
     height: numberOr(walker["height"], 1.8),

@@ -1,27 +1,56 @@
-/** What a walker meets, in 32-bit arithmetic: `spec/MOVEMENT.md`, section 4. Every operation is rounded on its own. */
+/** Bodies as walkers meet them, in 32-bit arithmetic: `spec/MOVEMENT.md`, section 4. Every operation is rounded on its own. */
 import type { NumberArray } from "../interpolation/rotation.js";
+import { AxisContact } from "./axis-contact.js";
+import type { Triangles } from "./triangles.js";
 
 const f = Math.fround;
 const NEAREST_ROUNDS = 8;
 const DISTANCE2_MIN = f(1e-12);
 
-/** A box whose surface lies `radius` outside of it: a box has the radius 0, a sphere no half edges, a capsule one. */
+/** What encloses a solid: `half` says how large a box, cylinder or cone is, `triangles` enclose a hull or are a surface. */
+export type SolidForm = "box" | "cylinder" | "cone" | "hull" | "surface";
+
+/** A body whose surface lies `radius` outside of its form: a sphere is a box without edges, a capsule one with a single edge. */
 export class Solid {
   /** Its middle, in metres. */
   readonly center = new Float32Array(3);
   /** Its own three axes in the world, three numbers each. */
   readonly axes = new Float32Array(9);
-  /** Half its edges along these axes, in metres. */
+  /** Half its extents along these axes, in metres; without a meaning for triangles. */
   readonly half = new Float32Array(3);
+  form: SolidForm = "box";
+  triangles: Triangles | undefined;
   /** How far its surface lies outside, in metres. */
   radius = 0;
-  /** Carries whoever stands on it, and stops nobody. */
+  /** Carries a walker that stands on it, and stops nobody. */
   isGroundOnly = false;
+  /** Where a part of a compound is in its body, in metres; undefined for a body of its own. */
+  at: readonly [number, number, number] | undefined;
+  /** How a part is turned in its body. */
+  turn: readonly [number, number, number, number] = [0, 0, 0, 1];
 
-  /** Turned by a unit quaternion x, y, z, w. */
+  /** Places it, or the body that it is a part of, turned by a unit quaternion x, y, z, w. */
   place(position: NumberArray, rotation: NumberArray): void {
     for (let axis = 0; axis < 3; axis++) this.center[axis] = position[axis]!;
     const [x, y, z, w] = [f(rotation[0]!), f(rotation[1]!), f(rotation[2]!), f(rotation[3]!)];
+    this.#rotate(x, y, z, w);
+    if (this.at === undefined) return;
+    const [atX, atY, atZ] = this.at;
+    const { axes, center } = this;
+    for (let axis = 0; axis < 3; axis++) {
+      const along = f(f(f(axes[axis]! * atX) + f(axes[3 + axis]! * atY)) + f(axes[6 + axis]! * atZ));
+      center[axis] = f(center[axis]! + along);
+    }
+    const [a, b, c, d] = this.turn;
+    this.#rotate(
+      f(f(f(f(w * a) + f(x * d)) + f(y * c)) - f(z * b)),
+      f(f(f(f(w * b) - f(x * c)) + f(y * d)) + f(z * a)),
+      f(f(f(f(w * c) + f(x * b)) - f(y * a)) + f(z * d)),
+      f(f(f(f(w * d) - f(x * a)) - f(y * b)) - f(z * c)),
+    );
+  }
+
+  #rotate(x: number, y: number, z: number, w: number): void {
     const { axes } = this;
     axes[0] = f(1 - f(2 * f(f(y * y) + f(z * z))));
     axes[1] = f(2 * f(f(x * y) + f(w * z)));
@@ -43,6 +72,7 @@ export class Contact {
   z = 0;
   /** Metres between the two; negative inside. */
   gap = 0;
+  readonly #axis = new AxisContact();
 
   /** How a walker of this radius and height, whose middle is at (px, py, pz), stands to a solid. */
   measure(solid: Solid, px: number, py: number, pz: number, radius: number, height: number): void {
@@ -61,6 +91,14 @@ export class Contact {
     const hy = half[1]!;
     const hz = half[2]!;
     const length = f(2 * reach);
+    if (solid.form !== "box") {
+      const axis = this.#axis;
+      axis.begin(bx, by, bz, ux, uy, uz, length);
+      axis.meet(solid, radius);
+      this.#turn(axes, axis.x, axis.y, axis.z);
+      this.gap = f(axis.distance - f(radius + solid.radius));
+      return;
+    }
     let along = 0;
     let nx = within(bx, hx);
     let ny = within(by, hy);
@@ -107,10 +145,15 @@ export class Contact {
       ly = face === 1 ? (qy < 0 ? -1 : 1) : 0;
       lz = face === 2 ? (qz < 0 ? -1 : 1) : 0;
     }
+    this.#turn(axes, lx, ly, lz);
+    this.gap = f(distance - f(radius + solid.radius));
+  }
+
+  /** Brings a direction along a solid's axes into the world. */
+  #turn(axes: Float32Array, lx: number, ly: number, lz: number): void {
     this.x = f(f(f(axes[0]! * lx) + f(axes[3]! * ly)) + f(axes[6]! * lz));
     this.y = f(f(f(axes[1]! * lx) + f(axes[4]! * ly)) + f(axes[7]! * lz));
     this.z = f(f(f(axes[2]! * lx) + f(axes[5]! * ly)) + f(axes[8]! * lz));
-    this.gap = f(distance - f(radius + solid.radius));
   }
 }
 

@@ -1,30 +1,37 @@
 import { eulerToQuaternion } from "../interpolation/rotation.js";
-import type { Entity, EntityId, Kind, World } from "../world.js";
+import type { Entity, EntityId, World } from "../world.js";
+import { type BodyPart, bodyPartsOf, solidOf } from "./body-solids.js";
 import type { PredictionCoupling } from "./coupling.js";
-import { Solid } from "./solid.js";
+import type { Solid } from "./solid.js";
 
-const f = Math.fround;
-/** Bodies that are at most so many times as heavy as a walker give way to it; they carry it all the same. */
+/** Dynamic bodies of at most this multiple of a walker's mass give way to it. They carry it all the same. */
 const GIVES_WAY_TIMES = 4;
-/** Bodies that are looked at for one walker. */
+/** Solids that are checked for one walker. */
 const NEAR_MAX = 64;
 const TURN = [0, 0, 0, 1];
 
 interface Met {
-  readonly solid: Solid;
   readonly id: EntityId;
+  /** The parts of its body. */
+  solids: Solid[];
+  parts: readonly BodyPart[];
+  /** Its middle, in metres. */
+  x: number;
+  y: number;
+  z: number;
   /** Around its middle, in metres. */
   reach: number;
 }
 
-/** What a walker can meet, as far as a client knows it: boxes, spheres and capsules, where they were heard of last. */
+/** The bodies that a walker can meet, where the client last received them. */
 export class Surroundings {
   /** The first `count` are near; see {@link Surroundings.gather}. */
   readonly near: Solid[] = [];
   count = 0;
   readonly #met = new Map<EntityId, Met>();
-  /** By their ids: the order in which the server looks at them. */
+  /** By their ids, the order in which the server looks at them; sorted and without those that are gone once `#isOrdered`. */
   #ordered: Met[] = [];
+  #isOrdered = true;
   readonly #releases: (() => void)[];
 
   constructor(
@@ -45,7 +52,7 @@ export class Surroundings {
       world.on("snapshot", ({ moved }) => {
         for (const entity of moved) {
           const met = this.#met.get(entity.id);
-          if (met !== undefined) place(met.solid, entity);
+          if (met !== undefined) place(met, entity);
         }
       }),
     ];
@@ -71,88 +78,67 @@ export class Surroundings {
     held: EntityId | undefined,
     others?: Pick<PredictionCoupling, "owns">,
   ): void {
+    this.#order();
     this.count = 0;
     for (let at = 0; at < this.#ordered.length && this.count < NEAR_MAX; at++) {
       const met = this.#ordered[at]!;
-      const { center } = met.solid;
-      const [dx, dy, dz] = [center[0]! - x, center[1]! - y, center[2]! - z];
+      const [dx, dy, dz] = [met.x - x, met.y - y, met.z - z];
       const far = reach + met.reach;
-      // What is nowhere, by numbers that are none, is not near either.
+      // A body whose place is not a number is not near either.
       const isNear = dx * dx + dy * dy + dz * dz <= far * far;
-      if (!isNear || met.id === own || met.id === held) continue;
-      if (others?.owns(met.id)) continue;
-      this.near[this.count++] = met.solid;
+      if (!isNear || met.id === own || met.id === held || others?.owns(met.id)) continue;
+      for (const solid of met.solids) if (this.count < NEAR_MAX) this.near[this.count++] = solid;
     }
+  }
+
+  /** Sorts once for all bodies that came since the last time, and drops those that left. */
+  #order(): void {
+    if (this.#isOrdered) return;
+    this.#ordered = [...this.#met.values()].sort((a, b) => a.id - b.id);
+    this.#isOrdered = true;
   }
 
   #readAll(): void {
     this.#met.clear();
-    this.#ordered = [];
+    this.#isOrdered = false;
     for (const entity of this.world.entities.values()) this.#read(entity);
   }
 
   #read(entity: Entity): void {
-    const met = this.#met.get(entity.id) ?? { solid: new Solid(), id: entity.id, reach: 0 };
-    const { solid } = met;
-    if (!readForm(solid, entity, this.walkerMass)) return this.#forget(entity.id);
-    place(solid, entity);
-    met.reach = Math.hypot(solid.half[0]!, solid.half[1]!, solid.half[2]!) + solid.radius;
-    if (this.#met.has(entity.id)) return;
-    this.#met.set(entity.id, met);
-    this.#ordered.push(met);
-    this.#ordered.sort((a, b) => a.id - b.id);
+    const parts = bodyPartsOf(entity);
+    if (parts.length === 0) return this.#forget(entity.id);
+    let met = this.#met.get(entity.id);
+    if (met === undefined) {
+      met = { id: entity.id, solids: [], parts: [], x: 0, y: 0, z: 0, reach: 0 };
+      this.#met.set(entity.id, met);
+      this.#isOrdered = false;
+    }
+    if (met.parts !== parts) met.solids = parts.map(solidOf);
+    met.parts = parts;
+    met.reach = Math.max(...parts.map(({ reach }) => reach));
+    const isGroundOnly = givesWay(entity, parts, this.walkerMass);
+    for (const solid of met.solids) solid.isGroundOnly = isGroundOnly;
+    place(met, entity);
   }
 
   #forget(id: EntityId): void {
-    if (!this.#met.delete(id)) return;
-    this.#ordered = this.#ordered.filter((met) => met.id !== id);
+    if (this.#met.delete(id)) this.#isOrdered = false;
   }
 }
 
-function place(solid: Solid, { position, euler }: Entity): void {
+function place(met: Met, { position, euler }: Entity): void {
+  [met.x, met.y, met.z] = position;
   eulerToQuaternion(euler[0], euler[1], euler[2], TURN);
-  solid.place(position, TURN);
-  // Angles without an end turn to nowhere.
-  if (!Number.isFinite(TURN[0]! + TURN[1]! + TURN[2]! + TURN[3]!)) solid.center.fill(Number.NaN);
+  // Angles that are not finite give no rotation.
+  if (!Number.isFinite(TURN[0]! + TURN[1]! + TURN[2]! + TURN[3]!)) met.x = Number.NaN;
+  for (const solid of met.solids) solid.place(position, TURN);
 }
 
-/** False for what nobody meets, or whose form is not known here. */
-function readForm(solid: Solid, { kind, scale }: Entity, walkerMass: number): boolean {
-  const { body } = kind;
-  if (body === undefined || kind.walker !== undefined || body["motion"] === "sensor") return false;
-  const [sx, sy, sz] = scale;
-  const radius = numberOf(body["radius"]);
-  const height = numberOf(body["height"]);
-  solid.half.fill(0);
-  solid.radius = 0;
-  if (body["shape"] === "box") {
-    const size = body["size"];
-    if (!Array.isArray(size)) return false;
-    solid.half[0] = f(f(numberOf(size[0]) * sx) * 0.5);
-    solid.half[1] = f(f(numberOf(size[1]) * sy) * 0.5);
-    solid.half[2] = f(f(numberOf(size[2]) * sz) * 0.5);
-  } else if ((body["shape"] === "sphere" || body["shape"] === "capsule") && sx === sy && sy === sz) {
-    solid.radius = f(radius * sx);
-    if (body["shape"] === "capsule") solid.half[1] = f(f(f(height * 0.5) - radius) * sx);
-  } else {
-    return false;
-  }
-  const isLoose = body["motion"] === undefined || body["motion"] === "dynamic";
-  solid.isGroundOnly = isLoose && massOf(kind, solid) <= GIVES_WAY_TIMES * walkerMass;
-  return true;
-}
-
-/** In kilograms. */
-function massOf({ body }: Kind, { half, radius }: Solid): number {
-  const mass = body?.["mass"];
-  if (typeof mass === "number") return mass;
-  const volume =
-    radius > 0
-      ? (4 / 3) * Math.PI * radius ** 3 + 2 * half[1]! * Math.PI * radius ** 2
-      : 8 * half[0]! * half[1]! * half[2]!;
-  return volume * (numberOf(body?.["density"]) || 1);
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+/** Whether forces move a body that is light enough for a walker to push. */
+function givesWay({ kind }: Entity, parts: readonly BodyPart[], walkerMass: number): boolean {
+  const { motion, mass, density } = kind.body ?? {};
+  if (motion !== undefined && motion !== "dynamic") return false;
+  const volume = parts.reduce((sum, part) => sum + part.volume, 0);
+  const kilograms = typeof mass === "number" ? mass : volume * (typeof density === "number" ? density : 1);
+  return kilograms <= GIVES_WAY_TIMES * walkerMass;
 }

@@ -1,4 +1,6 @@
-//! The exact step of walkers: what it does, that worlds take it, and the vectors of `spec/MOVEMENT.md`.
+//! The exact step of walkers: its rules, that worlds take it, and the vectors of `spec/MOVEMENT.md`.
+
+mod grounds;
 
 use std::f32::consts::PI;
 use std::fmt::Write as _;
@@ -128,7 +130,7 @@ fn obstacles_out_of_reach_change_no_bit() {
                     solid.center[axis] + extent >= low[axis] && solid.center[axis] - extent <= high[axis]
                 })
             };
-            let near: Vec<Solid> = solids.iter().filter(is_near).copied().collect();
+            let near: Vec<Solid> = solids.iter().filter(is_near).cloned().collect();
             mover.step(&Walker::default(), &input, GRAVITY, &solids);
             near_only.step(&Walker::default(), &input, GRAVITY, &near);
             assert_eq!(bits(&mover), bits(&near_only));
@@ -350,7 +352,7 @@ fn walk_text(number: u32) -> String {
     let mut random = Random::of_walk(number);
     let (solids, mut mover) = random.scene();
     let mut text = format!("  {{ \"walk\": {number}, \"solids\": [");
-    for (at, Solid { center, axes, half, radius }) in solids.iter().enumerate() {
+    for (at, Solid { center, axes, half, radius, .. }) in solids.iter().enumerate() {
         let comma = if at == 0 { "" } else { "," };
         write!(text, "{comma}\n    {{ \"center\": {center:?}, \"axes\": {axes:?}, \"half\": {half:?}, \"radius\": {radius:?} }}")
             .expect("strings take everything");
