@@ -37,6 +37,19 @@ export async function openWebTransport(
   return new WebTransportCarrier(transport);
 }
 
+/** Datagrams of a browser: older ones have `writable`, newer ones `createWritable`, some have both. */
+interface Datagrams {
+  readonly writable?: WritableStream<Uint8Array>;
+  createWritable?(): WritableStream<Uint8Array>;
+}
+
+/** Safari 26.4 and newer have `createWritable` alone. */
+function datagramWriter(datagrams: Datagrams): WritableStreamDefaultWriter<Uint8Array> {
+  const writable = datagrams.writable ?? datagrams.createWritable?.();
+  if (writable !== undefined) return writable.getWriter();
+  throw new NowcastError("network", "WebTransport of this browser has no way to send datagrams");
+}
+
 class WebTransportCarrier implements OpenCarrier {
   readonly kind = "webtransport";
   readonly #transport: WebTransport;
@@ -48,7 +61,7 @@ class WebTransportCarrier implements OpenCarrier {
   constructor(transport: WebTransport) {
     this.#transport = transport;
     transport.datagrams.incomingHighWaterMark = INCOMING_MAX;
-    this.#writer = transport.datagrams.writable.getWriter();
+    this.#writer = datagramWriter(transport.datagrams);
     this.#writer.closed.catch(() => {});
     transport.closed.then(
       () => this.#end("the peer closed the WebTransport session"),

@@ -16,6 +16,7 @@ import { Ownership } from "./ownership.js";
 import type { OpenProtocol, ProtocolAdapter, ProtocolHandlers, ReceivedMovement } from "./protocol.js";
 import { RateMeter } from "./rate-meter.js";
 import type {
+  Connection,
   Definition,
   Entity,
   EntityId,
@@ -35,6 +36,8 @@ import type {
 import { WorldState } from "./world-state.js";
 
 const WAITING_CHAT_LINES_MAX = 16;
+/** A connection on which nothing has arrived for this long is unstable, in milliseconds. */
+const SILENCE_MS_MAX = 1_000;
 /** A longer view delay is reported as this one (`spec/WORLD.md`, section 3). */
 const VIEW_DELAY_MS_MAX = 1_000;
 /** Nobody notices less. */
@@ -62,6 +65,8 @@ export class WorldClient implements World, ProtocolHandlers {
   readonly #ownership: Ownership;
   #protocol: ProtocolAdapter | undefined;
   #stepHz = 60;
+  /** When the newest message arrived. */
+  #receivedAtMs = Number.NEGATIVE_INFINITY;
   #waitingChat: string[] = [];
   #welcomes = 0;
   #unknownMessages = 0;
@@ -137,6 +142,11 @@ export class WorldClient implements World, ProtocolHandlers {
 
   get controls(): number {
     return this.#protocol?.controls ?? 0;
+  }
+
+  get connection(): Connection {
+    if (this.status !== "open") return "lost";
+    return performance.now() - this.#receivedAtMs < SILENCE_MS_MAX ? "steady" : "unstable";
   }
 
   get stats(): WorldStats {
@@ -289,6 +299,7 @@ export class WorldClient implements World, ProtocolHandlers {
   }
 
   received(nowMs: number, bytes: number): void {
+    this.#receivedAtMs = nowMs;
     this.#meter.record(nowMs, bytes);
   }
 

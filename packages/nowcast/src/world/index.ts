@@ -20,6 +20,7 @@ export {
 export {
   type Action,
   type Asset,
+  type Connection,
   type Definition,
   type DespawnReason,
   ENCODINGS,

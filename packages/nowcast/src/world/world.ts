@@ -177,6 +177,12 @@ export interface InputChange extends Input {
  */
 export type WorldStatus = "connecting" | "open" | "reconnecting" | "closed";
 
+/**
+ * Whether the server can be reached now: `steady`; `unstable` while the world is open and nothing has arrived for a second; `lost`
+ * without a connection. Servers send several times a second, also while nothing moves.
+ */
+export type Connection = "steady" | "unstable" | "lost";
+
 /** How the messages travel, for displays. */
 export interface WorldLink {
   /** What carries them now; `undefined` while nothing does. */
@@ -342,6 +348,8 @@ export interface JoinOptions {
 /** A seat in a shared world. It connects, and connects again, by itself. */
 export interface World {
   readonly status: WorldStatus;
+  /** Read it once a frame: it changes with time alone, so no event reports it. */
+  readonly connection: Connection;
   /** Fulfilled with the first welcome and definition; refused when the world ends before. */
   readonly ready: Promise<void>;
   /** You; `undefined` until the first welcome. */

@@ -104,6 +104,19 @@ describe.each([CHROMIUM, FIREFOX].filter(({ isThere }) => isThere))("$name", ({ 
       await tab.close();
     });
 
+    it("a browser without datagrams.writable stays on WebTransport through createWritable", async () => {
+      const tab = await Tab.open(browser, pages, place);
+      await tab.call("hideWritable");
+      const { carrier } = await tab.call("start", `nowcast://127.0.0.1:${echo.port}/echo`);
+      expect(carrier).toBe("webtransport");
+      await hears(tab);
+      const { status } = await tab.call("report");
+      expect(status.carrier).toBe("webtransport");
+      await tab.call("stop");
+      expect(tab.errors).toEqual([]);
+      await tab.close();
+    });
+
     it(`obeys the laws over ${count} random lives with killed carriers`, { timeout: 3_600_000 }, async () => {
       const proxy = await SeveringProxy.before(echo.port);
       const tab = await Tab.open(browser, pages, place);

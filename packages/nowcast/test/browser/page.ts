@@ -31,6 +31,19 @@ let chat: Chat | undefined;
 let kills = 0;
 
 const lab = {
+  /** Makes this browser like those that have `datagrams.createWritable` alone. */
+  hideWritable(): void {
+    const prototype = (globalThis as unknown as { WebTransportDatagramDuplexStream: { prototype: object } })
+      .WebTransportDatagramDuplexStream.prototype;
+    const writable = Object.getOwnPropertyDescriptor(prototype, "writable")!.get!;
+    Object.defineProperty(prototype, "writable", { value: undefined });
+    Object.defineProperty(prototype, "createWritable", {
+      value(this: object): unknown {
+        return writable.call(this);
+      },
+    });
+  },
+
   /** Says a line every 16 ms. */
   async start(url: string): Promise<ChannelStatus> {
     const channel = await connect(url);

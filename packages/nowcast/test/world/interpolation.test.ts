@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
 import {
   angleBetween,
@@ -309,6 +309,65 @@ describe("interpolation", () => {
       free();
     }
     expect(interpolator.delayMs).toBeLessThan(150);
+  });
+
+  it("keeps its delay on a page that reads the waiting snapshots slowly, one after the other", () => {
+    const world = new RecordedWorld();
+    let free = (): void => undefined;
+    const interpolator = createInterpolator(world, {
+      whenFree: (callback) => {
+        free = callback;
+      },
+    });
+    const clock = vi.spyOn(performance, "now");
+    world.welcome(0);
+    let next = 0;
+    for (let frameMs = 0; frameMs < 20_000; frameMs += 250) {
+      interpolator.sample(frameMs);
+      clock.mockReturnValue(frameMs + 150);
+      free();
+      // Each of those that arrived meanwhile takes the page seven milliseconds.
+      for (let readMs = frameMs + 155; next * STEP_MS <= frameMs + 150; next += 3, readMs += 7) {
+        world.snapshot(next, readMs);
+      }
+    }
+    clock.mockRestore();
+    expect(interpolator.delayMs).toBeLessThan(170);
+  });
+
+  it.each([1, 3, 10, 20])("keeps its delay and its pace after a stream stalled for %i s", (stallS) => {
+    const world = new RecordedWorld();
+    const interpolator = createInterpolator(world, { whenFree: (callback) => callback() });
+    world.welcome(0);
+    const stall = { fromMs: 5_000, toMs: 5_000 + 1_000 * stallS };
+    const delays: number[] = [];
+    let [next, before, leap] = [0, 0, 0];
+    for (let nowMs = 0; nowMs < stall.toMs + 4_000; nowMs += STEP_MS) {
+      const isStalled = nowMs >= stall.fromMs && nowMs < stall.toMs;
+      for (; !isStalled && next * STEP_MS + 40 <= nowMs; next += 3) world.snapshot(next, nowMs);
+      interpolator.sample(nowMs);
+      if (nowMs > stall.fromMs) leap = Math.max(leap, Math.abs(interpolator.tick - before - 1));
+      before = interpolator.tick;
+      if (nowMs > stall.toMs + 500) delays.push(interpolator.delayMs);
+    }
+    expect(delays.length).toBeGreaterThan(100);
+    expect(Math.max(...delays)).toBeLessThan(130);
+    // Steps of the world that one frame skips beside its own.
+    expect(leap).toBeLessThan(1);
+  });
+
+  it("takes the delay of a slower path after two seconds", () => {
+    const world = new RecordedWorld();
+    const interpolator = createInterpolator(world, { whenFree: (callback) => callback() });
+    world.welcome(0);
+    let next = 0;
+    for (let nowMs = 0; nowMs < 12_000; nowMs += STEP_MS) {
+      const pathMs = nowMs < 5_000 ? 40 : 700;
+      for (; next * STEP_MS + pathMs <= nowMs; next += 3) world.snapshot(next, nowMs);
+      interpolator.sample(nowMs);
+    }
+    expect(interpolator.tick * STEP_MS).toBeGreaterThan(12_000 - 700 - 150);
+    expect(interpolator.tick).toBeLessThan(next);
   });
 
   it("turns the short way round at an even rate", () => {

@@ -147,6 +147,20 @@ describe("one's own avatar", () => {
     expect(rig.predictor.corrections - corrections).toBeLessThan(3);
   });
 
+  it("stands still while its input cannot reach the server, and walks on afterwards", () => {
+    const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
+    rig.run(1_000, () => AHEAD);
+    const source = rig.source as { connection?: string };
+    source.connection = "unstable";
+    rig.run(500, () => AHEAD);
+    const stood = rig.shown[2]!;
+    rig.run(5_000, () => AHEAD);
+    expect(rig.shown[2]!).toBeCloseTo(stood, 2);
+    source.connection = "steady";
+    rig.run(1_000, () => AHEAD);
+    expect(rig.shown[2]!).toBeLessThan(stood - 1);
+  });
+
   it("sorts the bodies around it once, however many arrive", () => {
     const crowd = Array.from({ length: 3_000 }, (_, at) =>
       entityOf(9_000 - at, kind("block", [1, 1, 1]), [at, 90, 0]),

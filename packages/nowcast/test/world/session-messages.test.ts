@@ -234,6 +234,20 @@ describe("messages of a server on a session", () => {
 });
 
 describe("messages of a client on a session", () => {
+  it("a server that falls silent makes the connection unstable until it is heard again", async () => {
+    const server = await serve();
+    const world = join(server);
+    expect(world.connection).toBe("lost");
+    await world.ready;
+    expect(world.connection).toBe("steady");
+    await waitFor("the silence to be noticed", () => world.connection === "unstable");
+    expect(world.status).toBe("open");
+    server.replicate(payload(103, 1, []));
+    await waitFor("the server", () => world.connection === "steady");
+    world.close();
+    expect(world.connection).toBe("lost");
+  });
+
   it("numbers controls that differ, and hears which were in force", async () => {
     const server = await serve();
     const world = join(server);

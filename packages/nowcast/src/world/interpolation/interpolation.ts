@@ -153,10 +153,15 @@ class SnapshotInterpolator implements Interpolator {
     this.tracks.clear();
   }
 
-  /** When what is read now may have arrived: while a frame is drawn nothing is read. */
+  /**
+   * Returns the earliest time at which a snapshot that is read now may have arrived. A page reads nothing while it draws a frame, and
+   * then reads all that waits, one after the other: each of these reads keeps it busy.
+   */
   private earliestMs(readMs: number): number {
     const wasBusy = this.freeMs === undefined || readMs - this.freeMs < QUEUE_MS;
-    return wasBusy ? Math.min(readMs, this.frameMs) : readMs;
+    if (!wasBusy) return readMs;
+    if (this.freeMs !== undefined) this.freeMs = Math.max(this.freeMs, readMs);
+    return Math.min(readMs, this.frameMs);
   }
 
   private add(entity: Entity): void {

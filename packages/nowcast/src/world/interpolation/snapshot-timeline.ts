@@ -6,6 +6,12 @@ const WARP_MAX = 0.1;
 const JUMP_MS = 500;
 /** By so much the shortest spacing of snapshots grows with each, until one is as short. */
 const INTERVAL_GROWTH = 1.02;
+/** Later than expected by more, a snapshot waited for a stall of the link, which says nothing about its jitter. */
+const STALL_MS = 400;
+/** A stall is over with the first snapshot that is no later than this. */
+const STALL_OVER_MS = 50;
+/** Snapshots that are late by a stall for longer than this are late for good: another path, or another clock. */
+const STALL_ARRIVALS_MS_MAX = 1_500;
 /** Room for a late frame beside the measured need. */
 const MARGIN_MS = 5;
 
@@ -37,6 +43,8 @@ export class SnapshotTimeline {
   private targetDelayMs = 0;
   private shownServerMs = 0;
   private lastNowMs: number | undefined;
+  /** When the first snapshot that a stall delayed was read, since when all were. */
+  private stallMs: number | undefined;
 
   constructor(delayMsMin: number, delayMsMax: number) {
     this.delayMsMin = delayMsMin;
@@ -55,6 +63,7 @@ export class SnapshotTimeline {
     this.arrivals = 0;
     this.intervalMs = Number.POSITIVE_INFINITY;
     this.lastNowMs = undefined;
+    this.stallMs = undefined;
   }
 
   /** What was read at `readMs` arrived then, or since `earliestMs`: when it was to be expected, if that is between the two. */
@@ -62,6 +71,10 @@ export class SnapshotTimeline {
     const serverMs = tick * this.stepMs;
     const expectedMs = this.arrivals > 0 ? serverMs + this.offsetMs : readMs;
     const arrivalMs = Math.min(readMs, Math.max(earliestMs, expectedMs));
+    if (this.isOfStall(arrivalMs - expectedMs, readMs)) {
+      this.lastServerMs = serverMs;
+      return;
+    }
     const offsetMs = arrivalMs - serverMs;
     this.arrivals++;
     // The first arrivals count as a plain mean, later ones a sixteenth, so that the clock settles fast and drifts slowly.
@@ -73,6 +86,21 @@ export class SnapshotTimeline {
       this.remember(arrivalMs - this.offsetMs - serverMs + this.intervalMs);
     }
     this.lastServerMs = serverMs;
+  }
+
+  /** Whether a snapshot is late because the link stalled. Once that lasts, everything is measured anew. */
+  private isOfStall(lateMs: number, readMs: number): boolean {
+    const onTimeMs = this.stallMs === undefined ? STALL_MS : STALL_OVER_MS;
+    if (this.arrivals === 0 || lateMs <= onTimeMs) {
+      this.stallMs = undefined;
+      return false;
+    }
+    this.stallMs ??= readMs;
+    if (readMs - this.stallMs < STALL_ARRIVALS_MS_MAX) return true;
+    this.stallMs = undefined;
+    this.offsetMs += lateMs;
+    this.needCount = 0;
+    return false;
   }
 
   /** Moves the shown moment on; never backwards, except after a jump of the clock. */

@@ -107,6 +107,7 @@ export type PredictionSource = Pick<
   | "entities"
   | "avatarId"
   | "status"
+  | "connection"
   | "input"
   | "steps"
   | "countSteps"
@@ -148,6 +149,8 @@ class StepPredictor implements Predictor {
   #jumpPending = false;
   #walks: EntityId | undefined;
   #kind: Kind | undefined;
+  /** Whether input cannot reach the server now. */
+  #isCut = false;
   #gait: Gait = gaitOf({});
   /** When step 0 was, by the frames' clock. */
   #startMs: number | undefined;
@@ -208,6 +211,8 @@ class StepPredictor implements Predictor {
     this.#sampledMs = nowMs;
     if (this.#walks === undefined) return;
     this.#startMs ??= nowMs - this.step * STEP_MS;
+    const { connection } = this.#world;
+    this.#isCut = connection === "unstable" || connection === "lost";
     const steps = (nowMs - this.#startMs) / STEP_MS;
     let target = Math.floor(steps);
     if (target - this.step > STEPS_KEPT / 2) {
@@ -352,7 +357,9 @@ class StepPredictor implements Predictor {
     ahead.pz += ahead.vz / 60;
   }
 
+  /** Input of a client that the server does not receive has no effect there: its walker stands. */
   #nextInput(): Input {
+    if (this.#isCut) return { ...STILL, yaw: this.#wanted.yaw };
     if (!this.#jumpPending || this.#wanted.jump) return this.#wanted;
     return { ...this.#wanted, jump: true };
   }
