@@ -19,6 +19,7 @@
 //! }
 //! ```
 
+mod capacity;
 mod durable;
 pub mod endpoint;
 pub mod hostile;

@@ -12,6 +12,9 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::time::Duration;
 
+use crate::capacity::Capacity;
+pub use crate::capacity::Variation;
+
 /// How long a reordered packet is held back, so that later ones overtake it.
 pub const REORDER_HOLD: Duration = Duration::from_millis(5);
 
@@ -33,8 +36,10 @@ pub struct LinkConfig {
     pub duplicate: f64,
     /// The share of packets, 0 to 1, that arrive with one bit flipped.
     pub corrupt: f64,
-    /// The narrowest hop, in bits a second; `None` for one that is never busy.
+    /// The highest capacity of the narrowest hop, in bits a second; `None` for a hop that is never busy.
     pub rate_bits: Option<u64>,
+    /// How that capacity changes with time.
+    pub variation: Variation,
     /// The buffer in front of the narrowest hop, in bytes; a packet that does not fit is dropped.
     pub queue_bytes: usize,
     /// When nothing gets through, in time since the start of the link.
@@ -53,6 +58,7 @@ impl Default for LinkConfig {
             duplicate: 0.0,
             corrupt: 0.0,
             rate_bits: None,
+            variation: Variation::Constant,
             queue_bytes: 64 * 1024,
             outages: Vec::new(),
         }
@@ -179,6 +185,8 @@ pub struct LinkCounters {
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
+    seed: u64,
+    capacity: Option<Capacity>,
     random: Random,
     in_bad_state: bool,
     hop_free_at: Duration,
@@ -194,7 +202,9 @@ impl Link {
     /// A link at time zero.
     pub fn new(config: LinkConfig, seed: u64) -> Self {
         Self {
+            capacity: capacity(&config, seed),
             config,
+            seed,
             random: Random(seed),
             in_bad_state: false,
             hop_free_at: Duration::ZERO,
@@ -209,7 +219,13 @@ impl Link {
 
     /// Changes what happens to packets sent from now on, as when the path changes.
     pub fn reconfigure(&mut self, config: LinkConfig) {
+        self.capacity = capacity(&config, self.seed);
         self.config = config;
+    }
+
+    /// The bits that fit through the narrowest hop between two times; `None` for a hop that is never busy.
+    pub fn capacity_bits(&self, from: Duration, to: Duration) -> Option<f64> {
+        capacity(&self.config, self.seed).map(|capacity| capacity.bits_between(from, to))
     }
 
     /// What this link does.
@@ -226,6 +242,11 @@ impl Link {
     pub fn queued_bytes(&mut self, now: Duration) -> usize {
         self.leave_hop(now);
         self.in_hop_bytes
+    }
+
+    /// How long a packet that enters the link at `now` waits until it begins to pass the narrowest hop.
+    pub fn queueing_delay(&self, now: Duration) -> Duration {
+        self.hop_free_at.saturating_sub(now)
     }
 
     /// A packet enters the link.
@@ -288,13 +309,12 @@ impl Link {
 
     /// When a packet of so many bytes has passed the narrowest hop; `None` when there is no room to wait.
     fn pass_hop(&mut self, now: Duration, bytes: usize) -> Option<Duration> {
-        let Some(rate_bits) = self.config.rate_bits else { return Some(now) };
         self.leave_hop(now);
+        let Some(capacity) = &mut self.capacity else { return Some(now) };
         if self.in_hop_bytes + bytes > self.config.queue_bytes {
             return None;
         }
-        let passing = Duration::from_secs_f64(bytes as f64 * 8.0 / rate_bits.max(1) as f64);
-        self.hop_free_at = self.hop_free_at.max(now) + passing;
+        self.hop_free_at = capacity.passed(self.hop_free_at.max(now), bytes);
         self.in_hop.push_back((self.hop_free_at, bytes));
         self.in_hop_bytes += bytes;
         self.counters.queue_bytes_max = self.counters.queue_bytes_max.max(self.in_hop_bytes);
@@ -331,6 +351,10 @@ impl Link {
             position: self.random.next(),
         }
     }
+}
+
+fn capacity(config: &LinkConfig, seed: u64) -> Option<Capacity> {
+    config.rate_bits.map(|high_bits| Capacity::new(high_bits, config.variation, seed))
 }
 
 /// What happens to one packet.

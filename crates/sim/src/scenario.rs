@@ -472,6 +472,7 @@ fn link_for(carrier: Carrier, link: &LinkConfig) -> LinkConfig {
         delay: link.delay,
         jitter: link.jitter,
         rate_bits: link.rate_bits,
+        variation: link.variation,
         queue_bytes: usize::MAX,
         ..LinkConfig::default()
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use nowcast_queue::conformance::Random;
 use nowcast_session::Carrier;
 
-use crate::link::{Jitter, LinkConfig, Loss};
+use crate::link::{Jitter, LinkConfig, Loss, Variation};
 use crate::pair::End;
 
 /// One thing that happens.
@@ -114,7 +114,9 @@ impl Script {
     pub fn random(seed: u64) -> Self {
         let random = &mut Random::new(seed ^ 0x5C12_1175);
         let carrier = if random.percent(20) { Carrier::STREAM } else { Carrier::BARE_DATAGRAMS };
-        let link = random_link(random);
+        let mut link = random_link(random);
+        // Of its own, so that all other lives stay what they were.
+        link.variation = random_variation(&mut Random::new(seed ^ 0x0CA9_AC17));
         let count = 20 + random.below(280);
         let keys_max = if random.percent(20) { 200 } else { 12 };
         let keys = 1 + random.below(keys_max);
@@ -254,8 +256,21 @@ fn random_link(random: &mut Random) -> LinkConfig {
         duplicate: if some(random) { percent(random, 20) } else { 0.0 },
         corrupt: if some(random) { percent(random, 10) } else { 0.0 },
         rate_bits: some(random).then(|| 200_000 + random.below(3_000_000)),
+        variation: Variation::Constant,
         queue_bytes: 4_000 + random.below(60_000) as usize,
         outages: Vec::new(),
+    }
+}
+
+/// How the capacity changes in about half of the links that have one.
+fn random_variation(random: &mut Random) -> Variation {
+    let low_bits = 100_000 + random.below(1_000_000);
+    let ms = |random: &mut Random, max| Duration::from_millis(20 + random.below(max));
+    match random.below(6) {
+        0 => Variation::Square { low_bits, high: ms(random, 2_000), low: ms(random, 2_000) },
+        1 => Variation::Sawtooth { low_bits, period: ms(random, 4_000) },
+        2 => Variation::Walk { low_bits, every: ms(random, 500) },
+        _ => Variation::Constant,
     }
 }
 
@@ -271,6 +286,17 @@ fn random_jitter(random: &mut Random) -> Jitter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn random_links_change_their_capacity_in_every_way() {
+        let links =
+            || (0..1_000).map(|seed| Script::random(seed).link).filter(|link| link.rate_bits.is_some());
+        let share = |is: fn(&Variation) -> bool| links().filter(|link| is(&link.variation)).count();
+        assert!(share(|variation| matches!(variation, Variation::Square { .. })) > 20);
+        assert!(share(|variation| matches!(variation, Variation::Sawtooth { .. })) > 20);
+        assert!(share(|variation| matches!(variation, Variation::Walk { .. })) > 20);
+        assert!(share(|variation| *variation == Variation::Constant) > 50);
+    }
 
     #[test]
     fn random_links_jitter_in_every_way_and_let_packets_overtake() {

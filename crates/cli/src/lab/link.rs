@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use nowcast_lab::link::{self, EmulatedLink, Jitter, LinkConfig, Loss, units};
+use nowcast_lab::link::{self, EmulatedLink, Jitter, LinkConfig, Loss, Variation, units};
 use nowcast_lab::report::Report;
 
 use crate::output;
@@ -104,6 +104,7 @@ fn config(args: &Args) -> LinkConfig {
         duplicate: args.duplicate,
         corrupt: 0.0,
         rate_bits: args.rate,
+        variation: Variation::Constant,
         queue_bytes: args.queue,
         outages: args.outage.clone(),
     }

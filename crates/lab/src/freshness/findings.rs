@@ -100,9 +100,15 @@ fn row(case: &Case, peer: Peer, measured: &Measured, columns: usize) -> Vec<Cell
         row.push(range(measured.over(|run| or_never(run.received.events_after_outage_ms)), 0));
     }
     if let Some(bits) = case.link.rate_bits {
-        row.push(range(measured.over(|run| 800.0 * run.bytes_per_second[0] / bits as f64), 1));
+        let mean = case.link.variation.mean(bits);
+        let used = |place: usize| {
+            mean.map_or(Cell::Missing, |mean| {
+                range(measured.over(|run| 800.0 * run.bytes_per_second[place] / mean), 1)
+            })
+        };
+        row.push(used(0));
         if case.beside.is_some() {
-            row.push(range(measured.over(|run| 800.0 * run.bytes_per_second[2] / bits as f64), 1));
+            row.push(used(2));
         }
     }
     row.push(range(measured.over(|run| run.ticks_missed.into()), 0));

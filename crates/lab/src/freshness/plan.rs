@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::stream::{Received, Sent, WARM_UP};
 use super::{Ages, Stream};
-use crate::link::{Jitter, LinkConfig, loss_each_way};
+use crate::link::{Jitter, LinkConfig, Variation, loss_each_way};
 use crate::peers::Peer;
 use crate::report::Samples;
 use crate::trial::{self, Job, Outcome, Task, TrialError};
@@ -87,6 +87,7 @@ impl Case {
         ];
         cases.extend(Self::jittery());
         cases.extend(Self::beside_bulk());
+        cases.extend(Self::changing());
         cases
     }
 
@@ -112,6 +113,40 @@ impl Case {
         ]
         .into_iter()
         .map(|(word, name, link)| Case { word, name, link, beside: None })
+    }
+
+    /// Links whose capacity changes, as that of mobile links and Wi-Fi does.
+    fn changing() -> impl Iterator<Item = Case> {
+        let ms = Duration::from_millis;
+        let link = |rate_bits, queue_bytes, variation| LinkConfig {
+            delay: ms(25),
+            rate_bits: Some(rate_bits),
+            queue_bytes,
+            variation,
+            ..LinkConfig::default()
+        };
+        let unsteady = |variation| LinkConfig {
+            delay: ms(19),
+            jitter: Jitter::Uniform(ms(12)),
+            loss: loss_each_way(0.001),
+            ..link(4_000_000, 250_000, variation)
+        };
+        let square = unsteady(Variation::Square { low_bits: 1_000_000, high: ms(3_000), low: ms(3_000) });
+        let fall = Variation::Square { low_bits: 1_500_000, high: ms(10_000), low: ms(15_000) };
+        let sawtooth = unsteady(Variation::Sawtooth { low_bits: 1_000_000, period: ms(4_000) });
+        let walk = unsteady(Variation::Walk { low_bits: 500_000, every: ms(200) });
+        [
+            ("square", "50 ms ± 6 ms, 4 Mbit/s and 1 Mbit/s by turns for 3 s, 250 KB", square.clone(), None),
+            ("fall", "50 ms, 6 Mbit/s, falls to 1.5 for 15 s, 200 KB", link(6_000_000, 200_000, fall), None),
+            ("sawtooth", "50 ms ± 6 ms, rises from 1 to 4 Mbit/s and falls, 250 KB", sawtooth.clone(), None),
+            ("walk", "50 ms ± 6 ms, random walk from 0.5 to 4 Mbit/s, 250 KB", walk.clone(), None),
+            ("square-cubic", "Beside TCP (CUBIC): 4 and 1 Mbit/s by turns", square.clone(), Some("cubic")),
+            ("square-bbr", "Beside TCP (BBR): 4 and 1 Mbit/s by turns", square, Some("bbr")),
+            ("sawtooth-cubic", "Beside TCP (CUBIC): rises from 1 to 4 Mbit/s", sawtooth, Some("cubic")),
+            ("walk-cubic", "Beside TCP (CUBIC): random walk from 0.5 to 4 Mbit/s", walk, Some("cubic")),
+        ]
+        .into_iter()
+        .map(|(word, name, link, beside)| Case { word, name, link, beside })
     }
 
     fn beside_bulk() -> impl Iterator<Item = Case> {
@@ -179,7 +214,7 @@ impl Measured {
 
 impl Plan {
     /// The words of the links.
-    pub const LINKS: [&str; 17] = [
+    pub const LINKS: [&str; 25] = [
         "clean",
         "50-1",
         "50-5",
@@ -197,6 +232,14 @@ impl Plan {
         "bbr-10",
         "cubic-5",
         "bbr-5",
+        "square",
+        "fall",
+        "sawtooth",
+        "walk",
+        "square-cubic",
+        "square-bbr",
+        "sawtooth-cubic",
+        "walk-cubic",
     ];
 
     /// The peers that can be measured: those that send state and events over one connection, with an order of the events.

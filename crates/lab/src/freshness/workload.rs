@@ -287,9 +287,9 @@ impl<'a> Run<'a> {
                 ages.push(millis(now - *newest));
             }
         }
-        if let Some(rate) = self.workload.link.rate_bits {
-            let waiting = self.pair.link(End::Initiator).queued_bytes(now) as f64;
-            self.outcome.link_queue.push((waiting * 8e3 / rate as f64) as f32);
+        if self.workload.link.rate_bits.is_some() {
+            let waits = self.pair.link(End::Initiator).queueing_delay(now);
+            self.outcome.link_queue.push(millis(waits));
         }
     }
 
@@ -323,8 +323,8 @@ impl<'a> Run<'a> {
             (stats.bytes_sent as f64 - payload - 3.0 * values - 8.0 * events) / packets;
         outcome.packets_sent = counters.sent;
         outcome.packets_lost = counters.lost + counters.overflowed + counters.cut;
-        if let Some(rate) = self.workload.link.rate_bits {
-            outcome.utilisation = counters.delivered_bytes as f64 * 800.0 / (rate as f64 * end.as_secs_f64());
+        if let Some(bits) = self.pair.link(End::Initiator).capacity_bits(Duration::ZERO, end) {
+            outcome.utilisation = counters.delivered_bytes as f64 * 800.0 / bits;
         }
         for ages in &mut self.by_key {
             ages.sort_unstable_by(f32::total_cmp);

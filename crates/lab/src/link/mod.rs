@@ -36,7 +36,7 @@ use std::time::Duration;
 
 pub use command::{CommandError, run};
 pub use hosts::{HOSTS_MAX, Host, HostError, MTU, become_able, go_apart};
-pub use nowcast_sim::link::{Jitter, LinkConfig, LinkCounters, Loss};
+pub use nowcast_sim::link::{Jitter, LinkConfig, LinkCounters, Loss, Variation};
 pub use process::HostProcess;
 pub use summary::{Lateness, Summary};
 pub(crate) use sys::die_with_starter;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::round::Round;
-use super::{BYTES_PER_SECOND_MIN, INITIAL_BYTES_PER_SECOND, PACKET_BYTES_MIN, Rate};
+use super::round::{Arrived, Round};
+use super::{BYTES_PER_SECOND_MIN, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, PACKET_BYTES_MIN, Rate};
 use crate::time::Time;
 
 /// A queue that never drains below this within a round is a standing one.
-const QUEUE_TARGET_MICROS: i64 = 4_000;
-const QUEUE_TARGET_MICROS_MAX: i64 = 20_000;
+const QUEUE_TARGET_MICROS: f64 = 4_000.0;
+const QUEUE_TARGET_MICROS_MAX: f64 = 20_000.0;
 /// The least delay of a round may be so many times the noise without any queue: where packets keep their order, each waits for
 /// the slowest before it.
 const QUEUE_NOISES: f64 = 3.0;
@@ -16,6 +16,8 @@ const QUEUE_NOISES: f64 = 3.0;
 const NEAR_SHARE: f64 = 0.85;
 /// And from this, half as fast: what is too much becomes queue until it is noticed.
 const SURE_SHARE: f64 = 0.97;
+/// A link was faster if it delivered more than this multiple of what was found.
+const FASTER: f64 = 1.3;
 /// On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays.
 const RECOVERY_MAX: Duration = Duration::from_millis(500);
 /// More than this share of a round, and so many bytes, are lost only where a link without a buffer is full.
@@ -32,25 +34,30 @@ const FALL: u32 = 3;
 
 impl Rate {
     /// A round is over, and the next one has begun.
-    pub(super) fn adjust(&mut self, now: Time, round: &Round, is_reliable: bool) {
+    pub(super) fn adjust(&mut self, now: Time, round: &Round, arrived: &Arrived, queue: f64) {
+        let is_reliable = arrived.is_reliable;
         let (span, delivered) = (round.span(), round.delivered());
-        self.queue = Duration::from_micros(round.queue_min.max(0) as u64);
+        self.queue = Duration::from_micros(round.queue_min.max(0.0) as u64);
         self.peak.note(now, delivered);
         self.mean += (span / MEAN_SECONDS).min(1.0) * (delivered - self.mean);
         let lost = round.lost as f64;
         let overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged as f64);
         let own = if round.was_full { CARRIER_BYTES / self.mean.max(BYTES_PER_SECOND_MIN) } else { 0.0 };
-        let has_queue = round.queue_min > self.queue_target() + (own * 1e6) as i64;
+        let has_queue = round.queue_min > self.queue_target() + own * 1e6;
         let queue_since = has_queue.then(|| self.queue_since.unwrap_or(round.began));
         self.queue_since = queue_since;
         let recovers = is_reliable && queue_since.is_some_and(|since| now.since(since) < RECOVERY_MAX);
         match self.competitive.take() {
-            Some(competitive) => self.competitive = self.compete(now, competitive, round, is_reliable),
+            Some(competitive) => self.competitive = self.compete(now, competitive, round, arrived, queue),
+            None if self.drain.is_some() => {}
             None if overflows => self.fall(now, round),
             // The carrier decides: a rate below its own would only keep it from finding out what the link takes.
             None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
             None if recovers || round.follows_fall => {}
-            None if has_queue && self.is_of_others(round) => self.begin_competing(now),
+            None if has_queue && is_reliable && self.is_of_others(round) => self.begin_competing(now),
+            None if has_queue && round.was_held_back && !is_reliable && self.is_long(round.queue_min) => {
+                self.drain_after(now, round, arrived, queue);
+            }
             None if has_queue && (round.was_held_back || round.was_full) => {
                 self.queue_since = Some(now);
                 self.fall(now, round);
@@ -68,9 +75,9 @@ impl Rate {
 
     /// How long a queue may always be there, µs: where a single packet takes longer than the usual target, a packet
     /// that waits for the previous one sees no standing queue. The more the path jitters, the longer.
-    pub(super) fn queue_target(&self) -> i64 {
-        let packet = (PACKET_BYTES_MIN as f64 / self.bytes_per_second * 1e6) as i64;
-        packet.clamp(QUEUE_TARGET_MICROS, QUEUE_TARGET_MICROS_MAX) + (QUEUE_NOISES * self.noise.mean()) as i64
+    pub(super) fn queue_target(&self) -> f64 {
+        let packet = PACKET_BYTES_MIN as f64 / self.bytes_per_second * 1e6;
+        packet.clamp(QUEUE_TARGET_MICROS, QUEUE_TARGET_MICROS_MAX) + QUEUE_NOISES * self.noise.mean()
     }
 
     /// There is a queue, but the sender had less to send than its rate allows. So the queue is that of others, or the peer
@@ -82,8 +89,8 @@ impl Rate {
 
     /// A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second.
     fn fall(&mut self, now: Time, round: &Round) {
-        let drain = self.queue.as_secs_f64() / (0.1 + round.span());
-        let kept = (1.0 - drain).clamp(0.5, 0.9);
+        let drain = round.queue_min.max(0.0) / 1e6 / (0.1 + round.span());
+        let kept = (1.0 - drain).clamp(0.5, KEPT_SHARE);
         if let Some(next) = &mut self.round {
             next.follows_fall = true;
         }
@@ -95,14 +102,20 @@ impl Rate {
         if self.falls == 0 {
             self.before_falls = delivered;
         }
-        self.is_starting = false;
-        self.falls += FALL;
-        self.capacity = Some(delivered);
-        self.bytes_per_second = self.bytes_per_second.min(kept * delivered);
+        self.fall_to(delivered, kept);
         // A sender that only yields to others that fill the queue is left with nothing.
         if self.falls > FALLS_MAX {
             self.begin_competing(now);
         }
+    }
+
+    /// What was delivered is the capacity of the link, and a share of it is sent.
+    pub(super) fn fall_to(&mut self, delivered: f64, kept: f64) {
+        self.is_starting = false;
+        self.falls += FALL;
+        self.probes = 0;
+        self.capacity = Some(delivered);
+        self.bytes_per_second = self.bytes_per_second.min(kept * delivered);
     }
 
     /// The pacer held packets back, and no queue came of it.
@@ -111,13 +124,23 @@ impl Rate {
             self.bytes_per_second *= 2.0;
             return;
         }
-        let ratio = self.capacity.map_or(f64::INFINITY, |capacity| self.bytes_per_second / capacity);
+        let Some(capacity) = self.capacity else {
+            self.bytes_per_second *= 1.25;
+            return;
+        };
+        let ratio = self.bytes_per_second / capacity;
+        // A link that was faster a short time ago may be so again: each step is twice the last.
+        let is_faster = self.peak.highest() > FASTER * capacity;
+        let step = if is_faster { f64::from(1 << self.probes.min(4)) } else { 1.0 };
         self.bytes_per_second *= match ratio {
             // Not beyond what was found, in one step.
             ..NEAR_SHARE => (0.9 / ratio).min(1.25),
-            ..SURE_SHARE => 1.02,
-            ..1.15 => 1.01,
+            ..SURE_SHARE => 1.0 + (0.02 * step).min(0.25),
+            ..1.15 => 1.0 + (0.01 * step).min(0.25),
             _ => 1.25,
         };
+        if ratio >= NEAR_SHARE {
+            self.probes += 1;
+        }
     }
 }

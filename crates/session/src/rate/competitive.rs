@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use super::Rate;
-use super::round::Round;
+use super::drain::QueueTest;
+use super::round::{Arrived, Round};
 use crate::time::Time;
 
 /// What is kept of the rate at a loss, as in CUBIC.
-const COMPETITIVE_SHARE: f64 = 0.7;
+pub(super) const COMPETITIVE_SHARE: f64 = 0.7;
 /// In each round the rate grows by so many bytes per round trip, as in Reno.
 const COMPETITIVE_STEP_BYTES: f64 = 1_200.0;
 /// Or by this share in a second, if that is more, about as CUBIC's.
@@ -16,8 +17,6 @@ const COMPETITIVE_GROWTH_PER_SECOND: f64 = 0.08;
 const COMPETITIVE_START: f64 = 0.5;
 /// A reliable carrier hides loss and competes by itself: the rate stays so far above what it delivers that it decides.
 const COMPETITIVE_HEADROOM: f64 = 2.0;
-/// A queue that is longer than this, µs, and does not drain though the rate fell, is that of others.
-const OTHERS_QUEUE_MICROS: i64 = 30_000;
 /// While a queue of our own drains, more arrives than is sent. Where others fill it, as much does.
 const OTHERS_DELIVERED: std::ops::RangeInclusive<f64> = 0.85..=1.1;
 /// The first trial comes so soon, later ones after twice the last time.
@@ -26,6 +25,8 @@ const COMPETITIVE_LONGEST: Duration = Duration::from_secs(16);
 /// A competitive mode that begins so soon after one that ended is the same.
 const COMPETITIVE_RESUMED: Duration = Duration::from_secs(10);
 const TRIAL_ROUNDS: u32 = 5;
+/// Share of the rate that is sent during a trial.
+const TRIAL_SHARE: f64 = 0.5;
 /// After so many rounds of a trial without a queue the sender is alone: the queue of others comes and goes.
 const TRIAL_EMPTY: u32 = 3;
 
@@ -49,6 +50,9 @@ struct Trial {
     rounds: u32,
     /// Rounds in a row without a queue.
     empty: u32,
+    test: QueueTest,
+    /// Whether the test showed that the queue is our own.
+    is_own: Option<bool>,
 }
 
 /// A competitive mode that seemed to be over.
@@ -67,25 +71,27 @@ impl CompetitiveMode {
 }
 
 impl Rate {
-    /// Whether a long queue does not answer to the rate that fell before this round: as much arrives as is sent, so it is not
-    /// our own that drains.
+    /// Whether a long queue does not answer to the rate that fell before this round, on a carrier that competes by itself: as
+    /// much arrives as is sent.
     pub(super) fn is_of_others(&self, round: &Round) -> bool {
         let has_fallen = self.falls > 0 && !round.follows_fall;
-        has_fallen && self.bytes_per_second < 0.9 * self.before_falls && self.stays_long(round)
+        let delivered = round.delivered() / self.bytes_per_second;
+        has_fallen
+            && self.bytes_per_second < 0.9 * self.before_falls
+            && round.was_held_back
+            && self.is_long(round.queue_min)
+            && OTHERS_DELIVERED.contains(&delivered)
     }
 
-    /// Whether the queue is long and is not our own that drains.
-    fn stays_long(&self, round: &Round) -> bool {
-        let delivered = round.delivered() / self.bytes_per_second;
-        round.was_held_back
-            && round.queue_min > OTHERS_QUEUE_MICROS + self.queue_target()
-            && OTHERS_DELIVERED.contains(&delivered)
+    /// Whether competitive mode ended so short a time ago that it may not have ended.
+    pub(super) fn has_just_ended(&self, now: Time) -> bool {
+        self.ended.is_some_and(|ended| now.since(ended.at) < COMPETITIVE_RESUMED)
     }
 
     /// The queue stays though the rate fell again and again: others fill it.
     pub(super) fn begin_competing(&mut self, now: Time) {
         // Competitive mode that ended just now had not ended: it goes on with the rate that it had.
-        let ended = self.ended.filter(|ended| now.since(ended.at) < COMPETITIVE_RESUMED);
+        let ended = self.ended.filter(|_| self.has_just_ended(now));
         let before = ended.map_or(self.before_falls, |ended| ended.rate.max(self.before_falls));
         self.bytes_per_second = self.bytes_per_second.max(COMPETITIVE_SHARE * before);
         self.competitive = Some(match ended {
@@ -101,14 +107,16 @@ impl Rate {
         now: Time,
         competitive: CompetitiveMode,
         round: &Round,
-        is_reliable: bool,
+        arrived: &Arrived,
+        queue: f64,
     ) -> Option<CompetitiveMode> {
         if let Some(trial) = competitive.trial {
             return self.go_on_trying(now, competitive, trial, round);
         }
         if now >= competitive.until {
-            let trial = Trial { rate: self.bytes_per_second, rounds: 0, empty: 0 };
-            self.bytes_per_second = self.bytes_per_second.min(round.delivered()) / 2.0;
+            let test = QueueTest::begin(arrived, queue, round.delivered());
+            let trial = Trial { rate: self.bytes_per_second, rounds: 0, empty: 0, test, is_own: None };
+            self.bytes_per_second = TRIAL_SHARE * self.bytes_per_second.min(round.delivered());
             return Some(CompetitiveMode { trial: Some(trial), ..competitive });
         }
         // Losses of one overflow are detected in two rounds; they count once.
@@ -124,11 +132,27 @@ impl Rate {
             };
             self.bytes_per_second += (share * self.bytes_per_second).max(COMPETITIVE_STEP_BYTES / span);
         }
-        if is_reliable {
+        if arrived.is_reliable {
             self.bytes_per_second = self.bytes_per_second.min(COMPETITIVE_HEADROOM * self.peak.highest());
         }
         let is_starting = competitive.is_starting && round.lost == 0;
         Some(CompetitiveMode { has_fallen: falls, is_starting, ..competitive })
+    }
+
+    /// A trial looks at the queue with each acknowledgement.
+    pub(super) fn watch_trial(
+        &self,
+        mut competitive: CompetitiveMode,
+        arrived: &Arrived,
+        queue: f64,
+    ) -> CompetitiveMode {
+        if let Some(trial) = &mut competitive.trial
+            && !trial.test.note(arrived, queue)
+            && trial.is_own.is_none()
+        {
+            trial.is_own = self.is_own(&trial.test, arrived, queue);
+        }
+        competitive
     }
 
     /// A round of a trial is over: an empty queue ends competitive mode; a queue that does not drain, or too many rounds, the trial.
@@ -143,7 +167,7 @@ impl Rate {
         let rounds = trial.rounds + 1;
         let has_queue = round.queue_min > self.queue_target();
         let empty = if has_queue { 0 } else { trial.empty + 1 };
-        if empty == TRIAL_EMPTY {
+        if empty == TRIAL_EMPTY || trial.is_own == Some(true) {
             self.falls = 0;
             self.capacity = None;
             self.bytes_per_second = 0.85 * trial.rate.min(self.peak.highest());
@@ -151,7 +175,7 @@ impl Rate {
             return None;
         }
         // The first round holds packets sent before.
-        if rounds == TRIAL_ROUNDS || rounds > 1 && self.stays_long(round) {
+        if rounds == TRIAL_ROUNDS || rounds > 1 && trial.is_own == Some(false) {
             self.bytes_per_second = trial.rate;
             return Some(CompetitiveMode::begin(now, lasts, competitive.is_starting));
         }

@@ -8,6 +8,7 @@ use crate::time::Time;
 const BASE_SPAN: Duration = Duration::from_secs(5);
 /// While others keep the queue full, an empty one is rarer.
 const BASE_SPAN_COMPETING: Duration = Duration::from_secs(30);
+const USUAL_SPAN: Duration = Duration::from_secs(1);
 /// The noise is the mean of about so many samples; while there are fewer, of at least so many.
 const NOISE_SAMPLES: u32 = 32;
 const NOISE_SAMPLES_MIN: u32 = 8;
@@ -61,21 +62,46 @@ impl Peak {
     }
 }
 
+/// The longest queueing delay of the last second or two.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usual {
+    current: Option<(Time, f64)>,
+    previous: Option<f64>,
+}
+
+impl Usual {
+    pub(super) fn note(&mut self, now: Time, queue: f64) {
+        match &mut self.current {
+            Some((began, longest)) if now.since(*began) < USUAL_SPAN => *longest = longest.max(queue),
+            current => {
+                self.previous = current.map(|(_, longest)| longest);
+                *current = Some((now, queue));
+            }
+        }
+    }
+
+    /// In µs; `None` in the first second.
+    pub(super) fn longest(&self) -> Option<f64> {
+        let (_, current) = self.current?;
+        Some(current.max(self.previous?))
+    }
+}
+
 /// How much the one-way delay varies from sample to sample, whatever is sent. A queue grows and drains steadily, while jitter comes
 /// and goes; so a sample is how far a delay lies from the middle of the delays before and after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Noise {
-    last: [Option<i64>; 2],
+    last: [Option<f64>; 2],
     samples: u32,
     mean: f64,
 }
 
 impl Noise {
-    pub(super) fn note(&mut self, delay: i64) {
+    pub(super) fn note(&mut self, delay: f64) {
         let [last, before] = self.last;
         self.last = [Some(delay), last];
         let (Some(last), Some(before)) = (last, before) else { return };
-        let bend = (delay as f64 - 2.0 * last as f64 + before as f64).abs() / 2.0;
+        let bend = (delay - 2.0 * last + before).abs() / 2.0;
         // A single delay that stands out is that of an event that left alone, or of a packet after a pause.
         let bend = bend.min(2.0 * self.mean + NOISE_STEP_MICROS);
         self.samples = (self.samples + 1).min(NOISE_SAMPLES);

@@ -6,13 +6,17 @@
 
 mod adjust;
 mod competitive;
+mod drain;
 mod history;
 mod round;
+#[cfg(test)]
+mod vectors;
 
 use std::time::Duration;
 
 use self::competitive::{CompetitiveMode, Ended};
-use self::history::{BaseDelay, Noise, Peak};
+use self::drain::{DRAINED_ALLOWANCE, Drain, GrowingQueue};
+use self::history::{BaseDelay, Noise, Peak, Usual};
 pub(crate) use self::round::Arrived;
 use self::round::Round;
 use crate::time::Time;
@@ -20,6 +24,8 @@ use crate::time::Time;
 const INITIAL_BYTES_PER_SECOND: f64 = 125_000.0;
 const BYTES_PER_SECOND_MIN: f64 = 2_000.0;
 const BYTES_PER_SECOND_MAX: f64 = 4e9;
+/// Share of the delivery rate that is sent after a queue was found.
+const KEPT_SHARE: f64 = 0.9;
 const BURST: Duration = Duration::from_millis(2);
 const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
 /// With jitter, packets and their acknowledgements take longer than the least round trip by some of this.
@@ -46,6 +52,15 @@ pub(crate) struct Rate {
     queue_since: Option<Time>,
     /// What was delivered before the rate fell.
     before_falls: f64,
+    /// Acknowledgements in a row that saw a queue.
+    growing: Option<GrowingQueue>,
+    drain: Option<Drain>,
+    /// The longest queueing delay of late, µs.
+    usual: Usual,
+    /// Drains in a row that found the queue to be that of others.
+    others: u32,
+    /// Rounds in a row in which the rate grew beyond what was found.
+    probes: u32,
     competitive: Option<CompetitiveMode>,
     ended: Option<Ended>,
     base: BaseDelay,
@@ -71,6 +86,11 @@ impl Rate {
             falls: 0,
             queue_since: None,
             before_falls: 0.0,
+            growing: None,
+            drain: None,
+            usual: Usual::default(),
+            others: 0,
+            probes: 0,
             competitive: None,
             ended: None,
             base: BaseDelay::default(),
@@ -107,8 +127,9 @@ impl Rate {
             (false, Some(_)) => smoothed.max(least),
             (false, None) => least,
         };
+        let allowance = if self.drain.is_some() { DRAINED_ALLOWANCE } else { FLIGHT_ALLOWANCE };
         let jitter = FLIGHT_NOISES * self.noise.mean() / 1e6;
-        let bytes = self.bytes_per_second * ((round_trip + FLIGHT_ALLOWANCE).as_secs_f64() + jitter);
+        let bytes = self.bytes_per_second * ((round_trip + allowance).as_secs_f64() + jitter);
         (bytes as u64).max(FLIGHT_BYTES_MIN)
     }
 
@@ -138,9 +159,10 @@ impl Rate {
         self.carrier_is_full = true;
     }
 
-    /// A packet leaves.
-    pub(crate) fn spend(&mut self, now: Time, bytes: usize) {
-        self.spend_at(self.bytes_per_second, now, bytes);
+    /// A packet leaves; says whether the bytes in flight leave room for more.
+    pub(crate) fn spend(&mut self, now: Time, bytes: usize, has_room_in_flight: bool) {
+        let share = self.share_in_drain(now, has_room_in_flight);
+        self.spend_at(share * self.bytes_per_second, now, bytes);
     }
 
     /// A packet leaves for a peer that is silent, at a share of what was delivered to it until then.
@@ -196,15 +218,25 @@ impl Rate {
         };
     }
 
+    /// The rate of the narrowest hop, as far as it is known, bytes a second.
+    fn link_rate(&self) -> f64 {
+        let found = match (self.capacity, self.competitive) {
+            (Some(capacity), None) => capacity.min(self.peak.highest()),
+            _ => self.peak.highest(),
+        };
+        self.bytes_per_second.max(found)
+    }
+
     pub(crate) fn acknowledged(&mut self, now: Time, arrived: Arrived) {
         let delay = arrived.arrived.wrapping_sub(arrived.sent.as_micros() as i64);
         // The least delay is that of the smallest packets; a large one needs its time on a narrow link without any queue.
-        let passing = f64::from(arrived.packet_bytes) / self.bytes_per_second.max(self.peak.highest()) * 1e6;
-        let queue = self.base.excess(now, delay, self.competitive.is_some()).saturating_sub(passing as i64);
+        let passing = f64::from(arrived.packet_bytes) / self.link_rate() * 1e6;
+        let queue = self.base.excess(now, delay, self.competitive.is_some()) as f64 - passing;
         // What a reliable carrier sends again comes late, which is not the path's jitter.
         if !arrived.is_reliable {
             self.noise.note(queue);
         }
+        self.watch_queue(now, &arrived, queue);
         let Some(round) = &mut self.round else {
             self.round = Some(Round::begin(now, arrived));
             return;
@@ -215,7 +247,7 @@ impl Rate {
         if round.is_over(now, arrived) {
             let round = *round;
             self.round = Some(Round::begin(now, arrived));
-            self.adjust(now, &round, arrived.is_reliable);
+            self.adjust(now, &round, &arrived, queue);
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Round {
     pub(super) acknowledged: u64,
     pub(super) lost: u64,
     /// The least queueing delay, µs.
-    pub(super) queue_min: i64,
+    pub(super) queue_min: f64,
     pub(super) was_held_back: bool,
     /// The carrier took no more.
     pub(super) was_full: bool,
@@ -57,7 +57,7 @@ impl Round {
             busy_period: arrived.busy_period,
             acknowledged: 0,
             lost: 0,
-            queue_min: i64::MAX,
+            queue_min: f64::INFINITY,
             was_held_back: false,
             was_full: false,
             follows_fall: false,
@@ -65,7 +65,7 @@ impl Round {
     }
 
     /// Takes in what an acknowledgement says, and the queueing delay that its packet saw, µs.
-    pub(super) fn note(&mut self, arrived: Arrived, queue: i64) {
+    pub(super) fn note(&mut self, arrived: Arrived, queue: f64) {
         let [_, last] = &mut self.arrived;
         if arrived.busy_period != self.busy_period {
             self.busy_period = arrived.busy_period;
@@ -83,6 +83,11 @@ impl Round {
     /// In seconds, at the peer.
     pub(super) fn span(&self) -> f64 {
         self.span_micros() as f64 / 1e6
+    }
+
+    /// When its first and its last packet arrived, by the peer's clock, µs.
+    pub(super) fn arrived(&self) -> [i64; 2] {
+        self.arrived
     }
 
     /// Bytes a second.

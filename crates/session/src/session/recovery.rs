@@ -270,7 +270,8 @@ impl Recovery {
                 self.silent_bytes += bytes as u64;
             }
             None => {
-                rate.spend(now, bytes);
+                let has_room_in_flight = self.sent.in_flight_bytes() < self.flight_bytes_max(rate);
+                rate.spend(now, bytes, has_room_in_flight);
                 self.silent_bytes = 0;
             }
         }
@@ -346,7 +347,7 @@ impl Recovery {
     pub(super) fn has_room_in_flight(&self, now: Time, rate: &Rate) -> bool {
         match self.silence(now) {
             Some(_) => self.silent_bytes < SILENT_BYTES_MAX,
-            None => self.sent.in_flight_bytes() < self.flight_bytes_max(rate),
+            None => rate.is_draining() || self.sent.in_flight_bytes() < self.flight_bytes_max(rate),
         }
     }
 

@@ -100,7 +100,7 @@ export class Recovery {
     this.#sent.push(nowUs, bytes, isEliciting, items);
     const share = this.#silentShare(nowUs);
     this.#silentBytes = share === undefined ? 0 : this.#silentBytes + bytes;
-    this.#rate.spend(nowUs, bytes, share);
+    this.#rate.spend(nowUs, bytes, share, this.#hasRoomInFlight);
     if (!isEliciting) {
       this.quietRun += 1;
       return;
@@ -216,19 +216,19 @@ export class Recovery {
   /** When content that waits may leave, with an event that leads or not; nothing if it waits for something to arrive. */
   contentAtUs(nowUs: number, leads: boolean): number | undefined {
     if (this.#sent.nextNumber - this.#sent.largestAcknowledged > UNACKNOWLEDGED_SPAN_MAX) return undefined;
-    const { minimumUs, smoothedUs } = this.#rtt;
-    const flightBytesMax = this.#rate.flightBytesMax(
-      minimumUs || ROUND_TRIP_US,
-      smoothedUs || ROUND_TRIP_US,
-      this.#isReliable,
-    );
     const isSilent = this.#silentShare(nowUs) !== undefined;
     const hasFlight = isSilent
       ? this.#silentBytes < SILENT_BYTES_MAX
-      : this.#sent.inFlightBytes < flightBytesMax;
+      : this.#rate.isDraining || this.#hasRoomInFlight;
     if (hasFlight) return Math.max(nowUs, this.#rate.nextAtUs - (leads ? LEAD_US : 0));
     // When the silence begins, flight no longer counts.
     return isSilent ? undefined : this.#silence.beginsAtUs(this.#rtt);
+  }
+
+  get #hasRoomInFlight(): boolean {
+    const { minimumUs, smoothedUs } = this.#rtt;
+    const [leastUs, recentUs] = [minimumUs || ROUND_TRIP_US, smoothedUs || ROUND_TRIP_US];
+    return this.#sent.inFlightBytes < this.#rate.flightBytesMax(leastUs, recentUs, this.#isReliable);
   }
 
   /** Content is ready but must wait for its turn. */

@@ -6,6 +6,7 @@ import { ReceivedNumbers, unfoldAcknowledgement, unfoldNumber } from "../../src/
 import { type Packet, readPacket, writePacket } from "../../src/session/packet/packets.js";
 import { MalformedPacket, PacketReader } from "../../src/session/packet/reader.js";
 import { PacketWriter, varintLength } from "../../src/session/packet/writer.js";
+import { SendRate } from "../../src/session/rate/rate.js";
 import { RoundTrip } from "../../src/session/rtt.js";
 
 function vectors<T>(name: string): T {
@@ -148,5 +149,43 @@ it("estimates round-trip time", () => {
       smoothed: step.smoothed,
       variation: step.variation,
     });
+  }
+});
+
+interface RateStep {
+  now: number;
+  spent?: number;
+  has_room?: boolean;
+  number: number;
+  next_number: number;
+  sent: number;
+  arrived: number;
+  rate: number;
+}
+
+/** Times in the vectors count from here. */
+const START_US = 1e9;
+const RATE_PACKET_BYTES = 3_000;
+
+it.each(vectors<{ name: string; steps: RateStep[] }[]>("rate"))("adjusts the rate: $name", ({ steps }) => {
+  const rate = new SendRate(Number.POSITIVE_INFINITY);
+  for (const step of steps) {
+    const nowUs = START_US + step.now;
+    if (step.spent !== undefined) {
+      rate.spend(nowUs, step.spent, undefined, step.has_room!);
+      continue;
+    }
+    rate.holdBack();
+    rate.acknowledged(nowUs, {
+      number: step.number,
+      nextNumber: step.next_number,
+      sentUs: START_US + step.sent,
+      arrivedUs: step.arrived,
+      packetBytes: RATE_PACKET_BYTES,
+      bytes: RATE_PACKET_BYTES,
+      busyPeriod: 0,
+      isReliable: false,
+    });
+    expect(Math.abs(rate.bytesPerSecond / step.rate - 1)).toBeLessThan(1e-6);
   }
 });

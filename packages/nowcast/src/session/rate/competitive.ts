@@ -1,4 +1,6 @@
 /** Competitive mode: beside other senders that fill the queue of the narrowest hop and answer only to loss. */
+import type { QueueTest } from "./drain.js";
+
 /** What is kept of the rate at a loss, as in CUBIC. */
 export const COMPETITIVE_SHARE = 0.7;
 /** In each round the rate grows by so many bytes per round trip, as in Reno, or by a share in a second. */
@@ -8,8 +10,6 @@ export const COMPETITIVE_GROWTH_PER_SECOND = 0.08;
 export const COMPETITIVE_START = 0.5;
 /** A reliable carrier hides loss and competes by itself: the rate stays so far above what it delivers that it decides. */
 export const COMPETITIVE_HEADROOM = 2;
-/** A queue that is longer than this and does not drain though the rate fell is that of others. */
-export const OTHERS_QUEUE_US = 30_000;
 /** While a queue of our own drains, more arrives than is sent. Where others fill it, as much does. */
 export const OTHERS_DELIVERED_MIN = 0.85;
 export const OTHERS_DELIVERED_MAX = 1.1;
@@ -19,6 +19,8 @@ export const COMPETITIVE_LONGEST_US = 16_000_000;
 /** A competitive mode that begins so soon after one that ended is the same. */
 export const COMPETITIVE_RESUMED_US = 10_000_000;
 export const TRIAL_ROUNDS = 5;
+/** Share of the rate that is sent during a trial. */
+export const TRIAL_SHARE = 0.5;
 /** After so many rounds of a trial without a queue the sender is alone: the queue of others comes and goes. */
 export const TRIAL_EMPTY = 3;
 
@@ -53,4 +55,7 @@ export interface Trial {
   rounds: number;
   /** Rounds in a row without a queue. */
   empty: number;
+  readonly test: QueueTest;
+  /** Whether the test showed that the queue is our own. */
+  isOwn: boolean | undefined;
 }

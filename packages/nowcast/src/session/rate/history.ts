@@ -3,6 +3,7 @@
 const BASE_SPAN_US = 5_000_000;
 /** While others keep the queue full, an empty one is rarer. */
 const COMPETITIVE_BASE_SPAN_US = 30_000_000;
+const USUAL_SPAN_US = 1_000_000;
 
 /** The noise is the mean of about so many samples; while there are fewer, of at least so many. */
 const NOISE_SAMPLES = 32;
@@ -45,6 +46,27 @@ export class Peak {
       this.#beganUs = nowUs;
     }
     this.#current = Math.max(this.#current, delivered);
+  }
+}
+
+/** The longest queueing delay of the last second or two. */
+export class Usual {
+  #beganUs = Number.NEGATIVE_INFINITY;
+  #current: number | undefined;
+  #previous: number | undefined;
+
+  /** Infinite in the first second. */
+  get longestUs(): number {
+    return Math.max(this.#current ?? Number.POSITIVE_INFINITY, this.#previous ?? Number.POSITIVE_INFINITY);
+  }
+
+  note(nowUs: number, queueUs: number): void {
+    if (nowUs - this.#beganUs >= USUAL_SPAN_US) {
+      this.#previous = this.#current;
+      this.#current = queueUs;
+      this.#beganUs = nowUs;
+    }
+    this.#current = Math.max(this.#current ?? queueUs, queueUs);
   }
 }
 

@@ -17,12 +17,31 @@ import {
   type Ended,
   OTHERS_DELIVERED_MAX,
   OTHERS_DELIVERED_MIN,
-  OTHERS_QUEUE_US,
   TRIAL_EMPTY,
   TRIAL_ROUNDS,
+  TRIAL_SHARE,
   type Trial,
 } from "./competitive.js";
-import { BaseDelay, Noise, Peak } from "./history.js";
+import {
+  ABOVE_USUAL_US,
+  DELIVERY_US,
+  Delivery,
+  DRAINED_ALLOWANCE_US,
+  DRAINED_US,
+  Drain,
+  GrowingQueue,
+  LONG_QUEUE_US,
+  OTHERS_DRAINS,
+  OTHERS_NOISES,
+  OTHERS_SHARE,
+  OTHERS_US,
+  OWN_SHARE,
+  PAUSE_NOISES,
+  PAUSE_US,
+  QueueTest,
+  UNUSUAL_US,
+} from "./drain.js";
+import { BaseDelay, Noise, Peak, Usual } from "./history.js";
 import { type Arrived, Round } from "./round.js";
 
 const INITIAL = 125_000;
@@ -38,6 +57,10 @@ const QUEUE_NOISES = 3;
 const NEAR_SHARE = 0.85;
 /** And from this, half as fast: what is too much becomes queue until it is noticed. */
 const SURE_SHARE = 0.97;
+/** Share of the delivery rate that is sent after a queue was found. */
+const KEPT_SHARE = 0.9;
+/** A link was faster if it delivered more than this multiple of what was found. */
+const FASTER = 1.3;
 /** On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays. */
 const RECOVERY_US_MAX = 500_000;
 const BURST_US = 2_000;
@@ -72,6 +95,14 @@ export class SendRate {
   /** Every round since then saw a queue. */
   #queueSinceUs: number | undefined;
   #beforeFalls = 0;
+  #growing: GrowingQueue | undefined;
+  #drain: Drain | undefined;
+  /** The longest queueing delay of late. */
+  #usual = new Usual();
+  /** Drains in a row that found the queue to be that of others. */
+  #others = 0;
+  /** Rounds in a row in which the rate grew beyond what was found. */
+  #probes = 0;
   #competitive: CompetitiveMode | undefined;
   #ended: Ended | undefined;
   readonly #base = new BaseDelay();
@@ -113,12 +144,18 @@ export class SendRate {
     return next;
   }
 
+  /** Whether packets leave at a share of the rate until the queue is empty, whatever is in flight. */
+  get isDraining(): boolean {
+    return this.#drain !== undefined;
+  }
+
   /** Bytes that may be in flight, given the least round trip and that of late. */
   flightBytesMax(leastUs: number, smoothedUs: number, isReliable: boolean): number {
     // A queue that others keep full is part of the path.
     const withRivals = this.#competitive === undefined ? leastUs : Math.max(leastUs, smoothedUs);
     const roundTripUs = isReliable ? FLIGHT_ROUND_TRIPS_RELIABLE * leastUs : withRivals;
-    const allowanceUs = FLIGHT_ALLOWANCE_US + FLIGHT_NOISES * this.#noise.meanUs;
+    const beyondUs = this.isDraining ? DRAINED_ALLOWANCE_US : FLIGHT_ALLOWANCE_US;
+    const allowanceUs = beyondUs + FLIGHT_NOISES * this.#noise.meanUs;
     return Math.max(FLIGHT_BYTES_MIN, (this.bytesPerSecond * (roundTripUs + allowanceUs)) / 1e6);
   }
 
@@ -145,22 +182,28 @@ export class SendRate {
     if (this.#round !== undefined) this.#round.lostBytes = Math.max(0, this.#round.lostBytes - bytes);
   }
 
-  /** A packet leaves; for a peer that is silent at this share of what was delivered to it until then. */
-  spend(nowUs: number, bytes: number, silentShare: number | undefined): void {
+  /**
+   * A packet leaves; for a peer that is silent at this share of what was delivered to it until then. `hasRoomInFlight` says
+   * whether the bytes in flight leave room for more.
+   */
+  spend(nowUs: number, bytes: number, silentShare: number | undefined, hasRoomInFlight: boolean): void {
+    const isSilent = silentShare !== undefined;
+    const share = isSilent ? 1 : (this.#drain?.shareAt(nowUs, hasRoomInFlight) ?? 1);
     const delivered = Math.max(LEAST, this.#mean || this.bytesPerSecond);
     const silentRate = (silentShare ?? Number.POSITIVE_INFINITY) * delivered;
-    const perSecond = Math.min(silentRate, this.bytesPerSecond);
+    const perSecond = Math.min(silentRate, share * this.bytesPerSecond);
     const from = Math.max(this.nextAtUs, nowUs - BURST_US);
     this.nextAtUs = from + (bytes / perSecond) * 1e6;
   }
 
   acknowledged(nowUs: number, arrived: Arrived): void {
     // A large packet needs its time on a narrow link without any queue.
-    const passingUs = (arrived.packetBytes / Math.max(this.bytesPerSecond, this.#peak.highest)) * 1e6;
+    const passingUs = (arrived.packetBytes / this.#linkRate) * 1e6;
     const delayUs = arrived.arrivedUs - arrived.sentUs;
     const queueUs = this.#base.excess(nowUs, delayUs, this.#competitive !== undefined) - passingUs;
     // What a reliable carrier sends again comes late, which is not the path's jitter.
     if (!arrived.isReliable) this.#noise.note(queueUs);
+    this.#watchQueue(nowUs, arrived, queueUs);
     const round = this.#round;
     if (round === undefined) {
       this.#round = new Round(nowUs, arrived);
@@ -171,12 +214,122 @@ export class SendRate {
     this.#heldBack = false;
     if (!round.isOver(nowUs, arrived)) return;
     this.#round = new Round(nowUs, arrived);
-    this.#adjust(nowUs, round, arrived.isReliable);
+    this.#adjust(nowUs, round, arrived, queueUs);
+  }
+
+  /** The rate of the narrowest hop, as far as it is known. */
+  get #linkRate(): number {
+    const { highest } = this.#peak;
+    const isFound = this.#capacity !== undefined && this.#competitive === undefined;
+    return Math.max(this.bytesPerSecond, isFound ? Math.min(this.#capacity!, highest) : highest);
+  }
+
+  /** An acknowledgement arrived whose newest packet saw this queueing delay. */
+  #watchQueue(nowUs: number, arrived: Arrived, queueUs: number): void {
+    if (this.#drain !== undefined) {
+      this.#goOnDraining(nowUs, this.#drain, arrived, queueUs);
+      return;
+    }
+    if (this.#competitive !== undefined) {
+      this.#watchTrial(this.#competitive.trial, arrived, queueUs);
+      return;
+    }
+    const { longestUs } = this.#usual;
+    const aboveTargetUs = UNUSUAL_US + this.#queueTargetUs;
+    const unusualUs = Number.isFinite(longestUs)
+      ? Math.min(aboveTargetUs, longestUs + ABOVE_USUAL_US)
+      : aboveTargetUs;
+    if (arrived.isReliable || queueUs <= unusualUs) {
+      // A queue that did not grow is a usual one.
+      this.#usual.note(nowUs, Math.max(queueUs, this.#growing?.longestUs ?? queueUs));
+      this.#growing = undefined;
+    } else if (!this.#growing?.continues(arrived)) {
+      this.#growing = new GrowingQueue(arrived, queueUs);
+    } else if (this.#growing.note(arrived, queueUs, this.#mean) && queueUs > this.#drainedUs) {
+      this.#beginDrain(nowUs, arrived, queueUs, this.#growing.delivery);
+    }
+  }
+
+  #beginDrain(nowUs: number, arrived: Arrived, queueUs: number, delivery: Delivery): void {
+    const delivered = delivery.rate;
+    // If nothing was held back, the delivery rate is the application's. A short queue after a fall may be that of others.
+    let least = 0;
+    if (!(this.#heldBack || this.#round?.wasHeldBack)) least = Math.min(INITIAL, this.bytesPerSecond);
+    else if (this.#falls > 0 && !this.#isLong(queueUs))
+      least = Math.min(COMPETITIVE_SHARE * this.#beforeFalls, this.bytesPerSecond);
+    if (this.#falls === 0) this.#beforeFalls = Math.max(this.#mean, delivered);
+    this.#fallTo(delivered, KEPT_SHARE);
+    this.bytesPerSecond = Math.max(this.bytesPerSecond, least, LEAST);
+    this.#growing = undefined;
+    this.#queueSinceUs = nowUs;
+    const pausesUntilUs = nowUs + Math.floor(this.#pauseUs(queueUs));
+    this.#drain = new Drain(new QueueTest(arrived, queueUs, delivered), delivery, least, pausesUntilUs);
+    this.#round = new Round(nowUs, arrived);
+  }
+
+  #goOnDraining(nowUs: number, drain: Drain, arrived: Arrived, queueUs: number): void {
+    const { test, delivery, least } = drain;
+    if (test.note(arrived, queueUs)) {
+      delivery.note(arrived);
+      if (delivery.us < DELIVERY_US) return;
+      const delivered = delivery.rate;
+      test.delivered = delivered;
+      this.#capacity = delivered;
+      this.bytesPerSecond = this.#clamp(Math.max(KEPT_SHARE * delivered, least));
+      return;
+    }
+    const isDrained = queueUs <= this.#drainedUs;
+    const [shrunkUs, expectedUs] = test.shrunkUs(arrived, queueUs);
+    const marginUs = OTHERS_US + OTHERS_NOISES * this.#noise.meanUs;
+    const hasLasted = test.lastedUs(arrived) >= this.#pauseUs(test.queueUs);
+    const isShorter = shrunkUs >= Math.min(OTHERS_SHARE * expectedUs, expectedUs - marginUs);
+    const isOfOthers = !isDrained && hasLasted && !isShorter;
+    if (!isDrained && !isOfOthers && !drain.isOver(arrived)) return;
+    this.#drain = undefined;
+    this.#round = new Round(nowUs, arrived);
+    if (!isOfOthers) {
+      // A queue that was hardly longer before says nothing.
+      if (test.queueUs > 2 * this.#drainedUs) {
+        this.#falls = 0;
+        this.#others = 0;
+      }
+      return;
+    }
+    this.#others += 1;
+    if (this.#others >= OTHERS_DRAINS || this.#hasJustEnded(nowUs)) {
+      this.#others = 0;
+      this.#beginCompeting(nowUs);
+    }
+  }
+
+  /** A trial looks at the queue with each acknowledgement. */
+  #watchTrial(trial: Trial | undefined, arrived: Arrived, queueUs: number): void {
+    if (trial === undefined || trial.test.note(arrived, queueUs) || trial.isOwn !== undefined) return;
+    const { test } = trial;
+    if (!this.#isLong(test.queueUs) || test.lastedUs(arrived) < this.#pauseUs(test.queueUs)) return;
+    const [shrunkUs, expectedUs] = test.shrunkUs(arrived, queueUs);
+    trial.isOwn = shrunkUs > OWN_SHARE * expectedUs;
+  }
+
+  /** How long a pause has to be to tell whose queue it is. */
+  #pauseUs(queueUs: number): number {
+    return Math.min(PAUSE_US + PAUSE_NOISES * this.#noise.meanUs, Math.max(0, queueUs));
+  }
+
+  /** The queueing delay of a drained queue. */
+  get #drainedUs(): number {
+    return DRAINED_US + this.#queueTargetUs;
+  }
+
+  /** Whether a queue is more than an overshoot of the rate. */
+  #isLong(queueUs: number): boolean {
+    return queueUs > LONG_QUEUE_US + this.#queueTargetUs;
   }
 
   /** A round is over, and the next one has begun. */
-  #adjust(nowUs: number, round: Round, isReliable: boolean): void {
+  #adjust(nowUs: number, round: Round, arrived: Arrived, queueUs: number): void {
     const { span, delivered } = round;
+    const { isReliable } = arrived;
     this.queueUs = Math.max(0, round.queueMinUs);
     this.#peak.note(nowUs, delivered);
     this.#mean += Math.min(1, span / MEAN_SECONDS) * (delivered - this.#mean);
@@ -186,12 +339,18 @@ export class SendRate {
     this.#queueSinceUs = hasQueue ? (this.#queueSinceUs ?? round.beganUs) : undefined;
     const recovers =
       isReliable && this.#queueSinceUs !== undefined && nowUs - this.#queueSinceUs < RECOVERY_US_MAX;
-    if (this.#competitive !== undefined) this.#compete(nowUs, this.#competitive, round, isReliable);
-    else if (overflows) this.#fall(nowUs, round);
+    if (this.#competitive !== undefined) this.#compete(nowUs, this.#competitive, round, arrived, queueUs);
+    else if (this.#drain !== undefined) {
+      // The drain decides.
+    } else if (overflows) this.#fall(nowUs, round);
     else if (recovers || round.followsFall) return;
     else if (hasQueue) {
-      if (this.#isOfOthers(round)) this.#beginCompeting(nowUs);
-      else if (round.wasHeldBack) {
+      if (isReliable && this.#isOfOthers(round)) this.#beginCompeting(nowUs);
+      else if (!isReliable && round.wasHeldBack && this.#isLong(round.queueMinUs)) {
+        const { firstArrivedUs, lastArrivedUs, acknowledged } = round;
+        const delivery = new Delivery(firstArrivedUs, lastArrivedUs, acknowledged);
+        this.#beginDrain(nowUs, arrived, queueUs, delivery);
+      } else if (round.wasHeldBack) {
         this.#queueSinceUs = nowUs;
         this.#fall(nowUs, round);
       } else this.#yieldSomewhat();
@@ -223,7 +382,7 @@ export class SendRate {
   /** A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second. */
   #fall(nowUs: number, round: Round): void {
     const drain = this.queueUs / 1e6 / (0.1 + round.span);
-    const kept = Math.min(0.9, Math.max(0.5, 1 - drain));
+    const kept = Math.min(KEPT_SHARE, Math.max(0.5, 1 - drain));
     if (this.#round !== undefined) this.#round.followsFall = true;
     if (round.wasMostlyIdle) {
       this.bytesPerSecond *= kept;
@@ -231,37 +390,40 @@ export class SendRate {
     }
     const { delivered } = round;
     if (this.#falls === 0) this.#beforeFalls = delivered;
-    this.#isStarting = false;
-    this.#falls += FALL;
-    this.#capacity = delivered;
-    this.bytesPerSecond = Math.min(this.bytesPerSecond, kept * delivered);
+    this.#fallTo(delivered, kept);
     // A sender that only yields to others that fill the queue is left with nothing.
     if (this.#falls > FALLS_MAX) this.#beginCompeting(nowUs);
   }
 
-  /**
-   * Whether a long queue does not answer to the rate that fell before this round: as much arrives as is sent, so it is not our
-   * own that drains.
-   */
-  #isOfOthers(round: Round): boolean {
-    const hasFallen = this.#falls > 0 && !round.followsFall;
-    return hasFallen && this.bytesPerSecond < 0.9 * this.#beforeFalls && this.#staysLong(round);
+  /** What was delivered is the capacity of the link, and a share of it is sent. */
+  #fallTo(delivered: number, kept: number): void {
+    this.#isStarting = false;
+    this.#falls += FALL;
+    this.#probes = 0;
+    this.#capacity = delivered;
+    this.bytesPerSecond = Math.min(this.bytesPerSecond, kept * delivered);
   }
 
-  /** Whether the queue is long and is not our own that drains. */
-  #staysLong(round: Round): boolean {
+  /**
+   * Whether a long queue does not answer to the rate that fell before this round, on a carrier that competes by itself: as
+   * much arrives as is sent.
+   */
+  #isOfOthers(round: Round): boolean {
+    const hasFallen = this.#falls > 0 && !round.followsFall && this.bytesPerSecond < 0.9 * this.#beforeFalls;
     const delivered = round.delivered / this.bytesPerSecond;
     const isSteady = delivered >= OTHERS_DELIVERED_MIN && delivered <= OTHERS_DELIVERED_MAX;
-    return round.wasHeldBack && isSteady && round.queueMinUs > OTHERS_QUEUE_US + this.#queueTargetUs;
+    return hasFallen && isSteady && round.wasHeldBack && this.#isLong(round.queueMinUs);
+  }
+
+  /** Whether competitive mode ended so short a time ago that it may not have ended. */
+  #hasJustEnded(nowUs: number): boolean {
+    return this.#ended !== undefined && nowUs - this.#ended.atUs < COMPETITIVE_RESUMED_US;
   }
 
   /** Others fill the queue. */
   #beginCompeting(nowUs: number): void {
     // Competitive mode that ended just now had not ended: it goes on with the rate that it had.
-    const ended =
-      this.#ended !== undefined && nowUs - this.#ended.atUs < COMPETITIVE_RESUMED_US
-        ? this.#ended
-        : undefined;
+    const ended = this.#hasJustEnded(nowUs) ? this.#ended : undefined;
     const before = Math.max(this.#beforeFalls, ended?.rate ?? 0);
     this.bytesPerSecond = Math.max(this.bytesPerSecond, COMPETITIVE_SHARE * before);
     this.#competitive = new CompetitiveMode(
@@ -272,14 +434,21 @@ export class SendRate {
   }
 
   /** Others keep the queue full: the rate answers to loss, as theirs does, and falls on trial now and then. */
-  #compete(nowUs: number, competitive: CompetitiveMode, round: Round, isReliable: boolean): void {
+  #compete(
+    nowUs: number,
+    competitive: CompetitiveMode,
+    round: Round,
+    arrived: Arrived,
+    queueUs: number,
+  ): void {
     if (competitive.trial !== undefined) {
       this.#endTrial(nowUs, competitive, competitive.trial, round);
       return;
     }
     if (nowUs >= competitive.untilUs) {
-      competitive.trial = { rate: this.bytesPerSecond, rounds: 0, empty: 0 };
-      this.bytesPerSecond = Math.min(this.bytesPerSecond, round.delivered) / 2;
+      const test = new QueueTest(arrived, queueUs, round.delivered);
+      competitive.trial = { rate: this.bytesPerSecond, rounds: 0, empty: 0, test, isOwn: undefined };
+      this.bytesPerSecond = TRIAL_SHARE * Math.min(this.bytesPerSecond, round.delivered);
       return;
     }
     // Losses of one overflow are detected in two rounds; they count once.
@@ -289,7 +458,7 @@ export class SendRate {
       const share = competitive.isStarting ? COMPETITIVE_START : COMPETITIVE_GROWTH_PER_SECOND * round.span;
       this.bytesPerSecond += Math.max(share * this.bytesPerSecond, COMPETITIVE_STEP_BYTES / round.span);
     }
-    if (isReliable) {
+    if (arrived.isReliable) {
       this.bytesPerSecond = Math.min(this.bytesPerSecond, COMPETITIVE_HEADROOM * this.#peak.highest);
     }
     competitive.isStarting &&= round.lostBytes === 0;
@@ -300,13 +469,13 @@ export class SendRate {
     const lastsUs = Math.min(2 * competitive.lastsUs, COMPETITIVE_LONGEST_US);
     trial.rounds += 1;
     trial.empty = round.queueMinUs > this.#queueTargetUs ? 0 : trial.empty + 1;
-    if (trial.empty === TRIAL_EMPTY) {
+    if (trial.empty === TRIAL_EMPTY || trial.isOwn === true) {
       this.#falls = 0;
       this.#capacity = undefined;
       this.bytesPerSecond = 0.85 * Math.min(trial.rate, this.#peak.highest);
       this.#ended = { atUs: nowUs, rate: trial.rate, lastsUs };
       this.#competitive = undefined;
-    } else if (trial.rounds === TRIAL_ROUNDS || (trial.rounds > 1 && this.#staysLong(round))) {
+    } else if (trial.rounds === TRIAL_ROUNDS || (trial.rounds > 1 && trial.isOwn === false)) {
       this.bytesPerSecond = trial.rate;
       this.#competitive = new CompetitiveMode(nowUs, lastsUs, competitive.isStarting);
     }
@@ -318,12 +487,16 @@ export class SendRate {
   }
 
   #growth(): number {
-    const ratio =
-      this.#capacity === undefined ? Number.POSITIVE_INFINITY : this.bytesPerSecond / this.#capacity;
+    if (this.#capacity === undefined) return 1.25;
+    const ratio = this.bytesPerSecond / this.#capacity;
     // Not beyond what was found, in one step.
     if (ratio < NEAR_SHARE) return Math.min(1.25, 0.9 / ratio);
-    if (ratio < SURE_SHARE) return 1.02;
-    return ratio < 1.15 ? 1.01 : 1.25;
+    // A link that was faster a short time ago may be so again: each step is twice the last.
+    const isFaster = this.#peak.highest > FASTER * this.#capacity;
+    const step = isFaster ? 2 ** Math.min(4, this.#probes) : 1;
+    this.#probes += 1;
+    if (ratio < SURE_SHARE) return 1 + Math.min(0.25, 0.02 * step);
+    return ratio < 1.15 ? 1 + Math.min(0.25, 0.01 * step) : 1.25;
   }
 
   #clamp(bytesPerSecond: number): number {

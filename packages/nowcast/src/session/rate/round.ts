@@ -21,8 +21,9 @@ export interface Arrived {
 export class Round {
   /** It ends when a packet of this number or a later one is acknowledged. */
   readonly #end: number;
-  readonly #firstArrivedUs: number;
-  #lastArrivedUs: number;
+  /** When its first and its last packet arrived, by the peer's clock. */
+  readonly firstArrivedUs: number;
+  lastArrivedUs: number;
   /** Of the time in between: what passed while nothing was in flight. */
   #idleUs = 0;
   #busyPeriod: number;
@@ -39,17 +40,17 @@ export class Round {
   ) {
     this.#busyPeriod = busyPeriod;
     this.#end = nextNumber;
-    this.#firstArrivedUs = arrivedUs;
-    this.#lastArrivedUs = arrivedUs;
+    this.firstArrivedUs = arrivedUs;
+    this.lastArrivedUs = arrivedUs;
   }
 
   /** Takes in what an acknowledgement says, and the queueing delay that its packet saw. */
   note(arrived: Arrived, queueUs: number): void {
     if (arrived.busyPeriod !== this.#busyPeriod) {
       this.#busyPeriod = arrived.busyPeriod;
-      this.#idleUs += Math.max(0, arrived.arrivedUs - this.#lastArrivedUs);
+      this.#idleUs += Math.max(0, arrived.arrivedUs - this.lastArrivedUs);
     }
-    this.#lastArrivedUs = Math.max(this.#lastArrivedUs, arrived.arrivedUs);
+    this.lastArrivedUs = Math.max(this.lastArrivedUs, arrived.arrivedUs);
     this.acknowledged += arrived.bytes;
     this.queueMinUs = Math.min(this.queueMinUs, queueUs);
   }
@@ -60,7 +61,7 @@ export class Round {
 
   /** In seconds, at the peer. */
   get span(): number {
-    return Math.max(1, this.#lastArrivedUs - this.#firstArrivedUs) / 1e6;
+    return Math.max(1, this.lastArrivedUs - this.firstArrivedUs) / 1e6;
   }
 
   /** Bytes a second. */

@@ -1,0 +1,306 @@
+//! A long queue: noticed within a few acknowledgements, drained at once, and tested for whose it is.
+//!
+//! While the sender pauses, its own queue becomes shorter by the whole rate of the link, but a queue that others fill only by
+//! the sender's share of it. Rates and delays alone cannot tell the two apart: beside a competitor as on a link whose
+//! capacity fell, as much arrives as is sent, and the queue stays as long as it is.
+
+use std::time::Duration;
+
+use super::competitive::COMPETITIVE_SHARE;
+use super::round::{Arrived, Round};
+use super::{BYTES_PER_SECOND_MIN, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, Rate};
+use crate::time::Time;
+
+/// A queue is long if it exceeds the target by this, µs.
+const LONG_QUEUE_MICROS: f64 = 30_000.0;
+/// A queue is unusual if it exceeds the target by the first, or the longest queue of the last seconds by the second, µs.
+const UNUSUAL_MICROS: f64 = 15_000.0;
+const ABOVE_USUAL_MICROS: f64 = 5_000.0;
+/// An unusual queue grows if it does not become shorter for this long, by the peer's clock, µs,
+const GROWING_MICROS: i64 = 8_000;
+/// in at least this number of acknowledgements, or while less than this share of the mean delivery rate arrives.
+const GROWING_SAMPLES: u32 = 3;
+const GROWING_DELIVERED: f64 = 0.5;
+/// Share of the rate at which packets leave during a pause: it shows how the queue changes, and events do not wait.
+const PAUSE_SHARE: f64 = 0.25;
+/// A pause is at least this long, µs, and longer by this multiple of the noise, but not longer than the queue.
+const PAUSE_MICROS: f64 = 60_000.0;
+const PAUSE_NOISES: f64 = 16.0;
+/// A queue is drained if it exceeds the target by no more than this, µs.
+const DRAINED_MICROS: f64 = 10_000.0;
+/// Time that the flight may exceed the least round trip by at the end of a drain.
+pub(super) const DRAINED_ALLOWANCE: Duration = Duration::from_millis(25);
+/// The delivery rate is known after this time, by the peer's clock, µs.
+const DELIVERY_MICROS: i64 = 30_000;
+/// A queue that became shorter by less than this share of what our own would have is that of others.
+const OTHERS_SHARE: f64 = 0.6;
+/// The difference must be at least this, µs, and this multiple of the noise.
+const OTHERS_MICROS: f64 = 10_000.0;
+const OTHERS_NOISES: f64 = 2.0;
+/// A queue that became shorter by more than this share of what our own would have is our own.
+const OWN_SHARE: f64 = 0.8;
+/// Others fill the queue if this number of drains in a row found it so.
+const OTHERS_DRAINS: u32 = 2;
+
+/// Acknowledgements in a row that saw a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GrowingQueue {
+    delivery: Delivery,
+    /// Queueing delay of the first, µs.
+    queue: f64,
+    /// The longest, µs.
+    longest: f64,
+    samples: u32,
+    busy_period: u32,
+}
+
+/// Bytes that arrived within a time.
+#[derive(Clone, Copy, Debug)]
+struct Delivery {
+    /// When the first and the last packet arrived, by the peer's clock, µs.
+    arrived: [i64; 2],
+    /// Bytes that arrived after the first packet.
+    bytes: u64,
+}
+
+impl Delivery {
+    fn begin(arrived: &Arrived) -> Self {
+        Self { arrived: [arrived.arrived; 2], bytes: 0 }
+    }
+
+    fn note(&mut self, arrived: &Arrived) {
+        self.arrived[1] = self.arrived[1].max(arrived.arrived);
+        self.bytes += arrived.bytes;
+    }
+
+    fn micros(&self) -> i64 {
+        self.arrived[1].wrapping_sub(self.arrived[0])
+    }
+
+    /// Bytes a second.
+    fn rate(&self) -> f64 {
+        self.bytes as f64 / self.micros().max(1) as f64 * 1e6
+    }
+}
+
+/// How a queue changes while less is sent than the link delivers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueueTest {
+    /// Packets from this number on left after the test began.
+    first: u64,
+    /// Queueing delay of the last packet before, µs, when it left, and its size.
+    queue: f64,
+    left: Time,
+    packet_bytes: u32,
+    /// Bytes that arrived after that packet.
+    bytes: u64,
+    /// The delivery rate before the test, bytes a second.
+    delivered: f64,
+}
+
+impl QueueTest {
+    pub(super) fn begin(arrived: &Arrived, queue: f64, delivered: f64) -> Self {
+        Self {
+            first: arrived.next_number,
+            queue,
+            left: arrived.sent,
+            packet_bytes: arrived.packet_bytes,
+            bytes: 0,
+            delivered,
+        }
+    }
+
+    /// Takes a packet into account; `true` if it left before the test.
+    pub(super) fn note(&mut self, arrived: &Arrived, queue: f64) -> bool {
+        let is_earlier = arrived.number < self.first;
+        if is_earlier {
+            *self = Self { first: self.first, ..Self::begin(arrived, queue, self.delivered) };
+        } else {
+            self.bytes += arrived.bytes;
+        }
+        is_earlier
+    }
+
+    /// By how much the queue became shorter, and by how much our own would have, µs.
+    fn shrunk(&self, arrived: &Arrived, queue: f64) -> [f64; 2] {
+        let elapsed = arrived.sent.since(self.left).as_micros() as f64;
+        let bytes = (u64::from(self.packet_bytes) + self.bytes).saturating_sub(arrived.packet_bytes.into());
+        let expected = elapsed - bytes as f64 / self.delivered * 1e6;
+        [self.queue - queue, expected.min(self.queue)]
+    }
+
+    fn lasted(&self, arrived: &Arrived) -> f64 {
+        arrived.sent.since(self.left).as_micros() as f64
+    }
+}
+
+/// The sender waits until its queue is empty.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drain {
+    test: QueueTest,
+    delivery: Delivery,
+    /// The rate does not fall below this.
+    least: f64,
+    /// The pause lasts at least until then.
+    pauses_until: Time,
+    /// When the flight had become small enough to go on.
+    resumed: Option<Time>,
+}
+
+impl Rate {
+    /// Whether a queueing delay, µs, is more than an overshoot of the rate.
+    pub(super) fn is_long(&self, queue: f64) -> bool {
+        queue > LONG_QUEUE_MICROS + self.queue_target()
+    }
+
+    /// The queueing delay of a drained queue, µs.
+    fn drained(&self) -> f64 {
+        DRAINED_MICROS + self.queue_target()
+    }
+
+    /// Whether a drain lets packets leave at a share of the rate only.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.drain.is_some()
+    }
+
+    /// A packet leaves during a drain; returns the share of the rate at which the next one may.
+    pub(super) fn share_in_drain(&mut self, now: Time, has_room_in_flight: bool) -> f64 {
+        let Some(drain) = &mut self.drain else { return 1.0 };
+        if drain.resumed.is_none() && has_room_in_flight && now >= drain.pauses_until {
+            drain.resumed = Some(now);
+        }
+        if drain.resumed.is_some() { 1.0 } else { PAUSE_SHARE }
+    }
+
+    /// An acknowledgement arrived whose newest packet saw a queueing delay, µs.
+    pub(super) fn watch_queue(&mut self, now: Time, arrived: &Arrived, queue: f64) {
+        if let Some(drain) = self.drain {
+            self.drain = self.go_on_draining(now, drain, arrived, queue);
+            return;
+        }
+        if let Some(competitive) = self.competitive.take() {
+            self.competitive = Some(self.watch_trial(competitive, arrived, queue));
+            return;
+        }
+        let above_target = UNUSUAL_MICROS + self.queue_target();
+        let unusual =
+            self.usual.longest().map_or(above_target, |usual| above_target.min(usual + ABOVE_USUAL_MICROS));
+        if arrived.is_reliable || queue <= unusual {
+            // A queue that did not grow is a usual one.
+            let longest = self.growing.take().map_or(queue, |growing| growing.longest.max(queue));
+            self.usual.note(now, longest);
+            return;
+        }
+        let is_same = |growing: &&mut GrowingQueue| growing.busy_period == arrived.busy_period;
+        let Some(growing) = self.growing.as_mut().filter(is_same) else {
+            let (delivery, busy_period) = (Delivery::begin(arrived), arrived.busy_period);
+            self.growing = Some(GrowingQueue { delivery, queue, longest: queue, samples: 1, busy_period });
+            return;
+        };
+        growing.delivery.note(arrived);
+        growing.samples += 1;
+        growing.longest = growing.longest.max(queue);
+        let growing = *growing;
+        let is_slow = growing.delivery.rate() < GROWING_DELIVERED * self.mean;
+        let is_sure = growing.samples >= GROWING_SAMPLES || is_slow;
+        let grows = growing.delivery.micros() >= GROWING_MICROS && queue >= growing.queue;
+        if is_sure && grows && queue > self.drained() {
+            self.begin_drain(now, arrived, queue, growing.delivery);
+        }
+    }
+
+    /// A round saw a long queue, though its rate was known to be that of the link.
+    pub(super) fn drain_after(&mut self, now: Time, round: &Round, arrived: &Arrived, queue: f64) {
+        let delivery = Delivery { arrived: round.arrived(), bytes: round.acknowledged };
+        self.begin_drain(now, arrived, queue, delivery);
+    }
+
+    fn begin_drain(&mut self, now: Time, arrived: &Arrived, queue: f64, delivery: Delivery) {
+        let delivered = delivery.rate();
+        let was_held_back = self.held_back || self.round.is_some_and(|round| round.was_held_back);
+        // If nothing was held back, the delivery rate is the application's. A short queue after a fall may be that of others.
+        let least = match was_held_back {
+            false => INITIAL_BYTES_PER_SECOND.min(self.bytes_per_second),
+            true if self.falls == 0 || self.is_long(queue) => 0.0,
+            true => (COMPETITIVE_SHARE * self.before_falls).min(self.bytes_per_second),
+        };
+        if self.falls == 0 {
+            self.before_falls = self.mean.max(delivered);
+        }
+        self.fall_to(delivered, KEPT_SHARE);
+        self.bytes_per_second = self.bytes_per_second.max(least).max(BYTES_PER_SECOND_MIN);
+        self.growing = None;
+        self.queue_since = Some(now);
+        let pause = self.pause_micros(queue);
+        self.drain = Some(Drain {
+            test: QueueTest::begin(arrived, queue, delivered),
+            delivery,
+            least,
+            pauses_until: now + Duration::from_micros(pause as u64),
+            resumed: None,
+        });
+        self.round = Some(Round::begin(now, *arrived));
+    }
+
+    /// How long a pause has to be to tell whose queue it is, µs.
+    fn pause_micros(&self, queue: f64) -> f64 {
+        (PAUSE_MICROS + PAUSE_NOISES * self.noise.mean()).min(queue.max(0.0))
+    }
+
+    fn go_on_draining(
+        &mut self,
+        now: Time,
+        mut drain: Drain,
+        arrived: &Arrived,
+        queue: f64,
+    ) -> Option<Drain> {
+        if drain.test.note(arrived, queue) {
+            drain.delivery.note(arrived);
+            if drain.delivery.micros() >= DELIVERY_MICROS {
+                let delivered = drain.delivery.rate();
+                drain.test.delivered = delivered;
+                self.capacity = Some(delivered);
+                self.bytes_per_second =
+                    (KEPT_SHARE * delivered).max(drain.least).clamp(BYTES_PER_SECOND_MIN, self.budget);
+            }
+            return Some(drain);
+        }
+        let is_drained = queue <= self.drained();
+        let [shrunk, expected] = drain.test.shrunk(arrived, queue);
+        let margin = OTHERS_MICROS + OTHERS_NOISES * self.noise.mean();
+        let has_lasted = drain.test.lasted(arrived) >= self.pause_micros(drain.test.queue);
+        let is_of_others =
+            !is_drained && has_lasted && shrunk < (OTHERS_SHARE * expected).min(expected - margin);
+        let is_over =
+            is_drained || is_of_others || drain.resumed.is_some_and(|resumed| arrived.sent > resumed);
+        if !is_over {
+            return Some(drain);
+        }
+        self.round = Some(Round::begin(now, *arrived));
+        if !is_of_others {
+            // A queue that was hardly longer before says nothing.
+            if drain.test.queue > 2.0 * self.drained() {
+                (self.falls, self.others) = (0, 0);
+            }
+            return None;
+        }
+        self.others += 1;
+        if self.others >= OTHERS_DRAINS || self.has_just_ended(now) {
+            self.others = 0;
+            self.begin_competing(now);
+        }
+        None
+    }
+
+    /// Whether a trial has shown that the queue is our own, or that it is not.
+    pub(super) fn is_own(&self, test: &QueueTest, arrived: &Arrived, queue: f64) -> Option<bool> {
+        if !self.is_long(test.queue) {
+            return None;
+        }
+        if test.lasted(arrived) < self.pause_micros(test.queue) {
+            return None;
+        }
+        let [shrunk, expected] = test.shrunk(arrived, queue);
+        Some(shrunk > OWN_SHARE * expected)
+    }
+}

@@ -1,0 +1,149 @@
+//! The vectors of `spec/vectors/session/rate.json`: what the rate is after each acknowledgement.
+//!
+//! `NOWCAST_BLESS=1 cargo test -p nowcast-session --lib rate::vectors` writes the file anew; look at the difference before you
+//! commit it.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Arrived, Rate};
+use crate::time::Time;
+
+const ONE_WAY_MICROS: u64 = 25_000;
+const LEAST_MICROS: u64 = 2 * ONE_WAY_MICROS;
+const START_MICROS: u64 = 1_000_000_000;
+const TICK_MICROS: u64 = 500;
+/// Others do not make the queue longer than this.
+const OTHERS_QUEUE_MICROS: f64 = 150_000.0;
+const PACKET_BYTES: u32 = 3_000;
+
+/// A link on which a sender always has something to send, and what others send beside it.
+struct Case {
+    name: &'static str,
+    /// The capacity at a time, bytes a second.
+    capacity: fn(f64) -> f64,
+    /// What others send at a time, as a share of the capacity, whatever the sender does.
+    others: fn(f64) -> f64,
+    seconds: f64,
+}
+
+const CASES: [Case; 3] = [
+    Case {
+        name: "the capacity falls to a quarter, and rises again",
+        capacity: |at| if (2.0..4.0).contains(&at) { 125_000.0 } else { 500_000.0 },
+        others: |_| 0.0,
+        seconds: 5.0,
+    },
+    Case {
+        name: "others fill the queue",
+        capacity: |_| 500_000.0,
+        others: |at| if at > 2.0 { 0.8 } else { 0.0 },
+        seconds: 4.0,
+    },
+    Case {
+        name: "others fill the queue and go",
+        capacity: |_| 250_000.0,
+        others: |at| if (1.5..4.0).contains(&at) { 0.8 } else { 0.0 },
+        seconds: 7.0,
+    },
+];
+
+/// Drives the rate over the link of a case; one step an acknowledgement of one packet.
+fn steps(case: &Case) -> Vec<Value> {
+    let mut rate = Rate::new(None);
+    let mut under_way = VecDeque::<(u64, Arrived)>::new();
+    let (mut now, mut number, mut flight, mut free_at, mut steps) =
+        (0_u64, 0_u64, 0_u64, 0.0_f64, Vec::new());
+    while (now as f64) < case.seconds * 1e6 {
+        let at = |micros: u64| Time::from_micros(START_MICROS + micros);
+        if let Some((_, arrived)) = under_way.pop_front_if(|(due, _)| *due <= now) {
+            flight -= u64::from(PACKET_BYTES);
+            rate.hold_back();
+            let arrived = Arrived { next_number: number, ..arrived };
+            rate.acknowledged(at(now), arrived);
+            steps.push(json!({
+                "now": now,
+                "number": arrived.number,
+                "next_number": number,
+                "sent": arrived.sent.as_micros() - START_MICROS,
+                "arrived": arrived.arrived,
+                "rate": rate.bytes_per_second,
+            }));
+            continue;
+        }
+        let flight_max = rate.flight_bytes_max(
+            std::time::Duration::from_micros(LEAST_MICROS),
+            std::time::Duration::from_micros(LEAST_MICROS),
+            false,
+        );
+        let has_room = flight < flight_max;
+        if rate.next_at() <= at(now) && (has_room || rate.is_draining()) {
+            let passing = f64::from(PACKET_BYTES) / (case.capacity)(now as f64 / 1e6) * 1e6;
+            free_at = free_at.max(now as f64) + passing;
+            let arrived = free_at as u64 + ONE_WAY_MICROS;
+            under_way.push_back((
+                arrived + ONE_WAY_MICROS,
+                Arrived {
+                    number,
+                    next_number: 0,
+                    sent: at(now),
+                    arrived: arrived as i64,
+                    packet_bytes: PACKET_BYTES,
+                    bytes: PACKET_BYTES.into(),
+                    busy_period: 0,
+                    is_reliable: false,
+                },
+            ));
+            number += 1;
+            flight += u64::from(PACKET_BYTES);
+            let has_room = flight
+                < rate.flight_bytes_max(
+                    std::time::Duration::from_micros(LEAST_MICROS),
+                    std::time::Duration::from_micros(LEAST_MICROS),
+                    false,
+                );
+            rate.spend(at(now), PACKET_BYTES as usize, has_room);
+            steps.push(json!({ "now": now, "spent": PACKET_BYTES, "has_room": has_room }));
+            continue;
+        }
+        now += TICK_MICROS;
+        if free_at < now as f64 + OTHERS_QUEUE_MICROS {
+            free_at = free_at.max(now as f64) + (case.others)(now as f64 / 1e6) * TICK_MICROS as f64;
+        }
+    }
+    steps
+}
+
+#[test]
+fn the_rate_follows_acknowledgements_as_the_vectors_say() {
+    let cases: Vec<Value> =
+        CASES.iter().map(|case| json!({ "name": case.name, "steps": steps(case) })).collect();
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/session/rate.json");
+    if std::env::var_os("NOWCAST_BLESS").is_some() {
+        let lines: Vec<String> = cases
+            .iter()
+            .map(|case| {
+                let steps: Vec<String> =
+                    case["steps"].as_array().expect("steps").iter().map(Value::to_string).collect();
+                format!("{{\"name\":{},\"steps\":[\n{}\n]}}", case["name"], steps.join(",\n"))
+            })
+            .collect();
+        std::fs::write(&path, format!("[\n{}\n]\n", lines.join(",\n")))
+            .expect("the directory can be written");
+    }
+    let found: Vec<Value> =
+        serde_json::from_str(&std::fs::read_to_string(path).expect("the vectors are there")).expect("JSON");
+    assert_eq!(found.len(), cases.len());
+    for (found, case) in found.iter().zip(&cases) {
+        let (found, steps) =
+            (found["steps"].as_array().expect("steps"), case["steps"].as_array().expect("steps"));
+        assert_eq!(found.len(), steps.len(), "{}", case["name"]);
+        for (found, step) in found.iter().zip(steps) {
+            let rate = |step: &Value| step["rate"].as_f64().unwrap_or(0.0);
+            assert!((rate(found) - rate(step)).abs() <= 1e-6 * rate(step), "{found} {step}");
+            assert_eq!(found["now"], step["now"]);
+        }
+    }
+}

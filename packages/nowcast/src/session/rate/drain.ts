@@ -1,0 +1,168 @@
+/**
+ * A long queue: noticed within a few acknowledgements, drained at once, and tested for whose it is.
+ *
+ * While the sender pauses, its own queue becomes shorter by the whole rate of the link, but a queue that others fill only by
+ * the sender's share of it. Rates and delays alone cannot tell the two apart: beside a competitor as on a link whose
+ * capacity fell, as much arrives as is sent, and the queue stays as long as it is.
+ */
+import type { Arrived } from "./round.js";
+
+/** A queue is long if it exceeds the target by this. */
+export const LONG_QUEUE_US = 30_000;
+/** A queue is unusual if it exceeds the target by the first, or the longest queue of the last seconds by the second. */
+export const UNUSUAL_US = 15_000;
+export const ABOVE_USUAL_US = 5_000;
+/** An unusual queue grows if it does not become shorter for this long, by the peer's clock, */
+const GROWING_US = 8_000;
+/** in at least this number of acknowledgements, or while less than this share of the mean delivery rate arrives. */
+const GROWING_SAMPLES = 3;
+const GROWING_DELIVERED = 0.5;
+/** Share of the rate at which packets leave during a pause: it shows how the queue changes, and events do not wait. */
+export const PAUSE_SHARE = 0.25;
+/** A pause is at least this long, and longer by this multiple of the noise, but not longer than the queue. */
+export const PAUSE_US = 60_000;
+export const PAUSE_NOISES = 16;
+/** A queue is drained if it exceeds the target by no more than this. */
+export const DRAINED_US = 10_000;
+/** Time that the flight may exceed the least round trip by at the end of a drain. */
+export const DRAINED_ALLOWANCE_US = 25_000;
+/** The delivery rate is known after this time, by the peer's clock. */
+export const DELIVERY_US = 30_000;
+/** A queue that became shorter by less than this share of what our own would have is that of others. */
+export const OTHERS_SHARE = 0.6;
+/** The difference must be at least this, and this multiple of the noise. */
+export const OTHERS_US = 10_000;
+export const OTHERS_NOISES = 2;
+/** A queue that became shorter by more than this share of what our own would have is our own. */
+export const OWN_SHARE = 0.8;
+/** Others fill the queue if this number of drains in a row found it so. */
+export const OTHERS_DRAINS = 2;
+
+/** Bytes that arrived within a time, by the peer's clock. */
+export class Delivery {
+  constructor(
+    readonly firstUs: number,
+    public lastUs = firstUs,
+    /** Bytes that arrived after the first packet. */
+    public bytes = 0,
+  ) {}
+
+  note({ arrivedUs, bytes }: Arrived): void {
+    this.lastUs = Math.max(this.lastUs, arrivedUs);
+    this.bytes += bytes;
+  }
+
+  get us(): number {
+    return this.lastUs - this.firstUs;
+  }
+
+  /** Bytes a second. */
+  get rate(): number {
+    return (this.bytes / Math.max(1, this.us)) * 1e6;
+  }
+}
+
+/** Acknowledgements in a row that saw a queue. */
+export class GrowingQueue {
+  readonly delivery: Delivery;
+  readonly #busyPeriod: number;
+  #samples = 1;
+  /** The longest queueing delay of all. */
+  longestUs: number;
+
+  constructor(
+    { arrivedUs, busyPeriod }: Arrived,
+    /** Queueing delay of the first. */
+    readonly queueUs: number,
+  ) {
+    this.delivery = new Delivery(arrivedUs);
+    this.#busyPeriod = busyPeriod;
+    this.longestUs = queueUs;
+  }
+
+  continues({ busyPeriod }: Arrived): boolean {
+    return busyPeriod === this.#busyPeriod;
+  }
+
+  /** Takes an acknowledgement into account; whether the queue grows for certain, given the mean delivery rate. */
+  note(arrived: Arrived, queueUs: number, mean: number): boolean {
+    this.delivery.note(arrived);
+    this.#samples += 1;
+    this.longestUs = Math.max(this.longestUs, queueUs);
+    const isSlow = this.delivery.rate < GROWING_DELIVERED * mean;
+    const isSure = this.#samples >= GROWING_SAMPLES || isSlow;
+    return isSure && this.delivery.us >= GROWING_US && queueUs >= this.queueUs;
+  }
+}
+
+/** How a queue changes while less is sent than the link delivers. */
+export class QueueTest {
+  /** Packets from this number on left after the test began. */
+  readonly #first: number;
+  /** When the last packet before left, and its size. */
+  #leftUs: number;
+  #packetBytes: number;
+  /** Bytes that arrived after that packet. */
+  #bytes = 0;
+
+  constructor(
+    { nextNumber, sentUs, packetBytes }: Arrived,
+    /** Queueing delay of the last packet before. */
+    public queueUs: number,
+    /** The delivery rate before the test, bytes a second. */
+    public delivered: number,
+  ) {
+    this.#first = nextNumber;
+    this.#leftUs = sentUs;
+    this.#packetBytes = packetBytes;
+  }
+
+  /** Takes a packet into account; whether it left before the test. */
+  note({ number, sentUs, packetBytes, bytes }: Arrived, queueUs: number): boolean {
+    if (number >= this.#first) {
+      this.#bytes += bytes;
+      return false;
+    }
+    this.queueUs = queueUs;
+    this.#leftUs = sentUs;
+    this.#packetBytes = packetBytes;
+    this.#bytes = 0;
+    return true;
+  }
+
+  lastedUs({ sentUs }: Arrived): number {
+    return sentUs - this.#leftUs;
+  }
+
+  /** By how much the queue became shorter, and by how much our own would have. */
+  shrunkUs(arrived: Arrived, queueUs: number): readonly [number, number] {
+    const bytes = Math.max(0, this.#packetBytes + this.#bytes - arrived.packetBytes);
+    const expectedUs = this.lastedUs(arrived) - (bytes / this.delivered) * 1e6;
+    return [this.queueUs - queueUs, Math.min(expectedUs, this.queueUs)];
+  }
+}
+
+/** The sender waits until its queue is empty. */
+export class Drain {
+  /** When the flight had become small enough to go on. */
+  #resumedUs: number | undefined;
+
+  constructor(
+    readonly test: QueueTest,
+    readonly delivery: Delivery,
+    /** The rate does not fall below this. */
+    readonly least: number,
+    readonly pausesUntilUs: number,
+  ) {}
+
+  /** A packet leaves; returns the share of the rate at which the next one may. */
+  shareAt(nowUs: number, hasRoomInFlight: boolean): number {
+    if (hasRoomInFlight && nowUs >= this.pausesUntilUs) this.#resumedUs ??= nowUs;
+    return this.#resumedUs === undefined ? PAUSE_SHARE : 1;
+  }
+
+  /** Whether the packet left after the sender went on. */
+  isOver({ sentUs }: Arrived): boolean {
+    return this.#resumedUs !== undefined && sentUs > this.#resumedUs;
+  }
+}
