@@ -39,8 +39,8 @@ pub(crate) struct Args {
     #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = time)]
     lifetime: Duration,
 
-    /// Good for one entry only, as long as the endpoint runs: after a restart it does not know which were used, so keep the
-    /// time short
+    /// Good for the first client that shows it, and for no other client. That client may come back with it until the token
+    /// expires. A server that keeps worlds remembers this after a restart; other programs forget it, so keep the time short
     #[arg(long)]
     once: bool,
 

@@ -1,4 +1,4 @@
-//! Finds what a reload forgets: module locals that functions change.
+//! Finds module locals that functions change, which a reload forgets.
 
 use crate::sources::Sources;
 
@@ -67,17 +67,17 @@ pub(crate) fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
-/// Whether what stands behind the name of a local makes it the world itself.
+/// Whether the tokens after the name of a local make it the world itself.
 fn is_the_world(rest: &[(&str, u32)]) -> bool {
     matches!(rest, [("=", _), ("require", _), ("(", _), (module, _), ..] if module.trim_matches(['"', '\'', '`']) == "@nowcast/world")
 }
 
-/// Whether what stands behind the name of the world is what lasts in it.
+/// Whether the tokens after the name of the world are its state.
 fn is_state(rest: &[(&str, u32)]) -> bool {
     matches!(rest, [(".", _), ("state", _), ..])
 }
 
-/// Whether what stands behind a name gives it, or something in it, another value.
+/// Whether the tokens after a name assign to it, or to something in it.
 fn is_assigned(mut rest: &[(&str, u32)]) -> bool {
     const CHANGES: [&str; 9] = ["=", "+=", "-=", "*=", "/=", "//=", "%=", "^=", "..="];
     loop {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_function_changes_is_kept_by_being_said_again() {
+    fn a_local_that_no_function_changes_is_not_reported() {
         for text in [
             "local world = require('@nowcast/world')\nlocal SPEED = 3\nlocal function f(e) e.speed = SPEED end",
             "local t = {}\nt.x = 1\nfor i = 1, 3 do t[i] = i end\nreturn t",

@@ -8,6 +8,7 @@ use nowcast_world::{ApplyError, Behaviour, Command, Definition, Event, World};
 use crate::console::{Console, ConsoleStats};
 use crate::fault::{Fault, FaultKind};
 use crate::limits::Limits;
+use crate::printing::Lines;
 use crate::script::Script;
 use crate::sources::{MAIN, Sources};
 
@@ -85,6 +86,7 @@ impl<E: fmt::Debug + fmt::Display> std::error::Error for ResumeError<E> {}
 pub struct Live {
     world: World,
     console: Console,
+    printed: Lines,
     limits: Limits,
     sources: Sources,
     version: Version,
@@ -112,10 +114,11 @@ impl Live {
     /// Loads the first version and lets the world begin.
     pub fn new(sources: Sources, seed: u64, limits: Limits) -> Result<Live, Fault> {
         let script = Script::load(&sources, limits)?;
-        let (definition, console) = (script.definition(), script.console());
+        let (definition, console, printed) =
+            (script.definition(), script.console(), script.sandbox().lines());
         let world = World::new(definition, seed, Box::new(script))
             .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
-        Ok(Live::of(world, console, sources, limits))
+        Ok(Live::of(world, console, printed, sources, limits))
     }
 
     /// Goes on with a world that was before: `make` gives it again with the definition and the rules of these sources, as
@@ -126,19 +129,22 @@ impl Live {
         make: impl FnOnce(Definition, Box<dyn Behaviour>) -> Result<World, E>,
     ) -> Result<Live, ResumeError<E>> {
         let script = Script::load(&sources, limits).map_err(ResumeError::Rules)?;
-        let (definition, console) = (script.definition(), script.console());
+        let (definition, console, printed) =
+            (script.definition(), script.console(), script.sandbox().lines());
         let mut world = make(definition, Box::new(script)).map_err(ResumeError::World)?;
         while world.poll_event().is_some() {}
         while console.poll_fault().is_some() {}
-        Ok(Live::of(world, console, sources, limits))
+        printed.take();
+        Ok(Live::of(world, console, printed, sources, limits))
     }
 
-    fn of(world: World, console: Console, sources: Sources, limits: Limits) -> Live {
+    fn of(world: World, console: Console, printed: Lines, sources: Sources, limits: Limits) -> Live {
         let version = Version { number: 1, hash: sources.hash() };
         let tick = world.tick();
         Live {
             world,
             console,
+            printed,
             limits,
             sources,
             version,
@@ -297,11 +303,13 @@ impl Live {
     }
 
     fn restore(&mut self, script: Script, snapshot: &[u8]) -> Result<(), Fault> {
-        let (definition, console) = (script.definition(), script.console());
+        let (definition, console, printed) =
+            (script.definition(), script.console(), script.sandbox().lines());
         let world = World::restore(definition, Box::new(script), snapshot)
             .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
         self.world = world;
         self.console = console;
+        self.printed = printed;
         Ok(())
     }
 
@@ -330,6 +338,11 @@ impl Live {
     /// What became of versions, and what the running one did wrong, oldest first.
     pub fn poll_report(&mut self) -> Option<Report> {
         self.reports.pop_front()
+    }
+
+    /// The oldest line that the rules printed and nobody has taken. At most [`Limits::reports_max`] wait.
+    pub fn poll_line(&mut self) -> Option<String> {
+        self.printed.poll()
     }
 
     /// Reports that nobody polled in time.

@@ -468,10 +468,10 @@ pub fn reference() -> String {
     text
 }
 
-/// Every name that belongs to a type of the module.
-pub(crate) fn names_of(of: &str) -> Vec<&'static str> {
-    let section = SECTIONS.iter().find(|section| section.of == of).expect("there is such a section");
-    section.entries.iter().map(|entry| entry.name).collect()
+/// Every name of the API that belongs to `World`, `Kind`, `Entity` (and players) or `Test`; none for another type.
+pub fn names_of(of: &str) -> Vec<&'static str> {
+    let entries = SECTIONS.iter().filter(|section| section.of == of).flat_map(|section| section.entries);
+    entries.map(|entry| entry.name).collect()
 }
 
 #[cfg(test)]

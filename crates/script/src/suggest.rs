@@ -1,7 +1,7 @@
-//! What somebody meant who wrote a name that there is not.
+//! The name that was meant by an unknown one.
 
-/// What stands behind an error about an unknown name: the name that was meant, or else all that there are.
-pub(crate) fn instead<S: AsRef<str>>(name: &str, known: &[S]) -> String {
+/// The cure in an error about an unknown name: the name that was meant, or else all that there are.
+pub fn instead<S: AsRef<str>>(name: &str, known: &[S]) -> String {
     match closest(name, known) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None if known.is_empty() => "there are none".to_owned(),
@@ -12,15 +12,15 @@ pub(crate) fn instead<S: AsRef<str>>(name: &str, known: &[S]) -> String {
     }
 }
 
-/// The known name that is nearest to a misspelt one, if one is near enough: a letter too many, missing, wrong or swapped for
-/// each third of it.
-pub(crate) fn closest<'a, S: AsRef<str>>(name: &str, known: &'a [S]) -> Option<&'a str> {
+/// The known name that is nearest to a misspelt one. Near enough is one letter too many, missing, wrong or swapped for each
+/// third of the name.
+pub fn closest<'a, S: AsRef<str>>(name: &str, known: &'a [S]) -> Option<&'a str> {
     let errors_max = name.chars().count().div_ceil(3);
     let near = known.iter().map(|known| (distance(name, known.as_ref()), known.as_ref()));
     near.filter(|(errors, _)| *errors <= errors_max).min().map(|(_, known)| known)
 }
 
-/// How many letters have to be added, taken away, replaced or swapped with their neighbour. Only the first letters count.
+/// The number of letters to add, remove, replace or swap with their neighbour. Only the first 32 letters count.
 fn distance(a: &str, b: &str) -> usize {
     const LETTERS_MAX: usize = 32;
     let letters = |text: &str| -> Vec<char> {

@@ -160,6 +160,14 @@ impl Hosted {
         }
     }
 
+    /// The oldest line that the rules printed and nobody has taken.
+    pub(crate) fn poll_line(&mut self) -> Option<String> {
+        match &mut self.engine {
+            Engine::Program(_) => None,
+            Engine::Script(live) => live.poll_line(),
+        }
+    }
+
     /// The version of the rules that runs, counted from 1.
     pub(crate) fn version(&self) -> u64 {
         match &self.engine {

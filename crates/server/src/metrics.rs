@@ -208,8 +208,14 @@ impl Metrics {
             Outcome::Refused => "refused",
             Outcome::RolledBack => "rolled_back",
             Outcome::Failed => "failed",
+            Outcome::Printed => "printed",
         };
         self.rules.get_or_create(&Outcomes { outcome }).inc();
+    }
+
+    /// Counts lines that rules printed and nobody was sent, because there were too many of them.
+    pub(crate) fn drop_printed(&self, lines: u64) {
+        self.rules.get_or_create(&Outcomes { outcome: "printed_dropped" }).inc_by(lines);
     }
 
     /// Counts what became of an action that a client numbered.

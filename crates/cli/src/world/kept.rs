@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
-use nowcast_server::restore_kept;
 use nowcast_server::store::{
     At, Moment, Options, Retention, SqliteReader, SqliteStore, Store as _, Summary, WorldName, read_file,
 };
+use nowcast_server::{is_world_name, restore_kept};
 
 use super::files::{read_world_file, write_new};
 use super::past::{moment, now_ms};
@@ -277,7 +277,15 @@ fn show(reader: &SqliteReader, name: &WorldName, moment: Moment) -> anyhow::Resu
 fn import(folder: &Path, file: &Path, name: Option<String>) -> anyhow::Result<()> {
     let bytes = read_world_file(file)?;
     let (own, ..) = read_file(&bytes).with_context(|| format!("{} is no world", file.display()))?;
-    let name = world_name(&name.unwrap_or(own))?;
+    let name = name.unwrap_or(own);
+    // A world under another name could never be shown.
+    if !is_world_name(&name) {
+        bail!(
+            "{} is no name of a room, so nothing was imported: a name is 1 to 32 of a-z, 0-9, - and _; give one with --name",
+            printable(&name)
+        );
+    }
+    let name = world_name(&name)?;
     SqliteStore::open(folder, Options::default())?.import(&name, &bytes)?;
     output::line(format_args!("{} is kept in {}", printable(name.as_str()), folder.display()))?;
     Ok(())

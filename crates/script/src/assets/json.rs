@@ -28,7 +28,7 @@ macro_rules! counted {
 
 counted! {
     Scene: "scenes", 16;
-    Node: "nodes", 4_096;
+    Node: "nodes", 2_000;
     Mesh: "meshes", 1_024;
     Primitive: "primitives of one mesh", 256;
     Accessor: "accessors", 16_384;

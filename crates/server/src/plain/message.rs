@@ -253,6 +253,8 @@ pub enum Outcome {
     RolledBack,
     /// It raised an error, and runs on.
     Failed,
+    /// It printed a line.
+    Printed,
 }
 
 impl From<crate::session::Outcome> for Outcome {
@@ -262,6 +264,7 @@ impl From<crate::session::Outcome> for Outcome {
             crate::session::Outcome::Refused => Self::Refused,
             crate::session::Outcome::RolledBack => Self::RolledBack,
             crate::session::Outcome::Failed => Self::Failed,
+            crate::session::Outcome::Printed => Self::Printed,
         }
     }
 }

@@ -15,8 +15,22 @@ use crate::worlds::Change;
 /// Reports that somebody who comes later still hears.
 const REPORTS_KEPT: usize = 16;
 
+/// Lines that rules print in [`PRINTED_STEPS`] steps and that are sent on; more are dropped, counted, and their number is sent.
+const PRINTED_LINES_MAX: u64 = 60;
+/// A second.
+const PRINTED_STEPS: u64 = 60;
+
+/// The lines that rules printed since a step.
+#[derive(Default)]
+struct Printed {
+    since: u64,
+    lines: u64,
+    dropped: u64,
+}
+
 /// The versions of a room's rules, and their outcomes.
 pub(super) struct Editing {
+    printed: Printed,
     /// Which of the folder's versions the room has seen.
     seen: u64,
     reports: VecDeque<RuleReport>,
@@ -34,6 +48,7 @@ impl Editing {
     pub(super) fn new(seen: u64, assets: Assets) -> Self {
         Self {
             seen,
+            printed: Printed::default(),
             reports: VecDeque::new(),
             assets,
             assets_before: None,
@@ -117,6 +132,7 @@ impl Room {
             };
             self.report(report);
         }
+        self.pass_on_printed();
         let is_redefined = has_new_rules | std::mem::take(&mut self.editing.has_new_assets);
         if is_redefined {
             let definition = self.world.world().scene().definition();
@@ -126,6 +142,40 @@ impl Room {
             self.told.doubt();
         }
         is_redefined
+    }
+
+    /// Sends lines that the rules printed to those who may edit, and writes them to the log.
+    fn pass_on_printed(&mut self) {
+        let tick = self.world.world().tick();
+        if tick.saturating_sub(self.editing.printed.since) >= PRINTED_STEPS
+            || tick < self.editing.printed.since
+        {
+            let dropped = std::mem::take(&mut self.editing.printed).dropped;
+            self.editing.printed.since = tick;
+            if dropped > 0 {
+                self.rooms.metrics.drop_printed(dropped);
+                self.send_printed(format!(
+                    "{dropped} more lines were printed and left out: at most {PRINTED_LINES_MAX} a second are shown"
+                ));
+            }
+        }
+        while let Some(line) = self.world.poll_line() {
+            if self.editing.printed.lines == PRINTED_LINES_MAX {
+                self.editing.printed.dropped += 1;
+            } else {
+                self.editing.printed.lines += 1;
+                self.send_printed(line);
+            }
+        }
+    }
+
+    fn send_printed(&self, text: String) {
+        let report = RuleReport { outcome: Outcome::Printed, version: self.world.version(), text };
+        self.rooms.metrics.report_rules(report.outcome);
+        info!(room = self.name, text = report.text, "printed");
+        for seated in self.players.iter().filter(|seated| seated.player.may_edit) {
+            seated.player.report(&report);
+        }
     }
 
     /// Counts a report, and tells it to those who may edit. A script that fails in every step says the same sixty times a

@@ -413,6 +413,8 @@ pub enum Outcome {
     RolledBack,
     /// It raised an error, and runs on.
     Failed,
+    /// It printed a line.
+    Printed,
 }
 
 /// The state of an entity's id for one client.

@@ -223,8 +223,8 @@ export interface WorldStats {
   readonly link?: WorldLink | undefined;
 }
 
-/** What became of a version of the world's rules. */
-export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed";
+/** The outcome of a version of the world's rules, or a line that the rules `printed`. */
+export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed" | "printed";
 
 /**
  * Why entities are not here any more: they are `gone` from the world for good, or `out_of_sight` of this client, where it is not

@@ -80,11 +80,13 @@ export class RulesConsole {
     const head = document.createElement("b");
     head.textContent = words.outcome[outcome];
     const which = document.createElement("small");
-    which.textContent = words.version(version);
+    if (outcome !== "printed") which.textContent = words.version(version);
     line.append(head, which);
     if (text !== "") line.append(describe(text));
     this.list.prepend(line);
     while (this.list.childElementCount > REPORTS_MAX) this.list.lastElementChild?.remove();
+    // A line is for those who look; it neither opens nor closes the console.
+    if (outcome === "printed") return;
     if (outcome !== "runs" || !isNews) this.setOpen(outcome !== "runs");
   }
 

@@ -16,7 +16,7 @@ import {
 } from "./fields.js";
 import type { ServerMessage, SpawnMessageEntity } from "./messages.js";
 
-const OUTCOMES: readonly ReportOutcome[] = ["runs", "refused", "rolled_back", "failed"];
+const OUTCOMES: readonly ReportOutcome[] = ["runs", "refused", "rolled_back", "failed", "printed"];
 /** Names of actions, events and places on screens (`spec/WORLD.md`, section 6). */
 const NAME_UNITS_MAX = 64;
 const REPORT_UNITS_MAX = 65_536;

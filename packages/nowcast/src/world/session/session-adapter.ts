@@ -59,6 +59,7 @@ const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
   Refused: "refused",
   RolledBack: "rolled_back",
   Failed: "failed",
+  Printed: "printed",
 };
 
 /** A seat by a session (`spec/WORLD.md`). */
