@@ -108,7 +108,13 @@ export const ENGLISH = {
 
   // The console.
   runs: (version: number) => `Version ${version} runs`,
-  outcome: { runs: "runs", refused: "refused", rolled_back: "taken back", failed: "failed", printed: "printed" },
+  outcome: {
+    runs: "runs",
+    refused: "refused",
+    rolled_back: "taken back",
+    failed: "failed",
+    printed: "printed",
+  },
   version: (version: number) => `version ${version}`,
   earlierRuns: "An earlier version runs.",
   nothingReported: "Nothing was reported yet.",
