@@ -1,9 +1,13 @@
-//! Values that last, and values that are told: between Luau and the world.
+//! Converts values between Luau and the world. What a conversion may take is counted while it runs, because a few tables that hold
+//! each other many times stand for more values than any memory has.
+
+use std::cell::Cell;
 
 use mlua::{IntoLua, Lua, Table, Value as Luau, Vector};
-use nowcast_world::{EntityId, PlayerId, Value, limits::VALUE_DEPTH_MAX};
+use nowcast_world::{EntityId, Limits, PlayerId, Value, limits::VALUE_DEPTH_MAX};
 
 use crate::handle::Handle;
+use crate::meter::{charge, declare, declared_left};
 
 /// The types of MessagePack extensions in which a world keeps what only scripts know.
 const ENTITY: i8 = 1;
@@ -19,15 +23,121 @@ pub(crate) enum Purpose {
     Tell,
 }
 
-/// A value out of Luau. The error says where in it something cannot be written down, as in `score.red[2]`.
-pub(crate) fn from_luau(value: &Luau, purpose: Purpose, name: &str) -> Result<Value, String> {
-    let reader = Reader { purpose, kept: None };
-    reader.read(value, &Path { above: None, step: Step::Field(name) }, VALUE_DEPTH_MAX)
+/// Values that one state of a world may have in all its tables.
+const STATE_VALUES_MAX: usize = 131_072;
+
+/// States that are read at most to find one that fits.
+const STATES_MAX: usize = 3;
+
+/// So many values, or bytes of text, cost one unit of work to convert.
+const VALUES_A_UNIT: usize = 8;
+const BYTES_A_UNIT: usize = 256;
+
+/// Bytes of a name in an error.
+const SHOWN_BYTES_MAX: usize = 64;
+
+/// What one conversion may take. A value is counted as often as it stands somewhere, and with no more bytes than MessagePack has for
+/// it: so what the world itself would take is never refused here.
+pub(crate) struct Budget {
+    bytes_max: usize,
+    values_max: usize,
+    bytes: Cell<usize>,
+    values: Cell<usize>,
 }
 
-/// The same of a value that lasts. Its tables with names get the metatable by which they are visited in the order of their keys.
-pub(crate) fn kept_from_luau(value: &Luau, name: &str, kept: Option<&Table>) -> Result<Value, String> {
-    let reader = Reader { purpose: Purpose::Keep, kept };
+impl Budget {
+    fn new(bytes_max: usize, values_max: usize) -> Budget {
+        Budget { bytes_max, values_max, bytes: Cell::default(), values: Cell::default() }
+    }
+
+    /// Of a value that is told, or kept of an entity, a player or a timer.
+    pub(crate) fn of_value() -> Budget {
+        let bytes_max = Limits::DEFAULT.value_bytes_max;
+        Budget::new(bytes_max, bytes_max)
+    }
+
+    /// Of a world's state.
+    pub(crate) fn of_state() -> Budget {
+        Budget::new(Limits::DEFAULT.state_bytes_max, STATE_VALUES_MAX)
+    }
+
+    /// Of the next field of a state, after these were read: as large as a state, because another field may be what makes the state
+    /// too large, until all of them together are [`STATES_MAX`] times as large.
+    pub(crate) fn of_field(units_before: u64) -> Budget {
+        let whole = Budget::of_state();
+        let units_max =
+            (STATES_MAX * (whole.values_max / VALUES_A_UNIT + whole.bytes_max / BYTES_A_UNIT)) as u64;
+        if units_before < units_max { whole } else { Budget::new(0, 0) }
+    }
+
+    /// Of what a script may still declare.
+    fn of_declaration() -> Budget {
+        let (bytes_max, values_max) = declared_left().unwrap_or((1 << 20, 1 << 16));
+        Budget::new(bytes_max, values_max)
+    }
+
+    /// Counts a value with so many bytes of text.
+    fn take(&self, bytes: usize, path: &Path<'_>) -> Result<(), String> {
+        self.bytes.set(self.bytes.get().saturating_add(bytes.max(1)));
+        self.values.set(self.values.get() + 1);
+        if self.bytes.get() > self.bytes_max {
+            let Budget { bytes_max, .. } = self;
+            return Err(format!(
+                "{path} is too large: at most {bytes_max} bytes are expected in all, a table counts each time it stands somewhere"
+            ));
+        }
+        if self.values.get() > self.values_max {
+            let Budget { values_max, .. } = self;
+            return Err(format!(
+                "{path} is too large: at most {values_max} values are expected in all, a table counts each time it stands somewhere"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The units of work that the conversion cost so far.
+    pub(crate) fn units(&self) -> u64 {
+        (self.values.get() / VALUES_A_UNIT + self.bytes.get() / BYTES_A_UNIT) as u64
+    }
+}
+
+/// Converts a value out of Luau, at the cost of the script. The error says where in it something cannot be written down, as in
+/// `score.red[2]`.
+pub(crate) fn from_luau(value: &Luau, purpose: Purpose, name: &str) -> Result<Value, String> {
+    let budget = Budget::of_value();
+    let read = read(value, purpose, name, None, &budget);
+    charge(budget.units()).map_err(|error| error.to_string())?;
+    read
+}
+
+/// The same of what a script declares, such as a look.
+pub(crate) fn declared_from_luau(value: &Luau, name: &str) -> Result<Value, String> {
+    let budget = Budget::of_declaration();
+    let read = read(value, Purpose::Tell, name, None, &budget);
+    declare(budget.bytes.get(), budget.values.get());
+    charge(budget.units()).map_err(|error| error.to_string())?;
+    read
+}
+
+/// The same of a value that lasts, within a budget and at nobody's cost. Its tables with names get the metatable by which they are
+/// visited in the order of their keys.
+pub(crate) fn kept_from_luau(
+    value: &Luau,
+    name: &str,
+    kept: Option<&Table>,
+    budget: &Budget,
+) -> Result<Value, String> {
+    read(value, Purpose::Keep, name, kept, budget)
+}
+
+fn read(
+    value: &Luau,
+    purpose: Purpose,
+    name: &str,
+    kept: Option<&Table>,
+    budget: &Budget,
+) -> Result<Value, String> {
+    let reader = Reader { purpose, kept, budget };
     reader.read(value, &Path { above: None, step: Step::Field(name) }, VALUE_DEPTH_MAX)
 }
 
@@ -36,6 +146,7 @@ pub(crate) fn kept_from_luau(value: &Luau, name: &str, kept: Option<&Table>) -> 
 struct Reader<'a> {
     purpose: Purpose,
     kept: Option<&'a Table>,
+    budget: &'a Budget,
 }
 
 /// The way to a value, written down only when something is wrong with it.
@@ -55,15 +166,23 @@ impl std::fmt::Display for Path<'_> {
             above.fmt(f)?;
         }
         match self.step {
-            Step::Field(name) if self.above.is_none() => f.write_str(name),
-            Step::Field(name) => write!(f, ".{name}"),
+            Step::Field(name) if self.above.is_none() => f.write_str(shown(name)),
+            Step::Field(name) => write!(f, ".{}", shown(name)),
             Step::Index(index) => write!(f, "[{index}]"),
         }
     }
 }
 
+/// The beginning of a name, for an error.
+pub(crate) fn shown(name: &str) -> &str {
+    let end = (0..=name.len().min(SHOWN_BYTES_MAX)).rev().find(|at| name.is_char_boundary(*at));
+    &name[..end.unwrap_or(0)]
+}
+
 impl Reader<'_> {
     fn read(self, value: &Luau, path: &Path<'_>, depth_left: usize) -> Result<Value, String> {
+        let bytes = value.as_string().map_or(0, |text| text.as_bytes().len());
+        self.budget.take(bytes, path)?;
         Ok(match value {
             Luau::Nil => Value::Nil,
             Luau::Boolean(value) => Value::Bool(*value),
@@ -105,7 +224,9 @@ impl Reader<'_> {
         let mut problem = None;
         // Whatever a table's metatable pretends, its own pairs are what lasts.
         let walked = table.for_each(|key: Luau, value: Luau| {
-            let read = match &key {
+            let bytes = key.as_string().map_or(0, |text| text.as_bytes().len());
+            let fits = if bytes == 0 { Ok(()) } else { self.budget.take(bytes, path) };
+            let read = fits.and_then(|()| match &key {
                 Luau::String(text) => match text.to_str() {
                     Ok(text) => {
                         let path = Path { above: Some(path), step: Step::Field(&text) };
@@ -124,7 +245,7 @@ impl Reader<'_> {
                     }
                     None => Err(format!("{path} has {} as a key; keys are texts", with_article(key))),
                 },
-            };
+            });
             read.map_err(|error| {
                 problem = Some(error);
                 mlua::Error::runtime("")
@@ -139,7 +260,7 @@ impl Reader<'_> {
         if !items.is_empty() && !pairs.is_empty() {
             return Err(format!(
                 "{path} is a list and has names too (`{}`); make it one of the two",
-                pairs[0].0
+                shown(&pairs[0].0)
             ));
         }
         if !items.is_empty() {
@@ -190,6 +311,32 @@ fn index(key: &Luau) -> Option<usize> {
         Luau::Number(index) if index.fract() == 0.0 && *index >= 1.0 => Some(*index as usize),
         _ => None,
     }
+}
+
+/// The units of work that it costs to make a value for Luau.
+pub(crate) fn units_of(value: &Value) -> u64 {
+    fn count(value: &Value, values: &mut usize, bytes: &mut usize) {
+        *values += 1;
+        match value {
+            Value::Text(text) => *bytes += text.len(),
+            Value::Bytes(held) | Value::Ext(_, held) => *bytes += held.len(),
+            Value::List(items) => items.iter().for_each(|item| count(item, values, bytes)),
+            Value::Map(pairs) => pairs.iter().for_each(|(key, value)| {
+                count(key, values, bytes);
+                count(value, values, bytes);
+            }),
+            _ => {}
+        }
+    }
+    let (mut values, mut bytes) = (0, 0);
+    count(value, &mut values, &mut bytes);
+    (values / VALUES_A_UNIT + bytes / BYTES_A_UNIT) as u64
+}
+
+/// A value for Luau, at the cost of the script.
+pub(crate) fn charged_to_luau(lua: &Lua, value: &Value) -> mlua::Result<Luau> {
+    charge(units_of(value))?;
+    to_luau(lua, value)
 }
 
 /// A value for Luau.

@@ -5,8 +5,17 @@ use std::borrow::Cow;
 use mlua::{Table, Value as Luau, Vector};
 use nowcast_world::{Input, Value};
 
-use crate::convert::{Purpose, from_luau};
+use crate::convert::{declared_from_luau, shown};
+use crate::meter::charge_declared;
 use crate::suggest::instead;
+
+/// Fields of a table that are looked at, bytes of a text in one, and items of a list. A shape has the longest lists: three numbers for
+/// each of its triangles, and as many corners.
+const FIELDS_MAX: usize = 256;
+const TEXT_BYTES_MAX: usize = 4_096;
+/// So many bytes of text cost one unit of work.
+const BYTES_A_UNIT: usize = 256;
+const ITEMS_MAX: usize = 9 * nowcast_world::TRIANGLES_MAX;
 
 /// What was read, or what is wrong with it in the author's words.
 pub(crate) type Declared<T> = Result<T, String>;
@@ -33,7 +42,7 @@ impl<'a> Fields<'a> {
     /// One name, or a list of them.
     pub(crate) fn names_of(&self, name: &str) -> Declared<Vec<String>> {
         match self.luau(name)? {
-            Luau::String(text) => Ok(vec![text.to_string_lossy().to_string()]),
+            Luau::String(text) => Ok(vec![self.short(name, &text)?]),
             _ => self.texts(name),
         }
     }
@@ -42,16 +51,51 @@ impl<'a> Fields<'a> {
         self.table.raw_get(name).map_err(|error| error.to_string())
     }
 
-    pub(crate) fn names(&self) -> Vec<String> {
-        let names = self.table.pairs::<Luau, Luau>().flatten();
-        names.filter_map(|(key, _)| key.as_string().map(|key| key.to_string_lossy().to_string())).collect()
+    /// The names of all fields.
+    pub(crate) fn names(&self) -> Declared<Vec<String>> {
+        let mut names = Vec::new();
+        for (count, pair) in self.table.pairs::<Luau, Luau>().flatten().enumerate() {
+            if count == FIELDS_MAX {
+                return Err(format!(
+                    "{}: at most {FIELDS_MAX} fields are expected, there are more",
+                    self.path
+                ));
+            }
+            if let Luau::String(name) = pair.0 {
+                names.push(self.short("a name", &name)?);
+            }
+        }
+        charge_declared(names.len() as u64)?;
+        Ok(names)
+    }
+
+    /// A text, unless it is too long.
+    fn short(&self, name: &str, text: &mlua::LuaString) -> Declared<String> {
+        match text.as_bytes().len() {
+            0..=TEXT_BYTES_MAX => Ok(text.to_string_lossy()),
+            bytes => {
+                Err(self.expected(name, &format!("at most {TEXT_BYTES_MAX} bytes"), &format!("{bytes}")))
+            }
+        }
+    }
+
+    /// A list, charged for by its length.
+    fn list(&self, name: &str) -> Declared<Option<Fields<'static>>> {
+        let Some(list) = self.table_in(name)? else { return Ok(None) };
+        let items = list.table.raw_len();
+        if items > ITEMS_MAX {
+            return Err(self.expected(name, &format!("at most {ITEMS_MAX} items"), &format!("{items}")));
+        }
+        charge_declared(items as u64)?;
+        Ok(Some(list))
     }
 
     pub(crate) fn nothing_else(&self, known: &[&str]) -> Declared<()> {
-        let unknown = self.names().into_iter().filter(|name| !known.contains(&name.as_str())).min();
+        let unknown = self.names()?.into_iter().filter(|name| !known.contains(&name.as_str())).min();
         match unknown {
             Some(name) => {
-                Err(format!("{}.{name}: there is no such field; {}", self.path, instead(&name, known)))
+                let name = shown(&name);
+                Err(format!("{}.{name}: there is no such field; {}", self.path, instead(name, known)))
             }
             None => Ok(()),
         }
@@ -68,7 +112,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn tables(&self, name: &str) -> Declared<Vec<Fields<'static>>> {
-        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
+        let Some(list) = self.list(name)? else { return Ok(Vec::new()) };
         let mut tables = Vec::new();
         for (index, table) in list.table.sequence_values::<Table>().enumerate() {
             let path = format!("{}[{}]", list.path, index + 1);
@@ -81,15 +125,20 @@ impl<'a> Fields<'a> {
     pub(crate) fn text(&self, name: &str) -> Declared<Option<String>> {
         match self.luau(name)? {
             Luau::Nil => Ok(None),
-            Luau::String(text) => Ok(Some(text.to_string_lossy().to_string())),
+            Luau::String(text) => Ok(Some(self.short(name, &text)?)),
             other => Err(self.expected(name, "a text", other.type_name())),
         }
     }
 
     pub(crate) fn texts(&self, name: &str) -> Declared<Vec<String>> {
-        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
-        let texts = list.table.sequence_values::<String>().collect::<mlua::Result<_>>();
-        texts.map_err(|_| self.expected(name, "a list of texts", "something else"))
+        let Some(list) = self.list(name)? else { return Ok(Vec::new()) };
+        let mut texts = Vec::new();
+        for text in list.table.sequence_values::<mlua::LuaString>() {
+            let text = text.map_err(|_| self.expected(name, "a list of texts", "something else"))?;
+            charge_declared((text.as_bytes().len() / BYTES_A_UNIT) as u64)?;
+            texts.push(self.short(name, &text)?);
+        }
+        Ok(texts)
     }
 
     pub(crate) fn double(&self, name: &str) -> Declared<Option<f64>> {
@@ -106,7 +155,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn numbers(&self, name: &str) -> Declared<Vec<f32>> {
-        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
+        let Some(list) = self.list(name)? else { return Ok(Vec::new()) };
         let numbers = list.table.sequence_values::<f32>().collect::<mlua::Result<_>>();
         numbers.map_err(|_| self.expected(name, "a list of numbers", "something else"))
     }
@@ -136,7 +185,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn vectors(&self, name: &str) -> Declared<Vec<[f32; 3]>> {
-        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
+        let Some(list) = self.list(name)? else { return Ok(Vec::new()) };
         let vectors = list.table.sequence_values::<Vector>().map(|vector| vector.map(array));
         let vectors = vectors.collect::<mlua::Result<_>>();
         vectors.map_err(|_| self.expected(name, "a list of vectors", "something else"))
@@ -153,7 +202,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn value(&self, name: &str) -> Declared<Value> {
-        from_luau(&self.luau(name)?, Purpose::Tell, &format!("{}.{name}", self.path))
+        declared_from_luau(&self.luau(name)?, &format!("{}.{name}", self.path))
     }
 }
 

@@ -3,7 +3,9 @@
 use mlua::{Table, Value as Luau};
 use nowcast_world::{Attributes, Definition, Value};
 
-use crate::convert::{Purpose, from_luau};
+use nowcast_world::limits::{KINDS_MAX, NAME_BYTES_MAX};
+
+use crate::convert::declared_from_luau;
 use crate::fault::{Fault, FaultKind};
 use crate::fields::Fields;
 use crate::sources::MAIN;
@@ -63,7 +65,7 @@ pub(crate) fn read_hint(
         DURABLE,
     ])?;
     let of = read_kinds(fields)?;
-    let hint = from_luau(&Luau::Table(fields.table().clone()), Purpose::Tell, &format!("{action}.hint"))?;
+    let hint = declared_from_luau(&Luau::Table(fields.table().clone()), &format!("{action}.hint"))?;
     let kinds = match &of {
         Value::List(kinds) => kinds.iter().filter_map(Value::as_text).map(str::to_owned).collect(),
         one => one.as_text().map(str::to_owned).into_iter().collect(),
@@ -102,6 +104,9 @@ fn read_kinds(fields: &Fields<'_>) -> Result<Value, String> {
         Luau::Table(table) => match name_of(&Luau::Table(table.clone())) {
             Some(name) => Ok(Value::Text(name)),
             None => {
+                if table.raw_len() > KINDS_MAX {
+                    return Err(wrong("a longer list than there may be kinds"));
+                }
                 let read =
                     table.sequence_values::<Luau>().map(|item| item.ok().and_then(|item| name_of(&item)));
                 let names: Option<Vec<_>> = read.collect();
@@ -119,7 +124,7 @@ fn read_kinds(fields: &Fields<'_>) -> Result<Value, String> {
 /// The name of a kind, given as itself or by its name.
 fn name_of(value: &Luau) -> Option<String> {
     match value {
-        Luau::String(name) => Some(name.to_string_lossy().to_string()),
+        Luau::String(name) if name.as_bytes().len() <= NAME_BYTES_MAX => Some(name.to_string_lossy()),
         Luau::Table(kind) => {
             let is_kind = |kind: &Table| kind.is_readonly() && kind.raw_get::<u16>("index").is_ok();
             is_kind(kind).then(|| kind.raw_get("name").ok())?

@@ -70,6 +70,7 @@ mod sandbox;
 mod scenario;
 mod script;
 mod sources;
+mod stop;
 mod suggest;
 
 pub use absent::{absence, global_names};
@@ -88,4 +89,5 @@ pub use sandbox::Sandbox;
 pub use scenario::{Outcome, Scenario};
 pub use script::Script;
 pub use sources::{MAIN, Sources};
+pub use stop::Stop;
 pub use suggest::{closest, instead};

@@ -2,6 +2,10 @@
 
 use std::cell::Cell;
 
+use crate::stop::Stop;
+
+scoped_tls_hkt::scoped_thread_local!(static METER: Meter);
+
 /// Units of work since the last refill. The interpreter adds one for each call and each turn of a loop.
 #[derive(Default)]
 pub(crate) struct Meter {
@@ -10,9 +14,26 @@ pub(crate) struct Meter {
     /// What one step of the interpreter costs now; more than one while a pattern works on a long text.
     weight: Cell<u64>,
     is_free: Cell<bool>,
+    /// Errors that a script caught since memory was last collected. Each holds memory that the interpreter does not count.
+    errors_caught: Cell<u64>,
+    /// Bytes and values that the script may still declare as looks and hints.
+    declared_bytes: Cell<usize>,
+    declared_values: Cell<usize>,
+    /// Set from another thread.
+    stop: Stop,
 }
 
 impl Meter {
+    /// A meter whose script ends when the stop of this thread is set.
+    pub(crate) fn new() -> Meter {
+        Meter { stop: Stop::of_this_thread(), ..Meter::default() }
+    }
+
+    /// Lets [`charge`] and [`note`] find this meter while `work` runs.
+    pub(crate) fn measure<R>(&self, work: impl FnOnce() -> R) -> R {
+        METER.set(self, work)
+    }
+
     pub(crate) fn refill(&self, spent_max: u64) {
         self.spent.set(0);
         self.spent_max.set(spent_max);
@@ -33,22 +54,53 @@ impl Meter {
         self.charge(self.weight.get())
     }
 
-    /// Once the budget is spent every further charge fails too, so that no `pcall` holds a script up.
+    /// Takes units from the budget. Once the budget is spent every further charge fails too, so that no `pcall` delays the end of
+    /// a script. A stop that another thread sets spends the whole budget, also where work is free.
     pub(crate) fn charge(&self, units: u64) -> mlua::Result<()> {
+        if self.stop.is_set() {
+            self.spent.set(u64::MAX);
+            return Err(mlua::Error::runtime(OUT_OF_TIME));
+        }
         if self.is_free.get() {
             return Ok(());
         }
-        let spent = self.spent.get().saturating_add(units);
-        self.spent.set(spent);
-        if spent > self.spent_max.get() { Err(mlua::Error::runtime(OUT_OF_WORK)) } else { Ok(()) }
+        self.note(units);
+        if self.is_exhausted() { Err(mlua::Error::runtime(OUT_OF_WORK)) } else { Ok(()) }
     }
 
-    /// Does what is on nobody's account: our own work, whose size is bounded otherwise.
+    /// Takes units from the budget for work that is already done. The next charge fails if they were too many.
+    pub(crate) fn note(&self, units: u64) {
+        self.spent.set(self.spent.get().saturating_add(units));
+    }
+
+    /// Runs work that is charged to nobody: our own, whose size is bounded otherwise.
     pub(crate) fn freely<R>(&self, work: impl FnOnce() -> R) -> R {
         let was_free = self.is_free.replace(true);
         let result = work();
         self.is_free.set(was_free);
         result
+    }
+
+    /// Notes an error that the script caught.
+    pub(crate) fn caught(&self) {
+        self.errors_caught.set(self.errors_caught.get() + 1);
+        self.note(UNITS_AN_ERROR);
+    }
+
+    /// Errors caught since the last call.
+    pub(crate) fn take_errors_caught(&self) -> u64 {
+        self.errors_caught.take()
+    }
+
+    /// Lets a script declare looks and hints of this size in all.
+    pub(crate) fn expect_declarations(&self, bytes: usize, values: usize) {
+        self.declared_bytes.set(bytes);
+        self.declared_values.set(values);
+    }
+
+    /// What the script may still declare: bytes, and values.
+    pub(crate) fn declared_left(&self) -> (usize, usize) {
+        (self.declared_bytes.get(), self.declared_values.get())
     }
 
     pub(crate) fn spent(&self) -> u64 {
@@ -58,7 +110,43 @@ impl Meter {
     pub(crate) fn is_exhausted(&self) -> bool {
         self.spent.get() > self.spent_max.get()
     }
+
+    /// Why the budget is spent, as an error says it.
+    pub(crate) fn why_exhausted(&self) -> &'static str {
+        if self.stop.is_set() { OUT_OF_TIME } else { OUT_OF_WORK }
+    }
 }
 
-/// What a script hears whose work is used up.
+/// Takes units from the budget of the script that runs on this thread; outside of scripts work is free.
+pub(crate) fn charge(units: u64) -> mlua::Result<()> {
+    if METER.is_set() { METER.with(|meter| meter.charge(units)) } else { Ok(()) }
+}
+
+/// The same for a declaration, whose errors are texts.
+pub(crate) fn charge_declared(units: u64) -> Result<(), String> {
+    charge(units).map_err(|_| OUT_OF_WORK.to_owned())
+}
+
+/// What the script that runs on this thread may still declare: bytes, and values.
+pub(crate) fn declared_left() -> Option<(usize, usize)> {
+    METER.is_set().then(|| METER.with(Meter::declared_left))
+}
+
+/// Takes so much of it.
+pub(crate) fn declare(bytes: usize, values: usize) {
+    if METER.is_set() {
+        METER.with(|meter| {
+            let (bytes_left, values_left) = meter.declared_left();
+            meter.expect_declarations(bytes_left.saturating_sub(bytes), values_left.saturating_sub(values));
+        });
+    }
+}
+
+/// The units that an error costs which a script catches.
+const UNITS_AN_ERROR: u64 = 64;
+
+/// The error of a script whose work is used up.
 pub(crate) const OUT_OF_WORK: &str = "the script used more work than one step may take, and was stopped";
+
+/// The error of a script that the watchdog of its host has stopped.
+pub(crate) const OUT_OF_TIME: &str = "the step took longer than a step may take, and was stopped";

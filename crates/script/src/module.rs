@@ -11,7 +11,7 @@ pub(crate) use lasting::Lasting;
 use mlua::{Function, LightUserData, Table, Value as Luau};
 
 use crate::fault::{Fault, FaultKind, place_on_stack};
-use crate::namespace::{Namespace, Shared};
+use crate::namespace::{Name, Namespace, Quoted, Shared};
 use crate::sandbox::Sandbox;
 use crate::sources::MAIN;
 use crate::suggest::instead;
@@ -30,8 +30,9 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     declare(&host, shared)?;
     entities::add(&host, shared)?;
     lasting::add(&host, shared)?;
-    looking::add(&host, shared)?;
+    looking::add(&host)?;
     telling::add(&host)?;
+    host.table.raw_set("xpcall", sandbox.raw_xpcall())?;
     host.add("setHandleMeta", |lua, meta: Table| {
         lua.set_type_metatable::<LightUserData>(Some(meta));
         Ok(())
@@ -45,17 +46,17 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
 
 fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     let declarations = shared.declarations.clone();
-    host.add("kind", move |_, (name, fields): (String, Table)| {
+    host.add("kind", move |_, (name, fields): (Name, Table)| {
         declarations.borrow_mut().kind(&name, &fields).map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();
-    host.add("action", move |lua, (name, shape, hint): (String, Table, Option<Table>)| {
+    host.add("action", move |lua, (name, shape, hint): (Name, Table, Option<Table>)| {
         let place = place_on_stack(lua);
         let declared = declarations.borrow_mut().action(&name, &shape, hint.as_ref(), place);
         declared.map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();
-    host.add("event", move |_, (name, shape): (String, Table)| {
+    host.add("event", move |_, (name, shape): (Name, Table)| {
         declarations.borrow_mut().event(&name, &shape).map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();
@@ -66,10 +67,10 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     host.add("reportContacts", move |_, kind: usize| {
         declarations.borrow_mut().report_contacts(kind).map_err(mlua::Error::runtime)
     })?;
-    host.add("instead", |_, (name, known): (String, Vec<String>)| Ok(instead(&name, &known)))?;
+    host.add("instead", |_, (name, known): (Quoted, Vec<String>)| Ok(instead(&name.0, &known)))?;
     let declarations = shared.declarations.clone();
-    host.add("mayDeclare", move |_, what: String| {
-        declarations.borrow().open(&what).map_err(mlua::Error::runtime)
+    host.add("mayDeclare", move |_, what: Quoted| {
+        declarations.borrow().open(&what.0).map_err(mlua::Error::runtime)
     })?;
     let console = shared.console.clone();
     let meter = shared.meter.clone();
@@ -80,7 +81,7 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         Ok(true)
     })?;
     let console = shared.console.clone();
-    host.add("missingTimer", move |_, name: String| {
+    host.add("missingTimer", move |_, Quoted(name): Quoted| {
         let message = format!("a timer {name:?} is due, and this version declares none");
         let fault = Fault::of_file(FaultKind::Runtime, MAIN, message);
         console.report(fault.with_cure("declare it with world.timer, or let it pass"));

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mlua::{FromLuaMulti, IntoLuaMulti, Lua, Table};
+use mlua::{FromLua, FromLuaMulti, IntoLuaMulti, Lua, Table, Value as Luau};
+use nowcast_world::limits::NAME_BYTES_MAX;
 
 use crate::console::Console;
 use crate::define::Declarations;
@@ -36,5 +37,48 @@ impl<'a> Namespace<'a> {
         function: impl Fn(&Lua, A) -> mlua::Result<R> + 'static,
     ) -> mlua::Result<()> {
         self.table.raw_set(name, self.lua.create_function(function)?)
+    }
+}
+
+/// A text that a script gives. A longer one is refused before it is copied.
+pub(crate) struct Text<const BYTES_MAX: usize>(pub(crate) String);
+
+/// A name of anything in a world.
+pub(crate) type Name = Text<NAME_BYTES_MAX>;
+
+/// What `require` is given.
+pub(crate) type ModulePath = Text<1_024>;
+
+impl<const BYTES_MAX: usize> std::ops::Deref for Text<BYTES_MAX> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<const BYTES_MAX: usize> FromLua for Text<BYTES_MAX> {
+    fn from_lua(value: Luau, lua: &Lua) -> mlua::Result<Self> {
+        let bytes = value.as_string().map_or(0, |text| text.as_bytes().len());
+        if bytes > BYTES_MAX {
+            let message = format!("a name of {bytes} bytes is too long: it has {BYTES_MAX} at most");
+            return Err(mlua::Error::runtime(message));
+        }
+        String::from_lua(value, lua).map(Text)
+    }
+}
+
+/// The beginning of a text that is only quoted.
+pub(crate) struct Quoted(pub(crate) String);
+
+impl FromLua for Quoted {
+    fn from_lua(value: Luau, lua: &Lua) -> mlua::Result<Quoted> {
+        Ok(Quoted(match value.as_string() {
+            Some(text) => {
+                let bytes = text.as_bytes();
+                String::from_utf8_lossy(&bytes[..bytes.len().min(NAME_BYTES_MAX)]).into_owned()
+            }
+            None => String::from_lua(value, lua)?,
+        }))
     }
 }

@@ -5,23 +5,19 @@ use std::collections::BinaryHeap;
 
 use mlua::{Lua, Table};
 
-use crate::meter::Meter;
+use crate::meter::charge;
 
 /// Cells of a grid.
 const CELLS_MAX: usize = 65_536;
 /// What a straight and a diagonal step cost, times ten.
 const STRAIGHT: u32 = 10;
 const DIAGONAL: u32 = 14;
+/// So many blocked cells cost one unit of work to read.
+const BLOCKED_A_UNIT: u64 = 4;
 
 /// `map` is { width =, depth =, blocked = { [cell] = true } }, where a cell is numbered `x + (z - 1) * width` from 1 on, and `from` and `to` are
 /// { x =, z = }. Returns the cells on the way without the first, or nil when there is none.
-pub(crate) fn find(
-    lua: &Lua,
-    meter: &Meter,
-    map: &Table,
-    from: &Table,
-    to: &Table,
-) -> mlua::Result<Option<Table>> {
+pub(crate) fn find(lua: &Lua, map: &Table, from: &Table, to: &Table) -> mlua::Result<Option<Table>> {
     let (width, depth): (usize, usize) = (map.get("width")?, map.get("depth")?);
     if width == 0 || depth == 0 || width.saturating_mul(depth) > CELLS_MAX {
         return Err(mlua::Error::runtime(format!(
@@ -38,14 +34,20 @@ pub(crate) fn find(
     };
     let blocked: Table = map.get("blocked")?;
     let mut is_blocked = vec![false; width * depth];
-    meter.charge(is_blocked.len() as u64 / 64)?;
+    charge(is_blocked.len() as u64 / 64)?;
+    let mut seen: u64 = 0;
     blocked.for_each(|cell: usize, blocks: bool| {
+        seen += 1;
+        if seen.is_multiple_of(BLOCKED_A_UNIT) {
+            charge(1)?;
+        }
         if let Some(place) = cell.checked_sub(1).and_then(|cell| is_blocked.get_mut(cell)) {
             *place = blocks;
         }
         Ok(())
     })?;
-    let Some(cells) = shortest(meter, width, &is_blocked, cell(from)?, cell(to)?)? else { return Ok(None) };
+    let Some(cells) = shortest(width, &is_blocked, cell(from)?, cell(to)?)? else { return Ok(None) };
+    charge(cells.len() as u64)?;
     let path = lua.create_table_with_capacity(cells.len(), 0)?;
     for (index, cell) in cells.into_iter().enumerate() {
         let place = lua.create_table_with_capacity(0, 2)?;
@@ -56,20 +58,14 @@ pub(crate) fn find(
     Ok(Some(path))
 }
 
-fn shortest(
-    meter: &Meter,
-    width: usize,
-    is_blocked: &[bool],
-    from: usize,
-    to: usize,
-) -> mlua::Result<Option<Vec<usize>>> {
+fn shortest(width: usize, is_blocked: &[bool], from: usize, to: usize) -> mlua::Result<Option<Vec<usize>>> {
     let mut costs = vec![u32::MAX; is_blocked.len()];
     let mut origins = vec![usize::MAX; is_blocked.len()];
     // Of equally good cells the one with the smaller number comes first: the same path everywhere.
     let mut open = BinaryHeap::from([Reverse((estimate(width, from, to), from))]);
     costs[from] = 0;
     while let Some(Reverse((promise, at))) = open.pop() {
-        meter.charge(2)?;
+        charge(2)?;
         if at == to {
             return Ok(Some(trace(&origins, from, to)));
         }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use mlua::chunk::{Chunk, ChunkMode, Compiler};
-use mlua::{FromLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Value, VmState};
+use mlua::{FromLuaMulti, Function, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState};
 
 use crate::fault::{Fault, FaultKind, OWN_CHUNK, place_on_stack};
 use crate::limits::Limits;
-use crate::meter::{Meter, OUT_OF_WORK};
+use crate::meter::Meter;
+use crate::namespace::ModulePath;
 use crate::printing::Lines;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::instead;
@@ -43,6 +44,10 @@ pub struct Sandbox {
     meter: Rc<Meter>,
     limits: Limits,
     printed: Lines,
+    /// Every metatable that a script has set.
+    metatables: RefCell<Option<Table>>,
+    /// The `xpcall` of the interpreter, which calls nothing that needs memory.
+    raw_xpcall: RefCell<Option<Function>>,
 }
 
 /// Modules as they are loaded.
@@ -66,8 +71,16 @@ impl Sandbox {
             | StdLib::VECTOR;
         let built = Lua::new_with(libraries, LuaOptions::new());
         let lua = built.map_err(|error| Fault::from_lua(&error, None))?;
-        let sandbox = Sandbox { lua, meter: Rc::default(), limits, printed: Lines::default() };
+        let sandbox = Sandbox {
+            lua,
+            meter: Rc::new(Meter::new()),
+            limits,
+            printed: Lines::default(),
+            metatables: RefCell::default(),
+            raw_xpcall: RefCell::default(),
+        };
         sandbox.meter.refill(limits.work_per_load_max);
+        sandbox.meter.expect_declarations(DECLARED_BYTES_MAX, DECLARED_VALUES_MAX);
         sandbox.set_up().map_err(|error| Fault::from_lua(&error, None))?;
         Ok(sandbox)
     }
@@ -76,20 +89,32 @@ impl Sandbox {
         let lua = &self.lua;
         lua.set_memory_limit(self.limits.memory_bytes_max)?;
         lua.set_compiler(compiler());
-        let (charging, weighing) = (self.meter.clone(), self.meter.clone());
+        let (charging, weighing, catching) = (self.meter.clone(), self.meter.clone(), self.meter.clone());
         let charge = lua.create_function(move |_, units: f64| charging.charge(units as u64))?;
         let weigh = lua.create_function(move |_, weight: f64| {
             weighing.weigh(weight as u64);
             Ok(())
         })?;
         let absences = lua.create_table_from(crate::absent::ABSENT)?;
-        self.own(include_str!("sandbox.luau")).call::<()>((charge, weigh, absences))?;
+        let caught = lua.create_function(move |_, ()| {
+            catching.caught();
+            Ok(())
+        })?;
+        let (metatables, raw_xpcall): (Table, Function) = self.own(include_str!("sandbox.luau")).call((
+            charge,
+            weigh,
+            caught,
+            self.limits.memory_bytes_max,
+            absences,
+        ))?;
+        self.metatables.replace(Some(metatables));
+        self.raw_xpcall.replace(Some(raw_xpcall));
         crate::maths::install(lua)?;
         crate::printing::install(lua, self.printed.clone(), self.limits.reports_max)?;
         let counting = self.meter.clone();
         lua.set_interrupt(move |lua| match counting.tick() {
             Ok(()) => Ok(VmState::Continue),
-            Err(_) => Err(stopped_at(lua)),
+            Err(_) => Err(stopped_at(lua, counting.why_exhausted())),
         });
         Ok(())
     }
@@ -97,6 +122,11 @@ impl Sandbox {
     /// Our own Luau, which may set up what scripts find.
     pub(crate) fn own(&self, text: &'static str) -> Chunk<'_> {
         self.lua.load(text).set_name(format!("={OWN_CHUNK}")).set_mode(ChunkMode::Text)
+    }
+
+    /// The `xpcall` of the interpreter, for our own Luau.
+    pub(crate) fn raw_xpcall(&self) -> Option<Function> {
+        self.raw_xpcall.borrow().clone()
     }
 
     /// The state, for whoever adds to it what scripts may call.
@@ -146,7 +176,8 @@ impl Sandbox {
         self.meter.refill(self.limits.work_per_load_max);
         self.run(|lua| {
             let requiring = loader.clone();
-            let require = lua.create_function(move |lua, name: String| requiring.require(lua, &name))?;
+            let require =
+                lua.create_function(move |lua, name: ModulePath| requiring.require(lua, &name.0))?;
             lua.globals().set("require", require)?;
             lua.sandbox(true)?;
             lua.globals().set_readonly(true);
@@ -175,31 +206,61 @@ impl Sandbox {
     /// Runs what may call a script, and tells what went wrong with its place.
     pub fn run<R>(&self, work: impl FnOnce(&Lua) -> mlua::Result<R>) -> Result<R, Fault> {
         self.meter.reset_weight();
-        work(&self.lua).map_err(|error| self.fault(&error))
+        self.meter.measure(|| work(&self.lua)).map_err(|error| self.fault(&error))
     }
 
     fn fault(&self, error: &mlua::Error) -> Fault {
         let fault = Fault::from_lua(error, self.meter.is_exhausted().then_some(FaultKind::Work));
         if fault.kind == FaultKind::Memory {
             // Without a full collection the state stays at its limit.
-            let _ = self.lua.gc_collect();
-            self.lua.gc_stop();
+            self.collect_all();
         }
         fault
     }
 
-    /// Makes room where a script has used nearly all: what comes next is not to fail for what it left behind.
+    /// Makes room where a script has used nearly all: the next hook is not to fail for what this one left behind.
     pub(crate) fn relieve(&self) {
         if self.lua.used_memory() > self.limits.memory_bytes_max / 8 * 7 {
-            // A failure would be a finaliser's, and scripts have none.
-            let _ = self.lua.gc_collect();
-            self.lua.gc_stop();
+            self.collect_all();
         }
     }
 
     /// Throws away what the step made and nobody holds, a little at a time.
     pub fn end_step(&self) {
+        if self.meter.take_errors_caught() > ERRORS_HELD_MAX {
+            return self.collect_all();
+        }
+        self.forbid_weak_tables();
         crate::garbage::collect(&self.lua, self.limits.memory_bytes_max);
+    }
+
+    fn collect_all(&self) {
+        self.forbid_weak_tables();
+        // A failure would be a finaliser's, and scripts have none.
+        let _ = self.lua.gc_collect();
+        self.lua.gc_stop();
+    }
+
+    /// A weak table would show when memory is collected. `setmetatable` refuses one; here a metatable loses a mode that it was given
+    /// afterwards, before any collection sees it.
+    fn forbid_weak_tables(&self) {
+        let metatables = self.metatables.borrow();
+        let Some(metatables) = &*metatables else { return };
+        let mut weak = Vec::new();
+        // A failure of this walk would be one of its function.
+        let _ = metatables.for_each(|meta: Table, _: Value| {
+            if !matches!(meta.raw_get::<Value>("__mode"), Ok(Value::Nil)) {
+                weak.push(meta);
+            }
+            Ok(())
+        });
+        for meta in weak {
+            let is_readonly = meta.is_readonly();
+            meta.set_readonly(false);
+            // The key is there, so that no memory is needed.
+            let _ = meta.raw_set("__mode", Value::Nil);
+            meta.set_readonly(is_readonly);
+        }
     }
 
     /// Units of work spent in this step.
@@ -208,18 +269,28 @@ impl Sandbox {
     }
 }
 
+/// Errors that a script may catch before their memory is collected at the end of the step: it is not counted by the interpreter.
+const ERRORS_HELD_MAX: u64 = 256;
+
+/// Bytes and values of all looks and hints that a script declares. More than that cannot be told to clients in one message.
+const DECLARED_BYTES_MAX: usize = 1 << 20;
+const DECLARED_VALUES_MAX: usize = 1 << 16;
+
 /// The error of a script that has used its work up, with the line that it was in.
 #[cold]
-fn stopped_at(lua: &Lua) -> mlua::Error {
+fn stopped_at(lua: &Lua, why: &str) -> mlua::Error {
     let place = place_on_stack(lua);
     let place = place.map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
-    mlua::Error::runtime(format!("{place}{OUT_OF_WORK}"))
+    mlua::Error::runtime(format!("{place}{why}"))
 }
+
+/// Functions that `sandbox.luau` replaces, which the compiler must not know by heart either.
+const CHARGED: [&str; 6] = ["setmetatable", "tostring", "tonumber", "string.sub", "table.unpack", "unpack"];
 
 /// Line numbers for errors, every optimisation that keeps them, and no native code, whose interrupts come elsewhere.
 fn compiler() -> Compiler {
     let replaced = crate::maths::REPLACED.map(|name| format!("math.{name}"));
-    let disabled = replaced.into_iter().chain(["setmetatable", "tostring"].map(str::to_owned));
+    let disabled = replaced.into_iter().chain(CHARGED.map(str::to_owned));
     Compiler::new().set_optimization_level(1).set_debug_level(1).set_disabled_builtins(disabled)
 }
 

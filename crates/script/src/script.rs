@@ -7,7 +7,7 @@ use mlua::{FromLuaMulti, Function, IntoLuaMulti, Value as Luau};
 use nowcast_world::{Behaviour, Contact, Definition, EntityId, PlayerId, STEP_HZ, Scene, Timer, Value};
 
 use crate::console::Console;
-use crate::convert::{Purpose, from_luau, to_luau};
+use crate::convert::{Budget, kept_from_luau, to_luau, units_of};
 use crate::fault::{Fault, FaultKind};
 use crate::handle::{Handle, lend};
 use crate::limits::Limits;
@@ -182,7 +182,7 @@ impl Script {
 /// Ends the time of declarations. The first values of the state are part of what is declared.
 fn close(module: &Module, shared: &Shared) -> Result<Definition, Fault> {
     let state = Luau::Table(module.lasting.state.clone());
-    let state = from_luau(&state, Purpose::Keep, "world.state");
+    let state = kept_from_luau(&state, "world.state", None, &Budget::of_state());
     let mut declarations = shared.declarations.borrow_mut();
     declarations.is_closed = true;
     declarations.definition.state =
@@ -271,6 +271,8 @@ impl Behaviour for Script {
     }
 
     fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, given: &Value) {
+        self.enter(scene.tick());
+        self.shared.meter.note(units_of(given));
         let arguments = self.sandbox.run(|lua| {
             let declarations = self.shared.declarations.borrow();
             arguments(lua, given, declarations.action_specials(action))
@@ -295,6 +297,11 @@ impl Behaviour for Script {
     }
 
     fn timer(&mut self, scene: &mut Scene, timer: &Timer) {
+        self.enter(scene.tick());
+        self.shared.meter.note(units_of(&timer.data));
+        if self.shared.meter.is_exhausted() {
+            return self.shared.console.note_skipped();
+        }
         match self.sandbox.run(|lua| to_luau(lua, &timer.data)) {
             Ok(data) => {
                 self.call::<()>(scene, |hooks| &hooks.timer, (timer.name.as_str(), data));

@@ -2,6 +2,7 @@
 
 mod determinism;
 mod hostile;
+mod hostile_values;
 mod interest;
 mod limits;
 mod mistakes;

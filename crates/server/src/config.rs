@@ -112,6 +112,8 @@ pub struct Timeouts {
     /// For a client that was lost, or was connected when the process ended, to come back: until then its player stays as it was, if
     /// the client has a key (`spec/WORLD.md`, section 1). Counted from the newest packet of the client.
     pub seat_held: Duration,
+    /// For one step of a world. A room ends whose step takes longer, and so does one whose slow steps in a row take longer.
+    pub step: Duration,
     /// For clients to end after a shutdown. The store has 300 ms more.
     pub shutdown: Duration,
 }
@@ -129,6 +131,7 @@ impl Default for Timeouts {
             room_unused: Duration::from_secs(2),
             session_resumed: Duration::from_secs(20),
             seat_held: Duration::from_secs(30),
+            step: Duration::from_secs(10),
             shutdown: Duration::from_millis(2_300),
         }
     }

@@ -32,6 +32,8 @@ pub(crate) struct Metrics {
     pub(crate) encode_seconds: Histogram,
     pub(crate) clients: Gauge,
     pub(crate) rooms: Gauge,
+    /// Rooms whose threads were given up and still run.
+    pub(crate) rooms_abandoned: Gauge,
     pub(crate) connections: Gauge,
     pub(crate) bodies_awake: Gauge,
     pub(crate) bytes_received: Counter,
@@ -130,6 +132,7 @@ impl Metrics {
             steps_skipped: counter(own, "steps_skipped", "Steps left out because a room could not keep up"),
             clients: gauge(own, "clients", "Clients in a room"),
             rooms: gauge(own, "rooms", "Rooms that are open"),
+            rooms_abandoned: gauge(own, "rooms_abandoned", "Rooms that were ended whose threads still run"),
             connections: gauge(own, "connections", "TCP connections, joined or not"),
             bodies_awake: gauge(own, "bodies_awake", "Bodies that physics moves, over all rooms"),
             bytes_received: bytes.get_or_create_owned(&IN),

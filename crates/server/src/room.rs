@@ -11,6 +11,7 @@ mod opening;
 mod past;
 mod plain_delivery;
 mod session_delivery;
+mod step_watch;
 mod tenancy;
 pub(crate) mod told;
 mod turns;
@@ -34,6 +35,7 @@ use self::happenings::{Happening, Step};
 use self::held::HeldSeat;
 use self::opening::Opened;
 use self::past::Past;
+use self::step_watch::{OPENING_FACTOR, StepWatch, WatchOutcome};
 use self::tenancy::Tenancy;
 use self::told::{Changes, Told};
 use crate::chat::{Chat, Line};
@@ -75,6 +77,8 @@ pub(crate) struct Room {
     metrics: Arc<RoomMetrics>,
     /// Dropped after the room, whatever ends it.
     tenancy: Tenancy,
+    /// Ends the room when a step takes too long.
+    watch: Arc<StepWatch>,
     /// Which world it is, and where new rules for it come from.
     offered: Arc<Offered>,
     world: Hosted,
@@ -157,63 +161,77 @@ impl Room {
     /// Starts the room's thread.
     pub(crate) fn open(name: &str, lobby: Arc<Lobby>, rooms: Arc<Rooms>) -> io::Result<()> {
         let name = name.to_owned();
+        let watch = Arc::new(StepWatch::default());
+        step_watch::watch(&name, &watch, &lobby, &rooms)?;
         thread::Builder::new().name(format!("room {name}")).spawn(move || {
-            // First of all: nothing that follows may end without anybody hearing of it.
-            let tenancy = Tenancy {
-                name: name.clone(),
-                lobby: Arc::clone(&lobby),
-                rooms: Arc::clone(&rooms),
-                has_ticked: false,
-            };
-            let asked = AskedRoom::parse(&name).expect("no room is opened under another name");
-            let offered = Arc::clone(rooms.catalogue.of_room(asked.room));
-            let opened = match asked.at {
-                None => opening::open(&name, &offered, &rooms).map(|opened| (opened, None)),
-                Some(at) => past::open(asked.room, at, &offered, &rooms),
-            };
-            let (Opened { mut world, seen, last_player, held }, past) = match opened {
-                Ok(opened) => opened,
-                Err(error) => return error.tell(&name, &lobby, &rooms),
-            };
-            info!(room = name, world = offered.name, tick = world.world().tick(), "room opened");
-            // What is there from the beginning is no news to anybody.
-            while world.poll_event().is_some() {}
-            let assets = offered.assets();
-            let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
-            let metrics = rooms.metrics.open_room(&name, &offered.name);
-            let room = Self {
-                name,
-                lobby,
-                rooms,
-                metrics,
-                tenancy,
-                offered,
-                tick: world.world().tick(),
-                world,
-                dictionary,
-                told: Told::default(),
-                atlas: Atlas::default(),
-                editing: Editing::new(seen, assets),
-                players: Vec::new(),
-                held,
-                durable: Durable::default(),
-                confirmed: Vec::new(),
-                last_player,
-                shared: VecDeque::new(),
-                history: History::default(),
-                board: Arc::default(),
-                names: Names::default(),
-                was_used: false,
-                chat: Chat::new(Instant::now()),
-                unsaid: Vec::new(),
-                granted: Vec::new(),
-                bans_seen: 0,
-                past,
-                awake_shown: 0,
-            };
-            room.run();
+            let stop = watch.stop.clone();
+            stop.watch(|| Self::live(name, lobby, rooms, watch));
         })?;
         Ok(())
+    }
+
+    /// Makes the world of a room, and steps it until the room ends.
+    fn live(name: String, lobby: Arc<Lobby>, rooms: Arc<Rooms>, watch: Arc<StepWatch>) {
+        // First of all: nothing that follows may end without anybody hearing of it.
+        let tenancy = Tenancy {
+            name: name.clone(),
+            lobby: Arc::clone(&lobby),
+            rooms: Arc::clone(&rooms),
+            watch: Arc::clone(&watch),
+            has_ticked: false,
+        };
+        watch.enter(OPENING_FACTOR);
+        let asked = AskedRoom::parse(&name).expect("no room is opened under another name");
+        let offered = Arc::clone(rooms.catalogue.of_room(asked.room));
+        let opened = match asked.at {
+            None => opening::open(&name, &offered, &rooms).map(|opened| (opened, None)),
+            Some(at) => past::open(asked.room, at, &offered, &rooms),
+        };
+        if !watch.leave(rooms.config.timeouts.step) {
+            return;
+        }
+        let (Opened { mut world, seen, last_player, held }, past) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return error.tell(&name, &lobby, &rooms),
+        };
+        info!(room = name, world = offered.name, tick = world.world().tick(), "room opened");
+        // What is there from the beginning is no news to anybody.
+        while world.poll_event().is_some() {}
+        let assets = offered.assets();
+        let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
+        let metrics = rooms.metrics.open_room(&name, &offered.name);
+        let room = Self {
+            name,
+            lobby,
+            rooms,
+            metrics,
+            tenancy,
+            watch,
+            offered,
+            tick: world.world().tick(),
+            world,
+            dictionary,
+            told: Told::default(),
+            atlas: Atlas::default(),
+            editing: Editing::new(seen, assets),
+            players: Vec::new(),
+            held,
+            durable: Durable::default(),
+            confirmed: Vec::new(),
+            last_player,
+            shared: VecDeque::new(),
+            history: History::default(),
+            board: Arc::default(),
+            names: Names::default(),
+            was_used: false,
+            chat: Chat::new(Instant::now()),
+            unsaid: Vec::new(),
+            granted: Vec::new(),
+            bans_seen: 0,
+            past,
+            awake_shown: 0,
+        };
+        room.run();
     }
 
     /// Ticks at a steady rate until the server stops or the room has been deserted for a while.
@@ -229,7 +247,9 @@ impl Room {
             let is_empty = self.players.is_empty() && self.held.is_empty();
             if !self.rooms.is_deserted(&self.name) || !is_empty {
                 deserted_since = now;
-                self.tick();
+                if !self.tick() {
+                    return;
+                }
             } else {
                 // Nobody looks, so the world stands still.
                 self.show_awake(0);
@@ -254,13 +274,17 @@ impl Room {
         }
     }
 
-    /// What happens in a tick, in this order.
-    fn tick(&mut self) {
+    /// What happens in a tick, in this order. Returns whether the room goes on: it ends if the step took too long.
+    fn tick(&mut self) -> bool {
         let started = Started::now();
         self.heed_bans();
         self.dismiss_leavers(started.at);
+        self.watch.enter(if self.past.is_some() { OPENING_FACTOR } else { 1 });
         let (newcomers, is_redefined) =
             if self.past.is_some() { self.look_back() } else { self.live_on(started.at) };
+        if !self.watch.leave(self.rooms.config.timeouts.step) {
+            return false;
+        }
         let (changes, happenings) = self.find_news();
         let happenings = self.hold_back(happenings);
         self.world.record(self.was_used);
@@ -273,6 +297,7 @@ impl Room {
         self.publish_picture();
         self.measure(started);
         self.tenancy.ticked();
+        true
     }
 
     /// What the world goes through in a tick of a room that is no past. Returns who comes, and whether other rules or files hold
@@ -543,7 +568,8 @@ impl Room {
 impl Drop for Room {
     /// Runs when the room ends, and when its thread panics.
     fn drop(&mut self) {
-        if !thread::panicking() {
+        // Where a step that was stopped led depends on a clock, so it is not recorded.
+        if !thread::panicking() && self.watch.outcome() == WatchOutcome::InTime {
             self.world.record_all();
         }
         self.world.end_recording();

@@ -1,5 +1,7 @@
 //! Why somebody is not let into a room.
 
+use std::time::Duration;
+
 use crate::room_name::ROOM_NAME_BYTES_MAX;
 
 /// Why somebody is not let into a room.
@@ -29,6 +31,8 @@ pub(crate) enum RoomRefusal {
     TooManyPast { rooms_max: usize },
     #[error("room '{room}' cannot be shown as it was: {cause}")]
     PastNotLoaded { room: String, cause: String },
+    #[error("room '{room}' was ended: a step of its world took longer than {} s. Its author can spread the work over several steps", step_max.as_secs_f32())]
+    Stopped { room: String, step_max: Duration },
     #[error("the server is shutting down")]
     ShuttingDown,
     #[error("the server cannot open another room: {0}")]
@@ -49,6 +53,7 @@ impl RoomRefusal {
             Self::NoStore | Self::NotKept(_) => "not_kept",
             Self::TooManyPast { .. } => "past_rooms_max",
             Self::PastNotLoaded { .. } => "past_not_loaded",
+            Self::Stopped { .. } => "step_too_long",
             Self::ShuttingDown => "shutdown",
             Self::NoThread(_) => "no_thread",
         }

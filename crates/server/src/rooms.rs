@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -41,6 +41,10 @@ pub(crate) struct Rooms {
     open: Mutex<BTreeMap<String, Open>>,
     /// When and why a room could last not be opened, if none could be since.
     failure: Mutex<Option<(Instant, String)>>,
+    /// The room that was last ended because a step took too long, and when.
+    ended: Mutex<Option<(Instant, String)>>,
+    /// Rooms whose threads were given up and have not ended yet.
+    abandoned: AtomicUsize,
     stopping: AtomicBool,
     /// When the server began.
     pub(crate) began: Instant,
@@ -98,6 +102,8 @@ impl Rooms {
             open_room,
             open: Mutex::default(),
             failure: Mutex::default(),
+            ended: Mutex::default(),
+            abandoned: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             began: Instant::now(),
         }
@@ -114,6 +120,37 @@ impl Rooms {
         }
         let rooms_max = self.config.limits.rooms_max;
         if present(&self.lock()).count() >= rooms_max { Health::Full { rooms_max } } else { Health::Good }
+    }
+
+    /// A room was ended because a step took too long.
+    pub(crate) fn room_stopped(&self, name: &str) {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), name.to_owned()));
+    }
+
+    /// The thread of a room was given up.
+    pub(crate) fn room_abandoned(&self) {
+        self.abandoned.fetch_add(1, Ordering::AcqRel);
+        self.metrics.rooms_abandoned.inc();
+    }
+
+    /// A thread that was given up has come to its end.
+    pub(crate) fn abandoned_room_ended(&self) {
+        self.abandoned.fetch_sub(1, Ordering::AcqRel);
+        self.metrics.rooms_abandoned.dec();
+    }
+
+    /// What an operator should know of rooms that were ended.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        match self.abandoned.load(Ordering::Acquire) {
+            0 => {}
+            count => {
+                let text = "rooms are abandoned, because a step of their worlds cannot be stopped: their threads and their memory are lost until it ends or this process is restarted";
+                return Some(format!("{count} {text}"));
+            }
+        }
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (_, name) = ended.filter(|(at, _)| at.elapsed() < FAILURE_REMEMBERED)?;
+        Some(format!("room {name} was ended: a step of its world took too long"))
     }
 
     /// A room was opened and works.
@@ -162,6 +199,10 @@ impl Rooms {
                 let past = open.values().filter(|room| room.is_past).count();
                 let rooms_max = past_rooms_max;
                 if past < rooms_max { Ok(()) } else { Err(RoomRefusal::TooManyPast { rooms_max }) }
+            }
+            // A thread that was given up still takes a processor.
+            None if self.abandoned.load(Ordering::Acquire) >= rooms_max => {
+                Err(RoomRefusal::TooManyRooms { rooms_max })
             }
             None if present(open).count() >= rooms_max => Err(RoomRefusal::TooManyRooms { rooms_max }),
             None => {
@@ -357,11 +398,90 @@ mod tests {
 
     /// A server's rooms, whose worlds are made like this.
     fn rooms(make_world: fn() -> World) -> Arc<Rooms> {
-        let rules = Rules::Program(Arc::new(move |_, _| make_world()));
+        rooms_of(Rules::Program(Arc::new(move |_, _| make_world())), Config::default())
+    }
+
+    fn rooms_of(rules: Rules, config: Config) -> Arc<Rooms> {
         let catalogue =
             Catalogue::new(&[WorldConfig { name: "plaza".into(), rules }]).expect("it is well named");
         let metrics = Arc::new(Metrics::new(None));
-        Arc::new(Rooms::new(Arc::new(Config::default()), catalogue, Arc::default(), metrics, Room::open))
+        Arc::new(Rooms::new(Arc::new(config), catalogue, Arc::default(), metrics, Room::open))
+    }
+
+    /// A configuration by which a step may take this long.
+    fn with_step(step: Duration) -> Config {
+        Config { timeouts: crate::config::Timeouts { step, ..Default::default() }, ..Config::default() }
+    }
+
+    /// Whether a player was told that its room was ended for its step.
+    fn is_told_of_its_step(player: &Player) -> bool {
+        let told = player.plain().unwrap().queue.take();
+        matches!(told, Some(Outgoing::Close(Closing::Refused(RoomRefusal::Stopped { .. }))))
+    }
+
+    #[test]
+    fn a_room_whose_script_does_what_is_not_counted_is_ended_and_its_players_are_told() {
+        let text = "local world = require('@nowcast/world')
+            world.on('join', function()
+                local a, b = ('x'):rep(4e6) .. 'a', ('x'):rep(4e6) .. 'b'
+                while true do local _ = a < b end
+            end)";
+        let sources = nowcast_script::Sources::of_main(text);
+        let rooms = rooms_of(Rules::Script(sources), with_step(Duration::from_millis(500)));
+        let (_seat, player) = enter(&rooms, "plaza");
+        until("the end", || is_told_of_its_step(&player));
+        until("the place in the list", || rooms.list().is_empty());
+        assert!(rooms.trouble().is_some_and(|text| text.contains("room plaza was ended")));
+        assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="stopped"} 1"#));
+        assert_eq!(rooms.health(), Health::Good, "other rooms can be opened all the time");
+    }
+
+    #[test]
+    fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once() {
+        static GATE: (Mutex<bool>, std::sync::Condvar) = (Mutex::new(false), std::sync::Condvar::new());
+        static IS_FIRST: AtomicBool = AtomicBool::new(true);
+        /// Its step takes until the gate is open.
+        struct Stuck;
+        impl nowcast_world::Behaviour for Stuck {
+            fn step(&mut self, _scene: &mut nowcast_world::Scene) {
+                let held = GATE.0.lock().unwrap();
+                drop(GATE.1.wait_while(held, |is_open| !*is_open).unwrap());
+            }
+        }
+        let make = || {
+            let behaviour: Box<dyn nowcast_world::Behaviour> =
+                if IS_FIRST.swap(false, Ordering::AcqRel) { Box::new(Stuck) } else { Box::new(()) };
+            World::new(Definition::default(), 1, behaviour).expect("nothing is wrong with nothing")
+        };
+        let rules = Rules::Program(Arc::new(move |_, _| make()));
+        let rooms = rooms_of(rules, with_step(Duration::from_millis(500)));
+        let (seat, player) = enter(&rooms, "plaza");
+        until("the end", || is_told_of_its_step(&player));
+        until("the place in the list", || rooms.list().is_empty());
+        assert!(rooms.trouble().is_some_and(|text| text.contains("abandoned")));
+        assert_eq!(rooms.metrics.rooms_abandoned.get(), 1);
+        drop(seat);
+        let (_seat, player) = enter(&rooms, "plaza");
+        until("the welcome", || player.plain().unwrap().queue.take().is_some());
+        *GATE.0.lock().unwrap() = true;
+        GATE.1.notify_all();
+        until("the end of its thread", || rooms.metrics.rooms_abandoned.get() == 0);
+        assert_eq!(rooms.list().len(), 1, "the room that has its name by now is not touched");
+        assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="abandoned"} 1"#));
+    }
+
+    #[test]
+    fn a_room_in_a_long_step_ends_soon_when_the_server_does() {
+        let text = "local world = require('@nowcast/world')
+            world.on('join', function()
+                local a, b = ('x'):rep(4e6) .. 'a', ('x'):rep(4e6) .. 'b'
+                while true do local _ = a < b end
+            end)";
+        let sources = nowcast_script::Sources::of_main(text);
+        let rooms = rooms_of(Rules::Script(sources), with_step(Duration::from_secs(3_600)));
+        let (_seat, _player) = enter(&rooms, "plaza");
+        rooms.stop();
+        until("the end of the room", || rooms.is_empty());
     }
 
     fn empty_world() -> World {

@@ -2,6 +2,7 @@
 
 use nowcast_wire::Value;
 
+use crate::conform::held_bytes;
 use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
 use crate::limits::VELOCITY_MAX;
@@ -193,11 +194,11 @@ impl Command {
                 name.len()
             }
             Command::Message { text, .. } => text.len(),
-            Command::Action { name, arguments, .. } => name.len() + held_by(arguments),
-            Command::Set { attributes, .. } => held_by(attributes),
-            Command::Spawn { kind, attributes, .. } => kind.len() + held_by(attributes),
+            Command::Action { name, arguments, .. } => name.len() + held_bytes(arguments),
+            Command::Set { attributes, .. } => held_bytes(attributes),
+            Command::Spawn { kind, attributes, .. } => kind.len() + held_bytes(attributes),
             Command::Edit { edit: Edit::Spawn { kind, .. }, .. } => kind.len(),
-            Command::Edit { edit: Edit::Attribute(_, name, value), .. } => name.len() + held_by(value),
+            Command::Edit { edit: Edit::Attribute(_, name, value), .. } => name.len() + held_bytes(value),
             _ => 0,
         }
     }
@@ -223,17 +224,5 @@ impl Command {
             | Command::Rename { player, .. }
             | Command::Edit { player, .. } => *player,
         }
-    }
-}
-
-fn held_by(value: &Value) -> usize {
-    match value {
-        Value::Text(text) => text.len(),
-        Value::Bytes(bytes) | Value::Ext(_, bytes) => bytes.len(),
-        Value::List(list) => list.iter().map(|value| size_of::<Value>() + held_by(value)).sum(),
-        Value::Map(pairs) => {
-            pairs.iter().map(|(key, value)| size_of::<(Value, Value)>() + held_by(key) + held_by(value)).sum()
-        }
-        _ => 0,
     }
 }

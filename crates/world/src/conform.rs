@@ -83,6 +83,20 @@ fn bytes_at_most(value: &Value) -> usize {
     }
 }
 
+/// Bytes of memory that a value holds beside itself.
+pub(crate) fn held_bytes(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) | Value::Ext(_, bytes) => bytes.len(),
+        Value::List(list) => list.iter().map(|value| size_of::<Value>() + held_bytes(value)).sum(),
+        Value::Map(pairs) => pairs
+            .iter()
+            .map(|(key, value)| size_of::<(Value, Value)>() + held_bytes(key) + held_bytes(value))
+            .sum(),
+        _ => 0,
+    }
+}
+
 fn is_shallow(value: &Value, depth_left: usize) -> bool {
     let Some(left) = depth_left.checked_sub(1) else { return false };
     match value {

@@ -118,7 +118,7 @@ pub use pose::{Pose, Velocity};
 pub use problem::{DefinitionError, Problem};
 pub use random::Random;
 pub use scene::{Filter, Hit, Scene, SceneError};
-pub use shape::ColliderShape;
+pub use shape::{ColliderShape, TRIANGLES_MAX};
 pub use snapshot::RestoreError;
 pub use solid::{Form, Solid, Triangle};
 pub use stats::Stats;

@@ -22,6 +22,10 @@ pub struct Limits {
     /// Bytes of one value as MessagePack: an attribute, the private value of an entity, the data of a timer, the
     /// payload of an event, a value on a screen.
     pub value_bytes_max: usize,
+    /// Bytes in memory of all values that the world keeps: attributes, private values, the state, screens and the data of timers.
+    pub kept_bytes_max: usize,
+    /// Bytes in memory of the events of one step that rules emit or show.
+    pub event_bytes_max: usize,
     /// Tags of one entity.
     pub tags_max: usize,
     /// Values on all screens together.
@@ -42,6 +46,8 @@ impl Limits {
         events_max: 65_536,
         state_bytes_max: 1 << 20,
         value_bytes_max: 16 << 10,
+        kept_bytes_max: 24 << 20,
+        event_bytes_max: 2 << 20,
         tags_max: 16,
         screens_max: 4_096,
         hits_max: 1_024,
@@ -89,4 +95,6 @@ pub const REWIND_MS_MAX: u16 = 500;
 pub const PLACES_REMEMBERED_MAX: usize = 131_072;
 
 const _: () = assert!(Limits::DEFAULT.value_bytes_max <= Limits::DEFAULT.state_bytes_max);
+const _: () = assert!(Limits::DEFAULT.value_bytes_max * 4 <= Limits::DEFAULT.event_bytes_max);
+const _: () = assert!(Limits::DEFAULT.state_bytes_max <= Limits::DEFAULT.kept_bytes_max);
 const _: () = assert!(Limits::DEFAULT.commands_per_player_max <= Limits::DEFAULT.commands_max);

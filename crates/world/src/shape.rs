@@ -119,7 +119,32 @@ impl ColliderShape {
         }
     }
 
+    /// How many points, triangles, heights or parts it is made of; 1 for a simple shape.
+    pub fn part_count(&self) -> usize {
+        match self {
+            ColliderShape::ConvexHull { points } => points.len(),
+            ColliderShape::TriangleMesh { vertices, triangles } => vertices.len() + triangles.len(),
+            ColliderShape::HeightField { heights, .. } => heights.len(),
+            ColliderShape::Compound { parts } => parts.iter().map(|(_, part)| part.part_count()).sum(),
+            _ => 1,
+        }
+    }
+
+    /// Checks the extents and the number of parts, without making a shape of them.
+    ///
+    /// # Errors
+    /// [`DefinitionError`] names the field and its bounds.
+    pub fn check_fields(&self) -> Result<(), DefinitionError> {
+        self.check_parts(&Path::default())
+    }
+
     pub(crate) fn check(&self, path: &Path<'_>) -> Result<(), DefinitionError> {
+        self.check_parts(path)?;
+        // What only the geometry library can tell: a hull without volume, a mesh without area.
+        self.build([1.0; 3]).map(drop).map_err(|reason| path.error(Problem::Invalid(reason)))
+    }
+
+    fn check_parts(&self, path: &Path<'_>) -> Result<(), DefinitionError> {
         let extent = |field: &str, value: f32| path.field(field).within(value, EXTENT_MIN, EXTENT_MAX);
         match self {
             ColliderShape::Box { size } => size.iter().try_for_each(|edge| extent("size", *edge))?,
@@ -168,12 +193,11 @@ impl ColliderShape {
                             "a part is nowhere, or not turned by a unit quaternion",
                         )));
                     }
-                    part.check(&path)?;
+                    part.check_parts(&path)?;
                 }
             }
         }
-        // Some faults only the geometry library can find: a hull without volume, a mesh without area.
-        self.build([1.0; 3]).map(drop).map_err(|reason| path.error(Problem::Invalid(reason)))
+        Ok(())
     }
 
     /// For physics, scaled along its own axes. The error says why it cannot be scaled, or has no volume.

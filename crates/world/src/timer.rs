@@ -50,10 +50,10 @@ impl Timers {
         self.waiting.insert((due_tick, id), (name, data));
     }
 
-    /// Returns whether it still waited.
-    pub(crate) fn cancel(&mut self, id: TimerId) -> bool {
-        let key = self.waiting.keys().find(|(_, known)| *known == id).copied();
-        key.is_some_and(|key| self.waiting.remove(&key).is_some())
+    /// Returns the name and the data of a timer that still waited.
+    pub(crate) fn cancel(&mut self, id: TimerId) -> Option<(String, Value)> {
+        let key = self.waiting.keys().find(|(_, known)| *known == id).copied()?;
+        self.waiting.remove(&key)
     }
 
     /// The next timer that is due at `tick` and was set before `before`; those set meanwhile wait for the next step.

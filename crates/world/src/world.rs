@@ -120,6 +120,7 @@ impl World {
 
     /// Advances the world by 1/60 s. A step does the following, in this order:
     pub fn step(&mut self) {
+        self.scene.emitted_bytes = 0;
         self.apply_waiting();
         self.fire_timers();
         self.behaviour.step(&mut self.scene);
@@ -135,7 +136,7 @@ impl World {
 
     /// The next thing that happened, oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.scene.events.pop_front()
+        self.scene.take_event()
     }
 
     /// Everything in the world but its rules.
@@ -257,7 +258,7 @@ impl World {
 
     fn fire_timers(&mut self) {
         let before = TimerId(self.scene.timers.next_id());
-        while let Some(timer) = self.scene.timers.take_due(self.scene.tick, before) {
+        while let Some(timer) = self.scene.take_due_timer(before) {
             self.behaviour.timer(&mut self.scene, &timer);
         }
     }

@@ -38,7 +38,7 @@ const TYPES: &str = "\"bool\", \"text\", \"entity\", \"vector\", \"u8\" to \"i64
 /// The attributes of a kind, and which of them only Luau has types for. They are fields of entities, so they have other names
 /// than the fields that every entity has.
 pub(super) fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String, Special>)> {
-    match fields.names().into_iter().filter(|name| RESERVED.contains(&name.as_str())).min() {
+    match fields.names()?.into_iter().filter(|name| RESERVED.contains(&name.as_str())).min() {
         Some(name) => Err(format!("{}: every entity has `{name}`; choose another name", fields.path)),
         None => read_arguments(fields),
     }
@@ -46,7 +46,7 @@ pub(super) fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTre
 
 /// The arguments of an action or the fields of an event, and which of them only Luau has types for.
 pub(super) fn read_arguments(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String, Special>)> {
-    let mut names = fields.names();
+    let mut names = fields.names()?;
     // The order in which a table is visited is none that an author wrote, and clients are told the order.
     names.sort_unstable();
     let mut schema = String::new();

@@ -109,6 +109,9 @@ pub(crate) fn read_shape(fields: &Fields<'_>) -> Declared<ColliderShape> {
         "compound" => {
             let mut parts = Vec::new();
             for part in fields.tables("parts")? {
+                if part.text("shape")?.as_deref() == Some("compound") {
+                    return Err(format!("{}: a part is a compound itself", part.path));
+                }
                 part.nothing_else(&[SHAPE_FIELDS.as_slice(), &["at"]].concat())?;
                 let position = part.vector("at")?.unwrap_or_default();
                 parts.push((Pose { position, ..Pose::IDENTITY }, read_shape(&part)?));

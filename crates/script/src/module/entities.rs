@@ -7,13 +7,28 @@ use nowcast_world::{
     EntityId, Input, KindId, MisfitError, PlayerId, Pose, Scene, SceneError, Spawn, Value, Velocity,
 };
 
-use crate::convert::{Purpose, from_luau, to_luau, with_article};
+use crate::convert::{Purpose, charged_to_luau, from_luau, with_article};
 use crate::define::Special;
 use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
-use crate::namespace::{Namespace, Shared};
+use crate::meter::charge;
+use crate::namespace::{Name, Namespace, Shared};
 use crate::reference::names_of;
 use crate::suggest::{closest, instead};
+
+/// Units of work that making and removing a body cost beside what they look through: far more than a call does.
+const UNITS_A_BODY: u64 = 100;
+
+/// So many of these cost one unit of work to look through.
+const ENTITIES_A_UNIT: u64 = 16;
+const ROWS_A_UNIT: u64 = 64;
+const PLAYERS_A_UNIT: u64 = 64;
+
+/// So many points, triangles or fields of a shape cost one unit of work to compare with another shape.
+const PARTS_A_UNIT: usize = 16;
+
+/// So many of them cost one unit of work to make a shape of.
+const BUILT_A_UNIT: usize = 2;
 
 pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     let getters = Namespace::new(host.lua)?;
@@ -26,7 +41,7 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     add_methods(&methods)?;
     host.table.raw_set("methods", &methods.table)?;
     add_attributes(host, shared)?;
-    add_making(host, shared)
+    add_making(host)
 }
 
 fn vector([x, y, z]: [f32; 3]) -> Vector {
@@ -62,7 +77,7 @@ fn turned(yaw: f32) -> [f32; 4] {
 
 /// A quaternion as scripts write it.
 pub(crate) fn rotation(parts: &Table) -> mlua::Result<[f32; 4]> {
-    let read: mlua::Result<Vec<f32>> = parts.sequence_values().collect();
+    let read: mlua::Result<Vec<f32>> = parts.sequence_values().take(5).collect();
     let four = read.ok().and_then(|parts| <[f32; 4]>::try_from(parts).ok());
     four.ok_or_else(no_rotation)
 }
@@ -191,6 +206,7 @@ fn add_belongings(get: &Namespace<'_>) -> mlua::Result<()> {
     get.add("player", |_, handle: Handle| {
         with_scene(|scene| {
             let Handle::Entity(id) = handle else { return Ok(Some(handle)) };
+            charge(scene.players().len() as u64 / PLAYERS_A_UNIT)?;
             Ok(scene
                 .players()
                 .find(|player| player.avatar == Some(id))
@@ -257,7 +273,10 @@ fn add_setters(set: &Namespace<'_>) -> mlua::Result<()> {
     })?;
     set.add("parent", |_, (handle, parent): (Handle, Option<Handle>)| {
         let parent = parent.map(Handle::only_entity).transpose()?;
-        with_scene(|scene| scene.set_parent(handle.only_entity()?, parent).map_err(refused))
+        with_scene(|scene| {
+            charge(scene.hanging_count() as u64)?;
+            scene.set_parent(handle.only_entity()?, parent).map_err(refused)
+        })
     })?;
     set.add("input", |_, (handle, table): (Handle, Table)| {
         let input = Fields::of(&table, "input").input().map_err(mlua::Error::runtime)?;
@@ -310,21 +329,28 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
     method.add("touching", |_, handle: Handle| {
         with_scene(|scene| {
             let found = scene.touching(handle.entity(scene)?).map_err(refused)?;
+            charge(found.len() as u64)?;
             Ok(found.into_iter().map(Handle::Entity).collect::<Vec<_>>())
         })
     })?;
     method.add("distance", |_, (handle, other): (Handle, Handle)| {
-        with_scene(|scene| scene.distance(handle.entity(scene)?, other.entity(scene)?).map_err(refused))
+        with_scene(|scene| {
+            let (one, other) = (handle.entity(scene)?, other.entity(scene)?);
+            let parts = |id| scene.shape_parts(id).div_ceil(PARTS_A_UNIT) as u64;
+            // Parts of one are compared with parts of the other.
+            charge(parts(one).saturating_mul(parts(other)))?;
+            scene.distance(one, other).map_err(refused)
+        })
     })?;
-    method.add("tag", |_, (handle, tag): (Handle, String)| set_tag(handle, &tag, true))?;
-    method.add("untag", |_, (handle, tag): (Handle, String)| set_tag(handle, &tag, false))?;
-    method.add("has_tag", |_, (handle, tag): (Handle, String)| {
+    method.add("tag", |_, (handle, tag): (Handle, Name)| set_tag(handle, &tag, true))?;
+    method.add("untag", |_, (handle, tag): (Handle, Name)| set_tag(handle, &tag, false))?;
+    method.add("has_tag", |_, (handle, tag): (Handle, Name)| {
         with_scene(|scene| {
             let tags = match handle {
                 Handle::Entity(id) => scene.entity(id).map(|entity| entity.tags),
                 Handle::Player(id) => scene.player(id).map(|player| player.tags.as_slice()),
             };
-            Ok(tags.is_some_and(|tags| tags.contains(&tag)))
+            Ok(tags.is_some_and(|tags| tags.contains(&tag.0)))
         })
     })?;
     method.add("pass_through", |_, (handle, other): (Handle, Option<Handle>)| {
@@ -345,8 +371,7 @@ fn set_tag(handle: Handle, tag: &str, is_set: bool) -> mlua::Result<()> {
 
 fn add_attributes(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     let declarations = shared.declarations.clone();
-    host.add("attribute", move |lua, (handle, name): (Handle, mlua::LuaString)| {
-        let name = name.to_str()?;
+    host.add("attribute", move |lua, (handle, name): (Handle, Name)| {
         with_scene(|scene| {
             let Handle::Entity(id) = handle else { return Err(no_field(scene, handle, &name)) };
             let Some(value) = scene.attribute(id, &name) else { return Err(no_field(scene, handle, &name)) };
@@ -358,8 +383,7 @@ fn add_attributes(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         })
     })?;
     let declarations = shared.declarations.clone();
-    host.add("setAttribute", move |_, (handle, name, given): (Handle, mlua::LuaString, Luau)| {
-        let name = name.to_str()?;
+    host.add("setAttribute", move |_, (handle, name, given): (Handle, Name, Luau)| {
         let value = from_luau(&given, Purpose::Tell, &name).map_err(mlua::Error::runtime)?;
         with_scene(|scene| {
             let Handle::Entity(id) = handle else { return Err(no_field(scene, handle, &name)) };
@@ -443,7 +467,7 @@ pub(crate) fn special_to_luau(lua: &Lua, value: &Value, special: Option<Special>
             let part = |index: usize| parts.get(index).and_then(Value::as_f64).unwrap_or(0.0) as f32;
             Ok(Luau::Vector(Vector::new(part(0), part(1), part(2))))
         }
-        (_, value) => to_luau(lua, value),
+        (_, value) => charged_to_luau(lua, value),
     }
 }
 
@@ -464,14 +488,13 @@ pub(crate) fn arguments(
     Ok(table)
 }
 
-fn add_making(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
-    let meter = shared.meter.clone();
-    host.add("spawn", move |_, (kind, player, fields): (u16, Option<Handle>, Table)| {
-        // Making a body costs far more than a call does.
-        meter.charge(100)?;
+fn add_making(host: &Namespace<'_>) -> mlua::Result<()> {
+    host.add("spawn", |_, (kind, player, fields): (u16, Option<Handle>, Table)| {
+        charge(UNITS_A_BODY)?;
         let spawn = read_spawn(&fields)?;
         let tags = Fields::of(&fields, "spawn").texts("tags").map_err(mlua::Error::runtime)?;
         with_scene(|scene| {
+            charge((scene.parts_to_build(KindId(kind), spawn.scale) / BUILT_A_UNIT) as u64)?;
             let id = match player {
                 Some(player) => scene.spawn_avatar(player.player()?, KindId(kind), spawn),
                 None => scene.spawn(KindId(kind), spawn),
@@ -481,23 +504,22 @@ fn add_making(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
             Ok(Handle::Entity(id))
         })
     })?;
-    let meter = shared.meter.clone();
-    host.add("despawn", move |_, handle: Handle| {
-        meter.charge(100)?;
-        with_scene(|scene| scene.despawn(handle.only_entity()?).map_err(refused))
-    })?;
-    let meter = shared.meter.clone();
-    host.add("entities", move |_, kind: u16| {
+    host.add("despawn", |_, handle: Handle| {
         with_scene(|scene| {
-            meter.charge(scene.entities().len() as u64 / 16)?;
+            charge(UNITS_A_BODY + scene.entities().len() as u64 / ROWS_A_UNIT)?;
+            scene.despawn(handle.only_entity()?).map_err(refused)
+        })
+    })?;
+    host.add("entities", |_, kind: u16| {
+        with_scene(|scene| {
+            charge(scene.entities().len() as u64 / ENTITIES_A_UNIT)?;
             let of_kind = scene.entities().iter().filter(|entity| entity.kind == KindId(kind));
             Ok(of_kind.map(|entity| Handle::Entity(entity.id)).collect::<Vec<_>>())
         })
     })?;
-    let meter = shared.meter.clone();
-    host.add("count", move |_, kind: u16| {
+    host.add("count", |_, kind: u16| {
         with_scene(|scene| {
-            meter.charge(scene.entities().len() as u64 / 16)?;
+            charge(scene.entities().len() as u64 / ENTITIES_A_UNIT)?;
             Ok(scene.entities().iter().filter(|entity| entity.kind == KindId(kind)).count())
         })
     })?;
@@ -529,7 +551,7 @@ fn read_spawn(table: &Table) -> mlua::Result<Spawn> {
         spawn.velocity.angular = fields.vector("spin")?.unwrap_or_default();
         spawn.scale = fields.scale("scale")?;
         *owner = Some(fields.luau("owner")?);
-        for name in fields.names() {
+        for name in fields.names()? {
             if !["at", "yaw", "rotation", "velocity", "spin", "scale", "owner", "private", "tags"]
                 .contains(&name.as_str())
             {

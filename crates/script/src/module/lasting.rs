@@ -4,13 +4,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use mlua::{Lua, Table, Value as Luau};
+use nowcast_world::limits::NAME_BYTES_MAX;
 use nowcast_world::{EntityId, PlayerId, Scene, SceneError, Value};
 
 use crate::console::Console;
-use crate::convert::{kept_from_luau, to_luau, with_article};
+use crate::convert::{Budget, charged_to_luau, kept_from_luau, shown, to_luau, with_article};
 use crate::fault::{Fault, FaultKind};
 use crate::handle::{Handle, with_scene};
+use crate::meter::Meter;
 use crate::namespace::{Namespace, Shared};
+
+/// Fields of a world's state; each may hold a table of any number.
+const FIELDS_MAX: usize = 16_384;
 
 pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     host.add("private", |lua, handle: Handle| {
@@ -20,16 +25,16 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         })?;
         match value {
             Value::Nil => lua.create_table().map(Luau::Table),
-            value => to_luau(lua, &value),
+            value => charged_to_luau(lua, &value),
         }
     })?;
-    let (console, kept) = (shared.console.clone(), shared.kept.clone());
+    let keeper = Keeper::of(shared);
     host.add("keepPrivate", move |lua, (handle, value): (Handle, Luau)| {
-        with_scene(|scene| keep_private(lua, scene, handle, value, &console, &kept))
+        with_scene(|scene| keeper.keep_private(lua, scene, handle, value))
     })?;
-    let (console, kept) = (shared.console.clone(), shared.kept.clone());
+    let keeper = Keeper::of(shared);
     host.add("keepState", move |lua, state: Table| {
-        with_scene(|scene| keep_state(lua, scene, &state, &console, &kept))
+        with_scene(|scene| keeper.keep_state(lua, scene, &state))
     })?;
     let kept = shared.kept.clone();
     host.add("isKept", move |_, table: Table| {
@@ -78,89 +83,118 @@ fn player_private_of(scene: &Scene, id: PlayerId) -> mlua::Result<&Value> {
     Ok(&player.private)
 }
 
-/// Writes down what a script keeps of an entity or a player. Returns the table that holds from now on: the same, or, when it cannot
-/// be kept, what was kept before.
-fn keep_private(
-    lua: &Lua,
-    scene: &mut Scene,
-    handle: Handle,
-    live: Luau,
-    console: &Console,
-    kept: &Rc<RefCell<Option<Table>>>,
-) -> mlua::Result<Luau> {
-    let is_gone = match handle {
-        Handle::Entity(id) => scene.private(id).is_none(),
-        Handle::Player(id) => scene.player(id).is_none(),
-    };
-    if is_gone {
-        return Ok(Luau::Nil);
-    }
-    let converted = kept_from_luau(&live, "private", kept.borrow().as_ref());
-    let done = converted.and_then(|value| {
-        let done = match handle {
-            Handle::Entity(id) => scene.set_private(id, value),
-            Handle::Player(id) => scene.set_player_private(id, value),
-        };
-        done.map_err(|error| format!("private: {error}"))
-    });
-    match done {
-        Ok(()) => Ok(live),
-        Err(problem) => {
-            console.report(not_kept(format!("{handle}: {problem}")));
-            let before = match handle {
-                Handle::Entity(id) => scene.private(id).cloned(),
-                Handle::Player(id) => scene.player(id).map(|player| player.private.clone()),
-            };
-            match before {
-                None | Some(Value::Nil) => lua.create_table().map(Luau::Table),
-                Some(before) => to_luau(lua, &before),
-            }
-        }
-    }
+/// Hands over to the world what lasts.
+struct Keeper {
+    console: Console,
+    kept: Rc<RefCell<Option<Table>>>,
+    meter: Rc<Meter>,
 }
 
-/// Writes down what changed in the state of the world.
-fn keep_state(
-    lua: &Lua,
-    scene: &mut Scene,
-    state: &Table,
-    console: &Console,
-    kept: &Rc<RefCell<Option<Table>>>,
-) -> mlua::Result<()> {
-    let mut live: Vec<(String, Luau)> = Vec::new();
-    let mut foreign = Vec::new();
-    state.for_each(|key: Luau, value: Luau| {
-        match key.as_string().map(|key| key.to_string_lossy().to_string()) {
-            Some(name) => live.push((name, value)),
-            None => foreign.push(key),
-        }
-        Ok(())
-    })?;
-    for key in foreign {
-        console.report(not_kept(format!("world.state has {} as a key; keys are texts", with_article(&key))));
-        state.raw_set(key, Luau::Nil)?;
+impl Keeper {
+    fn of(shared: &Shared) -> Keeper {
+        Keeper { console: shared.console.clone(), kept: shared.kept.clone(), meter: shared.meter.clone() }
     }
-    live.sort_by(|(a, _), (b, _)| a.cmp(b));
-    for (name, value) in &live {
-        let path = format!("world.state.{name}");
-        let done = kept_from_luau(value, &path, kept.borrow().as_ref()).and_then(|value| {
-            if scene.state(name) == Some(&value) {
-                return Ok(());
-            }
-            scene.set_state(name, value).map_err(|error| format!("{path}: {error}"))
+
+    /// Writes down what a script keeps of an entity or a player. Returns the table that holds from now on: the same, or, when it
+    /// cannot be kept, what was kept before.
+    fn keep_private(&self, lua: &Lua, scene: &mut Scene, handle: Handle, live: Luau) -> mlua::Result<Luau> {
+        let is_gone = match handle {
+            Handle::Entity(id) => scene.private(id).is_none(),
+            Handle::Player(id) => scene.player(id).is_none(),
+        };
+        if is_gone {
+            return Ok(Luau::Nil);
+        }
+        let budget = Budget::of_value();
+        let converted = kept_from_luau(&live, "private", self.kept.borrow().as_ref(), &budget);
+        self.meter.note(budget.units());
+        let done = converted.and_then(|value| {
+            let done = match handle {
+                Handle::Entity(id) => scene.set_private(id, value),
+                Handle::Player(id) => scene.set_player_private(id, value),
+            };
+            done.map_err(|error| format!("private: {error}"))
         });
-        if let Err(problem) = done {
-            console.report(not_kept(problem));
-            let before = scene.state(name).map_or(Ok(Luau::Nil), |before| to_luau(lua, before))?;
-            state.raw_set(name.as_str(), before)?;
+        match done {
+            Ok(()) => Ok(live),
+            Err(problem) => {
+                self.console.report(not_kept(format!("{handle}: {problem}")));
+                let before = match handle {
+                    Handle::Entity(id) => scene.private(id).cloned(),
+                    Handle::Player(id) => scene.player(id).map(|player| player.private.clone()),
+                };
+                match before {
+                    None | Some(Value::Nil) => lua.create_table().map(Luau::Table),
+                    Some(before) => to_luau(lua, &before),
+                }
+            }
         }
     }
-    let is_live = |key: &str| live.binary_search_by(|(name, _)| name.as_str().cmp(key)).is_ok();
-    let gone: Vec<_> = scene.all_state().map(|(key, _)| key.to_owned()).filter(|key| !is_live(key)).collect();
-    for key in gone {
-        scene.set_state(&key, Value::Nil).map_err(crate::handle::refused)?;
+
+    /// Writes down what changed in the state of the world. What it costs is charged afterwards: a state is written down whatever was
+    /// spent before, and a large one leaves less for the hooks that follow.
+    fn keep_state(&self, lua: &Lua, scene: &mut Scene, state: &Table) -> mlua::Result<()> {
+        let live = self.named_fields(state)?;
+        let mut units = 0;
+        for (name, value) in &live {
+            let path = format!("world.state.{name}");
+            let budget = Budget::of_field(units);
+            let read = kept_from_luau(value, &path, self.kept.borrow().as_ref(), &budget);
+            units += budget.units();
+            let done = read.and_then(|value| {
+                if scene.state(name) == Some(&value) {
+                    return Ok(());
+                }
+                scene.set_state(name, value).map_err(|error| format!("{path}: {error}"))
+            });
+            if let Err(problem) = done {
+                self.console.report(not_kept(problem));
+                let before = scene.state(name).map_or(Ok(Luau::Nil), |before| to_luau(lua, before))?;
+                state.raw_set(name.as_str(), before)?;
+            }
+        }
+        let is_live = |key: &str| live.binary_search_by(|(name, _)| name.as_str().cmp(key)).is_ok();
+        let gone: Vec<_> =
+            scene.all_state().map(|(key, _)| key.to_owned()).filter(|key| !is_live(key)).collect();
+        for key in gone {
+            scene.set_state(&key, Value::Nil).map_err(crate::handle::refused)?;
+        }
+        self.meter.note(units);
+        Ok(())
     }
-    Ok(())
+
+    /// The fields of a state that have names, ordered by name. Others are reported and removed, and so are those whose names are too
+    /// long, or beyond [`FIELDS_MAX`].
+    fn named_fields(&self, state: &Table) -> mlua::Result<Vec<(String, Luau)>> {
+        let mut live: Vec<(String, Luau)> = Vec::new();
+        let mut foreign = Vec::new();
+        state.for_each(|key: Luau, value: Luau| {
+            match key.as_string() {
+                Some(name) if live.len() < FIELDS_MAX && name.as_bytes().len() <= NAME_BYTES_MAX => {
+                    live.push((name.to_string_lossy(), value));
+                }
+                _ => foreign.push(key),
+            }
+            Ok(())
+        })?;
+        self.meter.note((live.len() + foreign.len()) as u64);
+        let mut told = None;
+        for key in foreign {
+            told.get_or_insert_with(|| match key.as_string() {
+                Some(name) => format!(
+                    "world.state.{} has too long a name, or is one field too many: {FIELDS_MAX} fields with names of {NAME_BYTES_MAX} bytes at most",
+                    shown(&name.to_string_lossy())
+                ),
+                None => format!("world.state has {} as a key; keys are texts", with_article(&key)),
+            });
+            state.raw_set(key, Luau::Nil)?;
+        }
+        if let Some(problem) = told {
+            self.console.report(not_kept(problem));
+        }
+        live.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(live)
+    }
 }
 
 fn not_kept(problem: String) -> Fault {

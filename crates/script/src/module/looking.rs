@@ -1,50 +1,70 @@
 //! Looking around: rays, overlaps, tags, joints, paths.
 
 use mlua::{Function, Lua, MultiValue, Table, Value as Luau, Vector};
-use nowcast_world::{EntityId, Filter, Hit, Joint, JointId, JointKind, Motor, Pose};
+use nowcast_world::{EntityId, Filter, Hit, Joint, JointId, JointKind, Motor, Pose, Scene};
 
 use crate::define::{SHAPE_FIELDS, read_shape};
 use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
-use crate::namespace::{Namespace, Shared};
+use crate::meter::charge;
+use crate::namespace::{Name, Namespace};
 
 /// So many things that were seen elsewhere cost a query one unit of work.
 const ELSEWHERE_PER_CHARGE: u64 = 4;
 
-pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
-    let meter = shared.meter.clone();
-    host.add(
-        "raycast",
-        move |lua, (origin, direction, reach, options): (Vector, Vector, f32, Option<Table>)| {
-            let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
-            let hit = with_scene(|scene| {
-                meter.charge(scene.elsewhere_count() as u64 / ELSEWHERE_PER_CHARGE)?;
-                let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };
-                scene.cast_ray(position(origin), position(direction), reach, filter).map_err(refused)
-            })?;
-            hit.map(|hit| describe(lua, &hit)).transpose()
-        },
-    )?;
-    let meter = shared.meter.clone();
-    host.add("overlap", move |_, (at, shape, options): (Vector, Table, Option<Table>)| {
+/// So many tags cost one unit of work to compare.
+const TAGS_A_UNIT: usize = 8;
+
+/// Units of work that a joint costs.
+const UNITS_A_JOINT: u64 = 50;
+
+/// So many points, triangles or heights cost one unit of work to make a shape of.
+const PARTS_A_UNIT: u64 = 2;
+
+/// Charges a query for the bodies that it had to look at.
+fn charge_looked_at(scene: &Scene) -> mlua::Result<()> {
+    charge(scene.take_looked_at() / LOOKED_AT_A_UNIT)
+}
+
+/// So many parts of bodies that a query looked at cost one unit of work.
+const LOOKED_AT_A_UNIT: u64 = 4;
+
+pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
+    host.add("raycast", |lua, (origin, direction, reach, options): (Vector, Vector, f32, Option<Table>)| {
+        let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
+        let hit = with_scene(|scene| {
+            charge(scene.elsewhere_count() as u64 / ELSEWHERE_PER_CHARGE)?;
+            let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };
+            let hit = scene.cast_ray(position(origin), position(direction), reach, filter);
+            charge_looked_at(scene)?;
+            hit.map_err(refused)
+        })?;
+        hit.map(|hit| describe(lua, &hit)).transpose()
+    })?;
+    host.add("overlap", |_, (at, shape, options): (Vector, Table, Option<Table>)| {
         let shape = Fields::of(&shape, "shape");
         let read = shape.nothing_else(&SHAPE_FIELDS).and_then(|()| read_shape(&shape));
         let shape = read.map_err(mlua::Error::runtime)?;
+        charge(shape.part_count() as u64 / PARTS_A_UNIT)?;
+        if shape.part_count() > 1 {
+            shape.check_fields().map_err(|error| mlua::Error::runtime(error.to_string()))?;
+        }
         let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
         let found = with_scene(|scene| {
-            meter.charge(scene.elsewhere_count() as u64 / ELSEWHERE_PER_CHARGE)?;
+            charge(scene.elsewhere_count() as u64 / ELSEWHERE_PER_CHARGE)?;
             let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };
             let pose = Pose { position: position(at), ..Pose::IDENTITY };
-            scene.overlaps(&shape, pose, filter).map_err(refused)
+            let found = scene.overlaps(&shape, pose, filter);
+            charge_looked_at(scene)?;
+            found.map_err(refused)
         })?;
-        meter.charge(found.len() as u64)?;
+        charge(found.len() as u64)?;
         Ok(found.into_iter().map(Handle::Entity).collect::<Vec<_>>())
     })?;
-    let meter = shared.meter.clone();
-    host.add("rewound", move |_, (player, work): (Handle, Function)| {
+    host.add("rewound", |_, (player, work): (Handle, Function)| {
         let player = player.player()?;
         let elsewhere = with_scene(|scene| scene.rewind(player).map_err(refused))?;
-        let done = meter.charge(elsewhere as u64).and_then(|()| work.call::<MultiValue>(()));
+        let done = charge(elsewhere as u64).and_then(|()| work.call::<MultiValue>(()));
         // Whatever became of it, nobody looks into the past afterwards.
         with_scene(|scene| {
             scene.end_rewind();
@@ -52,26 +72,27 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         })?;
         done
     })?;
-    let meter = shared.meter.clone();
-    host.add("tagged", move |_, tag: String| {
+    host.add("tagged", |_, tag: Name| {
         with_scene(|scene| {
-            meter.charge(scene.entities().len() as u64 / 8)?;
-            let tagged = scene.entities().iter().filter(|entity| entity.tags.contains(&tag));
+            let tags: usize = scene.entities().iter().map(|entity| 1 + entity.tags.len()).sum();
+            charge((tags / TAGS_A_UNIT) as u64)?;
+            let tagged = scene.entities().iter().filter(|entity| entity.tags.contains(&tag.0));
             Ok(tagged.map(|entity| Handle::Entity(entity.id)).collect::<Vec<_>>())
         })
     })?;
     host.add("joint", |_, (a, b, options): (Handle, Handle, Table)| {
+        charge(UNITS_A_JOINT)?;
         let joint = read_joint(a.only_entity()?, b.only_entity()?, &options).map_err(mlua::Error::runtime)?;
         with_scene(|scene| Ok(scene.join(joint).map_err(refused)?.0))
     })?;
     host.add("rotation", |_, (yaw, pitch, roll): (f32, Option<f32>, Option<f32>)| {
         Ok(rotation(yaw, pitch.unwrap_or(0.0), roll.unwrap_or(0.0)).to_vec())
     })?;
-    host.add("part", |_, joint: u32| with_scene(|scene| scene.part(JointId(joint)).map_err(refused)))?;
-    let meter = shared.meter.clone();
-    host.add("path", move |lua, (map, from, to): (Table, Table, Table)| {
-        crate::path::find(lua, &meter, &map, &from, &to)
-    })
+    host.add("part", |_, joint: u32| {
+        charge(UNITS_A_JOINT)?;
+        with_scene(|scene| scene.part(JointId(joint)).map_err(refused))
+    })?;
+    host.add("path", |lua, (map, from, to): (Table, Table, Table)| crate::path::find(lua, &map, &from, &to))
 }
 
 /// Turned to the left by `yaw`, then up by `pitch`, then clockwise by `roll`: about Y, X and -Z, each as the one before left it.

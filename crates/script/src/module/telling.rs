@@ -6,27 +6,46 @@ use nowcast_world::{Scene, TimerId, To};
 use crate::convert::{Purpose, from_luau};
 use crate::fields::Fields;
 use crate::handle::{Handle, refused, with_scene};
-use crate::namespace::Namespace;
+use crate::meter::charge;
+use crate::namespace::{Name, Namespace};
+
+/// The first letter of places on screens that servers keep for themselves.
+const RESERVED: char = '@';
+
+/// So many waiting timers cost a search among them one unit of work, and so many players.
+const TIMERS_A_UNIT: u64 = 32;
+const PLAYERS_A_UNIT: u64 = 8;
 
 pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
     host.add("time", |_, ()| with_scene(|scene| Ok(scene.seconds())))?;
     host.add("tick", |_, ()| with_scene(|scene| Ok(scene.tick() as f64)))?;
     host.add("random", |_, ()| with_scene(|scene| Ok(scene.random())))?;
-    host.add("players", |_, tag: Option<String>| {
-        with_scene(|scene| Ok(who_take_part(scene, false, tag.as_deref())))
+    host.add("players", |_, tag: Option<Name>| {
+        with_scene(|scene| participants(scene, false, tag.as_deref()))
     })?;
-    host.add("programs", |_, ()| with_scene(|scene| Ok(who_take_part(scene, true, None))))?;
-    host.add("after", |_, (seconds, name, data): (f64, String, Luau)| {
+    host.add("programs", |_, ()| with_scene(|scene| participants(scene, true, None)))?;
+    host.add("after", |_, (seconds, name, data): (f64, Name, Luau)| {
         let data = from_luau(&data, Purpose::Keep, "data").map_err(mlua::Error::runtime)?;
         with_scene(|scene| Ok(scene.after(seconds, &name, data).map_err(refused)?.0 as f64))
     })?;
-    host.add("cancel", |_, timer: f64| with_scene(|scene| Ok(scene.cancel(TimerId(timer as u64)))))?;
-    host.add("emit", |_, (name, payload, options): (String, Luau, Option<mlua::Table>)| {
+    host.add("cancel", |_, timer: f64| {
+        with_scene(|scene| {
+            charge(scene.timers_waiting() as u64 / TIMERS_A_UNIT)?;
+            Ok(scene.cancel(TimerId(timer as u64)))
+        })
+    })?;
+    host.add("emit", |_, (name, payload, options): (Name, Luau, Option<mlua::Table>)| {
         let payload = from_luau(&payload, Purpose::Tell, &name).map_err(mlua::Error::runtime)?;
         let to = options.map_or(Ok(To::All), |options| addressee(&options))?;
         with_scene(|scene| scene.emit(&name, to, payload).map_err(refused))
     })?;
-    host.add("show", |_, (place, value, player): (String, Luau, Option<Handle>)| {
+    host.add("show", |_, (place, value, player): (Name, Luau, Option<Handle>)| {
+        if place.starts_with(RESERVED) {
+            return Err(mlua::Error::runtime(format!(
+                "world.show: the place \"{}\" begins with `{RESERVED}`, and such places are the server's own; take another name",
+                &*place
+            )));
+        }
         let value = from_luau(&value, Purpose::Tell, &place).map_err(mlua::Error::runtime)?;
         let player = player.map(Handle::player).transpose()?;
         with_scene(|scene| scene.show(player, &place, value).map_err(refused))
@@ -50,10 +69,10 @@ fn addressee(options: &mlua::Table) -> mlua::Result<To> {
     }
 }
 
-/// The people, or the programs.
 /// Players or programs; those with a tag, if one is named.
-fn who_take_part(scene: &Scene, are_programs: bool, tag: Option<&str>) -> Vec<Handle> {
+fn participants(scene: &Scene, are_programs: bool, tag: Option<&str>) -> mlua::Result<Vec<Handle>> {
+    charge(scene.players().len() as u64 / PLAYERS_A_UNIT)?;
     let has_tag = |tags: &[String]| tag.is_none_or(|tag| tags.iter().any(|one| one == tag));
     let those = scene.players().filter(|player| player.is_program == are_programs && has_tag(&player.tags));
-    those.map(|player| Handle::Player(player.id)).collect()
+    Ok(those.map(|player| Handle::Player(player.id)).collect())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
+use super::step_watch::{self, StepWatch, WatchOutcome};
 use crate::closing::Closing;
 use crate::lobby::Lobby;
 use crate::rooms::Rooms;
@@ -13,6 +14,7 @@ pub(super) struct Tenancy {
     pub(super) name: String,
     pub(super) lobby: Arc<Lobby>,
     pub(super) rooms: Arc<Rooms>,
+    pub(super) watch: Arc<StepWatch>,
     /// Whether the room works.
     pub(super) has_ticked: bool,
 }
@@ -30,6 +32,20 @@ impl Tenancy {
 impl Drop for Tenancy {
     fn drop(&mut self) {
         let is_panic = thread::panicking();
+        match self.watch.outcome() {
+            WatchOutcome::InTime => {}
+            WatchOutcome::Abandoned => {
+                // Its place in the list is free already, and maybe taken.
+                self.rooms.abandoned_room_ended();
+                return self.lobby.end(&step_watch::closing(&self.name, &self.rooms));
+            }
+            WatchOutcome::Stopped => {
+                self.rooms.room_stopped(&self.name);
+                self.lobby.end(&step_watch::closing(&self.name, &self.rooms));
+                self.rooms.forget(&self.name, &self.lobby);
+                return self.rooms.metrics.end_room("stopped");
+            }
+        }
         if is_panic && !self.has_ticked {
             self.rooms.failed("the thread of the last one panicked");
         }

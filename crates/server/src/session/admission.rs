@@ -160,6 +160,7 @@ fn refuse(refusal: &RoomRefusal) -> RefusalAnswer {
         RoomRefusal::NotLoaded(_) | RoomRefusal::PastNotLoaded { .. } => {
             ("full", "enter another room, and tell whoever runs the server")
         }
+        RoomRefusal::Stopped { .. } => ("full", "enter another room, and tell the author of the world"),
         RoomRefusal::NotEditor => ("unauthorised", "come with a token that has the role 'editor'"),
         RoomRefusal::NoStore | RoomRefusal::NotKept(_) => ("no_such_name", "enter the room itself"),
         RoomRefusal::TooManyPast { .. } => ("full", "come back when others have looked enough"),

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
-use nowcast_script::{Asset, Assets, Fault, Limits, Script, Sources, missing_assets};
+use nowcast_script::{Asset, Assets, Fault, Limits, Script, Sources, Stop, missing_assets};
 use serde::Serialize;
 use tracing::{info, warn};
 
@@ -208,11 +211,12 @@ impl Newest {
 
     /// Takes in what is in the folder now. Returns what is wrong with it, unless nothing changed.
     fn take(&self, read: Result<(Sources, Assets), String>) -> Option<Result<u64, String>> {
-        let mut found = self.lock();
+        // Without the lock: a version may take long to load, or never end.
         let loaded = read.and_then(|(sources, assets)| {
             load(&sources, &assets, None)?;
             Ok((sources, assets))
         });
+        let mut found = self.lock();
         let is_known = match &loaded {
             Ok((sources, assets)) => {
                 found.fault.is_none() && *sources == found.good && *assets == found.assets
@@ -256,8 +260,42 @@ fn in_one(faults: &[Fault]) -> Option<String> {
     }
 }
 
-/// Whether a world can be made by these rules and files, and be told to clients; if not, why.
+/// Whether a world can be made by these rules and files, and be told to clients; if not, why. Rules that do not come to an end are
+/// stopped, and given up if they cannot be.
 fn load(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<(), String> {
+    let (sources, assets, folder) = (sources.clone(), assets.clone(), folder.map(Path::to_owned));
+    within(LOAD_TIME_MAX, move || load_here(&sources, &assets, folder.as_deref()))
+}
+
+/// Rules may take this long to load, and this long to come to an end when they are told to.
+const LOAD_TIME_MAX: Duration = Duration::from_secs(10);
+const STOP_PATIENCE: Duration = Duration::from_millis(700);
+
+/// Runs something that loads scripts on a thread of its own, for so long at most.
+fn within(
+    time_max: Duration,
+    work: impl FnOnce() -> Result<(), String> + Send + 'static,
+) -> Result<(), String> {
+    let stop = Stop::default();
+    let (sender, done) = channel();
+    let watched = stop.clone();
+    let thread = thread::Builder::new().name("world load".to_owned()).spawn(move || {
+        // Nobody listens any more if it was given up.
+        let _ = sender.send(watched.watch(work));
+    });
+    thread.map_err(|error| format!("the system has no thread to load the rules: {error}"))?;
+    done.recv_timeout(time_max)
+        .or_else(|_| {
+            stop.set();
+            done.recv_timeout(STOP_PATIENCE)
+        })
+        .unwrap_or_else(|_| {
+            let seconds = time_max.as_secs_f32();
+            Err(format!("the rules did not come to an end within {seconds} s while they were loaded"))
+        })
+}
+
+fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<(), String> {
     let script = Script::load(sources, Limits::DEFAULT).map_err(|fault| match folder {
         Some(folder) => fault.in_folder(&folder.display().to_string(), sources),
         None => fault.to_string(),
@@ -322,6 +360,22 @@ mod tests {
         assert_eq!(offered("Park", ""), Err(WorldError::BadName("Park".to_owned())));
         let broken = offered("park", "local x =").unwrap_err().to_string();
         assert!(broken.starts_with("world park: world.luau:1: "), "{broken}");
+    }
+
+    #[test]
+    fn rules_that_hang_while_they_load_are_stopped_or_given_up() {
+        let text =
+            "local a, b = ('x'):rep(7e6) .. 'a', ('x'):rep(7e6) .. 'b' for _ = 1, 1e9 do local _ = a < b end";
+        let sources = Sources::of_main(text);
+        let stopped =
+            within(Duration::from_millis(100), move || load_here(&sources, &Assets::default(), None));
+        assert!(stopped.as_ref().is_err_and(|why| why.contains("took longer")), "{stopped:?}");
+        let (_held, wait) = channel::<()>();
+        let given_up = within(Duration::from_millis(10), move || {
+            let _ = wait.recv();
+            Ok(())
+        });
+        assert!(given_up.as_ref().is_err_and(|why| why.contains("did not come to an end")), "{given_up:?}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod bodies;
 mod error;
 mod joints;
+mod kept;
 mod owners;
 mod players;
 mod queries;
@@ -11,6 +12,7 @@ mod systems;
 mod telling;
 mod things;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -77,6 +79,13 @@ pub struct Scene {
     /// Contacts that ended because an entity went, to be reported with those of this step.
     pub(crate) ended: Vec<Contact>,
     pub(crate) events: VecDeque<Event>,
+    /// Bytes of those that wait, and of those of this step.
+    pub(crate) waiting_event_bytes: usize,
+    pub(crate) emitted_bytes: usize,
+    /// Bytes of all values that are kept.
+    pub(crate) kept_bytes: usize,
+    /// Parts of bodies that queries looked at since the last call of [`Self::take_looked_at`].
+    pub(crate) looked_at: Cell<u64>,
     /// Whether a durable action is being carried out.
     pub(crate) acts_durably: bool,
     /// Where things were, if the definition asks for it.
@@ -114,6 +123,10 @@ impl Scene {
             touching: BTreeSet::new(),
             ended: Vec::new(),
             events: VecDeque::new(),
+            waiting_event_bytes: 0,
+            emitted_bytes: 0,
+            kept_bytes: 0,
+            looked_at: Cell::default(),
             acts_durably: false,
             past: Past::default(),
             view: None,
@@ -185,13 +198,5 @@ impl Scene {
     /// Wakes everything that sleeps.
     pub fn wake_all(&mut self) {
         self.physics.wake_all();
-    }
-
-    pub(crate) fn push_event(&mut self, event: Event) {
-        if self.events.len() >= self.definition.limits.events_max {
-            self.events.pop_front();
-            self.stats.events_dropped += 1;
-        }
-        self.events.push_back(event);
     }
 }

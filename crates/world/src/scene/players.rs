@@ -2,8 +2,9 @@
 
 use nowcast_wire::Value;
 
+use super::kept::named_bytes;
 use super::{Scene, SceneError};
-use crate::conform;
+use crate::conform::{self, held_bytes};
 use crate::entity::Spawn;
 use crate::event::{Event, Refusal};
 use crate::id::{EntityId, KindId, PlayerId};
@@ -16,7 +17,7 @@ use crate::walker::Pace;
 
 impl Scene {
     /// Everybody who takes part, ordered by number.
-    pub fn players(&self) -> impl Iterator<Item = &Player> {
+    pub fn players(&self) -> impl ExactSizeIterator<Item = &Player> {
         self.players.values()
     }
 
@@ -66,6 +67,8 @@ impl Scene {
     ) -> Result<(), SceneError> {
         let value = value.into();
         conform::bounded(&value, self.definition.limits.value_bytes_max)?;
+        let before = held_bytes(&self.change_player(player)?.private);
+        self.replace_kept(before, held_bytes(&value))?;
         self.change_player(player)?.private = value;
         Ok(())
     }
@@ -107,7 +110,9 @@ impl Scene {
     /// The player is gone; what it owned goes too, is the server's, or remains its own, as its kind says.
     pub(crate) fn remove_player(&mut self, id: PlayerId) {
         let owned = self.owned_by(id);
-        let avatar = self.players.remove(&id).and_then(|player| player.avatar);
+        let player = self.players.remove(&id);
+        self.release_kept(player.as_ref().map_or(0, |player| held_bytes(&player.private)));
+        let avatar = player.and_then(|player| player.avatar);
         for entity in owned {
             // One that hung on another may have gone with it.
             let Some(row) = self.entities.row(entity) else { continue };
@@ -122,7 +127,13 @@ impl Scene {
                 }
             };
         }
-        self.screens.retain(|(player, _), _| *player != Some(id));
+        let mut freed = 0;
+        self.screens.retain(|(player, place), value| {
+            let is_theirs = *player == Some(id);
+            freed += if is_theirs { named_bytes(place, value) } else { 0 };
+            !is_theirs
+        });
+        self.release_kept(freed);
         self.push_event(Event::Left(id));
     }
 

@@ -3,12 +3,12 @@
 
 use rapier3d::parry::query::{self, RayIntersection, ShapeCastHit, ShapeCastOptions};
 use rapier3d::prelude::{
-    Collider, ColliderHandle, Pose as RapierPose, QueryFilter, QueryFilterFlags, Ray, Vector,
+    Collider, ColliderHandle, Pose as RapierPose, QueryFilter, QueryFilterFlags, Ray, Shape, Vector,
 };
 
 use super::{Scene, SceneError};
 use crate::body::Motion;
-use crate::id::EntityId;
+use crate::id::{EntityId, KindId};
 use crate::physics::id_of;
 use crate::pose::{Pose, rapier_pose};
 use crate::shape::ColliderShape;
@@ -182,8 +182,27 @@ impl Scene {
         Ok(self.physics.collider(handles))
     }
 
+    /// Parts of the shapes of bodies that queries looked at since the last call: what they cost.
+    pub fn take_looked_at(&self) -> u64 {
+        self.looked_at.take()
+    }
+
+    /// How many points, triangles or fields an entity's shape has; 1 for a simple one, 0 without a body.
+    pub fn shape_parts(&self, id: EntityId) -> usize {
+        self.collider(id).map_or(0, |collider| parts_of(collider.shape()))
+    }
+
+    /// How many of them are to be made into a shape for a new entity of a kind: bodies of a scale of 1 share one shape.
+    pub fn parts_to_build(&self, kind: KindId, scale: Option<[f32; 3]>) -> usize {
+        let is_shared = scale.is_none_or(|scale| scale == [1.0; 3]);
+        let body = self.definition.kinds.get(usize::from(kind.0)).and_then(|kind| kind.body.as_ref());
+        body.filter(|_| !is_shared).map_or(0, |body| body.shape.part_count())
+    }
+
     /// Whether a query of what is here looks at a collider.
     fn finds(&self, collider: &Collider, filter: Filter<'_>) -> bool {
+        let parts = parts_of(collider.shape()) / PARTS_A_LOOK;
+        self.looked_at.set(self.looked_at.get() + LOOKS_A_BODY + parts as u64);
         self.is_here(collider) && self.admits(id_of(collider.user_data), filter)
     }
 
@@ -207,6 +226,24 @@ impl Scene {
         let motion = || self.kind_of(self.entities.kinds[row]).body.as_ref().map(|body| body.motion);
         filter.motion.is_none_or(|wanted| motion() == Some(wanted))
             && filter.tag.is_none_or(|tag| self.entities.tags[row].iter().any(|known| known == tag))
+    }
+}
+
+/// A query goes through the parts of a shape by an index, so that a large one costs little more than a small one.
+const PARTS_A_LOOK: usize = 256;
+const LOOKS_A_BODY: u64 = 4;
+
+fn parts_of(shape: &dyn Shape) -> usize {
+    if let Some(mesh) = shape.as_trimesh() {
+        mesh.num_triangles()
+    } else if let Some(heights) = shape.as_heightfield() {
+        heights.nrows() * heights.ncols()
+    } else if let Some(hull) = shape.as_convex_polyhedron() {
+        hull.points().len()
+    } else if let Some(compound) = shape.as_compound() {
+        compound.shapes().iter().map(|(_, part)| parts_of(&**part)).sum()
+    } else {
+        1
     }
 }
 

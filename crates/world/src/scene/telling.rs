@@ -2,12 +2,13 @@
 
 use nowcast_wire::Value;
 
+use super::kept::named_bytes;
 use super::{Scene, SceneError};
 use crate::conform;
 use crate::event::{Event, To};
 use crate::id::PlayerId;
 use crate::problem::is_name;
-use crate::timer::TimerId;
+use crate::timer::{Timer, TimerId};
 
 /// The longest wait, in seconds: four weeks.
 const WAIT_SECONDS_MAX: f64 = 28.0 * 86_400.0;
@@ -38,6 +39,9 @@ impl Scene {
         if bytes > bytes_max {
             return Err(SceneError::Full { of: "bytes of state", max: bytes_max });
         }
+        let kept_before = self.state.get(key).map_or(0, |value| named_bytes(key, value));
+        let kept_after = if matches!(value, Value::Nil) { 0 } else { named_bytes(key, &value) };
+        self.replace_kept(kept_before, kept_after)?;
         self.state_bytes = bytes;
         match value {
             Value::Nil => self.state.remove(key),
@@ -60,13 +64,30 @@ impl Scene {
         if self.timers.len() >= timers_max {
             return Err(SceneError::Full { of: "timers", max: timers_max });
         }
+        self.replace_kept(0, named_bytes(name, &data))?;
         let steps = libm::round(seconds * f64::from(crate::STEP_HZ)).max(1.0) as u64;
         Ok(self.timers.set(self.tick + steps, name.to_owned(), data))
     }
 
     /// Takes a timer back. Returns whether it still waited.
     pub fn cancel(&mut self, timer: TimerId) -> bool {
-        self.timers.cancel(timer)
+        let canceled = self.timers.cancel(timer);
+        if let Some((name, data)) = &canceled {
+            self.release_kept(named_bytes(name, data));
+        }
+        canceled.is_some()
+    }
+
+    /// How many timers wait.
+    pub fn timers_waiting(&self) -> usize {
+        self.timers.len()
+    }
+
+    /// The next timer that is due and was set before another one.
+    pub(crate) fn take_due_timer(&mut self, before: TimerId) -> Option<Timer> {
+        let timer = self.timers.take_due(self.tick, before)?;
+        self.release_kept(named_bytes(&timer.name, &timer.data));
+        Some(timer)
     }
 
     /// Tells players something, once. The payload of an event that the definition declares has to fit: what is missing has its
@@ -90,8 +111,7 @@ impl Scene {
             _ => {}
         }
         let durable = self.acts_durably;
-        self.push_event(Event::Emitted { name: name.to_owned(), to, payload, durable });
-        Ok(())
+        self.emit_bounded(Event::Emitted { name: name.to_owned(), to, payload, durable })
     }
 
     /// Writes something on a player's screen, or (`None`) on everybody's, now and later: a score, a clock, a sentence.
@@ -115,14 +135,23 @@ impl Scene {
             return Ok(());
         }
         let screens_max = self.definition.limits.screens_max;
-        if matches!(value, Value::Nil) {
-            self.screens.remove(&key);
-        } else if self.screens.len() >= screens_max && !self.screens.contains_key(&key) {
+        let is_cleared = matches!(value, Value::Nil);
+        if !is_cleared && self.screens.len() >= screens_max && !self.screens.contains_key(&key) {
             return Err(SceneError::Full { of: "values on screens", max: screens_max });
-        } else {
-            self.screens.insert(key, value.clone());
         }
-        self.push_event(Event::Screen { player, place: place.to_owned(), value });
+        let before = self.screens.get(&key).map_or(0, |value| named_bytes(place, value));
+        let after = if is_cleared { 0 } else { named_bytes(place, &value) };
+        self.replace_kept(before, after)?;
+        let event = Event::Screen { player, place: place.to_owned(), value: value.clone() };
+        if let Err(error) = self.emit_bounded(event) {
+            self.kept_bytes = self.kept_bytes - after + before;
+            return Err(error);
+        }
+        if is_cleared {
+            self.screens.remove(&key);
+        } else {
+            self.screens.insert(key, value);
+        }
         Ok(())
     }
 

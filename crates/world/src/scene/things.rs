@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use nowcast_wire::Value;
 
+use super::kept::entity_bytes;
 use super::{Scene, SceneError};
-use crate::conform;
+use crate::conform::{self, held_bytes};
 use crate::contact::Contact;
 use crate::entity::{Entities, EntityRef, Parent, Row, Spawn};
 use crate::event::Event;
@@ -56,12 +57,18 @@ impl Scene {
         }
         conform::bounded(&spawn.private, definition.limits.value_bytes_max)?;
         let attributes = attributes_of(of, &spawn.attributes)?;
+        let bytes = entity_bytes(&attributes, &spawn.private);
+        self.replace_kept(0, bytes)?;
         let id = EntityId(self.next_entity);
         let gravity_scale = of.body.as_ref().map_or(0.0, |body| body.gravity_scale);
         let handles = match &of.body {
             Some(body) => {
                 let state = BodyState { id, pose, scale, velocity, gravity_scale, passes: None };
-                Some(self.physics.add(kind.0.into(), body, &state).map_err(SceneError::BadScale)?)
+                let added = self.physics.add(kind.0.into(), body, &state);
+                Some(added.map_err(|reason| {
+                    self.release_kept(bytes);
+                    SceneError::BadScale(reason)
+                })?)
             }
             None => None,
         };
@@ -118,6 +125,7 @@ impl Scene {
         if let Some(handles) = self.entities.handles[row] {
             self.physics.remove(handles);
         }
+        self.release_entity(row);
         self.entities.kill(row);
         self.walkers.remove(&id);
         self.holds.remove(&id);
@@ -162,6 +170,7 @@ impl Scene {
         })?;
         let value = kind.attributes.conform(index, &value.into())?;
         if self.entities.attributes[row][index] != value {
+            self.replace_kept(held_bytes(&self.entities.attributes[row][index]), held_bytes(&value))?;
             self.entities.attributes[row][index] = value;
             self.entities.changed_ticks[row] = self.next_tick();
         }
@@ -178,6 +187,7 @@ impl Scene {
         let row = self.row(id)?;
         let value = value.into();
         conform::bounded(&value, self.definition.limits.value_bytes_max)?;
+        self.replace_kept(held_bytes(&self.entities.privates[row]), held_bytes(&value))?;
         self.entities.privates[row] = value;
         Ok(())
     }
@@ -216,6 +226,11 @@ impl Scene {
         self.entities.hang(row, parent);
         self.entities.changed_ticks[row] = self.next_tick();
         Ok(())
+    }
+
+    /// How many entities hang on another.
+    pub fn hanging_count(&self) -> usize {
+        self.entities.hanging().len()
     }
 
     /// From now on two entities do not touch each other, or (`None`) the first touches everything again. An entity
@@ -270,8 +285,8 @@ impl Scene {
 
     /// How deep the deepest entity hangs below this one.
     fn depth_below(&self, id: EntityId) -> usize {
-        let depths = self.entities.iter().filter_map(|entity| {
-            let chain = self.chain_above(entity.id)?;
+        let depths = self.entities.hanging().iter().filter_map(|hanging| {
+            let chain = self.chain_above(*hanging)?;
             chain.iter().position(|above| *above == id).map(|place| place + 1)
         });
         depths.max().unwrap_or(0)

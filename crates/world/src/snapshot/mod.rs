@@ -78,6 +78,8 @@ impl World {
         let mut scene = Scene::load(before.definition, saved).expect("a world can read what it writes");
         scene.load_past(past.unwrap_or_default()).expect("a world can read what it writes");
         scene.events = before.events;
+        scene.waiting_event_bytes = before.waiting_event_bytes;
+        scene.emitted_bytes = before.emitted_bytes;
         scene.stats = before.stats;
         self.scene = scene;
         self.behaviour.resume(&self.scene);

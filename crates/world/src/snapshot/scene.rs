@@ -137,7 +137,7 @@ impl Scene {
         let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
         let mut scene = Scene::new(Arc::clone(&definition), 0);
         scene.state.clear();
-        scene.state_bytes = 0;
+        (scene.state_bytes, scene.kept_bytes) = (0, 0);
         scene.tick = saved.tick;
         scene.random = Random::new(saved.random);
         scene.timers = Timers::with_next_id(saved.next_timer);
@@ -188,6 +188,7 @@ impl Scene {
         scene.next_joint = saved.next_joint;
         scene.next_player = saved.next_player;
         scene.wake_as_before(&motions);
+        scene.kept_bytes = scene.count_kept();
         Ok(scene)
     }
 

@@ -1,0 +1,58 @@
+//! Stops scripts from another thread.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+thread_local! {
+    static OF_THREAD: RefCell<Stop> = RefCell::default();
+}
+
+/// Stops scripts from another thread. A script looks at it wherever its work is counted; once it is set, every script that was made
+/// under it fails at once, and all further ones.
+///
+/// A budget of work stops a script at the same place in every run. A stop does not, because whoever sets it looks at a clock. So
+/// nothing that a world did in a step that was stopped may be kept.
+///
+/// ```
+/// use nowcast_script::{Limits, Script, Sources, Stop};
+///
+/// let stop = Stop::default();
+/// stop.set(); // from anywhere, at any time
+/// let endless = Sources::of_main("while true do end");
+/// let fault = stop.watch(|| Script::load(&endless, Limits::DEFAULT)).err().expect("it is stopped");
+/// assert!(fault.message.contains("took longer"));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Ends every script that was made under it.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was set.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Puts scripts that `work` makes on this thread under this stop, for as long as they live.
+    pub fn watch<R>(&self, work: impl FnOnce() -> R) -> R {
+        /// Puts the stop back that was there before, also after a panic.
+        struct Restore(Stop);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                OF_THREAD.with_borrow_mut(|stop| std::mem::swap(stop, &mut self.0));
+            }
+        }
+        let before = OF_THREAD.with_borrow_mut(|stop| std::mem::replace(stop, self.clone()));
+        let _restore = Restore(before);
+        work()
+    }
+
+    /// The stop of scripts that are made on this thread now.
+    pub(crate) fn of_this_thread() -> Stop {
+        OF_THREAD.with_borrow(Clone::clone)
+    }
+}

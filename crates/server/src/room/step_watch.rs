@@ -1,0 +1,150 @@
+//! Ends a room whose step takes too long, from a thread of its own.
+//!
+//! A script that spins is stopped where its work is counted. A thread that still does not come back is abandoned: its room is off the
+//! list, and whatever it computes is dropped when it comes back. Nothing of such a step is recorded, so that the journal ends with the
+//! last complete one.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nowcast_script::Stop;
+use tracing::error;
+
+use crate::closing::Closing;
+use crate::lobby::Lobby;
+use crate::room_refusal::RoomRefusal;
+use crate::rooms::Rooms;
+
+/// Once a script is told to stop, its thread has this long.
+const STOP_PATIENCE: Duration = Duration::from_millis(700);
+
+/// A step may take this long when the server ends.
+const STEP_AT_SHUTDOWN: Duration = Duration::from_millis(500);
+
+/// A step that takes longer than this part of the limit counts together with those before it that did, too.
+const SLOW_PART: u32 = 10;
+
+/// Opening a room replays what happened since the last snapshot, and may take this many limits.
+pub(super) const OPENING_FACTOR: u32 = 6;
+
+/// What the thread of a room is doing.
+#[derive(Default)]
+struct Activity {
+    /// Since when it has been in a step, and how many limits that may take.
+    busy: Option<(Instant, u32)>,
+    /// How long the slow steps in a row before this one took.
+    slow: Duration,
+    is_abandoned: bool,
+}
+
+/// How a room ends that is watched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum WatchOutcome {
+    /// By itself.
+    InTime,
+    /// Its step took too long, and came to an end when it was told to.
+    Stopped,
+    /// Its step took too long, and did not come to an end.
+    Abandoned,
+}
+
+/// Says how long the step of a room has taken, to the thread that watches it.
+#[derive(Default)]
+pub(super) struct StepWatch {
+    pub(super) stop: Stop,
+    activity: Mutex<Activity>,
+}
+
+impl StepWatch {
+    /// The room's thread begins to run rules.
+    pub(super) fn enter(&self, factor: u32) {
+        self.lock().busy = Some((Instant::now(), factor));
+    }
+
+    /// They came to an end. Returns whether they may count: they do not if they were stopped, or the room was abandoned.
+    pub(super) fn leave(&self, step_max: Duration) -> bool {
+        let mut activity = self.lock();
+        if let Some((since, _)) = activity.busy.take() {
+            let took = since.elapsed();
+            activity.slow = if took > step_max / SLOW_PART { activity.slow + took } else { Duration::ZERO };
+        }
+        !activity.is_abandoned && !self.stop.is_set()
+    }
+
+    pub(super) fn outcome(&self) -> WatchOutcome {
+        match (self.lock().is_abandoned, self.stop.is_set()) {
+            (true, _) => WatchOutcome::Abandoned,
+            (false, true) => WatchOutcome::Stopped,
+            (false, false) => WatchOutcome::InTime,
+        }
+    }
+
+    /// By how much the step that is going on is too long.
+    fn overtime(&self, step_max: Duration) -> Option<Duration> {
+        let activity = self.lock();
+        let (since, factor) = activity.busy?;
+        let elapsed = since.elapsed();
+        let slow = if elapsed > step_max / SLOW_PART { activity.slow } else { Duration::ZERO };
+        (elapsed + slow).checked_sub(step_max * factor)
+    }
+
+    /// Gives the thread up, unless its step has come to an end meanwhile.
+    fn abandon(&self) -> bool {
+        let mut activity = self.lock();
+        activity.is_abandoned = activity.busy.is_some();
+        activity.is_abandoned
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Activity> {
+        // It is plain data, and right between any two statements.
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a client is told whose room is ended.
+pub(super) fn closing(room: &str, rooms: &Rooms) -> Closing {
+    let step_max = rooms.config.timeouts.step;
+    Closing::Refused(RoomRefusal::Stopped { room: room.to_owned(), step_max })
+}
+
+/// Starts the thread that watches a room, which ends with the room.
+pub(super) fn watch(
+    name: &str,
+    watch: &Arc<StepWatch>,
+    lobby: &Arc<Lobby>,
+    rooms: &Arc<Rooms>,
+) -> std::io::Result<()> {
+    let (name, watched) = (name.to_owned(), Arc::downgrade(watch));
+    let (lobby, rooms) = (Arc::clone(lobby), Arc::clone(rooms));
+    thread::Builder::new()
+        .name("room watch".to_owned())
+        .spawn(move || look(&name, &watched, &lobby, &rooms))?;
+    Ok(())
+}
+
+fn look(name: &str, watched: &Weak<StepWatch>, lobby: &Arc<Lobby>, rooms: &Rooms) {
+    let step = rooms.config.timeouts.step;
+    loop {
+        thread::sleep((step / 20).clamp(Duration::from_millis(5), Duration::from_millis(100)));
+        let Some(watch) = watched.upgrade() else { return };
+        let step_max = if rooms.is_stopping() { step.min(STEP_AT_SHUTDOWN) } else { step };
+        let Some(over) = watch.overtime(step_max) else { continue };
+        if !watch.stop.is_set() {
+            error!(room = name, "a step takes too long: its rules are stopped, and the room ends");
+            watch.stop.set();
+        }
+        if over > STOP_PATIENCE && watch.abandon() {
+            error!(
+                room = name,
+                "a step cannot be stopped: the room is abandoned, and its thread and memory are lost until the step ends"
+            );
+            rooms.room_abandoned();
+            rooms.room_stopped(name);
+            lobby.end(&closing(name, rooms));
+            rooms.forget(name, lobby);
+            rooms.metrics.end_room("abandoned");
+            return;
+        }
+    }
+}
