@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use nowcast::endpoint::addresses_of_this_machine;
 use nowcast_server::entry::{Network, Policy, parse_origin};
-use nowcast_server::store::Retention;
+use nowcast_server::store::{Problem, Retention};
 use nowcast_server::{
     BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Rules, Server, WorldConfig, WorldError,
     log_panics,
@@ -313,6 +313,16 @@ fn config(args: Args) -> anyhow::Result<Config> {
 /// Adds the flag that follows the library's advice.
 fn with_flag(error: BindError) -> anyhow::Error {
     use nowcast::BindError as Sockets;
+    if let BindError::Store(store) = &error
+        && let Problem::InUse { pid } = store.problem
+    {
+        let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+        return anyhow::anyhow!(
+            "another nowcast server{pid} uses the data folder {}: choose another with --data DIR, keep no worlds with --no-data, or \
+             end that server",
+            store.file.display()
+        );
+    }
     let flag = match &error {
         BindError::Sockets(Sockets::Taken { free, .. }) => format!(", such as --port {free}"),
         BindError::Sockets(Sockets::Forbidden { .. }) => ", such as --port 7777".into(),

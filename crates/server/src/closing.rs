@@ -154,7 +154,7 @@ impl Closing {
             Self::TooSlow => "too slow".into(),
             Self::Idle => "idle".into(),
             Self::RoomGone => "the room has just closed, join again".into(),
-            Self::Refused(refusal) => shorten(refusal.to_string()),
+            Self::Refused(refusal) => shorten(format!("{refusal}: {}", refusal.cure())),
             Self::NoProgram => NO_PROGRAM.into(),
             Self::Version(theirs) => {
                 format!("version {theirs} of the world's protocol, this server speaks {PROTOCOL}")

@@ -23,9 +23,26 @@ pub(crate) enum EditorCommand {
     Copy(String),
 }
 
-/// Whether a line is for the server, whatever is wrong with it.
+/// The answer to `/help` and to a command that does not exist.
+pub(crate) const COMMANDS: &str = "/ban, /unban and /bans keep players out; /at, /play, /pause and /copy view a room's history. They \
+     require the role 'editor'. A line that begins with two slashes is said with one.";
+
+/// Whether a line is for the server and not said to others, whatever is wrong with it: its first word is a slash and a letter.
 pub(crate) fn is_command(line: &str) -> bool {
-    matches!(words(line).0, "/ban" | "/unban" | "/bans" | "/at" | "/play" | "/pause" | "/copy")
+    let mut letters = words(line).0.chars();
+    letters.next() == Some('/')
+        && letters.next().is_some_and(char::is_alphabetic)
+        && !letters.any(|letter| letter == '/')
+}
+
+/// The line as it is said: of two slashes at its beginning, one.
+pub(crate) fn as_said(line: &str) -> &str {
+    if line.starts_with("//") { &line[1..] } else { line }
+}
+
+/// Whether everybody may ask this of the server.
+pub(crate) fn is_for_all(line: &str) -> bool {
+    !matches!(words(line).0, "/ban" | "/unban" | "/bans" | "/at" | "/play" | "/pause" | "/copy")
 }
 
 impl EditorCommand {
@@ -41,7 +58,8 @@ impl EditorCommand {
             "/play" => Ok(Self::Play),
             "/pause" => Ok(Self::Pause),
             "/copy" => Ok(Self::Copy(rest.to_owned())),
-            _ => Err("there is no such command".to_owned()),
+            "/help" => Err(COMMANDS.to_owned()),
+            _ => Err(format!("there is no command {command}: {COMMANDS}")),
         }
     }
 }
@@ -59,12 +77,15 @@ mod tests {
 
     #[test]
     fn only_lines_that_begin_with_a_command_are_for_the_server() {
-        for line in ["/ban", "/bans", "  /unban Ada ", "/at -5m", "/play", "/pause now", "/copy old"] {
+        for line in
+            ["/ban", "  /unban Ada ", "/at -5m", "/pause now", "/copy old", "/help", "/shrug", "/BAN Ada"]
+        {
             assert!(is_command(line), "{line}");
         }
-        for line in ["", "/", "/shrug", "ban Ada", "a /ban", "/banned", "//ban", "/BAN Ada"] {
+        for line in ["", "/", "/ 2", "1/2", "ban Ada", "a /ban", "//ban", "/r/plaza is better", "/:"] {
             assert!(!is_command(line), "{line}");
         }
+        assert_eq!((as_said("//ban"), as_said("hello")), ("/ban", "hello"));
     }
 
     #[test]
@@ -79,7 +100,7 @@ mod tests {
         ] {
             assert_eq!(EditorCommand::parse(line), Ok(command), "{line}");
         }
-        for line in ["/ban", "/unban", "/at", "/at noon", "/shrug"] {
+        for line in ["/ban", "/unban", "/at", "/at noon", "/shrug", "/help"] {
             assert!(EditorCommand::parse(line).is_err(), "{line}");
         }
     }

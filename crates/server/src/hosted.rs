@@ -208,7 +208,7 @@ impl Hosted {
     }
 
     /// Gives the store what happened since the last call. It is called after every step, and waits for no disk. `is_used` says
-    /// whether anybody ever did anything here: a world is kept from then on.
+    /// whether a player is in the world, or did anything: a world is kept from then on.
     pub(crate) fn record(&mut self, is_used: bool) {
         if let Some(recording) = &mut self.recording {
             let (world, sources) = self.engine.parts();

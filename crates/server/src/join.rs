@@ -27,7 +27,7 @@ use crate::plain::{Encoding, NETWORK_HZ};
 use crate::player::{Plain, Player, Way, may_be_program, may_edit};
 use crate::room_name::room_of;
 use crate::room_refusal::RoomRefusal;
-use crate::rooms::Seat;
+use crate::rooms::{Opener, Seat};
 use crate::shared::{Host, Shared};
 
 /// The longest `name` parameter in bytes; the world shortens it to 24 characters.
@@ -48,7 +48,7 @@ pub(crate) enum JoinError {
     NoProgram,
     #[error("this address joins too often: wait a second")]
     TooOften,
-    #[error(transparent)]
+    #[error("{0}: {cure}", cure = .0.cure())]
     Room(#[from] RoomRefusal),
 }
 
@@ -62,7 +62,7 @@ impl JoinError {
                 StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN)
             }
             Self::NoProgram => StatusCode::FORBIDDEN,
-            Self::TooOften => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooOften | Self::Room(RoomRefusal::OpensTooOften) => StatusCode::TOO_MANY_REQUESTS,
             Self::Parameter(_) | Self::Room(RoomRefusal::BadName(_)) => StatusCode::BAD_REQUEST,
             Self::Room(RoomRefusal::NotEditor) => StatusCode::FORBIDDEN,
             Self::Room(RoomRefusal::NoStore) => StatusCode::NOT_FOUND,
@@ -135,7 +135,7 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     if !entry.address.is_some_and(|address| shared.connection_limits.may_join(address.ip())) {
         return Err(JoinError::TooOften);
     }
-    let seat = shared.rooms.reserve(room, entry.address.map(|address| address.ip()))?;
+    let seat = shared.rooms.reserve(room, Opener::of(&entry))?;
     if let Some(ticket) = entry.ticket {
         ticket.redeem(Now::read()).map_err(JoinError::Admission)?;
     }

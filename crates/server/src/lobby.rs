@@ -1,6 +1,8 @@
 //! Where a client's task meets the room's thread.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
 
 use crate::closing::Closing;
 use crate::player::Player;
@@ -9,6 +11,10 @@ use crate::player::Player;
 #[derive(Default)]
 pub(crate) struct Lobby {
     waiting: Mutex<Queue>,
+    /// Since when nobody is in the room and no seat is held in it, if that is so.
+    empty_since: Mutex<Option<Instant>>,
+    /// Whether the room is to end at once if it is still empty.
+    gives_way: AtomicBool,
 }
 
 #[derive(Default)]
@@ -49,6 +55,30 @@ impl Lobby {
         for player in entered.iter().filter_map(Weak::upgrade) {
             player.close(closing.clone());
         }
+    }
+
+    /// Notes whether somebody is in the room, or a seat is held in it.
+    pub(crate) fn note_empty(&self, is_empty: bool) {
+        let mut since = self.empty_since.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_empty {
+            since.get_or_insert_with(Instant::now);
+        } else {
+            *since = None;
+            self.gives_way.store(false, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn empty_since(&self) -> Option<Instant> {
+        *self.empty_since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the room end at once if it is still empty.
+    pub(crate) fn give_way(&self) {
+        self.gives_way.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn gives_way(&self) -> bool {
+        self.gives_way.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {

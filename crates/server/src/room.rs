@@ -47,7 +47,7 @@ use crate::names::{Name, Names};
 use crate::player::Player;
 use crate::process::thread_cpu_time;
 use crate::room_metrics::RoomMetrics;
-use crate::room_name::AskedRoom;
+use crate::room_name::{AskedRoom, room_of};
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
 use crate::session::Board;
@@ -244,8 +244,10 @@ impl Room {
                 return;
             }
             let now = Instant::now();
-            let is_empty = self.players.is_empty() && self.held.is_empty();
-            if !self.rooms.is_deserted(&self.name) || !is_empty {
+            let is_empty =
+                self.players.is_empty() && self.held.is_empty() && self.rooms.is_deserted(&self.name);
+            self.lobby.note_empty(is_empty);
+            if !is_empty {
                 deserted_since = now;
                 if !self.tick() {
                     return;
@@ -258,6 +260,8 @@ impl Room {
                 let patience = match &self.past {
                     // What was is kept anyway.
                     Some(_) => Duration::ZERO,
+                    // Another room needs the place.
+                    None if self.lobby.gives_way() => Duration::ZERO,
                     None if self.was_used => timeouts.room_empty,
                     None => unused,
                 };
@@ -287,7 +291,8 @@ impl Room {
         }
         let (changes, happenings) = self.find_news();
         let happenings = self.hold_back(happenings);
-        self.world.record(self.was_used);
+        // A world is kept from the step in which the first player joins: timers may change it although nobody does anything.
+        self.world.record(self.was_used || self.world.world().scene().players().next().is_some());
         let newcomers = self.seat(newcomers);
         self.tell(&changes, &happenings, is_redefined);
         self.tell_owners();
@@ -498,6 +503,9 @@ impl Room {
             if let Some(notice) = notice {
                 player.notice(notice);
             }
+            if let Some(notice) = self.world_notice() {
+                player.notice(&notice);
+            }
             if player.may_edit {
                 self.editing.catch_up(&player);
             }
@@ -515,6 +523,15 @@ impl Room {
                 moves_refused,
             });
         }
+    }
+
+    /// What newcomers are told where no world is called like the room.
+    fn world_notice(&self) -> Option<String> {
+        let asked = room_of(&self.name);
+        (!self.rooms.catalogue.names(asked)).then(|| {
+            let world = &self.offered.name;
+            format!("No world is called {asked}: this room shows {world}. /api/worlds lists the worlds of this server.")
+        })
     }
 
     fn avatar(&self, player: PlayerId) -> Option<EntityId> {

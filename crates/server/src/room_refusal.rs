@@ -1,10 +1,10 @@
-//! Why somebody is not let into a room.
+//! Reasons why a client is not let into a room.
 
 use std::time::Duration;
 
 use crate::room_name::ROOM_NAME_BYTES_MAX;
 
-/// Why somebody is not let into a room.
+/// The reason why a client is not let into a room.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RoomRefusal {
     #[error("room name '{0}' is not 1 to {ROOM_NAME_BYTES_MAX} of a-z 0-9 - _")]
@@ -13,21 +13,21 @@ pub(crate) enum RoomRefusal {
     Full { room: String, players_max: usize },
     #[error("room '{room}' has {players_max} players from this address already (limit {players_max})")]
     FullOfAddress { room: String, players_max: usize },
-    #[error("there are {rooms_max} rooms already, join one of them (/api/rooms)")]
+    #[error("room limit reached: {rooms_max} rooms are open (limit {rooms_max})")]
     TooManyRooms { rooms_max: usize },
-    #[error(
-        "this address has opened {rooms_max} rooms, as many as one may: join one that is open (/api/rooms)"
-    )]
+    #[error("room limit reached: this address already has {rooms_max} open rooms (limit {rooms_max})")]
     TooManyOfAddress { rooms_max: usize },
+    #[error("this address opens rooms too often")]
+    OpensTooOften,
     #[error("the world of room '{0}' cannot be loaded; the server's log says why and what helps")]
     NotLoaded(String),
-    #[error("only who may edit this world looks back at it")]
+    #[error("viewing history requires the role 'editor'")]
     NotEditor,
-    #[error("this server keeps no worlds, so nobody can look back")]
+    #[error("this server keeps no worlds, so it has no history to view")]
     NoStore,
-    #[error("nothing is kept of room '{0}', so nobody can look back at it")]
+    #[error("nothing is kept of room '{0}', so it has no history to view")]
     NotKept(String),
-    #[error("{rooms_max} rooms show the past already, as many as may")]
+    #[error("{rooms_max} rooms already show history (limit {rooms_max})")]
     TooManyPast { rooms_max: usize },
     #[error("room '{room}' cannot be shown as it was: {cause}")]
     PastNotLoaded { room: String, cause: String },
@@ -40,6 +40,30 @@ pub(crate) enum RoomRefusal {
 }
 
 impl RoomRefusal {
+    /// What the client can do.
+    pub(crate) fn cure(&self) -> &'static str {
+        match self {
+            Self::BadName(_) => "choose another name, such as plaza",
+            Self::Full { .. } => "try again later, or enter another room",
+            Self::FullOfAddress { .. } => {
+                "leave with another client first, or raise --players-per-address-max"
+            }
+            Self::TooManyRooms { .. } => "enter one that is open (/api/rooms), or raise --rooms-max",
+            Self::TooManyOfAddress { .. } => {
+                "leave one, enter one that is open (/api/rooms), or raise --rooms-per-address-max"
+            }
+            Self::OpensTooOften => "wait 15 seconds, or enter a room that is open (/api/rooms)",
+            Self::NotLoaded(_) | Self::PastNotLoaded { .. } => {
+                "enter another room, and ask the server's operator to read its log"
+            }
+            Self::Stopped { .. } => "enter another room, and tell the author of the world",
+            Self::NotEditor => "use a token with the role 'editor'",
+            Self::NoStore | Self::NotKept(_) => "enter the room itself",
+            Self::TooManyPast { .. } => "try again when others have left",
+            Self::ShuttingDown | Self::NoThread(_) => "try again in a moment",
+        }
+    }
+
     /// The label in `/metrics`.
     pub(crate) fn label(&self) -> &'static str {
         match self {
@@ -48,6 +72,7 @@ impl RoomRefusal {
             Self::FullOfAddress { .. } => "players_per_address_max",
             Self::TooManyRooms { .. } => "rooms_max",
             Self::TooManyOfAddress { .. } => "rooms_per_address_max",
+            Self::OpensTooOften => "rooms_opened_rate",
             Self::NotLoaded(_) => "not_loaded",
             Self::NotEditor => "not_editor",
             Self::NoStore | Self::NotKept(_) => "not_kept",

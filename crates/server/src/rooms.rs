@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use nowcast::entry::network_of;
+use nowcast::Entry;
+use nowcast::entry::{Addresses, network_of};
 use serde::Serialize;
 
 use crate::closing::Closing;
@@ -24,6 +25,15 @@ use crate::worlds::{Catalogue, WorldSummary};
 /// For so long `/healthz` tells of a room that could not be opened, unless another one can be.
 const FAILURE_REMEMBERED: Duration = Duration::from_secs(60);
 
+/// Each address may open as many rooms in this time as it may have open, after a burst.
+const OPENINGS_PERIOD: Duration = Duration::from_secs(60);
+
+/// The burst, as a multiple of the rooms that an address may have open.
+const OPENINGS_BURST: usize = 4;
+
+/// Addresses whose openings are remembered, halved.
+const OPENERS_MAX: usize = 4_096;
+
 /// Starts the thread of a room, whose clients come in by this lobby.
 pub(crate) type OpenRoom = fn(&str, Arc<Lobby>, Arc<Rooms>) -> io::Result<()>;
 
@@ -38,6 +48,8 @@ pub(crate) struct Rooms {
     /// Who may not come in.
     pub(crate) bans: Bans,
     open_room: OpenRoom,
+    /// How often addresses open rooms.
+    openings: Mutex<Addresses>,
     open: Mutex<BTreeMap<String, Open>>,
     /// When and why a room could last not be opened, if none could be since.
     failure: Mutex<Option<(Instant, String)>>,
@@ -61,6 +73,25 @@ pub(crate) enum Health {
     ShuttingDown,
     /// Opening a room failed lately, for this reason.
     Failing(String),
+}
+
+/// A client that enters a room, and opens it if it is not open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opener {
+    /// The client's address, if that is known.
+    pub(crate) address: Option<IpAddr>,
+    /// Whether the client is on this machine, and no proxy speaks for it.
+    pub(crate) is_local: bool,
+}
+
+impl Opener {
+    pub(crate) fn of(entry: &Entry) -> Self {
+        Self { address: entry.address.map(|address| address.ip()), is_local: entry.is_local }
+    }
+
+    fn network(self) -> Option<IpAddr> {
+        self.address.map(network_of)
+    }
 }
 
 struct Open {
@@ -93,7 +124,14 @@ impl Rooms {
         metrics: Arc<Metrics>,
         open_room: OpenRoom,
     ) -> Self {
+        let per_address = config.limits.rooms_per_address_max;
+        let openings = Addresses::new(
+            OPENERS_MAX,
+            OPENINGS_BURST * per_address,
+            per_address as f64 / OPENINGS_PERIOD.as_secs_f64(),
+        );
         Self {
+            openings: Mutex::new(openings),
             config,
             metrics,
             catalogue,
@@ -168,18 +206,14 @@ impl Rooms {
     }
 
     /// Whether there would be a seat now. Nothing is reserved or opened by asking.
-    pub(crate) fn may_enter(&self, name: &str, address: Option<IpAddr>) -> Result<(), RoomRefusal> {
-        self.check(name, address.map(network_of), &self.lock())
+    pub(crate) fn may_enter(&self, name: &str, opener: Opener) -> Result<(), RoomRefusal> {
+        self.check(name, opener, &self.lock())
     }
 
-    fn check(
-        &self,
-        name: &str,
-        network: Option<IpAddr>,
-        open: &BTreeMap<String, Open>,
-    ) -> Result<(), RoomRefusal> {
-        let Limits { rooms_max, rooms_per_address_max, past_rooms_max, players_max, .. } = self.config.limits;
+    fn check(&self, name: &str, opener: Opener, open: &BTreeMap<String, Open>) -> Result<(), RoomRefusal> {
+        let Limits { rooms_max, past_rooms_max, players_max, .. } = self.config.limits;
         let of_address_max = self.config.limits.players_per_address_max;
+        let network = opener.network();
         let Some(asked) = AskedRoom::parse(name) else {
             return Err(RoomRefusal::BadName(name.chars().take(ROOM_NAME_BYTES_MAX).collect()));
         };
@@ -204,35 +238,53 @@ impl Rooms {
             None if self.abandoned.load(Ordering::Acquire) >= rooms_max => {
                 Err(RoomRefusal::TooManyRooms { rooms_max })
             }
-            None if present(open).count() >= rooms_max => Err(RoomRefusal::TooManyRooms { rooms_max }),
+            // Rooms that give way, but have not ended yet, must not pile up either.
+            None if taken(open).count() >= rooms_max || present(open).count() >= 2 * rooms_max => {
+                Err(RoomRefusal::TooManyRooms { rooms_max })
+            }
             None => {
-                let of_address =
-                    present(open).filter(|(_, room)| network.is_some() && room.opened_by == network);
-                if of_address.count() < rooms_per_address_max {
-                    Ok(())
-                } else {
-                    Err(RoomRefusal::TooManyOfAddress { rooms_max: rooms_per_address_max })
-                }
+                let rooms_max = self.rooms_max_of(opener);
+                let of_network = taken(open).filter(|(_, room)| room.is_of(opener)).count();
+                if of_network < rooms_max { Ok(()) } else { Err(RoomRefusal::TooManyOfAddress { rooms_max }) }
             }
         }
     }
 
+    /// The number of rooms that one address may have open.
+    fn rooms_max_of(&self, opener: Opener) -> usize {
+        let Limits { rooms_max, rooms_per_address_max, .. } = self.config.limits;
+        if self.is_trusted(opener) { rooms_max } else { rooms_per_address_max }
+    }
+
+    /// Clients on this machine are not strangers where no tokens are needed.
+    fn is_trusted(&self, opener: Opener) -> bool {
+        self.config.entry.key.is_none() && opener.is_local
+    }
+
+    /// Has empty rooms end at once, the longest empty ones first, as far as another room needs their places.
+    fn have_empty_rooms_give_way(&self, opener: Opener, open: &BTreeMap<String, Open>) {
+        let rooms_max = self.config.limits.rooms_max;
+        let of_network = || present(open).filter(|(_, room)| room.is_of(opener));
+        let over = (present(open).count() + 1).saturating_sub(rooms_max);
+        give_way(present(open), over);
+        let over = (of_network().count() + 1).saturating_sub(self.rooms_max_of(opener));
+        give_way(of_network(), over);
+    }
+
     /// Reserves a seat, and opens the room for it when there is none yet.
-    pub(crate) fn reserve(
-        self: &Arc<Self>,
-        name: &str,
-        address: Option<IpAddr>,
-    ) -> Result<Seat, RoomRefusal> {
-        let opened_by = address.map(network_of);
+    pub(crate) fn reserve(self: &Arc<Self>, name: &str, opener: Opener) -> Result<Seat, RoomRefusal> {
         let mut open = self.lock();
-        self.check(name, opened_by, &open)?;
+        self.check(name, opener, &open)?;
         if !open.contains_key(name) {
+            self.check_opening_rate(opener)?;
+            self.have_empty_rooms_give_way(opener, &open);
             let lobby = Arc::new(Lobby::default());
             (self.open_room)(name, Arc::clone(&lobby), Arc::clone(self)).map_err(|error| {
                 self.failed(&format!("the system has no thread for it ({error})"));
                 RoomRefusal::NoThread(error.to_string())
             })?;
             let is_past = room_of(name) != name;
+            let opened_by = opener.network();
             open.insert(
                 name.to_owned(),
                 Open { lobby, opened_by, is_past, seats: 0, seats_by_network: HashMap::new() },
@@ -241,11 +293,12 @@ impl Rooms {
         }
         let room = open.get_mut(name).expect("it is there or was just opened");
         room.seats += 1;
-        if let Some(network) = opened_by {
+        let network = opener.network();
+        if let Some(network) = network {
             *room.seats_by_network.entry(network).or_default() += 1;
         }
         let (room_name, lobby) = (name.to_owned(), Arc::clone(&room.lobby));
-        Ok(Seat { rooms: Arc::clone(self), room: room_name, lobby, network: opened_by })
+        Ok(Seat { rooms: Arc::clone(self), room: room_name, lobby, network })
     }
 
     /// The players of a network in a room; 0 where they are not limited.
@@ -253,6 +306,13 @@ impl Rooms {
         let is_closed_to_others = self.config.hosts.iter().all(|host| host.to_canonical().is_loopback());
         let limited = network.filter(|network| !(is_closed_to_others && network.is_loopback()));
         limited.and_then(|network| room.seats_by_network.get(&network)).copied().unwrap_or_default()
+    }
+
+    /// An opened room is kept in the store, so that strangers who open one after the other would fill it.
+    fn check_opening_rate(&self, opener: Opener) -> Result<(), RoomRefusal> {
+        let Some(address) = opener.address.filter(|_| !self.is_trusted(opener)) else { return Ok(()) };
+        let mut openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
+        openings.attempt(address, Instant::now()).map_err(|_| RoomRefusal::OpensTooOften)
     }
 
     /// What is open and not past, ordered by name.
@@ -379,9 +439,32 @@ impl Drop for Seat {
     }
 }
 
+impl Open {
+    fn is_of(&self, opener: Opener) -> bool {
+        opener.address.is_some() && self.opened_by == opener.network()
+    }
+
+    /// Since when the room is empty, if it is and nobody is about to come in.
+    fn empty_since(&self) -> Option<Instant> {
+        self.lobby.empty_since().filter(|_| self.seats == 0)
+    }
+}
+
 /// The rooms that do not show the past of another.
 fn present(open: &BTreeMap<String, Open>) -> impl Iterator<Item = (&String, &Open)> {
     open.iter().filter(|(_, room)| !room.is_past)
+}
+
+/// The rooms of these that do not give way.
+fn taken(open: &BTreeMap<String, Open>) -> impl Iterator<Item = (&String, &Open)> {
+    present(open).filter(|(_, room)| room.empty_since().is_none())
+}
+
+/// Has `count` of the empty rooms give way, the longest empty ones first.
+fn give_way<'a>(rooms: impl Iterator<Item = (&'a String, &'a Open)>, count: usize) {
+    let mut empty: Vec<_> = rooms.filter_map(|(_, room)| Some((room.empty_since()?, &room.lobby))).collect();
+    empty.sort_by_key(|(since, _)| *since);
+    empty.into_iter().take(count).for_each(|(_, lobby)| lobby.give_way());
 }
 
 #[cfg(test)]
@@ -484,12 +567,14 @@ mod tests {
         until("the end of the room", || rooms.is_empty());
     }
 
+    const NOBODY: Opener = Opener { address: None, is_local: true };
+
     fn empty_world() -> World {
         World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with nothing")
     }
 
     fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seat, Arc<Player>) {
-        let seat = rooms.reserve(room, None).expect("there is room");
+        let seat = rooms.reserve(room, NOBODY).expect("there is room");
         let player = Arc::new(Player::new(
             Name::Asked("Ada".into()),
             Way::Plain(Plain::new(Encoding::Json)),
@@ -534,13 +619,13 @@ mod tests {
     fn one_address_cannot_take_all_seats_of_a_room() {
         let rooms = rooms(empty_world);
         let limit = rooms.config.limits.players_per_address_max;
-        let [greedy, other] = [1, 2].map(|last| Some(IpAddr::from([203, 0, 113, last])));
+        let [greedy, other] = [1, 2].map(|last| opener([203, 0, 113, last]));
         let mut seats: Vec<Seat> =
             (0..limit).map(|_| rooms.reserve("plaza", greedy).expect("a seat")).collect();
         assert!(matches!(rooms.reserve("plaza", greedy), Err(RoomRefusal::FullOfAddress { .. })));
         seats.push(rooms.reserve("plaza", other).expect("another address has its own seats"));
         // Everybody who reaches this server is on its own machine.
-        let local = Some(IpAddr::from([127, 0, 0, 1]));
+        let local = opener([127, 0, 0, 1]);
         seats.extend((0..=limit).map(|_| rooms.reserve("plaza", local).expect("loopback is not limited")));
         seats.remove(0);
         seats.push(rooms.reserve("plaza", greedy).expect("a seat that is given back is free"));
@@ -564,7 +649,7 @@ mod tests {
 
         let rooms = rooms(empty_world);
         let (_other_seat, other) = enter(&rooms, "plaza");
-        let seat = rooms.reserve("plaza", None).expect("there is room");
+        let seat = rooms.reserve("plaza", NOBODY).expect("there is room");
         let writer = SessionWriter::new(ours, 60, &rooms.metrics);
         let way = Way::Session(writer);
         let player = Arc::new(Player::new(Name::Asked("Bob".into()), way, 60, false, false));
@@ -586,6 +671,49 @@ mod tests {
                 break;
             }
         }
+    }
+
+    fn opener(address: [u8; 4]) -> Opener {
+        Opener { address: Some(address.into()), is_local: address[0] == 127 }
+    }
+
+    const STRANGER: [u8; 4] = [203, 0, 113, 7];
+
+    fn reserve(rooms: &Arc<Rooms>, room: &str, address: [u8; 4]) -> Result<Seat, RoomRefusal> {
+        rooms.reserve(room, opener(address))
+    }
+
+    #[test]
+    fn a_person_on_this_machine_opens_as_many_rooms_as_there_may_be_where_no_tokens_are_needed() {
+        let rooms = rooms(empty_world);
+        let Limits { rooms_max, rooms_per_address_max, .. } = rooms.config.limits;
+        let names: Vec<String> = (0..rooms_max).map(|number| format!("room-{number}")).collect();
+        let seats: Vec<_> = names.iter().map(|name| reserve(&rooms, name, [127, 0, 0, 1]).ok()).collect();
+        assert!(seats.iter().all(Option::is_some));
+        drop(seats);
+        until("the empty rooms", || rooms.lock().values().all(|room| room.empty_since().is_some()));
+        let strangers: Vec<_> = (0..rooms_per_address_max + 1)
+            .map(|number| reserve(&rooms, &format!("far-{number}"), STRANGER))
+            .collect();
+        let refused = strangers.last().and_then(|last| last.as_ref().err()).map(ToString::to_string);
+        assert_eq!(
+            refused.as_deref(),
+            Some("room limit reached: this address already has 4 open rooms (limit 4)")
+        );
+    }
+
+    #[test]
+    fn an_empty_room_gives_way_at_once_to_another_one_of_its_address() {
+        let rooms = rooms(empty_world);
+        for number in 0..12 {
+            let room = format!("room-{number}");
+            drop(reserve(&rooms, &room, STRANGER).expect("the rooms before it are empty"));
+            let is_empty = || rooms.lock().get(&room).is_none_or(|open| open.empty_since().is_some());
+            until("the empty room", is_empty);
+        }
+        until("the end of the rooms that gave way", || rooms.list().len() <= 4);
+        let refused = (0..20).find_map(|number| reserve(&rooms, &format!("more-{number}"), STRANGER).err());
+        assert!(refused.is_some(), "an address does not open rooms without an end");
     }
 
     #[test]

@@ -1,18 +1,22 @@
 //! The web client, embedded into the program.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Path;
+use axum::extract::{Path, RawQuery, Request, State};
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
     IF_NONE_MATCH, VARY,
 };
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{Html, IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 
-use crate::shared::Shared;
+use crate::room_name::{ROOM_NAME_BYTES_MAX, is_room_name};
+use crate::room_refusal::RoomRefusal;
+use crate::shared::{Host, Shared};
 
 /// Scripts and styles come from this server only, nothing is inline, nothing is evaluated, and no page frames this one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -32,42 +36,74 @@ pub fn has_web_client() -> bool {
 pub(crate) fn router() -> Router<Arc<Shared>> {
     Router::new()
         .route("/", get(client))
-        .route("/r/{room}", get(client))
+        .route("/r/{room}", get(room))
         .route("/lab", get(lab))
         .route("/{*path}", get(file))
 }
 
-/// The world's page: the client reads the room from its address.
-async fn client(headers: HeaderMap) -> Response {
-    page("index.html", &headers)
+/// The page of the start, and of rooms: the client reads the room from its address.
+async fn client(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    page("index.html", &shared, &request)
+}
+
+/// The page of a room. A name with capital letters leads to the room's own address, and one that no room can have to no room.
+async fn room(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Response {
+    if is_room_name(&name) {
+        return page("index.html", &shared, &request);
+    }
+    let lower = name.trim().to_lowercase();
+    if is_room_name(&lower) {
+        let query = query.map_or_else(String::new, |query| format!("?{query}"));
+        return Redirect::temporary(&format!("/r/{lower}{query}")).into_response();
+    }
+    let shown: String = name.chars().take(ROOM_NAME_BYTES_MAX).collect();
+    let refusal = RoomRefusal::BadName(shown);
+    let text = format!("{refusal}: {}. The start page of this server lists its worlds.\n", refusal.cure());
+    (StatusCode::NOT_FOUND, [(CACHE_CONTROL, "no-store")], text).into_response()
 }
 
 /// The page that measures a browser's connection to this server.
-async fn lab(headers: HeaderMap) -> Response {
-    page("lab.html", &headers)
+async fn lab(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    page("lab.html", &shared, &request)
 }
 
-fn page(path: &str, headers: &HeaderMap) -> Response {
+fn page(path: &str, shared: &Shared, request: &Request) -> Response {
+    let policy = policy_for(Host::of(request), shared.sessions.udp_port);
     match assets::load(path) {
-        Some(asset) => respond(path, asset, headers),
-        None => (
-            StatusCode::OK,
-            [(CONTENT_SECURITY_POLICY, POLICY), (CACHE_CONTROL, "no-store")],
-            Html(NOT_BUILT),
-        )
-            .into_response(),
+        Some(asset) => respond(path, asset, request.headers(), &policy),
+        None => {
+            let headers = [(CONTENT_SECURITY_POLICY, &*policy), (CACHE_CONTROL, "no-store")];
+            (StatusCode::OK, headers, Html(NOT_BUILT)).into_response()
+        }
     }
+}
+
+/// The policy of a page that was asked for at this host. The page connects to the port of WebTransport as well, which is another one
+/// than its own where a relay, or the mapping of a container, stands between.
+fn policy_for(host: Option<&str>, udp_port: Option<u16>) -> Cow<'static, str> {
+    let authority = host.and_then(|host| host.parse::<Authority>().ok());
+    let (Some(authority), Some(port)) = (authority, udp_port) else { return POLICY.into() };
+    if authority.port_u16() == Some(port) {
+        return POLICY.into();
+    }
+    let other = format!("connect-src 'self' https://{}:{port};", authority.host());
+    POLICY.replace("connect-src 'self';", &other).into()
 }
 
 /// A file of the client.
 pub(crate) async fn file(Path(path): Path<String>, headers: HeaderMap) -> Response {
     match assets::load(&path) {
-        Some(asset) => respond(&path, asset, &headers),
+        Some(asset) => respond(&path, asset, &headers, POLICY),
         None => (StatusCode::NOT_FOUND, "there is nothing at this address\n").into_response(),
     }
 }
 
-fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap) -> Response {
+fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap, policy: &str) -> Response {
     // Names below assets/ carry a hash of their content, so what they name never changes. All else is asked for anew.
     let caching =
         if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
@@ -75,7 +111,7 @@ fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap) -> Response {
     if headers.get(IF_NONE_MATCH).is_some_and(|tag| tag.as_bytes() == asset.tag.as_bytes()) {
         return (StatusCode::NOT_MODIFIED, tags).into_response();
     }
-    let describing = [(CONTENT_TYPE, asset.content_type), (CONTENT_SECURITY_POLICY, POLICY)];
+    let describing = [(CONTENT_TYPE, asset.content_type), (CONTENT_SECURITY_POLICY, policy)];
     match &asset.gzipped {
         Some(gzipped) if accepts_gzip(headers) => {
             (tags, describing, [(CONTENT_ENCODING, "gzip")], gzipped.clone()).into_response()
@@ -172,5 +208,24 @@ mod assets {
 
     pub(super) fn load(_path: &str) -> Option<Asset> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_at_another_port_may_connect_to_the_port_of_webtransport() {
+        for (host, allowed) in [
+            ("world.example:8080", "connect-src 'self' https://world.example:7777;"),
+            ("world.example", "connect-src 'self' https://world.example:7777;"),
+            ("[::1]:8080", "connect-src 'self' https://[::1]:7777;"),
+            ("world.example:7777", "connect-src 'self';"),
+            ("not a host; script-src *", "connect-src 'self';"),
+        ] {
+            assert!(policy_for(Some(host), Some(7_777)).contains(allowed), "{host}");
+        }
+        assert_eq!(policy_for(Some("world.example:8080"), None), POLICY);
     }
 }

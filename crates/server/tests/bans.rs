@@ -72,7 +72,7 @@ async fn somebody_who_is_banned_is_told_so_and_stays_out_until_it_is_taken_back(
     let mut eve = server.join("yard", &format!("token={editor}&hz=60")).await;
     let mut mallory = server.join("yard", &format!("token={ben}&hz=60")).await;
     say(&mut mallory, "/ban Eve").await;
-    noticed(&mut mallory, "Only who may edit").await;
+    noticed(&mut mallory, "requires the role 'editor'").await;
     say(&mut eve, "/ban Nobody").await;
     noticed(&mut eve, "nobody here is called Nobody").await;
     say(&mut eve, "/ban eve").await;

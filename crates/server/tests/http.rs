@@ -97,3 +97,27 @@ async fn the_built_client_is_cached_compressed_and_typed() {
 fn head(answer: &str) -> &str {
     answer.split("\r\n\r\n").next().unwrap_or_default()
 }
+
+#[tokio::test]
+async fn address_of_a_room_with_a_bad_name_is_refused_and_capital_letters_are_redirected() {
+    let server = TestServer::start().await;
+    let moved = server.get("/r/ABC?token=x").await;
+    assert!(moved.starts_with("HTTP/1.1 307") && moved.contains("location: /r/abc?token=x"), "{moved}");
+    for bad in ["/r/two%20words", "/r/a.b", &format!("/r/{}", "x".repeat(33))] {
+        let refused = server.get(bad).await;
+        assert!(refused.starts_with("HTTP/1.1 404"), "{bad}: {refused}");
+        assert!(refused.contains("is not 1 to 32 of a-z 0-9 - _"), "{bad}: {refused}");
+    }
+    assert!(server.get("/r/plaza-2").await.starts_with("HTTP/1.1 200"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn page_at_another_host_port_may_connect_to_the_port_of_webtransport() {
+    let server = TestServer::with(|config| config.entry.anonymous = true).await;
+    let port = server.address.port();
+    let request = "GET /r/plaza HTTP/1.1\r\nHost: localhost:9\r\nConnection: close\r\n\r\n";
+    let answer = server.raw(request).await;
+    assert!(answer.contains(&format!("connect-src 'self' https://localhost:{port};")), "{answer}");
+    server.stop().await;
+}

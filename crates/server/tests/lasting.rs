@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::process::{Folder, Process, serve_if_child};
+use common::session::Guest;
 use common::view::View;
 use common::{PATIENCE, Player, TestServer, config, script};
 use nowcast_server::plain::{ClientMessage, Encoding, Outcome};
@@ -192,7 +193,7 @@ async fn a_room_that_was_deserted_goes_on_when_somebody_comes_back() {
         drop(ada);
         server.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
     }
-    // A room in which nobody does anything is not kept.
+    // A world is kept although its player does nothing; timers may change it.
     drop(server.join("idle", "name=Ada&hz=60").await);
     server.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
     assert!(server.metric("nowcast_store_snapshots_total") >= 3.0);
@@ -201,7 +202,27 @@ async fn a_room_that_was_deserted_goes_on_when_somebody_comes_back() {
     assert!(health.ends_with("\r\n\r\nok\n"), "{health}");
     server.stop().await;
     let kept = SqliteReader::open(&folder.0).unwrap().list().unwrap();
-    assert_eq!(kept.iter().map(|world| world.name.as_str()).collect::<Vec<_>>(), ["yard"]);
+    assert_eq!(kept.iter().map(|world| world.name.as_str()).collect::<Vec<_>>(), ["idle", "yard"]);
+}
+
+#[tokio::test]
+async fn a_world_in_which_a_client_only_joined_goes_on_after_a_kill_and_knows_the_client() {
+    let folder = Folder::new();
+    let process = Process::start(&folder.0);
+    let mut ada = Guest::join_with(process.address, "yard", "Ada", [7; 16]).await;
+    let joined = ada.view.tick;
+    ada.until("a second of the world", |ada| ada.view.tick > joined + 60).await;
+    let (id, seen) = (ada.id, ada.view.tick);
+    process.kill();
+
+    let saved = SqliteReader::open(&folder.0).unwrap().load(&yard(), Moment::Last).unwrap();
+    let kept = saved.expect("it was kept").replay(restore_kept).expect("it is what was recorded");
+    assert!(kept.tick() + 30 > seen, "kept until step {} of {seen}", kept.tick());
+    let process = Process::start(&folder.0);
+    let again = Guest::join_with(process.address, "yard", "Ada", [7; 16]).await;
+    assert!(again.view.resumed && again.id == id, "it is the player that it was");
+    drop(again);
+    process.end();
 }
 
 #[tokio::test]

@@ -256,7 +256,8 @@ async fn only_those_look_back_who_may_edit_and_only_so_many_rooms_do() {
     let mut ada = server.join("yard", &format!("token={visitor}&hz=60")).await;
     build(&mut ada, 1).await;
     say(&mut ada, "/at -5m").await;
-    ada.until_view("the refusal", |view| view.notices.iter().any(|text| text.contains("may edit"))).await;
+    ada.until_view("the refusal", |view| view.notices.iter().any(|text| text.contains("role 'editor'")))
+        .await;
     assert!(ada.view.said.is_empty(), "nobody else hears what is for the server");
 
     let connect = |room: &str, token: &str| {
@@ -265,7 +266,7 @@ async fn only_those_look_back_who_may_edit_and_only_so_many_rooms_do() {
         async move { connector.connect(&address).await }
     };
     let refused = connect("yard.-1s", &visitor).await.expect_err("it may not edit").to_string();
-    assert!(refused.contains("only who may edit"), "{refused}");
+    assert!(refused.contains("viewing history requires"), "{refused}");
     assert!(server.connect(&format!("/ws/yard.-1s?token={visitor}")).await.is_err());
     assert!(server.connect(&format!("/ws/yard.-1s?token={editor}&name=Eve")).await.is_ok());
     for name in ["yard.", "yard.soon", "yard.-5m.-5m", "Yard.-5m"] {
@@ -276,7 +277,7 @@ async fn only_those_look_back_who_may_edit_and_only_so_many_rooms_do() {
     let mut eve = Guest::introduce(eve, "", Vec::new());
     eve.until("the past", |eve| eve.view.screen("@past").is_some()).await;
     let full = connect("yard.-2s", &editor).await.expect_err("there is one already").to_string();
-    assert!(full.contains("1 rooms show the past already"), "{full}");
+    assert!(full.contains("1 rooms already show history"), "{full}");
     drop(eve);
     server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
     server.stop().await;

@@ -146,3 +146,38 @@ async fn a_plain_client_that_could_not_be_heard_for_four_seconds_may_send_what_w
     assert_eq!(server.metric(DROPPED), 0.0);
     server.stop().await;
 }
+
+#[tokio::test]
+async fn help_and_unknown_commands_are_answered_and_not_said_to_others() {
+    let server = TestServer::start().await;
+    let mut ada = server.join("plaza", "name=Ada").await;
+    let mut witness = server.join("plaza", "name=Witness").await;
+    for line in ["/help", "/dance", "//help is a command"] {
+        ada.say(ClientMessage::Chat { text: line.into() }).await;
+    }
+    witness.until_view("the only line", |view| !view.said.is_empty()).await;
+    assert_eq!(witness.view.said[0].2, "/help is a command");
+    ada.until_view("both answers", |view| {
+        view.notices.iter().filter(|notice| notice.contains("/ban, /unban and /bans")).count() == 2
+    })
+    .await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn newcomers_of_a_room_that_no_world_is_called_like_are_told_which_world_it_shows() {
+    let empty = || crate::common::script("empty", "");
+    let server = TestServer::with(|config| config.worlds.push(empty())).await;
+    let mut ada = server.join("elsewhere", "name=Ada").await;
+    ada.until_view("the notice", |view| {
+        view.notices
+            .iter()
+            .any(|notice| notice.contains("No world is called elsewhere: this room shows plaza"))
+    })
+    .await;
+    let mut ben = server.join("plaza-2", "name=Ben").await;
+    ben.say(ClientMessage::Chat { text: "/help".into() }).await;
+    ben.until_view("an answer", |view| !view.notices.is_empty()).await;
+    assert!(ben.view.notices.iter().all(|notice| !notice.contains("No world")), "{:?}", ben.view.notices);
+    server.stop().await;
+}

@@ -154,7 +154,10 @@ async fn a_client_refused_by_a_full_world_is_told_so_and_leaves_nothing_behind()
     let mut hermit = server.join("hermitage", "name=Eve&hz=60").await;
     let socket = server.connect(&format!("/ws/hermitage?token={token}")).await.expect("the room has seats");
     let (code, reason) = Player::new(socket, Encoding::Json).until_closed().await;
-    assert_eq!((code, reason.as_str()), (4011, "room 'hermitage' is full, 1 players are in it"));
+    assert_eq!(
+        (code, reason.as_str()),
+        (4011, "room 'hermitage' is full, 1 players are in it: try again later, or enter another room")
+    );
     let channel =
         Guest::open(&server, "hermitage", CarrierKind::WebSocket).await.expect("the room has seats");
     let join = nowcast_server::session::ToWorld::Join {

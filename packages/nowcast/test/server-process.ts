@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
@@ -34,6 +35,8 @@ export class ServerProcess {
     const keeping = options.includes("--data") ? [] : ["--no-data"];
     const child = spawn(nowcastBinary(), ["serve", ...keeping, "--port", String(port), ...options], {
       stdio: ["ignore", "pipe", "pipe"],
+      // No test reads or writes the worlds of the person who runs it.
+      env: { ...process.env, XDG_DATA_HOME: join(tmpdir(), `nowcast-test-${process.pid}`) },
     });
     const output: string[] = [];
     const address = await new Promise<string>((resolve, reject) => {

@@ -3,12 +3,14 @@
 //! - Crates depend on each other only as the table in ARCHITECTURE.md allows.
 //! - No files of a crate use each other in a circle.
 //! - Every file of tests belongs to a program.
+//! - Tests start the program with folders of their own.
 //! - The files and functions that ARCHITECTURE.md's walks name are there.
 //! - `unsafe` stands only where that page says.
 //! - The TypeScript SDK has no runtime dependency, and what draws with three.js brings none of its own.
 //! - The lock files name no download hosts.
 
 mod circles;
+mod own_folders;
 mod rust_paths;
 mod walks;
 
@@ -32,6 +34,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     check_unsafe(&mut complaints)?;
     check_packages(&mut complaints)?;
     check_tests(&mut complaints)?;
+    own_folders::check(&root(), &mut complaints)?;
     if complaints.is_empty() {
         eprintln!(
             "tidy: dependencies, circles, walks, unsafe, packages and tests are as ARCHITECTURE.md says"

@@ -7,6 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use crate::own;
+
 /// The next line comes before this or never.
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -50,7 +52,7 @@ impl Drop for Running {
 }
 
 fn nowcast(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
+    let mut command = own::program();
     command.args(args).env_remove("NOWCAST_TOKEN").env_remove("NOWCAST_TOKEN_KEY");
     command
 }

@@ -1,12 +1,14 @@
 //! `nowcast lab crash` as CI runs it: kills of the real program, and power cuts.
 
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 
+use crate::own;
+
 #[test]
 fn kills_and_power_cuts_lose_nothing_that_was_kept() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
+    let mut command = own::program();
     command.args([
         "lab",
         "crash",

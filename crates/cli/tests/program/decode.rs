@@ -3,9 +3,11 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
+
+use crate::own;
 
 fn vectors(name: &str) -> Value {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors").join(name);
@@ -13,7 +15,7 @@ fn vectors(name: &str) -> Value {
 }
 
 fn decode(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_nowcast")).arg("decode").args(args).output().unwrap()
+    own::program().arg("decode").args(args).output().unwrap()
 }
 
 fn explained(args: &[&str]) -> String {
@@ -89,12 +91,8 @@ fn bytes_come_from_files_and_the_standard_input_too() {
     fs::write(&path, [2, 0, 127, 0, 0, 64, 1]).unwrap();
     assert!(explained(&["--file", path.to_str().unwrap()]).contains("input"));
     fs::remove_file(path).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_nowcast"))
-        .arg("decode")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        own::program().arg("decode").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"02 00 7f 00\n00 40 01\n").unwrap();
     let said = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     assert!(said.contains("forward: 1.000"), "{said}");

@@ -4,12 +4,14 @@
 #![cfg(all(feature = "lab", target_os = "linux"))]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 
+use crate::own;
+
 fn lab_load(args: &[&str], page: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_nowcast"))
+    own::program()
         .args(["lab", "load", "--json", "--html"])
         .arg(page)
         .args(args)

@@ -8,6 +8,7 @@ mod load;
 mod minimal;
 mod motion;
 mod output;
+mod own;
 mod past;
 mod save;
 mod serve;

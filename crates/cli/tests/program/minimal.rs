@@ -4,10 +4,12 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::own;
+
 #[test]
 #[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
 fn a_minimal_client_that_acts_during_a_cut_is_answered_after_the_resumption() {
-    let mut server = Command::new(env!("CARGO_BIN_EXE_nowcast"))
+    let mut server = own::program()
         .args(["serve", "--no-data", "--port", "0"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -4,9 +4,10 @@
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
+
+use crate::own;
 
 /// Parts that a machine may lack.
 const LACKING: [&str; 4] = ["network namespace", "TUN device", "the SDK is not built", "node does not start"];
@@ -17,7 +18,7 @@ fn measure(arguments: &[&str]) -> Option<(Value, String)> {
     let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let name = format!("nowcast-motion-{}-{}.html", std::process::id(), arguments.concat());
     let page = std::env::temp_dir().join(name);
-    let output = Command::new(env!("CARGO_BIN_EXE_nowcast"))
+    let output = own::program()
         .args(["lab", "motion", "--quick", "--json", "--html"])
         .arg(&page)
         .args(arguments)

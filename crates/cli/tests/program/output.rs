@@ -12,8 +12,10 @@ use nowcast::{ListenConfig, Listener};
 use nowcast_session::CloseCode;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use crate::own;
+
 fn nowcast(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
+    let mut command = own::program();
     command.args(args).env_remove("NOWCAST_TOKEN").env_remove("NOWCAST_TOKEN_KEY").stdin(Stdio::null());
     command
 }

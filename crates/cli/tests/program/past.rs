@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+use crate::own;
 
 /// A world that a server has kept.
 const KEPT: &str = "../../spec/vectors/store/0.1.0.ncs";
@@ -22,7 +24,7 @@ impl Folder {
 
     /// `nowcast world …`, and what it says; what it says of a failure otherwise.
     fn world(&self, arguments: &[&str]) -> Result<String, String> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
+        let mut command = own::program();
         let data = self.0.join("data");
         let Output { status, stdout, stderr } = command
             .arg("world")

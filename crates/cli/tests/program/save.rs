@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+use crate::own;
 
 /// A folder of its own for each scenario.
 fn folder(name: &str) -> PathBuf {
@@ -12,12 +14,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn save(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_nowcast"))
-        .arg("save")
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap()
+    own::program().arg("save").args(arguments).current_dir(folder).output().unwrap()
 }
 
 fn done(folder: &Path, arguments: &[&str]) -> String {

@@ -5,8 +5,10 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::own;
+
 fn nowcast(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
+    let mut command = own::program();
     command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -42,6 +44,22 @@ fn port_of(server: &mut Child) -> u16 {
     BufReader::new(stdout).read_line(&mut line).expect("it prints where it is");
     let port = line.trim().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
     port.unwrap_or_else(|| panic!("no port in {line}"))
+}
+
+#[test]
+fn second_server_on_a_data_folder_is_refused_with_the_flags_that_help() {
+    let folder = Folder::new("second-server");
+    let arguments = ["serve", "--port", "0", "--data", folder.text()];
+    let mut first = nowcast(&arguments).stderr(Stdio::null()).spawn().expect("the program starts");
+    port_of(&mut first);
+    let (code, said) = mistake(&arguments);
+    let _ = first.kill();
+    let _ = first.wait();
+    assert_eq!(code, Some(1));
+    let first_pid = format!("(pid {})", first.id());
+    for part in [first_pid.as_str(), folder.text(), "--data DIR", "--no-data"] {
+        assert!(said.contains(part), "{part} is missing: {said}");
+    }
 }
 
 #[test]
@@ -186,9 +204,9 @@ fn server_beyond_its_limit_of_file_sizes_says_so_and_ends_in_time() {
     use rustix::process::Signal;
     let folder = Folder::new("file-size");
     // 100 KiB: the database fits, and its log soon does not.
-    let mut server = Command::new("sh")
+    let mut server = own::isolated("sh")
         .args(["-c", "ulimit -f 100; exec \"$0\" serve --port 0 --data \"$1\""])
-        .args([env!("CARGO_BIN_EXE_nowcast"), folder.text()])
+        .args([own::PROGRAM, folder.text()])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -245,15 +263,8 @@ fn a_termination_signal_ends_it_with_code_0() {
     use rustix::process::Signal;
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         // These tests may run below `nohup`, whose programs are to outlive the terminal.
-        let mut server = Command::new("env")
-            .args([
-                "--default-signal=HUP",
-                env!("CARGO_BIN_EXE_nowcast"),
-                "serve",
-                "--no-data",
-                "--port",
-                "0",
-            ])
+        let mut server = own::isolated("env")
+            .args(["--default-signal=HUP", own::PROGRAM, "serve", "--no-data", "--port", "0"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -388,8 +399,8 @@ fn a_server_whose_logs_are_stuck_still_ends_when_asked() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_started_with_nohup_outlives_its_terminal() {
-    let mut server = Command::new("nohup")
-        .args([env!("CARGO_BIN_EXE_nowcast"), "serve", "--no-data", "--port", "0"])
+    let mut server = own::isolated("nohup")
+        .args([own::PROGRAM, "serve", "--no-data", "--port", "0"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -10,11 +10,13 @@ use nowcast::{Channel, Connector};
 use nowcast_server::session::{PROTOCOL, ToWorld};
 use serde_json::Value;
 
+use crate::own;
+
 /// How long a server may take to do what is waited for, on a machine that does a lot besides.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn nowcast(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
+    let mut command = own::program();
     command.args(args).env_remove("NOWCAST_TOKEN").stdin(Stdio::null());
     command
 }
@@ -137,12 +139,8 @@ fn a_server_that_does_not_answer_is_named_with_a_cure() {
 #[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
 fn the_live_view_ends_with_q_and_leaves_the_terminal_as_it_was() {
     let server = Server::start();
-    let line = format!(
-        "stty -a; {} top {} --interval 0.2; echo ended $?; stty -a",
-        env!("CARGO_BIN_EXE_nowcast"),
-        server.1
-    );
-    let terminal = Command::new("script")
+    let line = format!("stty -a; {} top {} --interval 0.2; echo ended $?; stty -a", own::PROGRAM, server.1);
+    let terminal = own::isolated("script")
         .args(["--quiet", "--flush", "--command", &line, "/dev/null"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use nowcast::Connector;
@@ -23,6 +22,8 @@ use nowcast_session::{
 };
 use nowcast_wire::{Effort, Value as WireValue, decode, encode_to_vec, encode_value};
 use serde_json::{Value, json};
+
+use crate::own;
 
 /// The rules of the world, and its seed.
 const RULES: &str = include_str!("transcript.luau");
@@ -403,8 +404,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn explained(packet: &Sent) -> String {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_nowcast")).args(["decode", &hex(&packet.bytes)]).output().unwrap();
+    let output = own::program().args(["decode", &hex(&packet.bytes)]).output().unwrap();
     assert!(output.status.success(), "{}: {}", hex(&packet.bytes), String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

@@ -3,8 +3,10 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
+use crate::own;
+
 fn nowcast(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
+    let mut command = own::program();
     command.args(args).stdout(Stdio::piped()).stderr(Stdio::null());
     command
 }

@@ -97,8 +97,8 @@ pub enum TokenError {
         /// In how many seconds it begins.
         in_s: u64,
     },
-    /// It is for another name.
-    #[error("the token is for another name than this one")]
+    /// The token is for another room.
+    #[error("the token is for another room")]
     OtherRoom,
     /// A claim is missing or out of bounds.
     #[error("the token's claim `{0}` is missing or not as it should be")]

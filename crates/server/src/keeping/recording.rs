@@ -20,9 +20,9 @@ pub(crate) struct Recording {
     last_player: u32,
     /// By what players are known again, of those who are in the world.
     seats: BTreeMap<PlayerId, ClientKey>,
-    /// Whether anything is kept: a room in which nobody ever did anything is not.
+    /// Whether anything is kept: a world in which no player ever was is not.
     has_begun: bool,
-    /// Whether anybody did anything since the room opened.
+    /// Whether a player was in the world since the room opened.
     is_used: bool,
 }
 
@@ -83,10 +83,10 @@ impl Recording {
         self.recorder.set_origin(origin(world, sources, self.seed));
     }
 
-    /// Keeps what happened since the last call, which was before the last step. `is_used` says whether anybody did anything
-    /// since the room opened.
+    /// Keeps what happened since the last call, which was before the last step. `is_used` says whether a player
+    /// is in the world, or did anything since the room opened.
     pub(crate) fn record(&mut self, world: &mut World, sources: Option<&Sources>, is_used: bool) {
-        self.is_used = is_used;
+        self.is_used |= is_used;
         self.has_begun |= is_used;
         if self.has_begun && self.recorder.is_snapshot_due(world, &*self.store) {
             self.snapshot(world, sources);

@@ -9,13 +9,12 @@ use tracing::info;
 
 use super::Room;
 use crate::closing::Closing;
-use crate::editor_command::EditorCommand;
+use crate::editor_command::{EditorCommand, is_for_all};
 use crate::keeping::{ADDRESS_BAN_MAX, Ban, BanRequest, BanScope, BannedBy, Known, now_ms};
 use crate::player::Player;
 
-/// What somebody is told who says what only those who may edit can.
-const NOT_EDITOR: &str =
-    "Only who may edit this world can do that: come with a token that has the role 'editor'.";
+/// The answer to a command of a player without the role `editor`.
+const NOT_EDITOR: &str = "This command requires the role 'editor': use a token with that role.";
 
 /// What somebody is told who wants to look back in a room that is no past.
 const NOT_PAST: &str = "This room is the present. To look back, open its address with ?at=-5m.";
@@ -29,7 +28,7 @@ const LISTED_MAX: usize = 20;
 impl Room {
     /// Does what a line says that is for the server.
     pub(super) fn obey(&mut self, player: &Arc<Player>, line: &str) {
-        if !player.may_edit {
+        if !player.may_edit && !is_for_all(line) {
             return player.notice(NOT_EDITOR);
         }
         match EditorCommand::parse(line) {

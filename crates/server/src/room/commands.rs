@@ -8,7 +8,7 @@ use nowcast_world::{ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, PlayerI
 
 use super::{Room, SeatedPlayer};
 use crate::chat::Line;
-use crate::editor_command::is_command;
+use crate::editor_command::{as_said, is_command};
 use crate::player::Command;
 
 /// The reason for a line that is left out because the room passes on no more.
@@ -62,6 +62,7 @@ impl Room {
                         if is_command(&text) {
                             self.obey(&player, &text);
                         } else if !text.is_empty() {
+                            let text = as_said(&text).to_owned();
                             self.unsaid.extend(self.chat.offer(Line { speaker: id, text }, now));
                         }
                     }

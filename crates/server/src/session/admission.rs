@@ -24,6 +24,7 @@ use crate::connection::Connection;
 use crate::player::may_edit;
 use crate::room_name::room_of;
 use crate::room_refusal::RoomRefusal;
+use crate::rooms::Opener;
 use crate::shared::{Host, Sessions, Shared};
 
 /// Rooms by name, for WebTransport.
@@ -124,7 +125,7 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
         return Err(refuse(&RoomRefusal::NotEditor));
     }
     if !comes_back && service.is_none() {
-        shared.rooms.may_enter(name, Some(address.ip())).map_err(|refusal| refuse(&refusal))?;
+        shared.rooms.may_enter(name, Opener::of(&entry)).map_err(|refusal| refuse(&refusal))?;
     }
     if is_joining && !shared.connection_limits.may_join(address.ip()) {
         return Err(RefusalAnswer::new("too_many", "this address joins too often", "wait a second"));
@@ -147,26 +148,21 @@ fn has_token(shared: &Shared, query: Option<&str>) -> bool {
 }
 
 fn refuse(refusal: &RoomRefusal) -> RefusalAnswer {
-    let (error, cure) = match refusal {
-        RoomRefusal::BadName(_) => ("no_such_name", "choose another name"),
-        RoomRefusal::Full { .. } => ("full", "try again later, or enter another room"),
-        RoomRefusal::FullOfAddress { .. } => (
-            "too_many",
-            "leave with another client first, or ask the operator to raise --players-per-address-max",
-        ),
-        RoomRefusal::TooManyRooms { .. } | RoomRefusal::TooManyOfAddress { .. } => {
-            ("full", "enter one of the rooms that are open (/api/rooms)")
-        }
-        RoomRefusal::NotLoaded(_) | RoomRefusal::PastNotLoaded { .. } => {
-            ("full", "enter another room, and tell whoever runs the server")
-        }
-        RoomRefusal::Stopped { .. } => ("full", "enter another room, and tell the author of the world"),
-        RoomRefusal::NotEditor => ("unauthorised", "come with a token that has the role 'editor'"),
-        RoomRefusal::NoStore | RoomRefusal::NotKept(_) => ("no_such_name", "enter the room itself"),
-        RoomRefusal::TooManyPast { .. } => ("full", "come back when others have looked enough"),
-        RoomRefusal::ShuttingDown | RoomRefusal::NoThread(_) => ("full", "come back in a moment"),
+    let error = match refusal {
+        RoomRefusal::BadName(_) | RoomRefusal::NoStore | RoomRefusal::NotKept(_) => "no_such_name",
+        RoomRefusal::NotEditor => "unauthorised",
+        RoomRefusal::OpensTooOften | RoomRefusal::FullOfAddress { .. } => "too_many",
+        RoomRefusal::Full { .. }
+        | RoomRefusal::TooManyRooms { .. }
+        | RoomRefusal::TooManyOfAddress { .. }
+        | RoomRefusal::Stopped { .. }
+        | RoomRefusal::NotLoaded(_)
+        | RoomRefusal::PastNotLoaded { .. }
+        | RoomRefusal::TooManyPast { .. }
+        | RoomRefusal::ShuttingDown
+        | RoomRefusal::NoThread(_) => "full",
     };
-    RefusalAnswer::new(error, refusal.to_string(), cure)
+    RefusalAnswer::new(error, refusal.to_string(), refusal.cure())
 }
 
 fn describe(shared: &Shared, asking: &Asking<'_>) -> Discovery {

@@ -27,7 +27,7 @@ use crate::names::Name;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
 use crate::player::{Command, Given, Numbered, OwnerCommand, Player, Way, may_be_program, may_edit};
 use crate::rate::{MessageKind, Quiet, Rates};
-use crate::rooms::Seat;
+use crate::rooms::{Opener, Seat};
 use crate::shared::Shared;
 
 /// The longest name that is looked at; the world shortens it to 24 characters.
@@ -124,7 +124,7 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
         return Err(Closing::NoProgram);
     }
     let address = entry.address.map(|address| address.ip());
-    let seat = shared.rooms.reserve(&entry.room, address).map_err(|refusal| {
+    let seat = shared.rooms.reserve(&entry.room, Opener::of(entry)).map_err(|refusal| {
         shared.metrics.refuse(refusal.label());
         Closing::Refused(refusal)
     })?;

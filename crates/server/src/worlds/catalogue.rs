@@ -122,12 +122,20 @@ impl Catalogue {
 
     /// The world that a room shows.
     pub(crate) fn of_room(&self, room: &str) -> &Arc<Offered> {
+        self.named_by(room).unwrap_or_else(|| self.offered.first().expect("a catalogue offers something"))
+    }
+
+    /// Whether the name of a room says which world it shows, or there is only one.
+    pub(crate) fn names(&self, room: &str) -> bool {
+        self.offered.len() == 1 || self.named_by(room).is_some()
+    }
+
+    fn named_by(&self, room: &str) -> Option<&Arc<Offered>> {
         let is_named = |offered: &&Arc<Offered>| {
             room.strip_prefix(&offered.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         };
-        // Of `park` and `park-north` the longer name says more.
-        let named = self.offered.iter().filter(is_named).max_by_key(|offered| offered.name.len());
-        named.unwrap_or_else(|| self.offered.first().expect("a catalogue offers something"))
+        // Of `park` and `park-north` the longer name is the more exact one.
+        self.offered.iter().filter(is_named).max_by_key(|offered| offered.name.len())
     }
 
     /// What is offered, without rooms.

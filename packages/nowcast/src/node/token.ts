@@ -95,7 +95,7 @@ function checkClaims(claims: Record<string, unknown>, room: string, nowS: number
   if (nowS > exp + SKEW_S) throw unauthorised("the token has expired");
   if (nbf !== undefined && nowS < nbf - SKEW_S) throw unauthorised("the token is not valid yet");
   const only = text(claims, "room", NAME_CHARACTERS_MAX);
-  if (only !== undefined && only !== room) throw unauthorised("the token is for another name than this one");
+  if (only !== undefined && only !== room) throw unauthorised("the token is for another room");
   const sub = text(claims, "sub", NAME_CHARACTERS_MAX);
   if (sub === "") throw claim("sub");
   const jti = text(claims, "jti", ID_BYTES_MAX);

@@ -321,7 +321,7 @@ describe("with tokens", () => {
         [token({}), '"exp"'],
         [token({ exp: "never" }), '"exp"'],
         [token({ ...good, nbf: soon() }), "not valid yet"],
-        [token({ ...good, room: "cellar" }), "another name"],
+        [token({ ...good, room: "cellar" }), "another room"],
         [token({ ...good, sub: "" }), '"sub"'],
         [token({ ...good, role: "r".repeat(33) }), '"role"'],
       ] as const) {

@@ -1,0 +1,43 @@
+//! The program under test, with folders of its own: no test reads or writes the worlds of the person who runs it.
+//!
+//! `cargo xtask tidy` refuses a test that starts the program in another way.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The path of the program under test, for the few tests that another program starts it in: see [`isolated`].
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_nowcast");
+
+/// The program under test, with a home and a data folder that nobody else has.
+pub(crate) fn program() -> Command {
+    isolated(PROGRAM)
+}
+
+/// A program that starts the one under test, with such folders.
+pub(crate) fn isolated(program: &str) -> Command {
+    let home = own_home();
+    let mut command = Command::new(program);
+    command.env("HOME", &home).env("XDG_DATA_HOME", home.join("data"));
+    command
+}
+
+/// A folder that no other command has. It is made by the program that keeps something in it.
+fn own_home() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("home-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn commands_under_test_have_a_home_and_a_data_folder_of_their_own() {
+    let folder_of = |command: &Command, name: &str| {
+        let value = command.get_envs().find(|(known, _)| *known == name).and_then(|(_, value)| value);
+        PathBuf::from(value.expect("it is set"))
+    };
+    let (one, other) = (program(), isolated("env"));
+    for name in ["HOME", "XDG_DATA_HOME"] {
+        assert_ne!(folder_of(&one, name), folder_of(&other, name));
+        assert!(folder_of(&one, name).starts_with(env!("CARGO_TARGET_TMPDIR")));
+    }
+}
