@@ -252,7 +252,7 @@ async fn tokens_are_refused_by_name_on_every_carrier() {
         ("", "needed"),
         (&expired, "expired"),
         (&foreign, "key"),
-        (&elsewhere, "another name"),
+        (&elsewhere, "another room"),
         (&oversized, "longer"),
     ];
     for (token, cause) in tokens {

@@ -1,12 +1,5 @@
 //! Names that authors know from elsewhere and that worlds do not have, each with what there is instead.
 
-use std::collections::BTreeMap;
-
-use mlua::Value;
-
-use crate::limits::Limits;
-use crate::sandbox::Sandbox;
-
 /// Global names, and fields of libraries (`math.randomseed`), with the reason and the cure.
 pub(crate) const ABSENT: [(&str, &str); 24] = [
     ("os", "there is no `os`: a script has no clock but the world's own, `world.time()`"),
@@ -41,22 +34,4 @@ const WAIT: &str = "a script cannot wait: declare a timer with world.timer(\"nam
 /// Why there is no such name, and what there is instead.
 pub fn absence(name: &str) -> Option<&'static str> {
     ABSENT.iter().find(|(known, _)| *known == name).map(|(_, why)| *why)
-}
-
-/// Every global name that a module finds, and the fields of those that are libraries.
-pub fn global_names() -> BTreeMap<String, Vec<String>> {
-    let mut names = BTreeMap::from([("require".to_owned(), Vec::new())]);
-    // A state that cannot be made has no names to be checked against; then every load fails, and says so.
-    let Ok(sandbox) = Sandbox::new(Limits::DEFAULT) else { return names };
-    for (name, value) in sandbox.lua().globals().pairs::<String, Value>().flatten() {
-        if absence(&name).is_some() {
-            continue;
-        }
-        let fields = value.as_table().map(|library| {
-            let fields = library.pairs::<String, Value>().flatten().map(|(field, _)| field);
-            fields.filter(|field| absence(&format!("{name}.{field}")).is_none()).collect()
-        });
-        names.insert(name, fields.unwrap_or_default());
-    }
-    names
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use nowcast_world::{Definition, Value};
 
-use crate::absent::{absence, global_names};
+use crate::absent::absence;
 use crate::forgotten::{is_name, tokens};
+use crate::sandbox::global_names;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::{closest, instead};
 

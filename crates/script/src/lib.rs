@@ -73,7 +73,7 @@ mod sources;
 mod stop;
 mod suggest;
 
-pub use absent::{absence, global_names};
+pub use absent::absence;
 pub use advice::{Advice, advice};
 pub use assets::{
     ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind,
@@ -85,7 +85,7 @@ pub use forgotten::{Forgotten, forgotten};
 pub use limits::{LINE_BYTES_MAX, Limits};
 pub use live::{Live, PROBATION_STEPS, Report, ResumeError, Version};
 pub use reference::{names_of, reference, test_types, world_types};
-pub use sandbox::Sandbox;
+pub use sandbox::{Sandbox, global_names};
 pub use scenario::{Outcome, Scenario};
 pub use script::Script;
 pub use sources::{MAIN, Sources};

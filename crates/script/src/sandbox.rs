@@ -7,6 +7,7 @@ use std::rc::Rc;
 use mlua::chunk::{Chunk, ChunkMode, Compiler};
 use mlua::{FromLuaMulti, Function, Lua, LuaOptions, MultiValue, StdLib, Table, Value, VmState};
 
+use crate::absent::{ABSENT, absence};
 use crate::fault::{Fault, FaultKind, OWN_CHUNK, place_on_stack};
 use crate::limits::Limits;
 use crate::meter::Meter;
@@ -95,7 +96,7 @@ impl Sandbox {
             weighing.weigh(weight as u64);
             Ok(())
         })?;
-        let absences = lua.create_table_from(crate::absent::ABSENT)?;
+        let absences = lua.create_table_from(ABSENT)?;
         let caught = lua.create_function(move |_, ()| {
             catching.caught();
             Ok(())
@@ -329,4 +330,22 @@ impl Loader {
         self.loaded.borrow_mut().insert(path.to_owned(), values.clone());
         Ok(values)
     }
+}
+
+/// Every global name that a module finds, and the fields of those that are libraries.
+pub fn global_names() -> BTreeMap<String, Vec<String>> {
+    let mut names = BTreeMap::from([("require".to_owned(), Vec::new())]);
+    // A state that cannot be made has no names to be checked against; then every load fails, and says so.
+    let Ok(sandbox) = Sandbox::new(Limits::DEFAULT) else { return names };
+    for (name, value) in sandbox.lua().globals().pairs::<String, Value>().flatten() {
+        if absence(&name).is_some() {
+            continue;
+        }
+        let fields = value.as_table().map(|library| {
+            let fields = library.pairs::<String, Value>().flatten().map(|(field, _)| field);
+            fields.filter(|field| absence(&format!("{name}.{field}")).is_none()).collect()
+        });
+        names.insert(name, fields.unwrap_or_default());
+    }
+    names
 }

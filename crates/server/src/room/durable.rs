@@ -238,7 +238,7 @@ mod tests {
         let day = (0..24 * 3_600).map(|second| start + Duration::from_secs(second));
         // Ten tries a second, all day long.
         let begun = day.flat_map(|at| [at; 10]).filter(|at| newcomers.attempt(greedy, *at).is_ok()).count();
-        assert!(begun >= NEWCOMERS_BURST && begun < CLIENTS_MAX / 4, "{begun}");
+        assert!((NEWCOMERS_BURST..CLIENTS_MAX / 4).contains(&begun), "{begun}");
         assert!(newcomers.attempt(other, start + Duration::from_secs(24 * 3_600)).is_ok());
     }
 }

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
+use super::COMPETITIVE_SHARE;
 use super::Rate;
 use super::drain::QueueTest;
 use super::round::{Arrived, Round};
 use crate::time::Time;
 
-/// What is kept of the rate at a loss, as in CUBIC.
-pub(super) const COMPETITIVE_SHARE: f64 = 0.7;
 /// In each round the rate grows by so many bytes per round trip, as in Reno.
 const COMPETITIVE_STEP_BYTES: f64 = 1_200.0;
 /// Or by this share in a second, if that is more, about as CUBIC's.

@@ -6,9 +6,8 @@
 
 use std::time::Duration;
 
-use super::competitive::COMPETITIVE_SHARE;
 use super::round::{Arrived, Round};
-use super::{BYTES_PER_SECOND_MIN, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, Rate};
+use super::{BYTES_PER_SECOND_MIN, COMPETITIVE_SHARE, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, Rate};
 use crate::time::Time;
 
 /// A queue is long if it exceeds the target by this, µs.

@@ -26,6 +26,8 @@ const BYTES_PER_SECOND_MIN: f64 = 2_000.0;
 const BYTES_PER_SECOND_MAX: f64 = 4e9;
 /// Share of the delivery rate that is sent after a queue was found.
 const KEPT_SHARE: f64 = 0.9;
+/// Share of the rate that remains after a loss beside competitors, as in CUBIC.
+const COMPETITIVE_SHARE: f64 = 0.7;
 const BURST: Duration = Duration::from_millis(2);
 const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
 /// With jitter, packets and their acknowledgements take longer than the least round trip by some of this.
