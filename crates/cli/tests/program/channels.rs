@@ -142,7 +142,7 @@ fn a_client_without_a_token_is_refused() {
     assert!(said.contains("used"), "{said}");
     let elsewhere = printed(&run(&["token", "--key-file", path, "--room", "plaza"]));
     let said = complaint(&run(&["send", &address, "--token", &elsewhere, "--event", "hello"]));
-    assert!(said.contains("another name"), "{said}");
+    assert!(said.contains("another room"), "{said}");
     std::fs::remove_file(file).unwrap();
 }
 
