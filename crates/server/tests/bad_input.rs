@@ -154,7 +154,7 @@ async fn a_bad_address_is_answered_with_one_line_that_names_the_cause() {
         (&long, 400, "name is longer than 512 bytes"),
         ("/ws/Plaza%20!", 400, "room name 'Plaza !' is not 1 to 32 of a-z 0-9 - _"),
         ("/ws/plaza", 503, "room 'plaza' is full, 1 players are in it"),
-        ("/ws/third", 503, "there are 2 rooms already"),
+        ("/ws/third", 503, "room limit reached: 2 rooms are open (limit 2)"),
     ] {
         let Err(tungstenite::Error::Http(response)) = server.connect(path).await else {
             panic!("{path} is let in");
