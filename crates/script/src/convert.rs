@@ -36,7 +36,7 @@ const BYTES_A_UNIT: usize = 256;
 /// Bytes of a name in an error.
 const SHOWN_BYTES_MAX: usize = 64;
 
-/// What one conversion may take. A value is counted as often as it stands somewhere, and with no more bytes than MessagePack has for
+/// Limits of one conversion. A value is counted as often as it stands somewhere, and with no more bytes than MessagePack has for
 /// it: so what the world itself would take is never refused here.
 pub(crate) struct Budget {
     bytes_max: usize,
@@ -50,18 +50,18 @@ impl Budget {
         Budget { bytes_max, values_max, bytes: Cell::default(), values: Cell::default() }
     }
 
-    /// Of a value that is told, or kept of an entity, a player or a timer.
+    /// Limits of a value that is sent, or kept of an entity, a player or a timer.
     pub(crate) fn of_value() -> Budget {
         let bytes_max = Limits::DEFAULT.value_bytes_max;
         Budget::new(bytes_max, bytes_max)
     }
 
-    /// Of a world's state.
+    /// Limits of a world's state.
     pub(crate) fn of_state() -> Budget {
         Budget::new(Limits::DEFAULT.state_bytes_max, STATE_VALUES_MAX)
     }
 
-    /// Of the next field of a state, after these were read: as large as a state, because another field may be what makes the state
+    /// Limits of the next field of a state, after these were read: as large as a state, because another field may be what makes the state
     /// too large, until all of them together are [`STATES_MAX`] times as large.
     pub(crate) fn of_field(units_before: u64) -> Budget {
         let whole = Budget::of_state();
@@ -70,7 +70,7 @@ impl Budget {
         if units_before < units_max { whole } else { Budget::new(0, 0) }
     }
 
-    /// Of what a script may still declare.
+    /// Limits of further declarations of a script.
     fn of_declaration() -> Budget {
         let (bytes_max, values_max) = declared_left().unwrap_or((1 << 20, 1 << 16));
         Budget::new(bytes_max, values_max)

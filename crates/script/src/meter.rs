@@ -98,7 +98,7 @@ impl Meter {
         self.declared_values.set(values);
     }
 
-    /// What the script may still declare: bytes, and values.
+    /// Remaining budget of declarations: bytes, and values.
     pub(crate) fn declared_left(&self) -> (usize, usize) {
         (self.declared_bytes.get(), self.declared_values.get())
     }
@@ -127,7 +127,7 @@ pub(crate) fn charge_declared(units: u64) -> Result<(), String> {
     charge(units).map_err(|_| OUT_OF_WORK.to_owned())
 }
 
-/// What the script that runs on this thread may still declare: bytes, and values.
+/// Returns the remaining budget of declarations of this thread's script: bytes, and values.
 pub(crate) fn declared_left() -> Option<(usize, usize)> {
     METER.is_set().then(|| METER.with(Meter::declared_left))
 }

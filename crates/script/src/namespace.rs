@@ -46,7 +46,7 @@ pub(crate) struct Text<const BYTES_MAX: usize>(pub(crate) String);
 /// A name of anything in a world.
 pub(crate) type Name = Text<NAME_BYTES_MAX>;
 
-/// What `require` is given.
+/// The argument of `require`.
 pub(crate) type ModulePath = Text<1_024>;
 
 impl<const BYTES_MAX: usize> std::ops::Deref for Text<BYTES_MAX> {

@@ -195,7 +195,7 @@ impl Room {
             Err(error) => return error.tell(&name, &lobby, &rooms),
         };
         info!(room = name, world = offered.name, tick = world.world().tick(), "room opened");
-        // What is there from the beginning is no news to anybody.
+        // Initial entities cause no events.
         while world.poll_event().is_some() {}
         let assets = offered.assets();
         let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
@@ -278,7 +278,7 @@ impl Room {
         }
     }
 
-    /// What happens in a tick, in this order. Returns whether the room goes on: it ends if the step took too long.
+    /// Runs the steps of a tick, in this order. Returns whether the room goes on: it ends if the step took too long.
     fn tick(&mut self) -> bool {
         let started = Started::now();
         self.heed_bans();
@@ -525,7 +525,7 @@ impl Room {
         }
     }
 
-    /// What newcomers are told where no world is called like the room.
+    /// Returns the notice for newcomers where no world has the room's name.
     fn world_notice(&self) -> Option<String> {
         let asked = room_of(&self.name);
         (!self.rooms.catalogue.names(asked)).then(|| {

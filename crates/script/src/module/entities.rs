@@ -414,7 +414,7 @@ fn in_words_of_luau(misfit: MisfitError, special: Option<Special>, given: &Luau)
     MisfitError { expected: format!("{expected}{or_nil}"), found: with_article(given), ..misfit }
 }
 
-/// What an author does instead of setting a field that cannot be set.
+/// Returns the cure for setting a read-only field.
 fn how_else(name: &str) -> &'static str {
     match name {
         "kind" => "an entity keeps its kind; despawn it, and spawn one of the other kind",
