@@ -191,7 +191,7 @@ mod tests {
         let square = Variation::Square { low_bits: 1_000_000, high: 100 * MS, low: 100 * MS };
         let bits = |from, to| Capacity::new(4_000_000, square, 1).bits_between(from * MS, to * MS);
         assert!((bits(0, 200) - 500_000.0).abs() < 1.0);
-        assert!((bits(50, 350) - 850_000.0).abs() < 1.0, "{}", bits(50, 350));
+        assert!((bits(50, 350) - 750_000.0).abs() < 1.0, "{}", bits(50, 350));
         let ramp = Variation::Sawtooth { low_bits: 1_000_000, period: 1_000 * MS };
         let bits = Capacity::new(3_000_000, ramp, 1).bits_between(Duration::ZERO, 10_000 * MS);
         assert!((bits / 10.0 - 2_000_000.0).abs() < 1_000.0, "{bits}");
