@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use nowcast::entry::{Policy, parse_origin};
+use nowcast::admission::{Policy, parse_origin};
 use nowcast::{Channel, ListenConfig, Listener, Message, MessageKind};
 use tokio::task::JoinSet;
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::ValueEnum;
 use nowcast::endpoint::addresses_of_this_machine;
-use nowcast_server::entry::{Network, Policy, parse_origin};
+use nowcast_server::admission::{Network, Policy, parse_origin};
 use nowcast_server::store::{Problem, Retention};
 use nowcast_server::{
     BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Rules, Server, WorldConfig, WorldError,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use nowcast::entry::{Claims, TokenKey, new_secret, unix_time};
+use nowcast::admission::{Claims, TokenKey, new_secret, unix_time};
 
 use crate::output;
 

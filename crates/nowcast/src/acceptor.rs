@@ -18,10 +18,10 @@ pub use limits::{AcceptCounters, AcceptLimits, AcceptRefusal};
 use limits::{Counted, Permit, Permits};
 use sessions::Sessions;
 
+use crate::admission::Now;
 use crate::carrier::{Carrier, Ended, Ending, retire};
 use crate::channel::{Channel, Entry, Phase};
 use crate::driver::{Driver, SessionLink, Shared};
-use crate::entry::Now;
 use crate::{clock, random};
 
 /// A carrier without a HELLO is closed after this (`spec/CARRIERS.md`, section 6).

@@ -41,10 +41,10 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+pub mod admission;
 pub mod blocking;
 pub mod carrier;
 pub mod endpoint;
-pub mod entry;
 pub mod local;
 pub mod names;
 
@@ -66,8 +66,8 @@ pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Ac
 pub use carrier::CarrierKind;
 pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
 pub use channel::{
-    Batch, Channel, CommandId, Entry, Error, Feed, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind,
-    Messages, Payload, Phase, Received, RefusedPut, ShapeId, Source, Status, StatusChanges, TypeShape,
+    Batch, Channel, CommandId, Entry, Error, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Messages,
+    Payload, Phase, PutBatch, Received, RefusedPut, ShapeId, Source, Status, StatusChanges, TypeShape,
     decode,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};

@@ -9,12 +9,13 @@ use std::sync::{Arc, RwLock, Weak};
 use tokio::task::JoinSet;
 
 use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acceptor};
+use crate::admission::{self, Admission, AdmissionRequest, Crowded, Network, Now, Permit, Policy};
 use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
 use crate::channel::{Channel, Entry, Error};
 use crate::endpoint::{
-    Asking, BindError, Directory, Discovery, QuicEndpoint, RefusalAnswer, Sockets, Tcp, accept_all, is_name,
+    BindError, ConnectRequest, Directory, Discovery, QuicEndpoint, RefusalAnswer, Sockets, Tcp, accept_all,
+    is_name,
 };
-use crate::entry::{self, Admission, AdmissionRequest, Crowded, Network, Now, Permit, Policy};
 #[cfg(feature = "mdns")]
 use crate::names::multicast;
 use crate::names::{Advertisement, PORT};
@@ -312,20 +313,20 @@ impl Names {
 }
 
 impl Directory for Names {
-    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
+    fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
         let entry = self.admission.check(Now::read(), &AdmissionRequest::from(&asking))?;
         let services = self.services.read().expect("nobody panics while holding it");
         let Some(acceptor) = services.get(asking.name) else {
             return Err(self
                 .admission
-                .count(entry::AdmissionRefusal::NoSuchName(asking.name.to_owned()))
+                .count(admission::AdmissionRefusal::NoSuchName(asking.name.to_owned()))
                 .into());
         };
         if !entry.only_resumes() {
             acceptor.check(Some(asking.peer.address)).map_err(|refusal| {
                 self.admission.count(match refusal {
                     AcceptRefusal::TooMany => Crowded::Address.into(),
-                    AcceptRefusal::Full => entry::AdmissionRefusal::Full,
+                    AcceptRefusal::Full => admission::AdmissionRefusal::Full,
                 })
             })?;
         }
@@ -340,7 +341,7 @@ impl Directory for Names {
         Ok(Some(self.admission.take(Now::read(), address)?))
     }
 
-    fn describe(&self, asking: &Asking<'_>) -> Discovery {
+    fn describe(&self, asking: &ConnectRequest<'_>) -> Discovery {
         let hashes = self.certificates.hashes();
         let offer = Discovery::new(asking.name, self.udp_port.map(|port| (port, hashes.as_slice())));
         if self.admission.wants_encryption(asking.peer) { offer.over_tls_alone() } else { offer }

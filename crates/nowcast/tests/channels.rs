@@ -1,10 +1,10 @@
 //! The tests of channels in one program.
 
+mod admission;
 mod application;
 mod blocking;
 mod carriers;
 mod common;
-mod entry;
 mod moving;
 mod multicast;
 mod names;

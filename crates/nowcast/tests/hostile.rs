@@ -3,7 +3,7 @@
 
 use futures_util::future::join_all;
 use futures_util::{SinkExt, StreamExt};
-use nowcast::entry::{Claims, Limits, Policy, TokenKey, unix_time};
+use nowcast::admission::{Claims, Limits, Policy, TokenKey, unix_time};
 use nowcast::{AcceptCounters, Phase};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, ListenConfig, Listener, MessageKind, Service};
 use std::net::{Ipv4Addr, SocketAddr};

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use nowcast::entry::{Policy, PolicyError};
+use nowcast::admission::{Policy, PolicyError};
 use nowcast::{BindError, ListenConfig, Listener, Service};
 use quinn::crypto::rustls::QuicClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

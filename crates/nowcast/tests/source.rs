@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{House, until, within};
 use nowcast::session::{CloseCode, LaneConfig, PacketOutcome, Refused, Replication};
-use nowcast::{Bounds, CarrierKind, Channel, Feed, MessageKind, RefusedPut, Source};
+use nowcast::{Bounds, CarrierKind, Channel, MessageKind, PutBatch, RefusedPut, Source};
 
 const CARRIERS: [CarrierKind; 2] = [CarrierKind::WebTransport, CarrierKind::WebSocket];
 
@@ -40,7 +40,7 @@ impl Replication for Talkative {
 }
 
 impl Source for Talkative {
-    fn settled(&mut self, outcome: PacketOutcome) {
+    fn on_outcome(&mut self, outcome: PacketOutcome) {
         self.was_filled = outcome.arrived;
         self.channel.set_bytes_per_second_max(None);
         self.channel.try_event(b"said when it had arrived").expect("there is room");
@@ -86,7 +86,7 @@ impl Replication for Slow {
 }
 
 impl Source for Slow {
-    fn settled(&mut self, _outcome: PacketOutcome) {}
+    fn on_outcome(&mut self, _outcome: PacketOutcome) {}
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
@@ -120,7 +120,7 @@ struct Diary {
     /// The last value written for each packet.
     written: HashMap<u64, u32>,
     fills: u32,
-    settled: u32,
+    on_outcome: u32,
 }
 
 /// Writes numbers that rise, in as many bytes as there is room for, up to 700.
@@ -148,8 +148,8 @@ impl Replication for Counting {
 }
 
 impl Source for Counting {
-    fn settled(&mut self, _outcome: PacketOutcome) {
-        self.diary.lock().expect("nobody panics").settled += 1;
+    fn on_outcome(&mut self, _outcome: PacketOutcome) {
+        self.diary.lock().expect("nobody panics").on_outcome += 1;
     }
 }
 
@@ -190,7 +190,7 @@ async fn a_source_hears_once_of_all_it_wrote_and_what_arrives_was_written_last()
             let _ = ours.try_event(b"");
             theirs.source_has_more();
             let diary = diary.lock().expect("nobody panics");
-            diary.settled == diary.fills
+            diary.on_outcome == diary.fills
         })
         .await;
     }
@@ -239,9 +239,9 @@ impl Replication for Speaker {
 }
 
 impl Source for Speaker {
-    fn settled(&mut self, _outcome: PacketOutcome) {}
+    fn on_outcome(&mut self, _outcome: PacketOutcome) {}
 
-    fn feed(&mut self, feed: &mut Feed) {
+    fn feed(&mut self, feed: &mut PutBatch) {
         for word in self.words.lock().expect("nobody panics").try_iter() {
             if word == "enough" {
                 feed.close(70, "said all");
@@ -296,9 +296,9 @@ impl Replication for Insistent {
 }
 
 impl Source for Insistent {
-    fn settled(&mut self, _outcome: PacketOutcome) {}
+    fn on_outcome(&mut self, _outcome: PacketOutcome) {}
 
-    fn feed(&mut self, feed: &mut Feed) {
+    fn feed(&mut self, feed: &mut PutBatch) {
         self.refused.lock().expect("nobody panics").extend(feed.take_refused());
         for number in 0..std::mem::take(&mut self.puts) {
             feed.event(1, &[number as u8; 100]);
@@ -360,11 +360,11 @@ impl Replication for Broken {
 }
 
 impl Source for Broken {
-    fn settled(&mut self, _outcome: PacketOutcome) {
+    fn on_outcome(&mut self, _outcome: PacketOutcome) {
         assert_ne!(self.place, "settled", "the application's mistake");
     }
 
-    fn feed(&mut self, _feed: &mut Feed) {
+    fn feed(&mut self, _feed: &mut PutBatch) {
         assert_ne!(self.place, "feed", "the application's mistake");
     }
 }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use nowcast_wire::delta::{Codec, Frame, Limits, Linear, Mode};
 
-use crate::picture::Follow;
-use crate::row::{Grain, WIDTH};
+use crate::row::{Quantization, WIDTH};
 use crate::section::SectionId;
+use crate::snapshot_pool::ApplyDelta;
 use crate::{FRAMES_KEPT, GROUP_ENTITIES_MAX};
 
 /// Encodings of one frame that are shared. Viewers with very different losses beyond that encode for themselves.
@@ -41,7 +41,7 @@ pub(crate) struct GroupFrames {
 pub(crate) struct Kept {
     pub(crate) frame: Frame,
     /// That of its rows.
-    pub(crate) grain: Grain,
+    pub(crate) grain: Quantization,
     /// The last tick at which the group was still like in the frame before.
     tick_before: u32,
     /// Two opposite corners of the smallest box around its entities; `None` without any.
@@ -78,7 +78,7 @@ pub struct Turn {
     pub(crate) sections: Vec<(SectionId, Vec<u16>)>,
 }
 
-impl Follow for Frames {
+impl ApplyDelta for Frames {
     type Change = Turn;
 
     fn follow(&mut self, turn: &Turn) {
@@ -220,7 +220,7 @@ impl GroupFrames {
 }
 
 impl Kept {
-    pub(crate) fn new(frame: Frame, grain: Grain, tick_before: u32, moved: f32, size: f32) -> Self {
+    pub(crate) fn new(frame: Frame, grain: Quantization, tick_before: u32, moved: f32, size: f32) -> Self {
         let (bounds, shared) = (bounds(&frame, grain), Mutex::default());
         Self { frame, grain, tick_before, bounds, moved, size, shared }
     }
@@ -234,7 +234,7 @@ impl Kept {
     }
 }
 
-fn bounds(frame: &Frame, grain: Grain) -> Option<Bounds> {
+fn bounds(frame: &Frame, grain: Quantization) -> Option<Bounds> {
     let mut rows = frame.values().chunks_exact(WIDTH);
     let first = rows.next()?;
     let corner = [first[0], first[1], first[2]];
@@ -256,7 +256,7 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    fn encode(&mut self, frame: &Frame, grain: Grain, past: &[&Frame]) -> Arc<[u8]> {
+    fn encode(&mut self, frame: &Frame, grain: Quantization, past: &[&Frame]) -> Arc<[u8]> {
         self.scratch.clear();
         self.codecs
             .of(grain)
@@ -269,11 +269,11 @@ impl Encoder {
 /// A codec for each grain that there was. There are few: a world says them.
 #[derive(Debug, Default)]
 pub(crate) struct Codecs {
-    made: Vec<(Grain, Codec<Linear>)>,
+    made: Vec<(Quantization, Codec<Linear>)>,
 }
 
 impl Codecs {
-    pub(crate) fn of(&mut self, grain: Grain) -> &mut Codec<Linear> {
+    pub(crate) fn of(&mut self, grain: Quantization) -> &mut Codec<Linear> {
         let at = self.made.iter().position(|(of, _)| *of == grain).unwrap_or_else(|| {
             let limits = Limits { entities_max: GROUP_ENTITIES_MAX };
             self.made.push((grain, Codec::new(grain.layout(), Mode::Fast, Linear::default()).limits(limits)));

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use nowcast_wire::delta::Frame;
 
 use crate::frames::{Frames, Kept, Turn};
-use crate::picture::Pictures;
-use crate::row::{Grain, Row, WIDTH};
+use crate::row::{Quantization, Row, WIDTH};
 use crate::section::SectionId;
+use crate::snapshot_pool::SnapshotPool;
 use crate::transform::Transform;
 use crate::{GROUP_ENTITIES_MAX, GROUPS_MAX};
 
@@ -27,19 +27,19 @@ pub struct Moving {
     /// How far it reaches from its centre, in metres.
     pub size: f32,
     /// How fine it is told.
-    pub grain: Grain,
+    pub grain: Quantization,
 }
 
 impl From<(u32, Transform)> for Moving {
     /// Something of no size, with everything else, as fine as can be.
     fn from((id, transform): (u32, Transform)) -> Self {
-        Self { id, transform, section: SectionId::default(), size: 0.0, grain: Grain::default() }
+        Self { id, transform, section: SectionId::default(), size: 0.0, grain: Quantization::default() }
     }
 }
 
 /// Takes down where everything is that moves, in groups. One for a world; viewers read its [`Frames`].
 ///
-/// All of a group is in one section of an [`crate::Atlas`] and of one grain. An entity that gets into another section gets into another
+/// All of a group is in one section of an [`crate::InterestGrid`] and of one grain. An entity that gets into another section gets into another
 /// group.
 #[derive(Debug, Default)]
 pub struct History {
@@ -59,7 +59,7 @@ pub struct History {
     changed: Vec<u16>,
     /// Entities that found no place, because all groups are full.
     left_out: u64,
-    pictures: Pictures<Frames>,
+    pictures: SnapshotPool<Frames>,
 }
 
 /// An entity as it was last published.
@@ -71,14 +71,14 @@ struct Known {
     transform: Transform,
     row: Row,
     size: f32,
-    grain: Grain,
+    grain: Quantization,
 }
 
 /// The entities of a group.
 #[derive(Debug, Default)]
 struct Group {
     section: SectionId,
-    grain: Grain,
+    grain: Quantization,
     members: usize,
     emptied_tick: u32,
     /// The frame that is being put together, if anything changed.
@@ -191,7 +191,7 @@ impl History {
     }
 
     /// The first group of the section and the grain with room, so that groups that emptied are filled again.
-    fn group_with_room(&mut self, section: SectionId, grain: Grain) -> Option<u16> {
+    fn group_with_room(&mut self, section: SectionId, grain: Quantization) -> Option<u16> {
         let groups = self.sections.get(&section).map_or(&[][..], Vec::as_slice);
         let has_room = |group: &u16| {
             let group = &self.groups[usize::from(*group)];

@@ -5,7 +5,7 @@
 //! the viewer has acknowledged of it. Differences are made from frames alone, so viewers that have the same share the
 //! bytes: what a [`Viewer`] keeps is a few numbers for each group, never a copy of the world.
 //!
-//! The thread that steps the world calls [`Atlas::update`] and [`History::publish`], and hands out [`Atlas::chart`] and
+//! The thread that steps the world calls [`InterestGrid::update`] and [`History::publish`], and hands out [`InterestGrid::grid_snapshot`] and
 //! [`History::frames`]: immutable snapshots of that step. Viewers read them on other threads, and neither side ever
 //! waits for the other.
 //!
@@ -47,43 +47,43 @@
 //!
 //! | file | what is in it |
 //! | --- | --- |
-//! | `row.rs` | transforms as whole numbers, and how fine: [`Grain`] |
+//! | `row.rs` | transforms as whole numbers, and how fine: [`Quantization`] |
 //! | `transform.rs` | [`Transform`]: where something is |
-//! | `atlas.rs` | [`Atlas`]: space in sections, and what is where |
-//! | `chart.rs` | [`Chart`]: the same at one step, immutable |
-//! | `sight.rs` | [`Sight`]: which sections one viewer sees |
+//! | `interest_grid.rs` | [`InterestGrid`]: space in sections, and what is where |
+//! | `grid_snapshot.rs` | [`GridSnapshot`]: the same at one step, immutable |
+//! | `interest_set.rs` | [`InterestSet`]: which sections one viewer sees |
 //! | `history.rs` | [`History`]: takes down what moves, once for all viewers |
 //! | `frames.rs` | [`Frames`]: what there is to tell at one step, immutable |
-//! | `picture.rs` | [`Pictures`]: immutable pictures of what goes on changing |
+//! | `snapshot_pool.rs` | [`SnapshotPool`]: immutable pictures of what goes on changing |
 //! | `acked.rs` | what a viewer has of one group |
 //! | `viewer.rs` | [`Viewer`]: what one viewer has, and what it is sent next |
 //! | `payload.rs` | the bytes (`spec/WORLD.md`, section 5) |
 //! | `replica.rs` | [`Replica`]: the other end |
 
 mod acked;
-mod atlas;
-mod chart;
 mod frames;
+mod grid_snapshot;
 mod history;
+mod interest_grid;
+mod interest_set;
 mod payload;
-mod picture;
 mod replica;
 mod row;
 mod section;
-mod sight;
+mod snapshot_pool;
 mod transform;
 mod viewer;
 
-pub use atlas::{Atlas, Placed, Relocation};
-pub use chart::Chart;
 pub use frames::Frames;
+pub use grid_snapshot::GridSnapshot;
 pub use history::{History, Moving};
+pub use interest_grid::{InterestGrid, Placed, Relocation};
+pub use interest_set::{InterestChange, InterestSet};
 pub use payload::PayloadError;
-pub use picture::{Follow, Pictures};
 pub use replica::{Applied, Replica};
-pub use row::{Grain, Row};
+pub use row::{Quantization, Row};
 pub use section::{NewSection, Reach, SectionId};
-pub use sight::{Look, Sight};
+pub use snapshot_pool::{ApplyDelta, SnapshotPool};
 pub use transform::Transform;
 pub use viewer::{Viewer, ViewerStats};
 

@@ -1,7 +1,7 @@
 //! The bytes of a replication payload (`spec/WORLD.md`, section 5).
 
 use crate::GROUPS_MAX;
-use crate::row::Grain;
+use crate::row::Quantization;
 
 /// Size of the header of every payload: the tick, and the number of the input in force.
 pub(crate) const HEAD_BYTES: usize = 4 + 2;
@@ -25,7 +25,7 @@ pub(crate) struct RecordHead {
     /// How long the first of them stayed like it was.
     pub(crate) stay: u32,
     /// How fine its rows are, if it is encoded against nothing; otherwise they are like those of the past.
-    pub(crate) grain: Option<Grain>,
+    pub(crate) grain: Option<Quantization>,
 }
 
 /// A payload that cannot be read.
@@ -58,7 +58,7 @@ impl RecordHead {
             for past in self.past.iter().flatten() {
                 put_varint(out, self.tick.wrapping_sub(*past));
             }
-            put_varint(out, self.grain.map_or(self.stay, Grain::to_number));
+            put_varint(out, self.grain.map_or(self.stay, Quantization::to_number));
         }
         put_varint(out, delta.len() as u32);
         out.extend_from_slice(delta);
@@ -132,7 +132,7 @@ impl<'a> PayloadReader<'a> {
             stay = self.varint("stay")?;
         } else {
             let number = self.varint("grain")?;
-            grain = Some(Grain::of_number(number).ok_or(PayloadError::Range("grain"))?);
+            grain = Some(Quantization::of_number(number).ok_or(PayloadError::Range("grain"))?);
         }
         if past[0].is_some_and(|past| stay >= tick.wrapping_sub(past)) {
             return Err(PayloadError::Range("stay"));
@@ -188,7 +188,7 @@ mod tests {
                 past[at] = Some(tick.wrapping_sub(back));
             }
             let stay = gaps.first().map_or(0, |gap| gap / 2);
-            let grain = gaps.is_empty().then_some(Grain::within(Some(0.01), None));
+            let grain = gaps.is_empty().then_some(Quantization::within(Some(0.01), None));
             let head = RecordHead { group, tick, past, stay, grain };
             let mut payload = payload_tick.to_le_bytes().to_vec();
             payload.extend_from_slice(&[0, 0]);

@@ -7,7 +7,7 @@ use nowcast_wire::delta::Frame;
 use crate::FRAMES_HELD;
 use crate::frames::Codecs;
 use crate::payload::{PayloadError, PayloadReader, RecordHead};
-use crate::row::{Grain, Row, WIDTH};
+use crate::row::{Quantization, Row, WIDTH};
 use crate::transform::Transform;
 
 /// Entities out of sight that are remembered, so that late packets do not bring them back.
@@ -49,7 +49,7 @@ struct Held {
 #[derive(Debug)]
 struct HeldFrame {
     frame: Frame,
-    grain: Grain,
+    grain: Quantization,
 }
 
 impl HeldFrame {
@@ -219,11 +219,11 @@ impl Replica {
     }
 
     /// How fine the row of an entity is.
-    pub fn grain(&self, id: u32) -> Option<Grain> {
+    pub fn grain(&self, id: u32) -> Option<Quantization> {
         self.find(id).map(|(_, grain)| grain)
     }
 
-    fn find(&self, id: u32) -> Option<(Row, Grain)> {
+    fn find(&self, id: u32) -> Option<(Row, Quantization)> {
         let HeldFrame { frame, grain } = self.groups.get(self.placed.get(&id)?)?.frames.back()?;
         let at = frame.ids().binary_search(&id).ok()? * WIDTH;
         Some((Row::try_from(&frame.values()[at..at + WIDTH]).ok()?, *grain))

@@ -9,26 +9,26 @@ use crate::transform::Transform;
 /// Numbers in a row.
 pub(crate) const WIDTH: usize = 7;
 
-/// Position x, y and z, which component of the quaternion is largest, and the three others, in the steps of a [`Grain`].
+/// Position x, y and z, which component of the quaternion is largest, and the three others, in the steps of a [`Quantization`].
 pub type Row = [i32; WIDTH];
 
 /// How fine rows are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Grain {
+pub struct Quantization {
     /// A metre has 2 to the power of this many steps.
     position_bits: u8,
     /// Bits of each of the three smaller components of a quaternion.
     rotation_bits: u8,
 }
 
-impl Default for Grain {
+impl Default for Quantization {
     /// The finest.
     fn default() -> Self {
         Self { position_bits: Self::POSITION_BITS_MAX, rotation_bits: Self::ROTATION_BITS_MAX }
     }
 }
 
-impl Grain {
+impl Quantization {
     const POSITION_BITS_MAX: u8 = 10;
     const ROTATION_BITS_MAX: u8 = 12;
     const ROTATION_BITS_MIN: u8 = 4;
@@ -55,7 +55,7 @@ impl Grain {
         u32::from(self.position_bits) << 4 | u32::from(self.rotation_bits)
     }
 
-    /// Inverts [`Grain::to_number`]; `None` for a number that it never makes.
+    /// Inverts [`Quantization::to_number`]; `None` for a number that it never makes.
     pub fn of_number(number: u32) -> Option<Self> {
         let position_bits = u8::try_from(number >> 4).ok()?;
         let rotation_bits = number as u8 & 15;
@@ -130,8 +130,8 @@ mod tests {
             let length = raw.iter().map(|v| v * v).sum::<f32>().sqrt();
             prop_assume!(length > 0.1);
             let transform = Transform { position, rotation: raw.map(|v| v / length) };
-            let grain = Grain::within(metres, part);
-            prop_assert_eq!(Grain::of_number(grain.to_number()), Some(grain));
+            let grain = Quantization::within(metres, part);
+            prop_assert_eq!(Quantization::of_number(grain.to_number()), Some(grain));
             let row = grain.row_of(&transform);
             let back = grain.transform_of(&row);
             let away: f32 = back.position.iter().zip(position).map(|(a, b)| (a - b).powi(2)).sum();
@@ -148,19 +148,19 @@ mod tests {
 
     #[test]
     fn a_grain_is_as_coarse_as_it_may_be() {
-        let bits = |grain: Grain| (grain.position_bits, grain.rotation_bits);
-        assert_eq!(bits(Grain::within(Some(0.01), Some(0.001))), (7, 10));
-        assert_eq!(bits(Grain::within(None, Some(0.0001))), (10, 12));
-        assert_eq!(bits(Grain::within(Some(9.0), Some(9.0))), (0, 4));
-        assert_eq!(bits(Grain::within(Some(f32::NAN), Some(-1.0))), (10, 12));
+        let bits = |grain: Quantization| (grain.position_bits, grain.rotation_bits);
+        assert_eq!(bits(Quantization::within(Some(0.01), Some(0.001))), (7, 10));
+        assert_eq!(bits(Quantization::within(None, Some(0.0001))), (10, 12));
+        assert_eq!(bits(Quantization::within(Some(9.0), Some(9.0))), (0, 4));
+        assert_eq!(bits(Quantization::within(Some(f32::NAN), Some(-1.0))), (10, 12));
         for number in [11 << 4 | 12, 10 << 4 | 13, 3, u32::MAX] {
-            assert_eq!(Grain::of_number(number), None, "{number}");
+            assert_eq!(Quantization::of_number(number), None, "{number}");
         }
     }
 
     #[test]
     fn values_that_are_not_numbers_stay_within_the_columns() {
-        for grain in [Grain::default(), Grain::within(Some(0.1), Some(0.01))] {
+        for grain in [Quantization::default(), Quantization::within(Some(0.1), Some(0.01))] {
             let far = Transform { position: [f32::NAN, f32::INFINITY, -1e30], rotation: [f32::NAN; 4] };
             let row = grain.row_of(&far);
             assert_eq!(row[..3], [0, i32::MAX, i32::MIN]);

@@ -28,11 +28,11 @@ pub enum Reach {
     Never,
 }
 
-/// Names a section of an [`crate::Atlas`]. No other section of the same atlas ever has the same.
+/// Names a section of an [`crate::InterestGrid`]. No other section of the same atlas ever has the same.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct SectionId(pub u32);
 
-/// A section that came to be; see [`crate::Atlas::created`].
+/// A section that came to be; see [`crate::InterestGrid::created`].
 #[derive(Clone, Debug)]
 pub struct NewSection {
     pub(crate) id: SectionId,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::acked::Acked;
 use crate::frames::{Encoder, Frames, Kept};
+use crate::interest_set::InterestSet;
 use crate::payload::{HEAD_BYTES, RecordHead};
-use crate::sight::Sight;
 use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, SectionId};
 
 /// Packets whose fate is awaited; older ones count as lost. More than a second of them at any rate.
@@ -27,14 +27,14 @@ const FAST_METRES: f32 = 0.15;
 /// One viewer: what it has acknowledged of each group, what is on its way, and what is due.
 ///
 /// [`Viewer::due`] begins a round at the viewer's rate; [`Viewer::fill`] writes a payload when a packet leaves;
-/// [`Viewer::settled`] takes the packet's outcome from the session. Lost values are sent again at once, with the newest
-/// values. A viewer sees everything, unless [`Viewer::set_sight`] restricts it.
+/// [`Viewer::on_outcome`] takes the packet's outcome from the session. Lost values are sent again at once, with the newest
+/// values. A viewer sees everything, unless [`Viewer::set_interest`] restricts it.
 #[derive(Debug, Default)]
 pub struct Viewer {
     /// The groups in sight, in order.
     known: Vec<Known>,
     /// The sections in sight, in order; `None` for all.
-    sight: Option<Vec<SectionId>>,
+    interest_set: Option<Vec<SectionId>>,
     /// Of the frames, when `known` was put together; `None` if that is to be done.
     version: Option<u64>,
     /// Groups farther away than this, in metres, are sent in every second round.
@@ -123,10 +123,10 @@ impl Viewer {
 
     /// From the next round on, the viewer is sent what is in these sections alone, and in every second round what is farther
     /// away than `far_metres`.
-    pub fn set_sight(&mut self, sight: &Sight, far_metres: f32) {
+    pub fn set_interest(&mut self, interest_set: &InterestSet, far_metres: f32) {
         self.far_metres = Some(far_metres);
-        if self.sight.as_deref() != Some(sight.sections()) {
-            self.sight = Some(sight.sections().to_vec());
+        if self.interest_set.as_deref() != Some(interest_set.sections()) {
+            self.interest_set = Some(interest_set.sections().to_vec());
             self.version = None;
         }
     }
@@ -158,7 +158,7 @@ impl Viewer {
 
     /// Finds the groups in sight. Those that were out of sight begin anew.
     fn meet(&mut self, frames: &Frames) {
-        let mut groups: Vec<u16> = match &self.sight {
+        let mut groups: Vec<u16> = match &self.interest_set {
             None => frames.all_groups().collect(),
             Some(sections) => {
                 sections.iter().flat_map(|section| frames.groups_of(*section)).copied().collect()
@@ -318,7 +318,7 @@ impl Viewer {
 
     /// Hears what became of a packet that [`Viewer::fill`] put something into. Packets that are not awaited are ignored, and so
     /// is what was out of sight since.
-    pub fn settled(&mut self, packet: u64, arrived: bool) {
+    pub fn on_outcome(&mut self, packet: u64, arrived: bool) {
         let Ok(at) = self.awaited.binary_search_by_key(&packet, |awaited| awaited.packet) else { return };
         let Some(Awaited { records, .. }) = self.awaited.remove(at) else { return };
         if arrived {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use nowcast_replication::{Grain, History, Moving, Replica, Row, Transform, Viewer};
+use nowcast_replication::{History, Moving, Quantization, Replica, Row, Transform, Viewer};
 use nowcast_session::{Carrier, Config, LaneConfig, MessageKind, Replication};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 use nowcast_sim::pair::{End, Pair};
@@ -68,7 +68,7 @@ impl Scene {
         }
         self.pair.with(End::Acceptor, |session, _| {
             while let Some(outcome) = session.poll_outcome() {
-                self.feed.0.borrow_mut().1.settled(outcome.number, outcome.arrived);
+                self.feed.0.borrow_mut().1.on_outcome(outcome.number, outcome.arrived);
             }
         });
         self.pair.run_until(self.pair.now() + Duration::from_micros(16_667));
@@ -262,7 +262,7 @@ fn viewers_who_lost_different_packets_share_the_bytes_again_soon() {
             payload.clear();
             viewer.fill(history.frames(), tick.into(), 1_100, payload);
             let is_lost = (5..8).contains(&tick) && at == 1;
-            viewer.settled(tick.into(), !is_lost);
+            viewer.on_outcome(tick.into(), !is_lost);
         }
         if tick == 7 {
             assert_ne!(payloads[0], payloads[1]);
@@ -288,7 +288,7 @@ fn a_tight_budget_prefers_what_is_near_and_starves_nothing() {
         viewer.fill(history.frames(), tick.into(), 1_100, &mut payload);
         let before: BTreeMap<u32, Row> = replica.rows().collect();
         replica.apply(&payload).unwrap();
-        viewer.settled(tick.into(), true);
+        viewer.on_outcome(tick.into(), true);
         for (id, row) in replica.rows() {
             if before.get(&id) != Some(&row) {
                 last_heard.insert(id, tick);
@@ -310,7 +310,7 @@ fn a_viewer_that_lost_its_memory_is_told_all_again() {
         viewer.due(history.frames(), None);
         let mut payload = Vec::new();
         viewer.fill(history.frames(), tick.into(), 1_100, &mut payload);
-        viewer.settled(tick.into(), true);
+        viewer.on_outcome(tick.into(), true);
         replica.apply(&payload).unwrap()
     };
     for tick in 0..3 {
@@ -349,7 +349,8 @@ fn the_vectors_of_the_specification_hold() {
             let position = [moved as f32 / 1_024.0, id as f32, -(moved as f32) / 512.0];
             let transform = Transform { position, rotation: [0.0, turn, 0.0, (1.0 - turn * turn).sqrt()] };
             // Some are told less finely.
-            let grain = if id > 40 { Grain::within(Some(0.01), Some(0.001)) } else { Grain::default() };
+            let grain =
+                if id > 40 { Quantization::within(Some(0.01), Some(0.001)) } else { Quantization::default() };
             Moving { grain, ..Moving::from((id, transform)) }
         });
         viewer.set_controls(tick, (step / 4) as u16);
@@ -368,11 +369,11 @@ fn the_vectors_of_the_specification_hold() {
                 "arrives" => {
                     for (number, payload) in [(number, payload.clone())].into_iter().chain(late.drain(..)) {
                         assert_eq!(replica.apply(&payload).unwrap().missing, 0);
-                        viewer.settled(number, true);
+                        viewer.on_outcome(number, true);
                     }
                 }
                 "late" => late.push((number, payload.clone())),
-                _ => viewer.settled(number, false),
+                _ => viewer.on_outcome(number, false),
             }
             let bytes: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
             let controls = step / 4;
@@ -381,7 +382,7 @@ fn the_vectors_of_the_specification_hold() {
     }
     let known: BTreeMap<u32, Row> = replica.rows().collect();
     assert_eq!(known, history.rows().map(|(id, row)| (id, *row)).collect());
-    let row_of = |id, row| serde_json::json!({ "id": id, "row": row, "grain": replica.grain(id).map(Grain::to_number) });
+    let row_of = |id, row| serde_json::json!({ "id": id, "row": row, "grain": replica.grain(id).map(Quantization::to_number) });
     let vector = serde_json::json!({
         "about": "Payloads in the order sent: lost ones never arrive, late ones after the next that does. Then these rows are known.",
         "steps": steps,

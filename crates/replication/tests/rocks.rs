@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use nowcast_replication::{Grain, History, Moving, Replica, Transform, Viewer};
+use nowcast_replication::{History, Moving, Quantization, Replica, Transform, Viewer};
 use nowcast_world::{
     Behaviour, Body, ColliderShape, Definition, EntityId, Kind, Pose, Scene, Spawn, Velocity, World,
 };
@@ -41,7 +41,7 @@ struct Told {
 }
 
 /// Plays the cloud to one viewer, of whose packets one in `lost` does not arrive.
-fn play(grain: Grain, lost: Option<u64>) -> Told {
+fn play(grain: Quantization, lost: Option<u64>) -> Told {
     let body = Body::dynamic(ColliderShape::Box { size: [1.4, 1.0, 1.2] });
     let kinds = vec![Kind::new("rock").with_body(Body { restitution: 0.6, ..body })];
     let definition = Definition { kinds, gravity: [0.0; 3], ..Definition::default() };
@@ -57,7 +57,7 @@ fn play(grain: Grain, lost: Option<u64>) -> Told {
         let moving = here.iter().map(|(id, pose)| Moving { grain, ..Moving::from((id.0, transform(pose))) });
         history.publish(tick, moving);
         while let Some((_, number, arrived)) = fates.pop_front_if(|(at, ..)| *at <= tick) {
-            viewer.settled(number, arrived);
+            viewer.on_outcome(number, arrived);
         }
         if !tick.is_multiple_of(ROUND_STEPS) {
             continue;
@@ -97,9 +97,9 @@ impl Told {
 
 #[test]
 fn rocks_are_told_as_precisely_as_their_kind_says_and_cost_less_where_it_asks_for_less() {
-    let coarse = Grain::within(Some(0.01), Some(0.001));
+    let coarse = Quantization::within(Some(0.01), Some(0.001));
     for lost in [None, Some(20)] {
-        let [fine, coarse] = [Grain::default(), coarse].map(|grain| play(grain, lost));
+        let [fine, coarse] = [Quantization::default(), coarse].map(|grain| play(grain, lost));
         println!("fine {} bytes, coarse {} bytes, {lost:?} lost", fine.bytes, coarse.bytes);
         assert!(fine.away <= 0.001 && fine.turned <= 0.000_2, "{} m, {}", fine.away, fine.turned);
         assert!(coarse.away <= 0.01 && coarse.turned <= 0.001, "{} m, {}", coarse.away, coarse.turned);

@@ -247,7 +247,7 @@ fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     host.add("see", move |_, (player, seconds): (Handle, f64)| {
         // As a cast does: what is no time, or less than none, is none.
         let behind_ms = (seconds * 1_000.0).round() as u16;
-        to.commands.borrow_mut().push_back(Command::See { player: player.player()?, behind_ms });
+        to.commands.borrow_mut().push_back(Command::SetViewDelay { player: player.player()?, behind_ms });
         Ok(())
     })?;
     let to = exchange.clone();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use nowcast::entry::Verdict;
+use nowcast::admission::Verdict;
 use nowcast_world::{EntityId, Input, PlayerId, Pose, Velocity};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
@@ -13,12 +13,12 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use tracing::{debug, info};
 
+use crate::client_handle::{Command, Given, Numbered, OwnerCommand, Plain, Player};
 use crate::closing::Closing;
 use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::{Connection, Unfinished};
 use crate::metrics::Metrics;
 use crate::plain::{ClientMessage, DecodeError, FrameRef, ServerMessage};
-use crate::player::{Command, Given, Numbered, OwnerCommand, Plain, Player};
 use crate::rate::{MessageKind, Quiet, Rates};
 use crate::rooms::Seat;
 use crate::send_queue::Outgoing;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use nowcast::CertificateConfig;
+use nowcast::admission::Policy;
 use nowcast::endpoint::is_name;
-use nowcast::entry::Policy;
 use nowcast_store::Retention;
 
 use crate::limits::Limits;

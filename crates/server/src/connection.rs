@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use nowcast::admission::{Addresses, Bucket, Crowded, Network, Peer};
 use nowcast::carrier::{OverTcp, poll_room, prepare_stream};
 use nowcast::endpoint::Stream;
-use nowcast::entry::{Addresses, Bucket, Crowded, Network, Peer};
 use prometheus_client::metrics::counter::Counter;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};

@@ -1,6 +1,6 @@
 //! A world's definition in the words of its protocol: kinds with bodies, attributes, actions and events.
 
-use nowcast_replication::{Grain, Placed, Reach};
+use nowcast_replication::{Placed, Quantization, Reach};
 use nowcast_script::Assets;
 use nowcast_wire::{Effort, Value, encode_value};
 use nowcast_world::{
@@ -34,7 +34,7 @@ struct Told {
     interest: Interest,
     /// How far its shape reaches, in metres.
     size: f32,
-    grain: Grain,
+    grain: Quantization,
 }
 
 impl Dictionary {
@@ -46,7 +46,7 @@ impl Dictionary {
         let told = definition.kinds.iter().map(|kind| Told {
             interest: definition.interest_of(kind),
             size: kind.body.as_ref().map_or(0.0, |body| body.shape.reach()),
-            grain: Grain::within(kind.precision, kind.rotation_precision),
+            grain: Quantization::within(kind.precision, kind.rotation_precision),
         });
         let actions = definition.actions.iter().map(|action| Action {
             name: action.name.clone(),
@@ -99,7 +99,7 @@ impl Dictionary {
     }
 
     fn told(&self, kind: KindId) -> Told {
-        let unknown = Told { interest: Interest::DEFAULT, size: 0.0, grain: Grain::default() };
+        let unknown = Told { interest: Interest::DEFAULT, size: 0.0, grain: Quantization::default() };
         self.told.get(usize::from(kind.0)).copied().unwrap_or(unknown)
     }
 

@@ -2,7 +2,7 @@
 
 use nowcast_store::At;
 
-use crate::keeping::BanRequest;
+use crate::persistence::BanRequest;
 
 /// A line that is for the server and nobody else hears.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,13 +13,13 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use bytes::Bytes;
+use nowcast::admission::{Claims, Page, Peer, host_of, origin_of, unix_time};
 use nowcast::endpoint::RefusalAnswer;
-use nowcast::entry::{Claims, Page, Peer, host_of, origin_of, unix_time};
 use serde::Serialize;
 
+use crate::client_handle::is_operator;
 use crate::join::join;
 use crate::metrics;
-use crate::player::is_operator;
 use crate::rooms::{Health, RoomSummary};
 use crate::session::admission;
 use crate::shared::{Host, Shared};
@@ -93,7 +93,7 @@ fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
 /// `ok` while clients are admitted, with the problems of the store; 503 from the beginning of a shutdown, and while rooms cannot be opened.
 async fn healthz(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (status, text) = match shared.rooms.health() {
-        Health::Good => match shared.rooms.keeper.trouble().or_else(|| shared.rooms.trouble()) {
+        Health::Good => match shared.rooms.persistence.trouble().or_else(|| shared.rooms.trouble()) {
             None => (StatusCode::OK, "ok\n".to_owned()),
             // Clients are admitted all the same. Other machines do not see the store's path.
             Some(trouble) if is_local(&request) => (StatusCode::OK, format!("ok, but {trouble}\n")),

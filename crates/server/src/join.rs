@@ -10,21 +10,21 @@ use axum::http::header::{CACHE_CONTROL, CONNECTION, SEC_WEBSOCKET_ACCEPT, UPGRAD
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
+use nowcast::admission::{AdmissionRefusal, AdmissionRequest, Entry, Now, Page, Peer, origin_of};
 use nowcast::endpoint::{UpgradeError, upgrade_key, upgrade_required_headers};
-use nowcast::entry::{AdmissionRefusal, AdmissionRequest, Entry, Now, Page, Peer, origin_of};
 use serde::Deserialize;
 use tokio::time::timeout;
 use tracing::debug;
 
 use crate::client::Client;
+use crate::client_handle::{ClientProtocol, Plain, Player, may_be_program, may_edit};
 use crate::client_key::{ClientKey, SECRET_BYTES, read_hex};
 use crate::closing::NO_PROGRAM;
 use crate::config::Config;
 use crate::connection::Connection;
-use crate::keeping::hold_token;
 use crate::names::Name;
+use crate::persistence::hold_token;
 use crate::plain::{Encoding, NETWORK_HZ};
-use crate::player::{Plain, Player, Way, may_be_program, may_edit};
 use crate::room_name::room_of;
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::{Opener, Seat};
@@ -226,7 +226,7 @@ fn read_parameters(query: &str, config: &Config, entry: &Entry) -> Result<Player
     let name = entry.name.clone().map_or(Name::Asked(parameters.name), Name::Verified);
     let secret = parameters.key.as_deref().map(read_secret).transpose()?;
     let key = secret.map(|secret| ClientKey::of(&secret, &name, is_program));
-    let player = Player::new(name, Way::Plain(Plain::new(encoding)), hz, may_edit, is_program);
+    let player = Player::new(name, ClientProtocol::Plain(Plain::new(encoding)), hz, may_edit, is_program);
     Ok(player.with_key(key).with_address(entry.address.map(|address| address.ip())))
 }
 

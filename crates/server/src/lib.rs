@@ -26,13 +26,14 @@
 //!
 //! A connection is accepted in `server`, answered in `http` and, for a WebSocket, upgraded in `join`. From then on it
 //! is a `client`: one task that reads and writes. The other side is a `room`: one thread that steps a world, which is
-//! `hosted` by rules in Rust or in Luau; the `worlds` that are offered, and new rules for them, come from a catalogue. The two
+//! `recorded_world` by rules in Rust or in Luau; the `worlds` that are offered, and new rules for them, come from a catalogue. The two
 //! meet in a `player`, which holds the client's waiting commands and, in its `send_queue`, what the client is to be told;
 //! the client enters by the room's `lobby`. A `snapshot` is what a room looked like at one step; it is encoded once for all
-//! clients that know the same. `session` has the same for clients on sessions. `keeping` gives the store what happens in a world.
+//! clients that know the same. `session` has the same for clients on sessions. `persistence` gives the store what happens in a world.
 
 mod chat;
 mod client;
+mod client_handle;
 mod client_key;
 mod closing;
 mod config;
@@ -40,19 +41,18 @@ mod connection;
 mod dictionary;
 mod editor_command;
 pub mod figures;
-mod hosted;
 mod http;
 mod join;
-mod keeping;
 mod limits;
 mod lobby;
 mod logs;
 mod metrics;
 mod names;
+mod persistence;
 pub mod plain;
-mod player;
 mod process;
 mod rate;
+mod recorded_world;
 mod room;
 mod room_metrics;
 mod room_name;
@@ -69,13 +69,9 @@ mod web;
 mod worlds;
 
 pub use config::{Config, Exposed, Timeouts};
-pub use keeping::{
-    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
-    MigrationError, kept_rules, migrate, restore_kept,
-};
 pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};
-pub use nowcast::{CertificateConfig, entry};
+pub use nowcast::{CertificateConfig, admission};
 /// Replication of movement, and the replica that reads it.
 pub use nowcast_replication as replication;
 /// The rules of worlds in Luau.
@@ -84,6 +80,10 @@ pub use nowcast_script as script;
 pub use nowcast_store as store;
 /// The engine of the worlds that are hosted.
 pub use nowcast_world as world;
+pub use persistence::{
+    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
+    MigrationError, kept_rules, migrate, restore_kept,
+};
 pub use room_name::is_room_name as is_world_name;
 pub use server::{BindError, Handle, Server};
 pub use services::ServiceConfig;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
+use crate::client_handle::Player;
 use crate::closing::Closing;
-use crate::player::Player;
 
 /// Where a client's task meets the room's thread.
 #[derive(Default)]
@@ -90,9 +90,9 @@ impl Lobby {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client_handle::{ClientProtocol, Plain};
     use crate::names::Name;
     use crate::plain::Encoding;
-    use crate::player::{Plain, Way};
     use crate::room_refusal::RoomRefusal;
     use crate::send_queue::Outgoing;
 
@@ -101,7 +101,7 @@ mod tests {
         let lobby = Lobby::default();
         lobby.end(&Closing::Refused(RoomRefusal::NotLoaded("yard".into())));
         lobby.end(&Closing::RoomGone);
-        let way = Way::Plain(Plain::new(Encoding::Json));
+        let way = ClientProtocol::Plain(Plain::new(Encoding::Json));
         let late = Arc::new(Player::new(Name::Asked("Ada".into()), way, 60, false, false));
         lobby.enter(Arc::clone(&late));
         let told = late.plain().and_then(|plain| plain.queue.take());

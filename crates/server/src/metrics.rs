@@ -11,8 +11,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::keeping::StoreFigures;
 use crate::logs::LogWriter;
+use crate::persistence::StoreFigures;
 use crate::process;
 use crate::room_metrics::{OpenRooms, RoomMetrics, TICK_BOUNDS};
 use crate::session::Outcome;

@@ -39,7 +39,7 @@ impl Names {
     }
 
     /// The name of a newcomer whose token says this one: told apart by a number from those who are there already.
-    pub(crate) fn tell_apart(&self, name: &str) -> String {
+    pub(crate) fn disambiguate(&self, name: &str) -> String {
         let name = sanitize(name, NAME_CHARS_MAX);
         let is_free = |name: &String| {
             let likeness = Likeness::of(name);
@@ -138,13 +138,13 @@ mod tests {
     #[test]
     fn two_tokens_of_one_name_are_told_apart() {
         let mut names = with(&["Ada", "Ada (2)"]);
-        assert_eq!(names.tell_apart("Eva"), "Eva");
-        assert_eq!(names.tell_apart("ada"), "ada (3)");
+        assert_eq!(names.disambiguate("Eva"), "Eva");
+        assert_eq!(names.disambiguate("ada"), "ada (3)");
         names.forget(PlayerId(2));
-        assert_eq!(names.tell_apart("Ada"), "Ada (2)");
+        assert_eq!(names.disambiguate("Ada"), "Ada (2)");
         let long = "x".repeat(NAME_CHARS_MAX);
         let names = with(&[&long]);
-        let apart = names.tell_apart(&long);
+        let apart = names.disambiguate(&long);
         assert_eq!((apart.chars().count(), apart.ends_with(" (2)")), (NAME_CHARS_MAX, true));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nowcast::entry::{Allowance, CREDIT_MAX, Verdict};
+use nowcast::admission::{Allowance, CREDIT_MAX, Verdict};
 
 use crate::plain::ClientMessage;
 

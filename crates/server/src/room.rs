@@ -4,17 +4,17 @@ mod banning;
 mod commands;
 mod durable;
 mod editing;
-pub(crate) mod happenings;
 mod held;
 mod naming;
 mod opening;
 mod past;
 mod plain_delivery;
+mod registration;
+pub(crate) mod replicated_state;
 mod session_delivery;
 mod step_watch;
-mod tenancy;
-pub(crate) mod told;
 mod turns;
+pub(crate) mod world_events;
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,8 +22,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nowcast::entry::{Allowance, Verdict};
-use nowcast_replication::{Atlas, History};
+use nowcast::admission::{Allowance, Verdict};
+use nowcast_replication::{History, InterestGrid};
 use nowcast_world::{
     Command as WorldCommand, EntityId, Input, OwnerError, OwnerRequest, PlayerId, Refusal, STEP_HZ,
 };
@@ -31,26 +31,26 @@ use tracing::{debug, info};
 
 use self::durable::{Confirmed, Durable};
 use self::editing::Editing;
-use self::happenings::{Happening, Step};
 use self::held::HeldSeat;
 use self::opening::Opened;
 use self::past::Past;
+use self::registration::RoomRegistration;
+use self::replicated_state::{Changes, ReplicatedState};
 use self::step_watch::{OPENING_FACTOR, StepWatch, WatchOutcome};
-use self::tenancy::Tenancy;
-use self::told::{Changes, Told};
+use self::world_events::{Step, WorldEvent};
 use crate::chat::{Chat, Line};
+use crate::client_handle::Player;
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::dictionary::Dictionary;
-use crate::hosted::Hosted;
 use crate::lobby::Lobby;
 use crate::names::{Name, Names};
-use crate::player::Player;
 use crate::process::thread_cpu_time;
+use crate::recorded_world::RecordedWorld;
 use crate::room_metrics::RoomMetrics;
 use crate::room_name::{AskedRoom, room_of};
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
-use crate::session::Board;
+use crate::session::LatestSnapshot;
 use crate::snapshot::Snapshot;
 use crate::worlds::Offered;
 
@@ -76,17 +76,17 @@ pub(crate) struct Room {
     /// What `/metrics` shows of this room.
     metrics: Arc<RoomMetrics>,
     /// Dropped after the room, whatever ends it.
-    tenancy: Tenancy,
+    registration: RoomRegistration,
     /// Ends the room when a step takes too long.
     watch: Arc<StepWatch>,
     /// Which world it is, and where new rules for it come from.
     offered: Arc<Offered>,
-    world: Hosted,
+    world: RecordedWorld,
     dictionary: Dictionary,
     /// What the clients know of the world.
-    told: Told,
+    replicated: ReplicatedState,
     /// Where everything is, by sections that clients see or do not.
-    atlas: Atlas,
+    interest_grid: InterestGrid,
     /// New rules, and what became of them.
     editing: Editing,
     players: Vec<SeatedPlayer>,
@@ -104,7 +104,7 @@ pub(crate) struct Room {
     /// What sessions are told of movement.
     history: History,
     /// Where the drivers of sessions find what the room looks like.
-    board: Arc<Board>,
+    latest_snapshot: Arc<LatestSnapshot>,
     /// The names that tokens gave.
     names: Names,
     /// What waits to be said.
@@ -173,7 +173,7 @@ impl Room {
     /// Makes the world of a room, and steps it until the room ends.
     fn live(name: String, lobby: Arc<Lobby>, rooms: Arc<Rooms>, watch: Arc<StepWatch>) {
         // First of all: nothing that follows may end without anybody hearing of it.
-        let tenancy = Tenancy {
+        let registration = RoomRegistration {
             name: name.clone(),
             lobby: Arc::clone(&lobby),
             rooms: Arc::clone(&rooms),
@@ -205,14 +205,14 @@ impl Room {
             lobby,
             rooms,
             metrics,
-            tenancy,
+            registration,
             watch,
             offered,
             tick: world.world().tick(),
             world,
             dictionary,
-            told: Told::default(),
-            atlas: Atlas::default(),
+            replicated: ReplicatedState::default(),
+            interest_grid: InterestGrid::default(),
             editing: Editing::new(seen, assets),
             players: Vec::new(),
             held,
@@ -221,7 +221,7 @@ impl Room {
             last_player,
             shared: VecDeque::new(),
             history: History::default(),
-            board: Arc::default(),
+            latest_snapshot: Arc::default(),
             names: Names::default(),
             was_used: false,
             chat: Chat::new(Instant::now()),
@@ -281,44 +281,44 @@ impl Room {
     /// Runs the steps of a tick, in this order. Returns whether the room goes on: it ends if the step took too long.
     fn tick(&mut self) -> bool {
         let started = Started::now();
-        self.heed_bans();
+        self.apply_bans();
         self.dismiss_leavers(started.at);
         self.watch.enter(if self.past.is_some() { OPENING_FACTOR } else { 1 });
         let (newcomers, is_redefined) =
-            if self.past.is_some() { self.look_back() } else { self.live_on(started.at) };
+            if self.past.is_some() { self.look_back() } else { self.step_live(started.at) };
         if !self.watch.leave(self.rooms.config.timeouts.step) {
             return false;
         }
-        let (changes, happenings) = self.find_news();
-        let happenings = self.hold_back(happenings);
+        let (changes, world_events) = self.collect_changes();
+        let world_events = self.hold_back(world_events);
         // A world is kept from the step in which the first player joins: timers may change it although nobody does anything.
         self.world.record(self.was_used || self.world.world().scene().players().next().is_some());
         let newcomers = self.seat(newcomers);
-        self.tell(&changes, &happenings, is_redefined);
-        self.tell_owners();
-        self.greet(newcomers, &happenings);
+        self.tell(&changes, &world_events, is_redefined);
+        self.send_ownership();
+        self.greet(newcomers, &world_events);
         self.confirm();
         self.publish_snapshot();
-        self.publish_picture();
+        self.publish_room_snapshot();
         self.measure(started);
-        self.tenancy.ticked();
+        self.registration.ticked();
         true
     }
 
     /// What the world goes through in a tick of a room that is no past. Returns who comes, and whether other rules or files hold
     /// now than before.
-    fn live_on(&mut self, now: Instant) -> (Vec<Newcomer>, bool) {
-        self.take_new_rules();
+    fn step_live(&mut self, now: Instant) -> (Vec<Newcomer>, bool) {
+        self.reload_rules();
         self.take_commands(now);
-        self.let_speak(now);
-        let newcomers = self.let_newcomers_join();
+        self.flush_chat(now);
+        let newcomers = self.admit_newcomers();
         self.step();
-        let is_redefined = self.hear_of_rules();
+        let is_redefined = self.report_rules();
         (newcomers, is_redefined)
     }
 
     /// Puts everybody who waits in the lobby to the world.
-    fn let_newcomers_join(&mut self) -> Vec<Newcomer> {
+    fn admit_newcomers(&mut self) -> Vec<Newcomer> {
         let mut newcomers = Vec::new();
         let mut waiting = self.lobby.take_waiting();
         // Those whose names are somebody else's word come first, so that nobody takes theirs in the same tick.
@@ -387,18 +387,18 @@ impl Room {
     }
 
     /// Looks what changed in the world, what happened, and what was refused.
-    fn find_news(&mut self) -> (Changes, Vec<Happening>) {
+    fn collect_changes(&mut self) -> (Changes, Vec<WorldEvent>) {
         let events: Vec<_> = std::iter::from_fn(|| self.world.poll_event()).collect();
-        let Step { happenings, refused, granted } = Step::of(events.into_iter(), self.world.world());
+        let Step { world_events, refused, granted } = Step::of(events.into_iter(), self.world.world());
         for (player, refusal) in refused {
             self.refuse(player, &refusal);
         }
         self.granted = granted;
-        let changes = self.told.update(self.world.world(), &self.dictionary);
-        let Self { atlas, world, dictionary, tick, .. } = self;
+        let changes = self.replicated.update(self.world.world(), &self.dictionary);
+        let Self { interest_grid, world, dictionary, tick, .. } = self;
         let placed = world.world().entities().iter().map(|entity| dictionary.placed(&entity));
-        atlas.update(*tick as u32, placed);
-        (changes, happenings)
+        interest_grid.update(*tick as u32, placed);
+        (changes, world_events)
     }
 
     /// Tells a player that what it did was not carried out. One that has very much refused may not stay.
@@ -432,8 +432,8 @@ impl Room {
         self.rooms.metrics.drop_message("owner_refused");
         let Some(seated) = self.players.iter_mut().find(|seated| seated.id == player) else { return };
         let is_state = request == OwnerRequest::Move;
-        let told = if is_state { &mut seated.moves_refused } else { &mut seated.refusals };
-        match told.judge(Instant::now()) {
+        let replicated = if is_state { &mut seated.moves_refused } else { &mut seated.refusals };
+        match replicated.judge(Instant::now()) {
             Verdict::Pass => seated.player.deny(request, entity, number, &why.to_string()),
             Verdict::Close if !is_state => seated.player.close(Closing::TooMany(REFUSED_ACTIONS)),
             Verdict::Drop | Verdict::Close => {}
@@ -441,7 +441,7 @@ impl Room {
     }
 
     /// Tells owners what they own now, once they know that it is there.
-    fn tell_owners(&mut self) {
+    fn send_ownership(&mut self) {
         for (player, entity, number) in std::mem::take(&mut self.granted) {
             if let Some(seated) = self.players.iter().find(|seated| seated.id == player) {
                 seated.player.grant(entity, number);
@@ -472,16 +472,16 @@ impl Room {
     }
 
     /// Tells the players what is news. Newcomers don't hear it: their greeting says it all.
-    fn tell(&self, changes: &Changes, happenings: &[Happening], is_redefined: bool) {
+    fn tell(&self, changes: &Changes, world_events: &[WorldEvent], is_redefined: bool) {
         let is_quiet = *changes == Changes::default()
-            && self.atlas.relocations().is_empty()
-            && happenings.is_empty()
+            && self.interest_grid.relocations().is_empty()
+            && world_events.is_empty()
             && !is_redefined;
         if is_quiet || self.players.is_empty() {
             return;
         }
-        self.tell_plain_clients(changes, happenings, is_redefined);
-        self.tell_sessions(changes, happenings, is_redefined);
+        self.send_to_plain_clients(changes, world_events, is_redefined);
+        self.send_to_sessions(changes, world_events, is_redefined);
     }
 
     fn count_missed(&self, lines: u64) {
@@ -491,7 +491,7 @@ impl Room {
     }
 
     /// Tells newcomers who they are and everything that is there, and counts them in.
-    fn greet(&mut self, newcomers: Vec<Newcomer>, happenings: &[Happening]) {
+    fn greet(&mut self, newcomers: Vec<Newcomer>, world_events: &[WorldEvent]) {
         if newcomers.is_empty() {
             return;
         }
@@ -499,7 +499,7 @@ impl Room {
         self.greet_sessions(&newcomers);
         for Newcomer { player, id, notice, .. } in newcomers {
             // What the rules tell all is over; what they tell this player as it comes is not.
-            self.tell_personally(&player, id, happenings);
+            self.send_personal_events(&player, id, world_events);
             if let Some(notice) = notice {
                 player.notice(notice);
             }
@@ -535,7 +535,7 @@ impl Room {
     }
 
     fn avatar(&self, player: PlayerId) -> Option<EntityId> {
-        self.told.player(player).and_then(|player| player.avatar)
+        self.replicated.player(player).and_then(|player| player.avatar)
     }
 
     fn measure(&mut self, started: Started) {

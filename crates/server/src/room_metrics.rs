@@ -96,8 +96,8 @@ impl RoomMetrics {
     }
 
     /// Notes how old what a client was told last is, as its viewer knows it when a round begins.
-    pub(crate) fn note_ages(&self, told: &ViewerStats) {
-        for (age, steps) in self.ages.iter().zip(told.oldest_steps) {
+    pub(crate) fn note_ages(&self, replicated: &ViewerStats) {
+        for (age, steps) in self.ages.iter().zip(replicated.oldest_steps) {
             age.note(steps);
         }
     }

@@ -8,16 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast::Entry;
-use nowcast::entry::{Addresses, network_of};
+use nowcast::admission::{Addresses, network_of};
 use serde::Serialize;
 
+use crate::client_handle::Player;
 use crate::closing::Closing;
 use crate::config::Config;
-use crate::keeping::{Ban, Bans, Keeper};
 use crate::limits::Limits;
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
-use crate::player::Player;
+use crate::persistence::{Ban, Bans, PersistenceThread};
 use crate::room_name::{AskedRoom, ROOM_NAME_BYTES_MAX, room_of};
 use crate::room_refusal::RoomRefusal;
 use crate::worlds::{Catalogue, WorldSummary};
@@ -44,7 +44,7 @@ pub(crate) struct Rooms {
     /// What rooms show.
     pub(crate) catalogue: Catalogue,
     /// What keeps their worlds.
-    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) persistence: Arc<PersistenceThread>,
     /// Who may not come in.
     pub(crate) bans: Bans,
     open_room: OpenRoom,
@@ -120,7 +120,7 @@ impl Rooms {
     pub(crate) fn new(
         config: Arc<Config>,
         catalogue: Catalogue,
-        keeper: Arc<Keeper>,
+        persistence: Arc<PersistenceThread>,
         metrics: Arc<Metrics>,
         open_room: OpenRoom,
     ) -> Self {
@@ -135,8 +135,8 @@ impl Rooms {
             config,
             metrics,
             catalogue,
-            bans: Bans::new(Arc::clone(&keeper)),
-            keeper,
+            bans: Bans::new(Arc::clone(&persistence)),
+            persistence,
             open_room,
             open: Mutex::default(),
             failure: Mutex::default(),
@@ -228,7 +228,7 @@ impl Rooms {
                 Err(RoomRefusal::FullOfAddress { room: name.to_owned(), players_max: of_address_max })
             }
             Some(_) => Ok(()),
-            None if asked.at.is_some() && self.keeper.store().is_none() => Err(RoomRefusal::NoStore),
+            None if asked.at.is_some() && self.persistence.store().is_none() => Err(RoomRefusal::NoStore),
             None if asked.at.is_some() => {
                 let past = open.values().filter(|room| room.is_past).count();
                 let rooms_max = past_rooms_max;
@@ -470,9 +470,9 @@ fn give_way<'a>(rooms: impl Iterator<Item = (&'a String, &'a Open)>, count: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client_handle::{ClientProtocol, Plain};
     use crate::names::Name;
     use crate::plain::Encoding;
-    use crate::player::{Plain, Way};
     use crate::room::Room;
     use crate::send_queue::Outgoing;
     use crate::session::writer::SessionWriter;
@@ -498,8 +498,8 @@ mod tests {
 
     /// Whether a player was told that its room was ended for its step.
     fn is_told_of_its_step(player: &Player) -> bool {
-        let told = player.plain().unwrap().queue.take();
-        matches!(told, Some(Outgoing::Close(Closing::Refused(RoomRefusal::Stopped { .. }))))
+        let replicated = player.plain().unwrap().queue.take();
+        matches!(replicated, Some(Outgoing::Close(Closing::Refused(RoomRefusal::Stopped { .. }))))
     }
 
     #[test]
@@ -577,7 +577,7 @@ mod tests {
         let seat = rooms.reserve(room, NOBODY).expect("there is room");
         let player = Arc::new(Player::new(
             Name::Asked("Ada".into()),
-            Way::Plain(Plain::new(Encoding::Json)),
+            ClientProtocol::Plain(Plain::new(Encoding::Json)),
             60,
             false,
             false,
@@ -651,7 +651,7 @@ mod tests {
         let (_other_seat, other) = enter(&rooms, "plaza");
         let seat = rooms.reserve("plaza", NOBODY).expect("there is room");
         let writer = SessionWriter::new(ours, 60, &rooms.metrics);
-        let way = Way::Session(writer);
+        let way = ClientProtocol::Session(writer);
         let player = Arc::new(Player::new(Name::Asked("Bob".into()), way, 60, false, false));
         seat.enter(Arc::clone(&player));
         theirs.receive().await.expect("it is welcomed");

@@ -12,8 +12,8 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use nowcast::admission::{Admission, Now, Peer, Policy, host_of};
 use nowcast::endpoint::{QuicEndpoint, Reception, Sockets, accept_all, tls_config};
-use nowcast::entry::{Admission, Now, Peer, Policy, host_of};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
 use nowcast_store::{Retention, StoreError};
 use tokio::net::{TcpListener, TcpStream};
@@ -26,9 +26,9 @@ use tracing::{debug, info, warn};
 use crate::config::Config;
 use crate::connection::{Connection, ConnectionLimits};
 use crate::http::router;
-use crate::keeping::{Keeper, PruneSchedule, StoreFigures, UsedTokenMarks};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::persistence::{PersistenceThread, PruneSchedule, StoreFigures, UsedTokenMarks};
 use crate::room::Room;
 use crate::rooms::Rooms;
 use crate::services::{self, OpenService, ServiceConfig};
@@ -89,11 +89,11 @@ impl Server {
         let Sockets { port, tcp, udp } = Sockets::bind(&config.hosts, config.port, config.webtransport)?;
         let config = Arc::new(config);
         let certificates = Certificates::new(&config.certificate)?;
-        let keeper = Arc::new(Keeper::open(config.data.as_deref()).map_err(Box::new)?);
+        let persistence = Arc::new(PersistenceThread::open(config.data.as_deref()).map_err(Box::new)?);
         let mut metrics = Metrics::new(config.logs.as_ref());
-        metrics.watch_store(StoreFigures(Arc::clone(&keeper)));
+        metrics.watch_store(StoreFigures(Arc::clone(&persistence)));
         let metrics = Arc::new(metrics);
-        let rooms = Rooms::new(Arc::clone(&config), catalogue, keeper, Arc::clone(&metrics), Room::open);
+        let rooms = Rooms::new(Arc::clone(&config), catalogue, persistence, Arc::clone(&metrics), Room::open);
         let rooms = Arc::new(rooms);
         let connection_limits = Arc::new(ConnectionLimits::new(
             &config.limits,
@@ -103,7 +103,7 @@ impl Server {
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then_some(port);
         let admission = Admission::listening(policy(&config), &config.hosts, port);
-        admission.keep_used_tokens(Arc::new(UsedTokenMarks(Arc::clone(&rooms.keeper))), Now::read());
+        admission.keep_used_tokens(Arc::new(UsedTokenMarks(Arc::clone(&rooms.persistence))), Now::read());
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, admission };
         let (open, services) = config
             .services
@@ -147,7 +147,7 @@ impl Server {
             accepting.spawn(services::serve(service, accepted));
         }
         let rooms = &self.shared.rooms;
-        accepting.spawn(watch_store(Arc::clone(&rooms.keeper), rooms.config.retention));
+        accepting.spawn(watch_store(Arc::clone(&rooms.persistence), rooms.config.retention));
         for listener in self.listeners {
             let certificates = Arc::clone(&self.shared.sessions.certificates);
             let admitting = Admitting {
@@ -212,7 +212,7 @@ async fn close_store(rooms: Arc<Rooms>, until: Instant) {
     let (tell, closed) = oneshot::channel();
     // A thread of its own: the runtime's end would wait for one of the runtime's.
     let closing = thread::Builder::new().name("store end".to_owned()).spawn(move || {
-        rooms.keeper.close(until.saturating_duration_since(Instant::now()));
+        rooms.persistence.close(until.saturating_duration_since(Instant::now()));
         // The receiver waits no longer than the deadline.
         let _ = tell.send(());
     });
@@ -227,22 +227,22 @@ async fn close_store(rooms: Arc<Rooms>, until: Instant) {
 const STORE_LOOK: Duration = Duration::from_secs(1);
 
 /// Prunes the store when that is due, and logs when something begins to be wrong with it.
-async fn watch_store(keeper: Arc<Keeper>, retention: Retention) {
+async fn watch_store(persistence: Arc<PersistenceThread>, retention: Retention) {
     let mut look = interval(STORE_LOOK);
     let mut schedule = PruneSchedule::default();
     let mut was_troubled = false;
     loop {
         look.tick().await;
-        let trouble = keeper.trouble();
+        let trouble = persistence.trouble();
         if let Some(trouble) = trouble.as_ref().filter(|_| !was_troubled) {
             warn!("{trouble}");
         }
         was_troubled = trouble.is_some();
-        let Some(stats) = keeper.stats() else { continue };
+        let Some(stats) = persistence.stats() else { continue };
         if schedule.take_due(Instant::now(), stats.batch_bytes + stats.snapshot_bytes, &retention) {
-            let keeper = Arc::clone(&keeper);
+            let persistence = Arc::clone(&persistence);
             // The panic handler reports a task that panicked.
-            let _ = spawn_blocking(move || keeper.prune(&retention)).await;
+            let _ = spawn_blocking(move || persistence.prune(&retention)).await;
         }
     }
 }
@@ -368,7 +368,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 
 #[cfg(test)]
 mod tests {
-    use nowcast::entry::AdmissionRequest;
+    use nowcast::admission::AdmissionRequest;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
-use nowcast::entry::Admission;
+use nowcast::admission::Admission;
 use nowcast::{Acceptor, Certificates};
 
 use crate::config::Config;

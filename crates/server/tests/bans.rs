@@ -8,7 +8,7 @@ use common::process::{Folder, Process, serve_if_child};
 use common::session::Guest;
 use common::{Player, TestServer, script};
 use nowcast::{CarrierKind, Connector};
-use nowcast_server::entry::{Claims, TokenKey, unix_time};
+use nowcast_server::admission::{Claims, TokenKey, unix_time};
 use nowcast_server::plain::{ClientMessage, Encoding};
 
 const RULES: &str = r#"

@@ -237,7 +237,8 @@ async fn a_self_signed_server_speaks_https_and_http_on_one_port() {
 #[tokio::test]
 async fn a_text_that_is_no_origin_stops_the_start() {
     let config = common::config();
-    let entry = nowcast_server::entry::Policy { origins: vec!["example.org".into()], ..Default::default() };
+    let entry =
+        nowcast_server::admission::Policy { origins: vec!["example.org".into()], ..Default::default() };
     let Err(error) = Server::bind(nowcast_server::Config { entry, ..config }).await else {
         panic!("it starts")
     };

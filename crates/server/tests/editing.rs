@@ -7,7 +7,7 @@ use crate::common::session::Guest;
 use crate::common::view::View;
 use crate::common::{TestServer, plaza};
 use nowcast::CarrierKind;
-use nowcast_server::entry::TokenKey;
+use nowcast_server::admission::TokenKey;
 use nowcast_server::plain::{ClientMessage, Input, Outcome};
 use nowcast_server::{Rules, WorldConfig};
 use serde_json::json;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::{PATIENCE, TestServer, config, plaza};
-use nowcast_server::entry::Policy;
+use nowcast_server::admission::Policy;
 use nowcast_server::{BindError, Config, Server};
 
 #[tokio::test]

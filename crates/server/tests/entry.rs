@@ -9,7 +9,7 @@ use common::process::{Folder, Process, serve_if_child_with};
 use common::session::Guest;
 use common::{PATIENCE, TestServer, plaza};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector};
-use nowcast_server::entry::{Claims, Policy, TokenKey, unix_time};
+use nowcast_server::admission::{Claims, Policy, TokenKey, unix_time};
 use nowcast_server::session::{FromWorld, PROTOCOL, Player, StateKey, ToWorld, WORLD_LANE};
 use nowcast_server::world::PlayerId;
 use nowcast_server::{Config, Server};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::session::Guest;
 use crate::common::{PATIENCE, TestServer, map, script};
 use nowcast::{CarrierKind, Connector, Error};
-use nowcast_server::entry::{Claims, TokenKey, unix_time};
+use nowcast_server::admission::{Claims, TokenKey, unix_time};
 use nowcast_server::plain::{Any, ClientMessage};
 use nowcast_server::session::{OWNED_KEYS, Owned, PROTOCOL, Place, ToWorld, WORLD_LANE};
 use nowcast_wire::{Value, encode_to_vec};

@@ -7,7 +7,7 @@ use crate::common::session::Guest;
 use crate::common::view::View;
 use crate::common::{Player, TestServer, script};
 use nowcast::{CarrierKind, Connector};
-use nowcast_server::entry::{Claims, TokenKey, unix_time};
+use nowcast_server::admission::{Claims, TokenKey, unix_time};
 use nowcast_server::plain::ClientMessage;
 use nowcast_server::script::Sources;
 use nowcast_server::store::UtcTime;

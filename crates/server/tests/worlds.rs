@@ -6,7 +6,7 @@ use crate::common;
 use crate::common::session::Guest;
 use crate::common::{Player, TestServer, config, plaza, sample, script};
 use nowcast::CarrierKind;
-use nowcast_server::entry::{Claims, TokenKey, unix_time};
+use nowcast_server::admission::{Claims, TokenKey, unix_time};
 use nowcast_server::plain::{ClientMessage, Encoding, Outcome};
 use nowcast_server::{Config, Server};
 use serde_json::Value as Json;

@@ -35,20 +35,20 @@ pub enum Command {
     },
     /// The walker that a player moves stands still in this step of the world, as if the step were not: what its controls say
     /// in it is not known yet. See `spec/MOVEMENT.md`, section 9.
-    Wait {
+    StallStep {
         /// Whose.
         player: PlayerId,
     },
     /// The walker that a player moves takes a step more in this step of the world, before the one with its controls, to make up
     /// for one that it waited. It does so only where nothing else moves nearby.
-    Stride {
+    CatchUpStep {
         /// Whose.
         player: PlayerId,
         /// The input of the first of the two steps.
         first: Input,
     },
     /// A player sees the world as it was so long ago ([`crate::Scene::rewind`]). It holds until the next one.
-    See {
+    SetViewDelay {
         /// The player whose view is delayed.
         player: PlayerId,
         /// In milliseconds; [`crate::limits::REWIND_MS_MAX`] counts for more.
@@ -215,9 +215,9 @@ impl Command {
             | Command::Spawn { player, .. }
             | Command::Despawn { player, .. }
             | Command::Leave { player }
-            | Command::Wait { player }
-            | Command::Stride { player, .. }
-            | Command::See { player, .. }
+            | Command::StallStep { player }
+            | Command::CatchUpStep { player, .. }
+            | Command::SetViewDelay { player, .. }
             | Command::Input { player, .. }
             | Command::Action { player, .. }
             | Command::Message { player, .. }

@@ -161,7 +161,7 @@ impl OwnerRules {
 
 /// An entity in somebody's hands.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Hold {
+pub(crate) struct OwnerClaim {
     /// Where it was when it came into these hands.
     pub(crate) home: [f32; 3],
     pub(crate) goal: Option<Goal>,

@@ -22,6 +22,6 @@ pub struct Player {
     pub tags: Vec<String>,
     /// Data of the behaviour that clients never receive.
     pub private: Value,
-    /// How long ago that was what it sees, in milliseconds, as far as its host knows ([`crate::Command::See`]).
+    /// How long ago that was what it sees, in milliseconds, as far as its host knows ([`crate::Command::SetViewDelay`]).
     pub behind_ms: u16,
 }

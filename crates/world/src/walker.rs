@@ -102,9 +102,9 @@ pub(crate) enum Pace {
     #[default]
     Walks,
     /// Not at all: afterwards it is where it was, and as fast.
-    Waits,
+    Stalls,
     /// Twice, first with these controls.
-    Strides(Input),
+    CatchesUp(Input),
 }
 
 /// Minimum speed of a waiting walker that something pushes, in metres a second.
@@ -166,11 +166,11 @@ impl WalkerState {
         let wish = self.wish(walker);
         let is_idle = wish == Vector::ZERO && !self.input.jump;
         self.before = None;
-        if physics.get(handles).is_sleeping() && (is_idle || self.pace == Pace::Waits) {
+        if physics.get(handles).is_sleeping() && (is_idle || self.pace == Pace::Stalls) {
             return;
         }
         self.before = Some(self.mover(physics.get(handles)));
-        if self.pace == Pace::Waits {
+        if self.pace == Pace::Stalls {
             // As fast upward as it falls in a step: so nothing but what pushes it moves it.
             let body = physics.get(handles);
             let fall = physics.gravity() * (body.gravity_scale() * STEP_SECONDS);
@@ -211,7 +211,7 @@ impl WalkerState {
     /// made of it holds. Then it feels what is under its feet.
     pub(crate) fn settle(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
         let pace = std::mem::take(&mut self.pace);
-        if pace == Pace::Waits {
+        if pace == Pace::Stalls {
             return self.stay(handles, physics);
         }
         self.is_exact = false;
@@ -222,7 +222,7 @@ impl WalkerState {
             && let Some((gravity, solids)) = physics.still_surroundings(handles, mover.reach(walker))
         {
             self.is_exact = true;
-            if let Pace::Strides(first) = pace {
+            if let Pace::CatchesUp(first) = pace {
                 mover.step(walker, &first, gravity, &solids);
                 if let Some((_, further)) = physics.still_surroundings(handles, mover.reach(walker)) {
                     mover.step(walker, &self.input, gravity, &further);

@@ -9,9 +9,9 @@ use crate::command::{Command, Edit};
 use crate::definition::Definition;
 use crate::entity::{Entities, EntityRef, Spawn};
 use crate::event::{Event, Refusal};
-use crate::hands;
 use crate::id::{EntityId, PlayerId};
 use crate::input::{CHAT_CHARS_MAX, InputError};
+use crate::owner_commands;
 use crate::pose::Pose;
 use crate::problem::DefinitionError;
 use crate::scene::{Scene, SceneError};
@@ -81,9 +81,9 @@ impl World {
                 }
                 Command::Input { player, input }
             }
-            Command::Stride { player, first } => {
+            Command::CatchUpStep { player, first } => {
                 let first = first.validate().inspect_err(|_| self.scene.stats.invalid_refused += 1)?;
-                Command::Stride { player, first }
+                Command::CatchUpStep { player, first }
             }
             other => other.checked().ok_or(ApplyError::Pose).inspect_err(|_| {
                 self.scene.stats.invalid_refused += 1;
@@ -224,11 +224,11 @@ impl World {
             | Command::Move { .. }
             | Command::Set { .. }
             | Command::Spawn { .. }
-            | Command::Despawn { .. } => hands::carry_out(scene, behaviour.as_mut(), command)?,
+            | Command::Despawn { .. } => owner_commands::carry_out(scene, behaviour.as_mut(), command)?,
             Command::Input { input, .. } => expect_known(scene.set_player_input(player, input)),
-            Command::Wait { .. } => scene.set_pace(player, Pace::Waits),
-            Command::Stride { first, .. } => scene.set_pace(player, Pace::Strides(first)),
-            Command::See { behind_ms, .. } => scene.set_behind(player, behind_ms),
+            Command::StallStep { .. } => scene.set_pace(player, Pace::Stalls),
+            Command::CatchUpStep { first, .. } => scene.set_pace(player, Pace::CatchesUp(first)),
+            Command::SetViewDelay { behind_ms, .. } => scene.set_behind(player, behind_ms),
             Command::Rename { name, .. } => expect_known(scene.rename_player(player, &name)),
             Command::Action { name, arguments, .. } => {
                 let definition = Arc::clone(&scene.definition);

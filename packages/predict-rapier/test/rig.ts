@@ -29,7 +29,7 @@ import {
   worldOf,
 } from "./entities.js";
 
-/** As the server's: `crates/server/src/session/playout.rs`. */
+/** As the server's: `crates/server/src/session/input_buffer.rs`. */
 const WAIT_STEPS = 3;
 const REST_STEPS = 60;
 const LATE_STEPS_MAX = 60;

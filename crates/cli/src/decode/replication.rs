@@ -1,6 +1,6 @@
 //! Movement of a world (`spec/WORLD.md`, section 5) and deltas (`spec/DELTA.md`).
 
-use nowcast_server::replication::Grain;
+use nowcast_server::replication::Quantization;
 use nowcast_wire::delta::{Codec, Linear, Mode};
 
 use super::fields::{Fault, Fields, as_is, nothing};
@@ -45,7 +45,7 @@ fn record(fields: &mut Fields<'_>, depth: u64, is_alike: bool) -> Result<(), Fau
 }
 
 /// The ages of a record, unless they are those of the previous record, and the grain of a record without baselines.
-fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Grain>, Fault> {
+fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Quantization>, Fault> {
     fields.varint("age", |age| format!("the frame is {age} steps older than the payload"))?;
     for _ in 0..depth {
         fields.varint("past age", |age| format!("encoded against the frame {age} steps before it"))?;
@@ -58,7 +58,7 @@ fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Grain>, Fault> {
             let bits = number & 15;
             format!("positions in 1/{} m, orientations of {bits} bits", 1u64 << (number >> 4).min(63))
         })?;
-        grain = u32::try_from(number).ok().and_then(Grain::of_number);
+        grain = u32::try_from(number).ok().and_then(Quantization::of_number);
         if grain.is_none() {
             return fields.fault("grain", "outside the range of grains");
         }
@@ -67,7 +67,7 @@ fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Grain>, Fault> {
 }
 
 /// A packet of `spec/DELTA.md`: its header, and its rows if the layout is that of a world and the packet has no baselines.
-pub(super) fn delta(fields: &mut Fields<'_>, grain: Option<Grain>) -> Result<(), Fault> {
+pub(super) fn delta(fields: &mut Fields<'_>, grain: Option<Quantization>) -> Result<(), Fault> {
     let whole = fields.rest();
     if whole.first().is_some_and(|header| !matches!(header & !0b110, 0 | 0b1001)) {
         return fields.fault("header", "neither the fast nor the small mode of version 2");

@@ -415,7 +415,7 @@ fn a_server_started_with_nohup_outlives_its_terminal() {
 #[cfg(unix)]
 #[test]
 fn a_token_stands_in_no_log_at_any_level() {
-    use nowcast::entry::{Claims, TokenKey, unix_time};
+    use nowcast::admission::{Claims, TokenKey, unix_time};
     use nowcast::{CarrierKind, Connector};
 
     let folder = std::env::temp_dir().join(format!("nowcast-log-{}", std::process::id()));

@@ -247,7 +247,7 @@ impl Server {
             self.step(ms);
         }
         while let Some(outcome) = self.session.poll_outcome() {
-            self.movement.viewer.settled(outcome.number, outcome.arrived);
+            self.movement.viewer.on_outcome(outcome.number, outcome.arrived);
         }
         if ms.is_multiple_of(ROUND_MS) && self.has_joined && self.session.is_open() {
             let avatar = self.world.world().scene().player(ADA).and_then(|player| player.avatar);

@@ -122,7 +122,7 @@ struct Run<'a> {
     outages: Vec<Outage>,
     rival: Option<Rival>,
     /// Bytes that had crossed the link when the shares were settled, and of them TCP's.
-    settled: Option<(u64, u64)>,
+    on_outcome: Option<(u64, u64)>,
 }
 
 struct Outage {
@@ -186,7 +186,7 @@ impl<'a> Run<'a> {
             workload,
             outages: outages.collect(),
             rival: workload.beside.map(|(control, until)| Rival::new(control, until, workload.link.delay)),
-            settled: None,
+            on_outcome: None,
             pair: Pair::new(
                 workload.seed,
                 [config.clone(), config],
@@ -274,8 +274,8 @@ impl<'a> Run<'a> {
 
     fn sample(&mut self) {
         let now = self.pair.now();
-        if now >= SETTLED && self.settled.is_none() {
-            self.settled = Some(self.crossed_bytes());
+        if now >= SETTLED && self.on_outcome.is_none() {
+            self.on_outcome = Some(self.crossed_bytes());
         }
         for outage in &mut self.outages {
             if now >= outage.end {
@@ -301,7 +301,7 @@ impl<'a> Run<'a> {
 
     fn finish(mut self, end: Duration) -> Outcome {
         let (all, tcp) = self.crossed_bytes();
-        if let Some((all_before, tcp_before)) = self.settled {
+        if let Some((all_before, tcp_before)) = self.on_outcome {
             let bits = |bytes: u64| bytes as f64 * 8.0 / (end - SETTLED).as_secs_f64();
             self.outcome.tcp_bits = bits(tcp - tcp_before);
             self.outcome.session_bits = bits(all - all_before) - self.outcome.tcp_bits;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
-use crate::entry;
+use crate::admission;
 
 /// How many carriers and sessions an acceptor takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,7 +259,7 @@ impl Drop for Permit {
 }
 
 fn network_of(address: Option<SocketAddr>) -> Option<IpAddr> {
-    address.map(|address| entry::network_of(address.ip()))
+    address.map(|address| admission::network_of(address.ip()))
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub use lane::Lane;
 pub use message::{CommandId, LaneId, Message, MessageKind, Received};
 pub use payload::{Payload, decode};
 pub use shapes::{ShapeId, TypeShape};
-pub use source::{Feed, RefusedPut, Source};
+pub use source::{PutBatch, RefusedPut, Source};
 pub use status::{Phase, Status, StatusChanges};
 
 pub(crate) use kept::Kept;
@@ -49,7 +49,7 @@ pub(crate) use replies::Replies;
 pub(crate) use shapes::{Shapes, as_event};
 pub(crate) use wakers::WakerSet;
 
-pub use crate::entry::Entry;
+pub use crate::admission::Entry;
 
 use crate::carrier::RETIRE_TIME_MAX;
 

@@ -24,17 +24,17 @@ const KEPT_BYTES: usize = 1_024;
 /// once that the bytes did not arrive, and is asked again, possibly for a packet of the same number.
 pub trait Source: Replication + Send {
     /// Hears what became of the bytes that it put into a packet.
-    fn settled(&mut self, outcome: PacketOutcome);
+    fn on_outcome(&mut self, outcome: PacketOutcome);
 
     /// Puts what is news since it was last asked. It is asked when it was set, after
     /// [`Channel::source_has_more`](super::Channel::source_has_more), and once more when something was not taken.
-    fn feed(&mut self, _feed: &mut Feed) {}
+    fn feed(&mut self, _feed: &mut PutBatch) {}
 }
 
 /// The messages that [`Source::feed`] puts into its channel. They are put together after the call, so they leave
 /// together, as a batch does.
 #[derive(Debug, Default)]
-pub struct Feed {
+pub struct PutBatch {
     puts: Vec<FedPut>,
     /// The payloads, one after the other.
     bytes: Vec<u8>,
@@ -62,7 +62,7 @@ pub struct RefusedPut {
     pub why: Refused,
 }
 
-impl Feed {
+impl PutBatch {
     /// Puts a state that was produced at `at`; as [`Lane::try_state`](super::Lane::try_state).
     pub fn state(&mut self, lane: impl Into<LaneId>, key: impl Into<Key>, value: &[u8], at: Instant) {
         self.bytes.extend_from_slice(value);

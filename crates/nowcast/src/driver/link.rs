@@ -8,7 +8,7 @@ use nowcast_session::{CloseCode, Refused, Time};
 use tokio::sync::watch;
 
 use super::core::{Core, Shared};
-use super::sourced::discard;
+use super::source_drafts::discard;
 use crate::carrier::CarrierKind;
 use crate::channel::{CommandId, Entry, Error, LaneId, Link, Phase, Put, Received, Shapes, Source, Status};
 use crate::clock;

@@ -8,7 +8,7 @@
 mod core;
 mod feed;
 mod link;
-mod sourced;
+mod source_drafts;
 
 use std::pin::Pin;
 use std::sync::{Arc, MutexGuard};
@@ -23,7 +23,7 @@ use crate::carrier::{self, Ended, Ending, retire};
 use crate::clock;
 use core::Core;
 use feed::{feed, feed_at};
-use sourced::{Polled, Question, Sourced};
+use source_drafts::{Polled, Question, SourceDrafts};
 
 pub(crate) use core::Shared;
 pub(crate) use link::SessionLink;
@@ -42,7 +42,7 @@ pub(crate) struct Driver {
     shared: Arc<Shared>,
     sleep: Pin<Box<Sleep>>,
     packet: Vec<u8>,
-    sourced: Sourced,
+    sourced: SourceDrafts,
     /// The session is over, and its carrier is being ended.
     retiring: Option<JoinHandle<()>>,
 }
@@ -53,7 +53,7 @@ impl Driver {
             shared,
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             packet: Vec::new(),
-            sourced: Sourced::default(),
+            sourced: SourceDrafts::default(),
             retiring: None,
         }
     }
@@ -87,7 +87,7 @@ impl Future for Driver {
         core.has_left();
         let source = core.next_source.take();
         drop(core);
-        sourced::discard(source);
+        source_drafts::discard(source);
         Poll::Ready(())
     }
 }
@@ -111,7 +111,7 @@ fn rest(core: &Core, mut sleep: Pin<&mut Sleep>, is_again: bool, context: &mut C
 /// time and the carrier anew after those.
 struct Turn<'a> {
     shared: &'a Shared,
-    sourced: &'a mut Sourced,
+    sourced: &'a mut SourceDrafts,
     packet: &'a mut Vec<u8>,
     now: Time,
 }
@@ -125,7 +125,7 @@ impl<'a> Turn<'a> {
     ) -> (MutexGuard<'a, Core>, bool) {
         if let Some(source) = core.next_source.take() {
             let before = self.sourced.replace(source);
-            core = self.unlocked(core, |_| sourced::discard(before));
+            core = self.unlocked(core, |_| source_drafts::discard(before));
         }
         core.looked_at = self.now;
         let received = receive(&mut core, self.now, context);

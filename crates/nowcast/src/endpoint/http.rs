@@ -20,10 +20,10 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use super::{Asking, Directory, RefusalAnswer, Stream, name_in, no_such_name};
+use super::{ConnectRequest, Directory, RefusalAnswer, Stream, name_in, no_such_name};
 use crate::acceptor::Acceptor;
+use crate::admission::{Entry, Page, Peer, host_of, origin_of};
 use crate::carrier::{SUBPROTOCOL, WebSocket};
-use crate::entry::{Entry, Page, Peer, host_of, origin_of};
 
 /// The head of a request has to fit, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1_024;
@@ -70,7 +70,7 @@ fn answer(mut request: Request<Incoming>, peer: Peer, directory: &dyn Directory)
     let admitted = name_in(uri.path()).ok_or_else(no_such_name).and_then(|name| {
         let is_joining = key.is_some();
         let query = uri.query();
-        let asking = Asking { name, query, page, peer, is_joining };
+        let asking = ConnectRequest { name, query, page, peer, is_joining };
         Ok((asking, directory.admit(asking)?))
     });
     match (admitted, key) {

@@ -24,14 +24,14 @@ pub(crate) use tcp::Tcp;
 pub use tcp::tls_config;
 
 use crate::acceptor::{AcceptRefusal, Acceptor};
-use crate::entry::{AdmissionRequest, Entry, Network, Page, Peer, Permit};
+use crate::admission::{AdmissionRequest, Entry, Network, Page, Peer, Permit};
 
 /// The path of services under their endpoint.
 const PATH: &str = "/nowcast/";
 
 /// A request for a name.
 #[derive(Clone, Copy, Debug)]
-pub struct Asking<'a> {
+pub struct ConnectRequest<'a> {
     /// The name.
     pub name: &'a str,
     /// The query of the URL, with the token if there is one. It must not be logged.
@@ -44,8 +44,8 @@ pub struct Asking<'a> {
     pub is_joining: bool,
 }
 
-impl<'a> From<&Asking<'a>> for AdmissionRequest<'a> {
-    fn from(asking: &Asking<'a>) -> AdmissionRequest<'a> {
+impl<'a> From<&ConnectRequest<'a>> for AdmissionRequest<'a> {
+    fn from(asking: &ConnectRequest<'a>) -> AdmissionRequest<'a> {
         let request =
             AdmissionRequest::new(asking.name, asking.peer.address).query(asking.query).page(asking.page);
         let request = if asking.peer.is_local { request.local() } else { request };
@@ -61,7 +61,7 @@ pub trait Directory: Send + Sync + 'static {
     ///
     /// # Errors
     /// The refusal that is answered.
-    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer>;
+    fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer>;
 
     /// Takes a place for a connection before anything is read from it; none is needed by default.
     ///
@@ -77,7 +77,7 @@ pub trait Directory: Send + Sync + 'static {
     }
 
     /// Describes a name that may be entered.
-    fn describe(&self, asking: &Asking<'_>) -> Discovery;
+    fn describe(&self, asking: &ConnectRequest<'_>) -> Discovery;
 }
 
 impl From<AcceptRefusal> for RefusalAnswer {

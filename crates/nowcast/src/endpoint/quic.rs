@@ -17,10 +17,10 @@ use url::Position;
 use web_transport_quinn::http::StatusCode;
 use web_transport_quinn::{ALPN, Request};
 
-use super::{Asking, Directory, RefusalAnswer, name_in, no_such_name};
+use super::{ConnectRequest, Directory, RefusalAnswer, name_in, no_such_name};
+use crate::admission::{Page, Peer, network_of, origin_of};
 use crate::carrier::{QuicRuntime, WebTransport, transport_config};
 use crate::certificate::Certificates;
-use crate::entry::{Page, Peer, network_of, origin_of};
 
 /// From the first packet to the answered request.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -222,7 +222,7 @@ async fn enter(incoming: Incoming, directory: &dyn Directory) {
     let origin = origin_of(&request.headers);
     let host = &request.url[Position::BeforeHost..Position::AfterPort];
     let admitted = name_in(request.url.path()).ok_or_else(no_such_name).and_then(|name| {
-        directory.admit(Asking {
+        directory.admit(ConnectRequest {
             name,
             query: request.url.query(),
             page: Page { host: Some(host), origin: origin.as_deref() },

@@ -155,7 +155,7 @@ pub enum BindError {
     Certificate(#[from] crate::certificate::CertificateError),
     /// Strangers could enter.
     #[error(transparent)]
-    Entry(#[from] crate::entry::PolicyError),
+    Entry(#[from] crate::admission::PolicyError),
     /// The system refuses for another reason.
     #[error("cannot listen on {address}: {error}")]
     Io {

@@ -1,4 +1,4 @@
-//! Asking a name server.
+//! ConnectRequest a name server.
 
 use std::net::SocketAddr;
 use std::time::Duration;

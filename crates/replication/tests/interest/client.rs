@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use nowcast_replication::{Atlas, Grain, History, Replica, Row, SectionId, Sight, Viewer};
+use nowcast_replication::{
+    History, InterestGrid, InterestSet, Quantization, Replica, Row, SectionId, Viewer,
+};
 use serde_json::{Value, json};
 
 use crate::chance::Chance;
@@ -47,7 +49,7 @@ pub(crate) struct Client {
     seed: u64,
     pub(crate) number: u32,
     pub(crate) eye: [f32; 3],
-    sight: Sight,
+    interest_set: InterestSet,
     pub(crate) viewer: Viewer,
     pub(crate) lane: Lane,
     pub(crate) packets: VecDeque<(u32, u64, Vec<u8>)>,
@@ -57,7 +59,7 @@ pub(crate) struct Client {
     replica: Replica,
     described: BTreeSet<u32>,
     /// The row that each described entity was last known at. An entity that left its group keeps it until another group has it.
-    known: BTreeMap<u32, (Row, Option<Grain>)>,
+    known: BTreeMap<u32, (Row, Option<Quantization>)>,
     /// Since when each entity was described without a break, as far as the server knows.
     pub(crate) in_sight_since: BTreeMap<u32, u32>,
     /// Messages in order of arrival, if the test asks for them.
@@ -70,7 +72,7 @@ impl Client {
             seed,
             number,
             eye: [0.0; 3],
-            sight: Sight::new(number),
+            interest_set: InterestSet::new(number),
             viewer: Viewer::with_bytes_per_round_max(400),
             lane: Lane::default(),
             packets: VecDeque::new(),
@@ -98,13 +100,15 @@ impl Client {
     }
 
     /// Sends one step of the world on lane 0, as a server does.
-    pub(crate) fn tell(&mut self, tick: u32, atlas: &Atlas, is_round: bool) {
-        let sees = |sight: &Sight, section: Option<SectionId>| section.is_some_and(|at| sight.sees(at));
-        self.sight.follow(&atlas.created());
-        for moved in atlas.relocations() {
-            match (sees(&self.sight, moved.from), sees(&self.sight, moved.to)) {
+    pub(crate) fn tell(&mut self, tick: u32, interest_grid: &InterestGrid, is_round: bool) {
+        let sees = |interest_set: &InterestSet, section: Option<SectionId>| {
+            section.is_some_and(|at| interest_set.sees(at))
+        };
+        self.interest_set.follow(&interest_grid.created());
+        for moved in interest_grid.relocations() {
+            match (sees(&self.interest_set, moved.from), sees(&self.interest_set, moved.to)) {
                 (false, true) => self.show(moved.id, tick),
-                (true, false) if atlas.entities().any(|(placed, _)| placed.id == moved.id) => {
+                (true, false) if interest_grid.entities().any(|(placed, _)| placed.id == moved.id) => {
                     self.lose(moved.id, State::OutOfSight(tick));
                 }
                 (true, false) => self.lose(moved.id, State::Gone),
@@ -114,17 +118,17 @@ impl Client {
         if !is_round {
             return;
         }
-        let look = self.sight.look(atlas.chart(), Some(self.eye), 25);
+        let look = self.interest_set.look(interest_grid.grid_snapshot(), Some(self.eye), 25);
         for section in look.left {
-            atlas.members(section).iter().for_each(|id| self.lose(*id, State::OutOfSight(tick)));
+            interest_grid.members(section).iter().for_each(|id| self.lose(*id, State::OutOfSight(tick)));
         }
         for section in look.entered {
-            atlas.members(section).iter().for_each(|id| self.show(*id, tick));
+            interest_grid.members(section).iter().for_each(|id| self.show(*id, tick));
         }
     }
 
     pub(crate) fn round(&mut self, history: &History) {
-        self.viewer.set_sight(&self.sight, RADIUS / 2.0);
+        self.viewer.set_interest(&self.interest_set, RADIUS / 2.0);
         self.viewer.due(history.frames(), None);
     }
 
@@ -159,7 +163,7 @@ impl Client {
         // A packet is known to be lost some time later.
         while self.packets.front().is_some_and(|(at, ..)| *at >= LOST && at - LOST + 12 < step) {
             let (_, number, _) = self.packets.pop_front().unwrap();
-            self.viewer.settled(number, false);
+            self.viewer.on_outcome(number, false);
         }
         for (id, state) in self.lane.deliver(link.states_percent, chance) {
             match state {
@@ -207,7 +211,7 @@ impl Client {
         let (heard, later): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.acknowledgements).into_iter().partition(|(at, _)| *at <= step);
         self.acknowledgements = later;
-        heard.into_iter().for_each(|(_, number)| self.viewer.settled(number, true));
+        heard.into_iter().for_each(|(_, number)| self.viewer.on_outcome(number, true));
     }
 
     /// For a while nothing is said but the time.
@@ -229,7 +233,7 @@ impl Client {
     pub(crate) fn note_shown(&mut self) {
         if self.arrived.is_some() {
             let shown = self.known.iter().map(
-                |(id, (row, grain))| json!({ "id": id, "row": row, "grain": grain.map(Grain::to_number) }),
+                |(id, (row, grain))| json!({ "id": id, "row": row, "grain": grain.map(Quantization::to_number) }),
             );
             let shown: Vec<_> = shown.collect();
             self.note(|| json!({ "shown": shown }));
@@ -243,8 +247,9 @@ impl Client {
     }
 
     /// Returns the rows that the server would show this client.
-    pub(crate) fn due(&self, atlas: &Atlas, history: &History) -> BTreeMap<u32, Row> {
-        let is_seen = |id: u32| atlas.section_of(id).is_some_and(|section| self.sight.sees(section));
+    pub(crate) fn due(&self, interest_grid: &InterestGrid, history: &History) -> BTreeMap<u32, Row> {
+        let is_seen =
+            |id: u32| interest_grid.section_of(id).is_some_and(|section| self.interest_set.sees(section));
         history.rows().filter(|(id, _)| is_seen(*id)).map(|(id, row)| (id, *row)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Interest over lossy links: what a client shows is what the server would show it, whoever moves in or out of whose sight.
 //!
 //! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` one alone. With `NOWCAST_PLAYS=FILE` what reaches the
-//! clients is written there, one play a line, for `packages/nowcast/test/world/sight.test.ts` to play it to the other implementation.
+//! clients is written there, one play a line, for `packages/nowcast/test/world/interest_set.test.ts` to play it to the other implementation.
 
 mod chance;
 mod client;
@@ -9,7 +9,7 @@ mod play;
 
 use std::io::Write;
 
-use nowcast_replication::{Atlas, Grain, History, Moving, Placed, Reach, Transform, Viewer};
+use nowcast_replication::{History, InterestGrid, Moving, Placed, Quantization, Reach, Transform, Viewer};
 use serde_json::{Value, json};
 
 use client::Client;
@@ -43,7 +43,7 @@ fn a_client_shows_the_rows_of_the_server_and_none_from_before_an_entity_came_int
     assert!(changes > seeds * 20, "much comes and goes: {changes}");
 }
 
-/// `spec/vectors/world/sight.json`: what reaches clients, in its order, and what they show then.
+/// `spec/vectors/world/interest_set.json`: what reaches clients, in its order, and what they show then.
 ///
 /// `NOWCAST_BLESS=1` writes it anew after a deliberate change of the format.
 #[test]
@@ -66,7 +66,8 @@ fn the_vectors_of_sight_hold() {
 
 /// A square field with something that moves every 20 m, of `side` things a side, and what a client in its middle costs.
 fn told_of_a_field(side: u32) -> (u64, usize, usize) {
-    let (mut atlas, mut history, mut client) = (Atlas::default(), History::default(), Client::new(0, 1));
+    let (mut interest_grid, mut history, mut client) =
+        (InterestGrid::default(), History::default(), Client::new(0, 1));
     client.viewer = Viewer::default();
     let mut bytes = 0;
     let middle = (side / 2) as f32 * 20.0;
@@ -79,10 +80,11 @@ fn told_of_a_field(side: u32) -> (u64, usize, usize) {
         };
         let reach = Reach::Within(60.0);
         let ids = 1..=side * side;
-        let grain = Grain::default();
-        atlas.update(tick, ids.clone().map(|id| Placed { id, position: place(id), reach, size: 0.5, grain }));
-        client.tell(tick, &atlas, tick.is_multiple_of(3));
-        let moving = ids.zip(atlas.entities()).map(|(id, (placed, section))| Moving {
+        let grain = Quantization::default();
+        interest_grid
+            .update(tick, ids.clone().map(|id| Placed { id, position: place(id), reach, size: 0.5, grain }));
+        client.tell(tick, &interest_grid, tick.is_multiple_of(3));
+        let moving = ids.zip(interest_grid.entities()).map(|(id, (placed, section))| Moving {
             id,
             transform: Transform { position: placed.position, rotation: [0.0, 0.0, 0.0, 1.0] },
             section: section.expect("everything has one"),
@@ -95,11 +97,11 @@ fn told_of_a_field(side: u32) -> (u64, usize, usize) {
             let mut payload = Vec::new();
             client.last_packet += 1;
             client.viewer.fill(history.frames(), client.last_packet, 1_100, &mut payload);
-            client.viewer.settled(client.last_packet, true);
+            client.viewer.on_outcome(client.last_packet, true);
             bytes += payload.len();
         }
     }
-    (client.viewer.stats.records, bytes, client.due(&atlas, &history).len())
+    (client.viewer.stats.records, bytes, client.due(&interest_grid, &history).len())
 }
 
 #[test]

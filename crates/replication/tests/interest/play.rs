@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nowcast_replication::{Atlas, Grain, History, Moving, Placed, Reach, Row, Transform};
+use nowcast_replication::{History, InterestGrid, Moving, Placed, Quantization, Reach, Row, Transform};
 
 use crate::chance::Chance;
 use crate::client::{Client, LOST, LULL_ROUNDS, Link, RADIUS, ROUND_STEPS};
@@ -28,7 +28,7 @@ struct Body {
     position: [f32; 3],
     velocity: [f32; 3],
     reach: Reach,
-    grain: Grain,
+    grain: Quantization,
 }
 
 pub(crate) struct Play {
@@ -36,7 +36,7 @@ pub(crate) struct Play {
     tick: u32,
     bodies: BTreeMap<u32, Body>,
     last_id: u32,
-    atlas: Atlas,
+    interest_grid: InterestGrid,
     history: History,
     pub(crate) clients: Vec<Client>,
     /// Where each entity was at each step.
@@ -56,7 +56,7 @@ impl Play {
             tick: u32::MAX - 100,
             bodies: BTreeMap::new(),
             last_id: 0,
-            atlas: Atlas::default(),
+            interest_grid: InterestGrid::default(),
             history: History::default(),
             clients: (1..=CLIENTS as u32).map(|number| Client::new(seed, number)).collect(),
             past: BTreeMap::new(),
@@ -83,7 +83,7 @@ impl Play {
         };
         self.last_id += 1;
         let grain = GRAINS[self.last_id as usize % GRAINS.len()];
-        let grain = Grain::within(grain, grain);
+        let grain = Quantization::within(grain, grain);
         self.bodies.insert(self.last_id, Body { position, velocity, reach, grain });
     }
 
@@ -107,7 +107,7 @@ impl Play {
             if self.tick.wrapping_add(*id).is_multiple_of(REGRAIN_STEPS) {
                 // Its kind is told otherwise now.
                 let grain = GRAINS[(self.tick / REGRAIN_STEPS) as usize % GRAINS.len()];
-                body.grain = Grain::within(grain, grain);
+                body.grain = Quantization::within(grain, grain);
             }
             if let Reach::Owner(owner) = &mut body.reach
                 && chance.happens(3)
@@ -164,17 +164,18 @@ impl Play {
             size: 1.0,
             grain: body.grain,
         });
-        self.atlas.update(self.tick, placed);
+        self.interest_grid.update(self.tick, placed);
         let is_round = |client: &Client| (step + client.number).is_multiple_of(ROUND_STEPS);
         for client in &mut self.clients {
             let is_round = is_round(client);
-            client.tell(self.tick, &self.atlas, is_round);
+            client.tell(self.tick, &self.interest_grid, is_round);
         }
-        let moving =
-            self.bodies.iter().zip(self.atlas.entities()).filter_map(|((id, body), (placed, section))| {
+        let moving = self.bodies.iter().zip(self.interest_grid.entities()).filter_map(
+            |((id, body), (placed, section))| {
                 let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
                 Some(Moving { id: *id, transform, section: section?, size: 1.0, grain: placed.grain })
-            });
+            },
+        );
         self.history.publish(self.tick, moving);
         for (id, body) in &self.bodies {
             let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
@@ -216,7 +217,7 @@ pub(crate) fn play(seed: u64, steps: u32, is_noted: bool) -> (Play, u64) {
         play.clients.iter_mut().for_each(|client| client.arrived = Some(Vec::new()));
     }
     let in_sight = |play: &Play| -> usize {
-        play.clients.iter().map(|client| client.due(&play.atlas, &play.history).len()).sum()
+        play.clients.iter().map(|client| client.due(&play.interest_grid, &play.history).len()).sum()
     };
     let mut changes = 0;
     let mut step = 0;
@@ -243,7 +244,7 @@ pub(crate) fn play(seed: u64, steps: u32, is_noted: bool) -> (Play, u64) {
         play.step(step + more);
     }
     for client in &mut play.clients {
-        let due = client.due(&play.atlas, &play.history);
+        let due = client.due(&play.interest_grid, &play.history);
         assert_eq!(client.shown(), due, "NOWCAST_SEED={seed}: client {}", client.number);
         client.note_shown();
     }

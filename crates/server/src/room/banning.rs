@@ -4,14 +4,14 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nowcast::entry::network_of;
+use nowcast::admission::network_of;
 use tracing::info;
 
 use super::Room;
+use crate::client_handle::Player;
 use crate::closing::Closing;
 use crate::editor_command::{EditorCommand, is_for_all};
-use crate::keeping::{ADDRESS_BAN_MAX, Ban, BanRequest, BanScope, BannedBy, Known, now_ms};
-use crate::player::Player;
+use crate::persistence::{ADDRESS_BAN_MAX, Ban, BanRequest, BanScope, BannedBy, Known, now_ms};
 
 /// The answer to a command of a player without the role `editor`.
 const NOT_EDITOR: &str = "This command requires the role 'editor': use a token with that role.";
@@ -64,8 +64,8 @@ impl Room {
             (name, vec![mark])
         } else {
             let found = self.players.iter().find_map(|seated| {
-                let told = self.told.player(seated.id)?;
-                told.name.eq_ignore_ascii_case(&name).then(|| (seated, told.name.clone()))
+                let replicated = self.replicated.player(seated.id)?;
+                replicated.name.eq_ignore_ascii_case(&name).then(|| (seated, replicated.name.clone()))
             });
             let Some((seated, name)) = found else {
                 let text = format!(
@@ -103,7 +103,7 @@ impl Room {
             return;
         }
         info!(room = self.name, bans = lines(&bans), "banned");
-        let until_end = match self.rooms.keeper.store() {
+        let until_end = match self.rooms.persistence.store() {
             Some(_) => "",
             None => " (until the server ends, because it keeps nothing)",
         };
@@ -111,7 +111,7 @@ impl Room {
     }
 
     /// Sends away who is banned by now, and gives up the seats that are held for them.
-    pub(super) fn heed_bans(&mut self) {
+    pub(super) fn apply_bans(&mut self) {
         let number = self.rooms.bans.number();
         if number == self.bans_seen {
             return;

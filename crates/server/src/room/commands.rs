@@ -8,8 +8,8 @@ use nowcast_world::{ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, PlayerI
 
 use super::{Room, SeatedPlayer};
 use crate::chat::Line;
+use crate::client_handle::Command;
 use crate::editor_command::{as_said, is_command};
-use crate::player::Command;
 
 /// The reason for a line that is left out because the room passes on no more.
 const ROOM_IS_LOUD: &str = "too much is said in this room at once: say it again in a moment";
@@ -68,7 +68,7 @@ impl Room {
                     }
                     Command::Rename { name } => {
                         // What was said before is said under the name of then.
-                        self.let_speak(now);
+                        self.flush_chat(now);
                         self.rename(&player, id, name);
                     }
                 }
@@ -93,7 +93,7 @@ impl Room {
     }
 
     /// Applies the lines of chat whose turn it is, and tells the speakers of lines that are left out.
-    pub(super) fn let_speak(&mut self, now: Instant) {
+    pub(super) fn flush_chat(&mut self, now: Instant) {
         while let Some(Line { speaker, text }) = self.chat.next(now) {
             let said = text.clone();
             if !self.apply(WorldCommand::Message { player: speaker, text }) {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
-use nowcast::entry::Addresses;
+use nowcast::admission::Addresses;
 use nowcast_store::{ActionId, Completion, Lost};
 use nowcast_world::{ApplyError, Command, PlayerId, Value};
 
 use super::Room;
-use super::happenings::Happening;
+use super::world_events::WorldEvent;
+use crate::client_handle::Numbered;
 use crate::client_key::ClientKey;
-use crate::player::Numbered;
 
 /// Why an action is refused that cannot be kept.
 const NOT_KEPT: &str = "this room's world is not kept, because the server keeps as many worlds as it may: it was not carried out";
@@ -57,7 +57,7 @@ pub(super) struct Durable {
     kept: Receiver<(Waiting, Result<(), Lost>)>,
     teller: Sender<(Waiting, Result<(), Lost>)>,
     /// Events of durable actions, by the number of their commit, oldest first.
-    untold: VecDeque<(u64, Happening)>,
+    untold: VecDeque<(u64, WorldEvent)>,
     last: u64,
     /// Counts the first actions of clients by address.
     newcomers: Addresses,
@@ -127,10 +127,10 @@ impl Room {
 
     /// Whether the world would accept an action. A refused action is not applied, so that another try is judged anew.
     fn may_act(&self, action: &str, arguments: &Value) -> Result<(), String> {
-        if self.rooms.keeper.store().is_some() && !self.world.is_recorded() {
+        if self.rooms.persistence.store().is_some() && !self.world.is_recorded() {
             return Err(NOT_KEPT.into());
         }
-        if let Some(cause) = self.rooms.keeper.gone() {
+        if let Some(cause) = self.rooms.persistence.gone() {
             return Err(store_is_gone(&cause));
         }
         self.world
@@ -167,15 +167,15 @@ impl Room {
 
     /// Holds back what durable actions told until they are kept, and adds what was held back so long. To be called before the store is
     /// given the step.
-    pub(super) fn hold_back(&mut self, happenings: Vec<Happening>) -> Vec<Happening> {
-        let (durable, mut now): (Vec<_>, Vec<_>) = happenings.into_iter().partition(Happening::is_durable);
+    pub(super) fn hold_back(&mut self, world_events: Vec<WorldEvent>) -> Vec<WorldEvent> {
+        let (durable, mut now): (Vec<_>, Vec<_>) = world_events.into_iter().partition(WorldEvent::is_durable);
         let mut confirmed = Vec::new();
         while let Ok((waiting, outcome)) = self.durable.kept.try_recv() {
             match waiting {
                 // Events that cannot be stored have happened here all the same.
                 Waiting::Happenings(last) => {
                     while self.durable.untold.front().is_some_and(|(number, _)| *number <= last) {
-                        now.extend(self.durable.untold.pop_front().map(|(_, told)| told));
+                        now.extend(self.durable.untold.pop_front().map(|(_, replicated)| replicated));
                     }
                 }
                 Waiting::Action { player, action, number } => {
@@ -191,7 +191,7 @@ impl Room {
             for _ in room..durable.len() {
                 self.rooms.metrics.count_durable("untold");
             }
-            self.durable.untold.extend(durable.into_iter().take(room).map(|told| (number, told)));
+            self.durable.untold.extend(durable.into_iter().take(room).map(|replicated| (number, replicated)));
             self.world.when_kept(self.durable.completion(Waiting::Happenings(number)));
         } else {
             now.extend(durable);

@@ -6,8 +6,8 @@ use nowcast_script::{Assets, Report};
 use tracing::{info, warn};
 
 use super::Room;
+use crate::client_handle::Player;
 use crate::dictionary::Dictionary;
-use crate::player::Player;
 use crate::rule_report::RuleReport;
 use crate::session::Outcome;
 use crate::worlds::Change;
@@ -84,7 +84,7 @@ impl Editing {
 
 impl Room {
     /// Lets new rules hold, if there are any that load.
-    pub(super) fn take_new_rules(&mut self) {
+    pub(super) fn reload_rules(&mut self) {
         match self.offered.change_since(&mut self.editing.seen) {
             None => {}
             // The script keeps its variables when only files beside it changed.
@@ -108,7 +108,7 @@ impl Room {
     }
 
     /// Passes on what became of new rules. Returns whether other rules or files hold now than before.
-    pub(super) fn hear_of_rules(&mut self) -> bool {
+    pub(super) fn report_rules(&mut self) -> bool {
         let mut has_new_rules = false;
         while let Some(report) = self.world.poll_report() {
             let report = match report {
@@ -139,7 +139,7 @@ impl Room {
             self.dictionary = Dictionary::new(definition, &self.editing.assets, self.world.version());
         }
         if has_new_rules {
-            self.told.doubt();
+            self.replicated.invalidate();
         }
         is_redefined
     }

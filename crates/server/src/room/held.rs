@@ -5,9 +5,9 @@ use std::time::Instant;
 use nowcast_world::{Command, Input, PlayerId};
 
 use super::{Newcomer, Room};
+use crate::client_handle::Player;
 use crate::client_key::ClientKey;
 use crate::closing::Closing;
-use crate::player::Player;
 
 /// The seat of a client that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use nowcast_world::text::sanitize;
 use nowcast_world::{Command, NAME_CHARS_MAX, PlayerId};
 
 use super::{Room, SeatedPlayer};
+use crate::client_handle::Player;
 use crate::names::Name;
-use crate::player::Player;
 
 /// The text for a player whose name is in a token, and who wants another.
 const NAME_BOUND: &str = "Your name stands in your token, so it stays.";
@@ -18,7 +18,7 @@ impl Room {
     /// Returns the name of a newcomer, and a notice about it.
     pub(super) fn name_of(&self, player: &Player) -> (String, Option<&'static str>) {
         match &player.name {
-            Name::Verified(name) => (self.names.tell_apart(name), None),
+            Name::Verified(name) => (self.names.disambiguate(name), None),
             Name::Asked(name) if self.names.are_free(name) => (name.clone(), None),
             // It becomes a guest with a number.
             Name::Asked(_) => (String::new(), Some(NAME_TAKEN)),
@@ -31,9 +31,9 @@ impl Room {
             return;
         }
         self.names.bind(id, name);
-        let Self { players, names, told, world, .. } = self;
+        let Self { players, names, replicated, world, .. } = self;
         for SeatedPlayer { player, id, .. } in players {
-            let is_free = told.player(*id).is_none_or(|told| names.are_free(&told.name));
+            let is_free = replicated.player(*id).is_none_or(|replicated| names.are_free(&replicated.name));
             if !names.is_bound(*id) && !is_free {
                 player.notice(NAME_TAKEN);
                 // A name is dropped only where very many commands wait, and then it is changed with the next rename.

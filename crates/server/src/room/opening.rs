@@ -12,16 +12,16 @@ use tracing::{error, info, warn};
 
 use super::held::{HeldSeat, standing};
 use crate::closing::Closing;
-use crate::hosted::{Engine, Hosted};
-use crate::keeping::{HostState, Keeper, Recording, now_ms, origin};
 use crate::lobby::Lobby;
+use crate::persistence::{HostState, PersistenceThread, Recording, now_ms, origin};
+use crate::recorded_world::{Engine, RecordedWorld};
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
 use crate::worlds::{CurrentRules, MakeWorld, Offered};
 
 /// A world that a room may step.
 pub(super) struct Opened {
-    pub(super) world: Hosted,
+    pub(super) world: RecordedWorld,
     /// Which of the folder's versions it has seen.
     pub(super) seen: u64,
     /// The number of the player who came last.
@@ -32,7 +32,7 @@ pub(super) struct Opened {
 
 impl Opened {
     /// A world in which nobody was.
-    pub(super) fn new(world: Hosted, seen: u64) -> Self {
+    pub(super) fn new(world: RecordedWorld, seen: u64) -> Self {
         Self { world, seen, last_player: 0, held: Vec::new() }
     }
 }
@@ -75,26 +75,26 @@ impl OpenError {
             ),
         };
         error!(room, cause, "the world cannot be loaded");
-        rooms.keeper.cannot_load(&cause);
+        rooms.persistence.cannot_load(&cause);
         lobby.end(&Closing::Refused(RoomRefusal::NotLoaded(room.to_owned())));
     }
 }
 
 /// Makes the world of a room, or has it go on where it was.
 pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opened, OpenError> {
-    let Some(store) = rooms.keeper.store() else {
+    let Some(store) = rooms.persistence.store() else {
         let (engine, seen) = begin(offered, rooms)?;
-        return Ok(Opened::new(Hosted::new(engine, None), seen));
+        return Ok(Opened::new(RecordedWorld::new(engine, None), seen));
     };
     let name = WorldName::new(room).expect("a room's name is short and can be printed");
-    let Some(saved) = rooms.keeper.load(&store, &name)? else {
+    let Some(saved) = rooms.persistence.load(&store, &name)? else {
         let (engine, seen) = begin(offered, rooms)?;
-        if !rooms.keeper.take_place() {
+        if !rooms.persistence.take_place() {
             warn!(
                 room,
                 "the store holds as many worlds as it may, so this one is not kept; remove some with `nowcast world remove`"
             );
-            return Ok(Opened::new(Hosted::new(engine, None), seen));
+            return Ok(Opened::new(RecordedWorld::new(engine, None), seen));
         }
         return Ok(begun(engine, seen, name, store, offered, rooms));
     };
@@ -112,7 +112,7 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
     };
     let Some(resumed) = resumed else {
         let (engine, seen) = begin(offered, rooms)?;
-        let aside = rooms.keeper.set_aside(&store, &name, saved.tick)?;
+        let aside = rooms.persistence.set_aside(&store, &name, saved.tick)?;
         warn!(
             room,
             world = offered.name,
@@ -156,7 +156,7 @@ fn begun(
     let seed = rooms.config.seed;
     let recorder = Recorder::new(name, origin(engine.world(), engine.sources(), seed), engine.world());
     let recording = Recording::new(store, recorder, &offered.name, seed);
-    Opened::new(Hosted::new(engine, Some(recording)), seen)
+    Opened::new(RecordedWorld::new(engine, Some(recording)), seen)
 }
 
 /// A world that goes on.
@@ -190,10 +190,10 @@ impl Resumed {
         if !is_exact {
             recorder.set_origin(origin(engine.world(), engine.sources(), seed));
         }
-        let seats = Keeper::seats(saved, state);
+        let seats = PersistenceThread::seats(saved, state);
         let recording =
             Recording::new(store, recorder, &offered.name, seed).resumed(last_player, seats.clone());
-        let mut world = Hosted::new(engine, Some(recording));
+        let mut world = RecordedWorld::new(engine, Some(recording));
         let players: Vec<(PlayerId, Input)> =
             world.world().scene().players().map(|player| (player.id, player.input)).collect();
         let until = Instant::now() + patience;

@@ -12,11 +12,11 @@ use tracing::warn;
 
 use super::opening::{OpenError, Opened, resume_program, resume_script};
 use super::{Newcomer, Room};
+use crate::client_handle::{Command, Player};
 use crate::dictionary::Dictionary;
 use crate::editor_command::{EditorCommand, is_command};
-use crate::hosted::{Engine, Hosted};
-use crate::keeping::{HostState, LookBack, now_ms};
-use crate::player::{Command, Player};
+use crate::persistence::{HostState, LookBack, now_ms};
+use crate::recorded_world::{Engine, RecordedWorld};
 use crate::room_name::is_room_name;
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
@@ -112,7 +112,7 @@ pub(super) fn open(
         version: 1,
         onlookers: 0,
     };
-    Ok((Opened::new(Hosted::new(engine, None), 0), Some(past)))
+    Ok((Opened::new(RecordedWorld::new(engine, None), 0), Some(past)))
 }
 
 /// The world at a moment, or at the first that is kept. It waits for the disk, and steps the world from the snapshot before the
@@ -122,8 +122,8 @@ fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> R
         warn!(room = %name, cause, "the past cannot be shown");
         RoomRefusal::PastNotLoaded { room: name.to_string(), cause: "the server's log says why".into() }
     };
-    let store = rooms.keeper.store().ok_or(RoomRefusal::NoStore)?;
-    let found = rooms.keeper.load_past(&store, name, moment, NEXT);
+    let store = rooms.persistence.store().ok_or(RoomRefusal::NoStore)?;
+    let found = rooms.persistence.load_past(&store, name, moment, NEXT);
     let Some(LookBack { span, stretch }) = found.map_err(|error| failed(error.to_string()))? else {
         return Err(RoomRefusal::NotKept(name.to_string()));
     };
@@ -209,7 +209,7 @@ impl Room {
         let world = self.world.world();
         if past.is_news || (past.is_playing && world.tick().is_multiple_of(TOLD_TICKS)) {
             past.is_news = false;
-            self.told.show(PLACE, past.state(world.tick()));
+            self.replicated.show(PLACE, past.state(world.tick()));
         }
         self.past = Some(past);
         (newcomers, is_redefined)
@@ -266,7 +266,9 @@ impl Room {
             let offered = &self.offered.name;
             return Err(format!("a room of that name shows the world {shown}: call it {offered}-{new}"));
         }
-        let Some(store) = self.rooms.keeper.store() else { return Err(RoomRefusal::NoStore.to_string()) };
+        let Some(store) = self.rooms.persistence.store() else {
+            return Err(RoomRefusal::NoStore.to_string());
+        };
         let tick = self.world.world().tick();
         let name = WorldName::new(new).expect("a room's name is short and can be printed");
         let copied = copy_closed(&self.rooms, &store, new, &past.saved_at(name, tick));
@@ -316,7 +318,7 @@ impl Room {
         past.shown.clear();
         self.world.replace(engine);
         // Another world may have an entity of the same number that changed in the same step.
-        self.told.doubt();
+        self.replicated.invalidate();
         let definition = self.world.world().scene().definition();
         let mut dictionary = Dictionary::new(definition, &past.assets, past.version);
         if dictionary.message == self.dictionary.message {
@@ -360,7 +362,7 @@ impl Room {
         } else if past.through_tick > past.saved.tick {
             Some(at_ms + MS_PER_STEP)
         } else {
-            self.rooms.keeper.next_past(&past.name, at_ms)
+            self.rooms.persistence.next_past(&past.name, at_ms)
         };
         match next {
             Some(time_ms) => self.go_to(past, Moment::TimeMs(time_ms)),
@@ -377,5 +379,5 @@ fn copy_closed(rooms: &Rooms, store: &SqliteStore, new: &str, saved: &SavedWorld
     if rooms.is_open(new) {
         return Err("somebody is in a room of that name: choose another one".into());
     }
-    rooms.keeper.copy(store, saved).map_err(|error| error.to_string())
+    rooms.persistence.copy(store, saved).map_err(|error| error.to_string())
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use nowcast_world::{EntityId, EntityRef, PlayerId, STEP_HZ};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::happenings::{Audience, Happening};
-use super::told::{Changes, Shown, ToldPlayer};
+use super::replicated_state::{Changes, Shown, ToldPlayer};
+use super::world_events::{Audience, WorldEvent};
 use super::{Newcomer, PHASES, Room, is_due};
+use crate::client_handle::Player;
 use crate::dictionary::{attributes_of, field_types};
 use crate::plain::{Action, Any, Asset, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage};
-use crate::player::Player;
 use crate::send_queue::Greeting;
 use crate::session;
 use crate::snapshot::{Snapshot, into_message, rounded};
@@ -24,11 +24,16 @@ const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
 const ATTRIBUTES_ONE_BY_ONE_MAX: usize = 64;
 
 impl Room {
-    pub(super) fn tell_plain_clients(&self, changes: &Changes, happenings: &[Happening], is_redefined: bool) {
+    pub(super) fn send_to_plain_clients(
+        &self,
+        changes: &Changes,
+        world_events: &[WorldEvent],
+        is_redefined: bool,
+    ) {
         if self.players.iter().all(|seated| seated.player.plain().is_none()) {
             return;
         }
-        for (audience, message) in self.plain_news(changes, happenings, is_redefined) {
+        for (audience, message) in self.plain_updates(changes, world_events, is_redefined) {
             let encoded = Encoded::new(&message);
             for seated in self.players.iter().filter(|seated| audience.has(seated.id)) {
                 let Some(plain) = seated.player.plain() else { continue };
@@ -43,10 +48,10 @@ impl Room {
     }
 
     /// First what there can be, then what there is, then what happened.
-    fn plain_news(
+    fn plain_updates(
         &self,
         changes: &Changes,
-        happenings: &[Happening],
+        world_events: &[WorldEvent],
         is_redefined: bool,
     ) -> Vec<(Audience, ServerMessage)> {
         let mut news = Vec::new();
@@ -73,17 +78,17 @@ impl Room {
             }
             Some(ServerMessage::Attributes { id: id.0, set: self.attributes(&entity) })
         }));
-        news.extend(changes.players.iter().filter_map(|id| Some(player(*id, self.told.player(*id)?))));
+        news.extend(changes.players.iter().filter_map(|id| Some(player(*id, self.replicated.player(*id)?))));
         let mut news: Vec<_> = news.into_iter().map(|message| (Audience::All, message)).collect();
         news.extend(changes.shown.iter().cloned().map(|shown| {
             let audience = shown.player.map_or(Audience::All, |player| Audience::These([player].into()));
             (audience, screen(shown))
         }));
-        news.extend(happenings.iter().cloned().map(|happening| match happening {
-            Happening::Said { player, name, text } => {
+        news.extend(world_events.iter().cloned().map(|world_event| match world_event {
+            WorldEvent::Said { player, name, text } => {
                 (Audience::All, ServerMessage::Chat { from: player.0, name, text })
             }
-            Happening::Emitted { audience, name, payload, .. } => {
+            WorldEvent::Emitted { audience, name, payload, .. } => {
                 (audience, ServerMessage::Event { name, payload: Any(payload) })
             }
         }));
@@ -95,8 +100,13 @@ impl Room {
             return;
         }
         let baseline = self.snapshot();
-        let players = self.told.players().map(|(id, told)| player(id, told));
-        let entities = self.told.entities().iter().filter_map(|told| self.plain_entity(told.id)).collect();
+        let players = self.replicated.players().map(|(id, replicated)| player(id, replicated));
+        let entities = self
+            .replicated
+            .entities()
+            .iter()
+            .filter_map(|replicated| self.plain_entity(replicated.id))
+            .collect();
         let picture: Vec<ServerMessage> = std::iter::once(self.definition())
             .chain(players)
             .chain([ServerMessage::Spawn { entities }])
@@ -117,16 +127,16 @@ impl Room {
             let encode = |message: ServerMessage| into_message(message.encode(plain.encoding.of_events()));
             let messages = std::iter::once(encode(welcome))
                 .chain(picture.iter().map(|message| message.for_encoding(plain.encoding)))
-                .chain(self.told.screens_of(*id).map(|shown| encode(screen(shown))))
+                .chain(self.replicated.screens_of(*id).map(|shown| encode(screen(shown))))
                 .collect();
             plain.queue.greet(Greeting { messages, baseline: Arc::clone(&baseline) });
         }
     }
 
     /// Tells a newcomer what the rules tell it alone, whatever it is spoken to by.
-    pub(super) fn tell_personally(&self, player: &Player, id: PlayerId, happenings: &[Happening]) {
-        for happening in happenings {
-            if let Happening::Emitted { audience: Audience::These(players), name, payload, .. } = happening
+    pub(super) fn send_personal_events(&self, player: &Player, id: PlayerId, world_events: &[WorldEvent]) {
+        for world_event in world_events {
+            if let WorldEvent::Emitted { audience: Audience::These(players), name, payload, .. } = world_event
                 && players.contains(&id)
             {
                 player.tell(name, payload);
@@ -136,14 +146,14 @@ impl Room {
 
     fn definition(&self) -> ServerMessage {
         let definition = self.world.world().scene().definition();
-        let told = &self.dictionary.message.kinds;
-        let kinds = definition.kinds.iter().zip(told).map(|(kind, told)| Kind {
-            name: told.name.clone(),
-            body: Any(told.body.clone()),
-            walker: Any(told.walker.clone()),
-            look: Any(told.look.clone()),
+        let replicated = &self.dictionary.message.kinds;
+        let kinds = definition.kinds.iter().zip(replicated).map(|(kind, replicated)| Kind {
+            name: replicated.name.clone(),
+            body: Any(replicated.body.clone()),
+            walker: Any(replicated.walker.clone()),
+            look: Any(replicated.look.clone()),
             attributes: field_types(&kind.attributes).collect::<Fields>(),
-            owner: Any(told.owner.clone()),
+            owner: Any(replicated.owner.clone()),
         });
         let actions = definition.actions.iter().map(|action| Action {
             name: action.name.clone(),
@@ -237,8 +247,8 @@ fn screen(Shown { player, place, value, .. }: Shown) -> ServerMessage {
     ServerMessage::Screen { place, personal: player.is_some(), value: Any(value) }
 }
 
-fn asset(told: &session::Asset) -> Asset {
-    let session::Asset { name, hash, bytes, media_type } = told.clone();
+fn asset(replicated: &session::Asset) -> Asset {
+    let session::Asset { name, hash, bytes, media_type } = replicated.clone();
     Asset { name, hash, bytes, media_type }
 }
 

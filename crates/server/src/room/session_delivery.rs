@@ -1,17 +1,17 @@
 //! Messages for clients on sessions: the room publishes the events and the snapshot of a step, and their drivers do the
-//! rest (`session/delivery.rs`).
+//! rest (`session/client_replicator.rs`).
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use nowcast_replication::{Atlas, Moving, Placed, Transform};
+use nowcast_replication::{InterestGrid, Moving, Placed, Transform};
 use nowcast_world::{PlayerId, Pose, STEP_HZ, World};
 
-use super::happenings::Happening;
-use super::told::Changes;
+use super::replicated_state::Changes;
+use super::world_events::WorldEvent;
 use super::{Newcomer, PHASES, Room, SeatedPlayer, is_due};
 use crate::session::writer::SessionWriter;
-use crate::session::{self, FromWorld, News, Picture, SeenPlayer, Welcome};
+use crate::session::{self, FromWorld, RoomSnapshot, SeenPlayer, StepUpdate, Welcome};
 
 impl Room {
     /// The players on sessions.
@@ -19,15 +19,26 @@ impl Room {
         self.players.iter().filter_map(|seated| Some((seated, seated.player.session_writer()?)))
     }
 
-    pub(super) fn tell_sessions(&self, changes: &Changes, happenings: &[Happening], is_redefined: bool) {
+    pub(super) fn send_to_sessions(
+        &self,
+        changes: &Changes,
+        world_events: &[WorldEvent],
+        is_redefined: bool,
+    ) {
         if self.on_sessions().next().is_none() {
             return;
         }
-        let at = (self.tick, &self.atlas);
-        let news = News::of(changes, &self.told, at, happenings, is_redefined.then_some(&self.dictionary));
-        let news = Arc::new(news);
+        let at = (self.tick, &self.interest_grid);
+        let update = StepUpdate::of(
+            changes,
+            &self.replicated,
+            at,
+            world_events,
+            is_redefined.then_some(&self.dictionary),
+        );
+        let update = Arc::new(update);
         for (_, writer) in self.on_sessions() {
-            writer.news(&news);
+            writer.update(&update);
         }
     }
 
@@ -51,14 +62,15 @@ impl Room {
                 tick: self.tick,
                 resumed: *is_resumed,
             };
-            let all = all.get_or_insert_with(|| Arc::new(News::all(&self.told, &self.dictionary)));
+            let all =
+                all.get_or_insert_with(|| Arc::new(StepUpdate::all(&self.replicated, &self.dictionary)));
             writer.welcome(Welcome {
                 player: *id,
                 tick: self.tick,
                 event: nowcast_wire::encode_to_vec(&welcome),
                 all: Arc::clone(all),
-                screens: self.told.screens_of(*id).collect(),
-                board: Arc::clone(&self.board),
+                screens: self.replicated.screens_of(*id).collect(),
+                latest_snapshot: Arc::clone(&self.latest_snapshot),
                 metrics: Arc::clone(&self.metrics),
                 bytes_per_round_max: writer.bytes_per_round_max(),
             });
@@ -66,13 +78,13 @@ impl Room {
     }
 
     /// Puts on the board what the room looks like now, and wakes the drivers that are due for a round or have mail of this step.
-    pub(super) fn publish_picture(&mut self) {
+    pub(super) fn publish_room_snapshot(&mut self) {
         if self.on_sessions().next().is_none() {
             return;
         }
         let started = Instant::now();
-        let Self { history, world, atlas, tick, .. } = self;
-        history.publish(*tick as u32, moving(world.world(), atlas));
+        let Self { history, world, interest_grid, tick, .. } = self;
+        history.publish(*tick as u32, moving(world.world(), interest_grid));
         let mut players: Vec<_> = self
             .on_sessions()
             .map(|(seated, _)| SeenPlayer {
@@ -82,11 +94,11 @@ impl Room {
             })
             .collect();
         players.sort_unstable_by_key(|player| player.id);
-        self.board.put(Picture {
+        self.latest_snapshot.put(RoomSnapshot {
             tick: self.tick,
-            chart: Arc::clone(self.atlas.chart()),
+            grid_snapshot: Arc::clone(self.interest_grid.grid_snapshot()),
             frames: Arc::clone(self.history.frames()),
-            descriptions: Arc::clone(self.told.descriptions()),
+            descriptions: Arc::clone(self.replicated.descriptions()),
             players,
             far_metres: self.dictionary.far_metres(),
         });
@@ -99,8 +111,8 @@ impl Room {
 }
 
 /// Everything that can move and is told to anybody, ordered by id.
-fn moving(world: &World, atlas: &Atlas) -> impl Iterator<Item = Moving> {
-    let mut placed = atlas.entities().peekable();
+fn moving(world: &World, interest_grid: &InterestGrid) -> impl Iterator<Item = Moving> {
+    let mut placed = interest_grid.entities().peekable();
     world.poses().filter_map(move |(id, pose)| {
         while placed.next_if(|(placed, _)| placed.id < id.0).is_some() {}
         let (placed, section) = placed.next_if(|(placed, _)| placed.id == id.0)?;

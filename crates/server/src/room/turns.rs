@@ -6,8 +6,8 @@ use nowcast_world::limits::REWIND_MS_MAX;
 use nowcast_world::{Command as WorldCommand, PlayerId, STEP_HZ};
 
 use super::{Room, STEP};
-use crate::player::{Command, Given, Player};
-use crate::session::playout::Turn;
+use crate::client_handle::{Command, Given, Player};
+use crate::session::input_buffer::DueStep;
 
 /// Granularity of the view delay, in milliseconds.
 const SIGHT_MS: u16 = 4;
@@ -23,21 +23,21 @@ impl Room {
         let Some(turn) = player.take_turn(may_stride) else { return };
         let seated = &mut self.players[index];
         let input = match turn {
-            Turn::Steps { number, input, first } => {
+            DueStep::Steps { number, input, first } => {
                 seated.controls = number;
                 if let Some(first) = first {
                     self.rooms.metrics.count_turn("made_up_for");
-                    self.apply(WorldCommand::Stride { player: id, first });
+                    self.apply(WorldCommand::CatchUpStep { player: id, first });
                 }
                 input
             }
-            Turn::Waits { number } => {
+            DueStep::Waits { number } => {
                 seated.controls = number;
                 self.rooms.metrics.count_turn("waited");
-                self.apply(WorldCommand::Wait { player: id });
+                self.apply(WorldCommand::StallStep { player: id });
                 None
             }
-            Turn::GivesUp { number, input } => {
+            DueStep::GivesUp { number, input } => {
                 seated.controls = number;
                 self.rooms.metrics.count_turn("given_up");
                 input
@@ -64,11 +64,11 @@ impl Room {
         let seated = &mut self.players[index];
         let player = seated.id;
         // The value of this step is not in the world yet, and new rules may have dropped the earlier one.
-        let told = seated.behind_ms;
+        let replicated = seated.behind_ms;
         seated.behind_ms = behind_ms;
         let known = self.world.world().scene().player(player).map(|player| player.behind_ms);
-        if told != behind_ms || known != Some(behind_ms) {
-            self.apply(WorldCommand::See { player, behind_ms });
+        if replicated != behind_ms || known != Some(behind_ms) {
+            self.apply(WorldCommand::SetViewDelay { player, behind_ms });
         }
     }
 }

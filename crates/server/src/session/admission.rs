@@ -11,17 +11,17 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
+use nowcast::admission::{AdmissionRequest, Now, Page, Peer, origin_of};
 use nowcast::carrier::{SUBPROTOCOL, WebSocket};
 use nowcast::endpoint::{
-    Asking, Directory, Discovery, RefusalAnswer, UpgradeError, upgrade_key, upgrade_required_headers,
+    ConnectRequest, Directory, Discovery, RefusalAnswer, UpgradeError, upgrade_key, upgrade_required_headers,
 };
-use nowcast::entry::{AdmissionRequest, Now, Page, Peer, origin_of};
 use nowcast::{Acceptor, Entry};
 use tokio::time::timeout;
 use tracing::debug;
 
+use crate::client_handle::may_edit;
 use crate::connection::Connection;
-use crate::player::may_edit;
 use crate::room_name::room_of;
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Opener;
@@ -31,11 +31,11 @@ use crate::shared::{Host, Sessions, Shared};
 pub(crate) struct Rooms(pub(crate) Arc<Shared>);
 
 impl Directory for Rooms {
-    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
+    fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
         admit(&self.0, asking).inspect_err(|refusal| self.0.metrics.refuse_session(&refusal.error))
     }
 
-    fn describe(&self, asking: &Asking<'_>) -> Discovery {
+    fn describe(&self, asking: &ConnectRequest<'_>) -> Discovery {
         describe(&self.0, asking)
     }
 }
@@ -53,7 +53,7 @@ pub(crate) async fn answer(
     };
     let origin = request.headers().get(ORIGIN).cloned();
     let origin_text = origin_of(request.headers());
-    let asking = Asking {
+    let asking = ConnectRequest {
         name: &room,
         query: request.uri().query(),
         page: Page { host: Host::of(&request), origin: origin_text.as_deref() },
@@ -110,13 +110,13 @@ fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
     answer
 }
 
-fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
-    let Asking { name, peer, query, is_joining, .. } = asking;
+fn admit(shared: &Shared, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
+    let ConnectRequest { name, peer, query, is_joining, .. } = asking;
     let address = peer.address;
     let service = shared.services.iter().find(|service| service.name() == name);
     // A token that is good for a room is good for its past.
     let room = if service.is_some() { name } else { room_of(name) };
-    let request = AdmissionRequest::from(&Asking { name: room, ..asking });
+    let request = AdmissionRequest::from(&ConnectRequest { name: room, ..asking });
     let mut entry = shared.sessions.admission.check(Now::read(), &request)?;
     name.clone_into(&mut entry.room);
     // Who comes back has a seat and a session; what was opened by saying so can begin none.
@@ -165,7 +165,7 @@ fn refuse(refusal: &RoomRefusal) -> RefusalAnswer {
     RefusalAnswer::new(error, refusal.to_string(), refusal.cure())
 }
 
-fn describe(shared: &Shared, asking: &Asking<'_>) -> Discovery {
+fn describe(shared: &Shared, asking: &ConnectRequest<'_>) -> Discovery {
     let Sessions { certificates, udp_port, admission, .. } = &shared.sessions;
     let hashes = certificates.hashes();
     let offer = Discovery::new(asking.name, udp_port.map(|port| (port, hashes.as_slice())));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use nowcast::entry::Verdict;
+use nowcast::admission::Verdict;
 use nowcast::session::{CloseCode, Closed, ClosedBy};
 use nowcast::{Channel, Error, Key, Message, MessageKind as Received, Phase, StatusChanges};
 use nowcast_wire::{ReadOwned, Value};
@@ -12,20 +12,22 @@ use nowcast_world::{EntityId, PlayerId, Pose};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
+use super::input_buffer::Change;
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::messages::{STEPS_MAX, VIEW_DELAY_MS_MAX};
-use super::playout::Change;
 use super::writer::SessionWriter;
 use super::{
     CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Place, STEPS_KEY, Steps,
     ToWorld, VIEW_KEY, View, WORLD_LANE,
 };
+use crate::client_handle::{
+    ClientProtocol, Command, Given, Numbered, OwnerCommand, Player, may_be_program, may_edit,
+};
 use crate::client_key::{ClientKey, SECRET_BYTES};
 use crate::closing::{Closing, REFUSED_ACTIONS};
-use crate::keeping::hold_token;
 use crate::names::Name;
+use crate::persistence::hold_token;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
-use crate::player::{Command, Given, Numbered, OwnerCommand, Player, Way, may_be_program, may_edit};
 use crate::rate::{MessageKind, Quiet, Rates};
 use crate::rooms::{Opener, Seat};
 use crate::shared::Shared;
@@ -137,7 +139,7 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
     }
     let writer = SessionWriter::new(Arc::clone(channel), network_hz, &shared.metrics);
     let may_edit = may_edit(entry, &shared.config.entry);
-    let player = Player::new(name, Way::Session(writer), network_hz, may_edit, is_program);
+    let player = Player::new(name, ClientProtocol::Session(writer), network_hz, may_edit, is_program);
     Ok((seat, Arc::new(player.with_key(key).with_address(address)), early))
 }
 
@@ -178,7 +180,7 @@ impl ClientSession {
                 },
                 _ = look.tick() => {
                     self.note_silence(&mut rates);
-                    self.mind_silence(&mut changes);
+                    self.check_input_timeout(&mut changes);
                     Ok(())
                 }
             };
@@ -303,7 +305,7 @@ impl ClientSession {
         }
         if self.admit(MessageKind::Rate, rates)? {
             self.player.set_network_hz(network_hz);
-            if let Way::Session(writer) = &self.player.way {
+            if let ClientProtocol::Session(writer) = &self.player.way {
                 writer.event(&FromWorld::Rate { network_hz });
             }
         }
@@ -372,7 +374,7 @@ impl ClientSession {
     }
 
     /// The controls of a client that is gone, or cut off, hold no longer.
-    fn mind_silence(&mut self, changes: &mut StatusChanges) {
+    fn check_input_timeout(&mut self, changes: &mut StatusChanges) {
         if self.player.counts_steps() {
             // Its walker waits for it, and then stands, by what it says of its steps.
             return;
@@ -390,7 +392,7 @@ impl ClientSession {
 
     fn forget(&self, rates: &mut Rates) -> Result<(), Closing> {
         if self.admit(MessageKind::Rate, rates)?
-            && let Way::Session(writer) = &self.player.way
+            && let ClientProtocol::Session(writer) = &self.player.way
         {
             writer.forget();
         }

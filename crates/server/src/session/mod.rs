@@ -3,25 +3,25 @@
 //! | file | what is in it |
 //! | --- | --- |
 //! | `messages.rs` | what is said, in the wire format |
-//! | `news.rs` | what all clients are told of one step |
-//! | `board.rs` | what a room looks like after a step, where drivers find it |
-//! | `post.rs` | what a room says to one client, on its path to the driver |
+//! | `step_update.rs` | what all clients are told of one step |
+//! | `latest_snapshot.rs` | what a room looks like after a step, where drivers find it |
+//! | `outbox.rs` | what a room says to one client, on its path to the driver |
 //! | `admission.rs` | who comes in: `/nowcast/ROOM`, WebTransport on the same port |
 //! | `client_session.rs` | one client, from its session's beginning to its end |
-//! | `playout.rs` | when the controls of a client that counts its steps come into force |
+//! | `input_buffer.rs` | when the controls of a client that counts its steps come into force |
 //! | `input_watchdog.rs` | what the controls of a client that counts no steps say, and until when they hold |
 //! | `writer.rs` | what a room says to one client |
-//! | `delivery.rs` | what one client is told, worked out on its driver's thread when a packet leaves |
+//! | `client_replicator.rs` | what one client is told, worked out on its driver's thread when a packet leaves |
 
 pub(crate) mod admission;
-mod board;
+mod client_replicator;
 pub(crate) mod client_session;
-mod delivery;
+pub(crate) mod input_buffer;
 mod input_watchdog;
+mod latest_snapshot;
 mod messages;
-mod news;
-pub(crate) mod playout;
-mod post;
+mod outbox;
+mod step_update;
 pub(crate) mod writer;
 
 use std::time::Duration;
@@ -31,14 +31,14 @@ use nowcast::session::{LaneConfig, Limits};
 
 use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
-pub(crate) use board::{Board, Picture, SeenPlayer};
+pub(crate) use latest_snapshot::{LatestSnapshot, RoomSnapshot, SeenPlayer};
 pub use messages::{
     Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, EntityState, FromWorld,
     Kind, Line, MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player,
     REPLICATION_LANE, STEPS_KEY, Said, Screen, StateKey, Step, Steps, ToWorld, VIEW_KEY, View, WORLD_LANE,
 };
-pub(crate) use news::News;
-pub(crate) use post::Welcome;
+pub(crate) use outbox::Welcome;
+pub(crate) use step_update::StepUpdate;
 
 /// Maximum of unread bytes that the client sends: a few seconds of the busiest client.
 const WINDOW_BYTES: u32 = 16 * 1024;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nowcast::Channel;
 
 use super::FromWorld;
-use super::delivery::Delivery;
-use super::news::News;
-use super::post::{Mail, Poster, Welcome, post};
+use super::client_replicator::ClientReplicator;
+use super::outbox::{Delivery, DeliverySender, Welcome, outbox};
+use super::step_update::StepUpdate;
 use crate::closing::Closing;
 use crate::metrics::Metrics;
 
@@ -19,7 +19,7 @@ const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
 /// the channel.
 pub(crate) struct SessionWriter {
     channel: Arc<Channel>,
-    poster: Poster,
+    sender: DeliverySender,
     network_hz: u32,
     /// Whether something of this step is posted that is to be told when the step's picture is out, and not with the next round.
     is_posted: AtomicBool,
@@ -27,9 +27,9 @@ pub(crate) struct SessionWriter {
 
 impl SessionWriter {
     pub(crate) fn new(channel: Arc<Channel>, network_hz: u32, metrics: &Arc<Metrics>) -> Self {
-        let (poster, letterbox) = post();
-        channel.set_source(Box::new(Delivery::new(letterbox, Arc::clone(metrics))));
-        Self { channel, poster, network_hz, is_posted: AtomicBool::new(false) }
+        let (sender, receiver) = outbox();
+        channel.set_source(Box::new(ClientReplicator::new(receiver, Arc::clone(metrics))));
+        Self { channel, sender, network_hz, is_posted: AtomicBool::new(false) }
     }
 
     /// Bytes of movement in one round.
@@ -40,15 +40,15 @@ impl SessionWriter {
     /// Tells a newcomer who it is and what is there; from now on it is told of movement. The driver does it when the picture of
     /// this step is out.
     pub(crate) fn welcome(&self, welcome: Welcome) {
-        self.poster.post(Mail::Welcome(Box::new(welcome)));
+        self.sender.send(Delivery::Welcome(Box::new(welcome)));
         self.is_posted.store(true, Ordering::Relaxed);
     }
 
     /// Tells what happened in a step, as far as the client sees and hears it. The driver does it when the picture of this step is
     /// out.
-    pub(crate) fn news(&self, news: &Arc<News>) {
-        self.poster.post(Mail::News(Arc::clone(news)));
-        if !news.can_wait() {
+    pub(crate) fn update(&self, update: &Arc<StepUpdate>) {
+        self.sender.send(Delivery::StepUpdate(Arc::clone(update)));
+        if !update.can_wait() {
             self.is_posted.store(true, Ordering::Relaxed);
         }
     }
@@ -56,7 +56,7 @@ impl SessionWriter {
     /// The picture of a step is out: what was posted can be read, and if it `is_due`, a round of movement begins.
     pub(crate) fn step_is_out(&self, is_due: bool) {
         if is_due {
-            self.poster.ask_for_round();
+            self.sender.ask_for_round();
         }
         if self.is_posted.swap(false, Ordering::Relaxed) || is_due {
             self.channel.source_has_more();
@@ -65,19 +65,19 @@ impl SessionWriter {
 
     /// Tells something that concerns this client alone.
     pub(crate) fn event(&self, event: &FromWorld) {
-        self.poster.post(Mail::Event(nowcast_wire::encode_to_vec(event)));
+        self.sender.send(Delivery::Event(nowcast_wire::encode_to_vec(event)));
         self.channel.source_has_more();
     }
 
     /// The client lost what it knew of movement.
     pub(crate) fn forget(&self) {
-        self.poster.post(Mail::Forget);
+        self.sender.send(Delivery::Forget);
         self.channel.source_has_more();
     }
 
     /// Ends the session; the client's task learns of it by its next read.
     pub(crate) fn close(&self, closing: Closing) {
-        self.poster.close(closing);
+        self.sender.close(closing);
         self.channel.source_has_more();
     }
 
@@ -85,7 +85,7 @@ impl SessionWriter {
     #[cfg(test)]
     pub(crate) fn hold_up_driver(&self) -> std::sync::mpsc::Sender<()> {
         let (sender, receiver) = std::sync::mpsc::channel();
-        self.poster.post(Mail::Hold(receiver));
+        self.sender.send(Delivery::Hold(receiver));
         self.channel.source_has_more();
         sender
     }

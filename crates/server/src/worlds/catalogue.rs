@@ -11,8 +11,8 @@ use nowcast_script::{Asset, Assets, Fault, Limits, Script, Sources, Stop, missin
 use serde::Serialize;
 use tracing::{info, warn};
 
+use super::asset_cache::AssetCache;
 use super::folder::{FolderWatch, read_assets, read_world, watch};
-use super::shelf::Shelf;
 use super::{MakeWorld, Rules, WorldConfig, WorldError};
 use crate::dictionary::Dictionary;
 use crate::room_name::is_room_name;
@@ -21,7 +21,7 @@ use crate::room_name::is_room_name;
 pub(crate) struct Catalogue {
     offered: Vec<Arc<Offered>>,
     /// The assets of all of them.
-    shelf: Arc<Shelf>,
+    asset_cache: Arc<AssetCache>,
 }
 
 /// One world that is offered.
@@ -48,7 +48,7 @@ pub(crate) enum CurrentRules {
 
 /// What was last found in a world's folder.
 struct Newest {
-    shelf: Arc<Shelf>,
+    asset_cache: Arc<AssetCache>,
     /// Counts what was found; rooms look at it in every step.
     number: AtomicU64,
     found: Mutex<Found>,
@@ -87,7 +87,7 @@ impl Catalogue {
     /// Loads every script once, so that mistakes are found before anybody comes.
     pub(crate) fn new(worlds: &[WorldConfig]) -> Result<Self, WorldError> {
         let mut offered: Vec<Arc<Offered>> = Vec::new();
-        let shelf = Arc::default();
+        let asset_cache = Arc::default();
         for WorldConfig { name, rules } in worlds {
             if !is_room_name(name) {
                 return Err(WorldError::BadName(name.clone()));
@@ -98,11 +98,11 @@ impl Catalogue {
             let rules = match rules {
                 Rules::Program(make) => Offer::Program(Arc::clone(make)),
                 Rules::Script(sources) => {
-                    let newest = Newest::new(name, None, sources.clone(), Assets::default(), &shelf)?;
+                    let newest = Newest::new(name, None, sources.clone(), Assets::default(), &asset_cache)?;
                     Offer::Script { newest, _watcher: None }
                 }
                 Rules::Packed(sources, assets) => {
-                    let newest = Newest::new(name, None, sources.clone(), assets.clone(), &shelf)?;
+                    let newest = Newest::new(name, None, sources.clone(), assets.clone(), &asset_cache)?;
                     Offer::Script { newest, _watcher: None }
                 }
                 Rules::Folder(folder) => {
@@ -110,14 +110,14 @@ impl Catalogue {
                     if let Some(fault) = in_one(&faults) {
                         return Err(WorldError::Script { world: name.clone(), fault });
                     }
-                    let newest = Newest::new(name, Some(folder), read_world(folder)?, assets, &shelf)?;
+                    let newest = Newest::new(name, Some(folder), read_world(folder)?, assets, &asset_cache)?;
                     let watcher = watch(folder, reading(name, folder, &newest))?;
                     Offer::Script { newest, _watcher: Some(watcher) }
                 }
             };
             offered.push(Arc::new(Offered { name: name.clone(), rules }));
         }
-        if offered.is_empty() { Err(WorldError::None) } else { Ok(Self { offered, shelf }) }
+        if offered.is_empty() { Err(WorldError::None) } else { Ok(Self { offered, asset_cache }) }
     }
 
     /// The world that a room shows.
@@ -145,7 +145,7 @@ impl Catalogue {
 
     /// The asset of a hash, if a world or a room still names it.
     pub(crate) fn asset(&self, hash: &str) -> Option<Arc<Asset>> {
-        self.shelf.get(hash)
+        self.asset_cache.get(hash)
     }
 }
 
@@ -203,13 +203,13 @@ impl Newest {
         folder: Option<&Path>,
         sources: Sources,
         assets: Assets,
-        shelf: &Arc<Shelf>,
+        asset_cache: &Arc<AssetCache>,
     ) -> Result<Arc<Self>, WorldError> {
         load(&sources, &assets, folder)
             .map_err(|fault| WorldError::Script { world: world.to_owned(), fault })?;
-        shelf.put(&assets);
+        asset_cache.put(&assets);
         let found = Mutex::new(Found { good: sources, assets, fault: None });
-        Ok(Arc::new(Self { shelf: Arc::clone(shelf), number: AtomicU64::new(0), found }))
+        Ok(Arc::new(Self { asset_cache: Arc::clone(asset_cache), number: AtomicU64::new(0), found }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Found> {
@@ -238,8 +238,8 @@ impl Newest {
         match loaded {
             Ok((sources, assets)) => {
                 // Before any room tells a page of them.
-                self.shelf.put(&assets);
-                self.shelf.retire(&found.assets, &assets);
+                self.asset_cache.put(&assets);
+                self.asset_cache.retire(&found.assets, &assets);
                 *found = Found { good: sources, assets, fault: None };
             }
             Err(fault) => found.fault = Some(fault),
@@ -412,8 +412,8 @@ mod tests {
             let picture = [b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0" as &[u8], &[height]].concat();
             Assets::read([("assets/moss.png".to_owned(), picture)], &Assets::default()).0
         };
-        let shelf = Arc::default();
-        let newest = Newest::new("park", None, rules("moss"), assets(1), &shelf).unwrap();
+        let asset_cache = Arc::default();
+        let newest = Newest::new("park", None, rules("moss"), assets(1), &asset_cache).unwrap();
         assert_eq!(newest.take(Ok((rules("moss"), assets(1)))), None, "nothing changed");
         assert!(matches!(newest.take(Ok((rules("moss"), assets(2)))), Some(Ok(_))));
         let Some(Err(fault)) = newest.take(Ok((rules("mos"), assets(2)))) else {
@@ -423,7 +423,7 @@ mod tests {
         for (height, is_served) in [(1, true), (2, true), (3, false)] {
             let asset = assets(height);
             let hash = &asset.get("assets/moss.png").unwrap().hash;
-            assert_eq!(shelf.get(hash).is_some(), is_served, "{height}");
+            assert_eq!(asset_cache.get(hash).is_some(), is_served, "{height}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The worlds that a server offers: where their rules come from, and which of them a room shows.
 
+mod asset_cache;
 mod catalogue;
 mod folder;
-mod shelf;
 
 pub(crate) use catalogue::{Catalogue, Change, CurrentRules, Offered, WorldSummary};
 pub use folder::{FolderError, read_assets, read_world};

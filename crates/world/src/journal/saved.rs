@@ -193,9 +193,9 @@ impl SavedRecord {
                 }
             }
             Command::Despawn { entity, .. } => SavedRecord::DespawnOwned { entity: entity.0 },
-            Command::Wait { .. } => SavedRecord::Wait,
-            Command::Stride { first, .. } => SavedRecord::Stride(SavedControls::of(first)),
-            Command::See { behind_ms, .. } => SavedRecord::See { behind_ms: *behind_ms },
+            Command::StallStep { .. } => SavedRecord::Wait,
+            Command::CatchUpStep { first, .. } => SavedRecord::Stride(SavedControls::of(first)),
+            Command::SetViewDelay { behind_ms, .. } => SavedRecord::See { behind_ms: *behind_ms },
         }
     }
 
@@ -252,9 +252,9 @@ impl SavedRecord {
                 Command::Spawn { player, kind, pose, attributes, number }
             }
             SavedRecord::DespawnOwned { entity } => Command::Despawn { player, entity: EntityId(entity) },
-            SavedRecord::Wait => Command::Wait { player },
-            SavedRecord::Stride(controls) => Command::Stride { player, first: controls.load()? },
-            SavedRecord::See { behind_ms } => Command::See { player, behind_ms },
+            SavedRecord::Wait => Command::StallStep { player },
+            SavedRecord::Stride(controls) => Command::CatchUpStep { player, first: controls.load()? },
+            SavedRecord::See { behind_ms } => Command::SetViewDelay { player, behind_ms },
             SavedRecord::Settled => return Ok(Record::Settled),
             SavedRecord::Hash(hash) => return Ok(Record::Hash(hash)),
         }))

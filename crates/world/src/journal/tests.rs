@@ -38,9 +38,10 @@ fn any_record() -> impl Strategy<Value = Record> {
         (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Join { player, name }),
         player.clone().prop_map(|player| Command::Leave { player }),
         (player.clone(), input.clone()).prop_map(|(player, input)| Command::Input { player, input }),
-        (player.clone(), input).prop_map(|(player, first)| Command::Stride { player, first }),
-        player.clone().prop_map(|player| Command::Wait { player }),
-        (player.clone(), any::<u16>()).prop_map(|(player, behind_ms)| Command::See { player, behind_ms }),
+        (player.clone(), input).prop_map(|(player, first)| Command::CatchUpStep { player, first }),
+        player.clone().prop_map(|player| Command::StallStep { player }),
+        (player.clone(), any::<u16>())
+            .prop_map(|(player, behind_ms)| Command::SetViewDelay { player, behind_ms }),
         (player.clone(), any::<String>(), value).prop_map(|(player, name, arguments)| Command::Action {
             player,
             name,

@@ -1,6 +1,7 @@
 //! Everything in a world but its rules: what hooks are given.
 
 mod bodies;
+mod entities;
 mod error;
 mod joints;
 mod kept;
@@ -10,7 +11,6 @@ mod queries;
 mod rewinding;
 mod systems;
 mod telling;
-mod things;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -28,7 +28,7 @@ use crate::event::Event;
 use crate::id::{EntityId, KindId, PlayerId};
 use crate::joint::{Joint, JointId};
 use crate::kind::Kind;
-use crate::owner::Hold;
+use crate::owner::OwnerClaim;
 use crate::past::Past;
 use crate::physics::Physics;
 use crate::player::Player;
@@ -66,7 +66,7 @@ pub struct Scene {
     pub(crate) walkers: BTreeMap<EntityId, WalkerState>,
     pub(crate) joints: BTreeMap<JointId, BoundJoint>,
     /// The entities that players own.
-    pub(crate) holds: BTreeMap<EntityId, Hold>,
+    pub(crate) holds: BTreeMap<EntityId, OwnerClaim>,
     pub(crate) players: BTreeMap<PlayerId, Player>,
     pub(crate) timers: Timers,
     pub(crate) state: BTreeMap<String, Value>,

@@ -12,7 +12,7 @@ use crate::id::{EntityId, PlayerId};
 use crate::kind::Kind;
 use crate::math::shortened;
 use crate::owner::{
-    Beyond, GOAL_SECONDS_MAX, GOAL_STEPS_MAX, Goal, Hold, OWNED_MAX, OwnedBy, OwnerError, OwnerRules,
+    Beyond, GOAL_SECONDS_MAX, GOAL_STEPS_MAX, Goal, OWNED_MAX, OwnedBy, OwnerClaim, OwnerError, OwnerRules,
 };
 use crate::pose::{Pose, Velocity, rapier_pose};
 use crate::{STEP_HZ, STEP_SECONDS};
@@ -35,7 +35,7 @@ impl Scene {
             self.entities.changed_ticks[row] = self.next_tick();
             let home = self.entities.poses[row].position;
             match owner {
-                Some(_) => drop(self.holds.insert(id, Hold { home, goal: None })),
+                Some(_) => drop(self.holds.insert(id, OwnerClaim { home, goal: None })),
                 None => drop(self.holds.remove(&id)),
             }
         }
@@ -199,7 +199,7 @@ impl Scene {
             return;
         }
         let (Some(owner), Some(hold)) = (self.entities.owners[row], self.holds.get(&id)) else { return };
-        let Hold { home, goal: Some(goal) } = *hold else { return };
+        let OwnerClaim { home, goal: Some(goal) } = *hold else { return };
         let definition = Arc::clone(&self.definition);
         let rules = &definition.kinds[usize::from(self.entities.kinds[row].0)].owner;
         let wanted = advanced(&goal);
@@ -213,7 +213,7 @@ impl Scene {
         if self.entities.handles[row].is_none() {
             self.entities.poses[row] = to;
         }
-        if let Some(Hold { goal: Some(goal), .. }) = self.holds.get_mut(&id) {
+        if let Some(OwnerClaim { goal: Some(goal), .. }) = self.holds.get_mut(&id) {
             goal.steps = goal.steps.saturating_add(1);
         }
     }

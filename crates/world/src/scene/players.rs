@@ -56,7 +56,7 @@ impl Scene {
     /// Gives a player a tag (its team, its role), or takes it away.
     pub fn set_player_tag(&mut self, player: PlayerId, tag: &str, is_set: bool) -> Result<(), SceneError> {
         let tags_max = self.definition.limits.tags_max;
-        super::things::change_tag(&mut self.change_player(player)?.tags, tag, is_set, tags_max).map(drop)
+        super::entities::change_tag(&mut self.change_player(player)?.tags, tag, is_set, tags_max).map(drop)
     }
 
     /// Sets what the behaviour keeps of a player.

@@ -13,7 +13,7 @@ use crate::pose::{Pose, rapier_pose};
 impl Scene {
     /// From now on queries ([`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps),
     /// [`distance`](Self::distance), [`nearest_point`](Self::nearest_point)) and [`seen_pose`](Self::seen_pose) find everything where
-    /// a player saw it, by what [`crate::Command::See`] said of it last; its own avatar and what hangs on that stay where they are, because a
+    /// a player saw it, by what [`crate::Command::SetViewDelay`] said of it last; its own avatar and what hangs on that stay where they are, because a
     /// player sees itself at once. Nothing else is different. Returns how many entities are elsewhere.
     ///
     /// [`end_rewind`](Self::end_rewind) must follow before the hook returns. Removed entities are not found; entities

@@ -6,7 +6,7 @@ use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
 use crate::joint::{Joint, JointId, JointKind, Motor};
 use crate::limits::VELOCITY_MAX;
-use crate::owner::{Goal, Hold};
+use crate::owner::{Goal, OwnerClaim};
 use crate::past::PastStep;
 use crate::player::Player;
 use crate::pose::{Pose, Velocity};
@@ -254,7 +254,7 @@ pub(super) fn load_past_step(saved: SavedPastStep) -> Option<PastStep> {
     Some(PastStep { tick: saved.tick, before: before.collect::<Option<_>>()? })
 }
 
-pub(super) fn save_hold(id: EntityId, hold: &Hold) -> SavedHold {
+pub(super) fn save_claim(id: EntityId, hold: &OwnerClaim) -> SavedHold {
     let goal = hold.goal.map(|Goal { pose, velocity, steps }| SavedGoal {
         position: pose.position,
         rotation: pose.rotation,
@@ -265,7 +265,7 @@ pub(super) fn save_hold(id: EntityId, hold: &Hold) -> SavedHold {
     SavedHold { id: id.0, home: hold.home, goal }
 }
 
-pub(super) fn load_hold(saved: SavedHold) -> Option<(EntityId, Hold)> {
+pub(super) fn load_claim(saved: SavedHold) -> Option<(EntityId, OwnerClaim)> {
     let goal = match saved.goal {
         None => None,
         Some(SavedGoal { position, rotation, linear, angular, steps }) => {
@@ -277,7 +277,7 @@ pub(super) fn load_hold(saved: SavedHold) -> Option<(EntityId, Hold)> {
         }
     };
     saved.home.iter().all(|v| v.is_finite()).then_some(())?;
-    Some((EntityId(saved.id), Hold { home: saved.home, goal }))
+    Some((EntityId(saved.id), OwnerClaim { home: saved.home, goal }))
 }
 
 pub(super) fn save_walker(id: EntityId, walker: &WalkerState) -> SavedWalker {

@@ -7,7 +7,7 @@ use nowcast_wire::Value;
 use super::RestoreError;
 use super::saved::{
     Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedPast, SavedScreen, SavedState, SavedTimer,
-    SavedView, load_hold, load_joint, load_past_step, load_player, load_walker, save_hold, save_joint,
+    SavedView, load_claim, load_joint, load_past_step, load_player, load_walker, save_claim, save_joint,
     save_past_step, save_player, save_walker,
 };
 use crate::body;
@@ -67,7 +67,7 @@ impl Scene {
                 .collect(),
             touching: self.touching.iter().map(|(a, b)| SavedPair { a: a.0, b: b.0 }).collect(),
             ended: self.ended.iter().map(|contact| SavedPair { a: contact.a.0, b: contact.b.0 }).collect(),
-            holds: self.holds.iter().map(|(id, hold)| save_hold(*id, hold)).collect(),
+            holds: self.holds.iter().map(|(id, hold)| save_claim(*id, hold)).collect(),
         }
     }
 
@@ -161,7 +161,7 @@ impl Scene {
             *known = state;
         }
         for hold in saved.holds {
-            let (id, hold) = load_hold(hold).ok_or_else(|| invalid("what an owner wants is no number"))?;
+            let (id, hold) = load_claim(hold).ok_or_else(|| invalid("what an owner wants is no number"))?;
             let row = scene.entities.row(id).filter(|row| scene.entities.owners[*row].is_some());
             row.ok_or_else(|| invalid("what is in somebody's hands has no owner"))?;
             scene.holds.insert(id, hold);

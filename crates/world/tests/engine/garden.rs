@@ -159,14 +159,14 @@ pub(crate) fn story(seed: u64, ticks: u64, mut between: impl FnMut(&mut World, u
                     let kick = Command::Action { player, name: "kick".into(), arguments };
                     world.apply(kick).expect("there is room");
                 }
-                3 => world.apply(Command::Wait { player }).expect("there is room"),
+                3 => world.apply(Command::StallStep { player }).expect("there is room"),
                 4 => {
                     let first = Input { forward: 1.0, yaw: random.signed(), ..Input::default() };
-                    world.apply(Command::Stride { player, first }).expect("there is room");
+                    world.apply(Command::CatchUpStep { player, first }).expect("there is room");
                 }
                 5 => {
                     let behind_ms = (random.bits() % 600) as u16;
-                    world.apply(Command::See { player, behind_ms }).expect("there is room");
+                    world.apply(Command::SetViewDelay { player, behind_ms }).expect("there is room");
                 }
                 _ => {}
             }

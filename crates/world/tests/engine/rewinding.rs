@@ -97,7 +97,7 @@ fn sliding() -> (World, Rc<RefCell<Vec<Seen>>>) {
 
 /// Ada sees what was so long ago, and looks.
 fn look(world: &mut World, behind_ms: u16) {
-    world.apply(Command::See { player: ADA, behind_ms }).expect("there is room");
+    world.apply(Command::SetViewDelay { player: ADA, behind_ms }).expect("there is room");
     let arguments = Value::Map(Vec::new());
     world.apply(Command::Action { player: ADA, name: "look".into(), arguments }).expect("there is room");
     world.apply_waiting();
@@ -204,8 +204,8 @@ fn waiting_and_making_up_replay_from_the_journal_to_the_same_hash() {
             let player = PlayerId(1);
             match random.bits() % 6 {
                 _ if tick == 0 => commands.push(Command::Join { player, name: "Ada".into() }),
-                0 => commands.push(Command::Wait { player }),
-                1 => commands.push(Command::Stride {
+                0 => commands.push(Command::StallStep { player }),
+                1 => commands.push(Command::CatchUpStep {
                     player,
                     first: Input { forward: 1.0, yaw: random.signed(), run: true, ..Input::default() },
                 }),
@@ -213,7 +213,7 @@ fn waiting_and_making_up_replay_from_the_journal_to_the_same_hash() {
                     player,
                     input: Input { forward: 1.0, yaw: 3.0 * random.signed(), ..Input::default() },
                 }),
-                3 => commands.push(Command::See { player, behind_ms: (random.bits() % 500) as u16 }),
+                3 => commands.push(Command::SetViewDelay { player, behind_ms: (random.bits() % 500) as u16 }),
                 4 => commands.push(Command::Action {
                     player,
                     name: "kick".into(),

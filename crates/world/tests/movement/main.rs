@@ -244,14 +244,14 @@ fn a_walker_that_waits_and_makes_up_takes_the_same_steps_to_the_last_bit() {
         late.step([]);
         for _ in 0..60 {
             while network.next() % 3 == 0 {
-                assert_eq!(late.step([Command::Wait { player }]), place, "who waits is where it was");
+                assert_eq!(late.step([Command::StallStep { player }]), place, "who waits is where it was");
             }
             let [first, second] = [random.input(), random.input()];
             plain.step([Command::Input { player, input: first }]);
             place = plain.step([Command::Input { player, input: second }]);
             let found = if network.next() % 2 == 0 && late.world.scene().may_stride(player) {
                 let input = Command::Input { player, input: second };
-                late.step([Command::Stride { player, first }, input])
+                late.step([Command::CatchUpStep { player, first }, input])
             } else {
                 late.step([Command::Input { player, input: first }]);
                 late.step([Command::Input { player, input: second }])

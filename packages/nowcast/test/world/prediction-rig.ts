@@ -15,7 +15,7 @@ export const FRAME_MS = 1000 / 60;
 export const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 export const AHEAD: Input = { ...STILL, forward: 1 };
 const AVATAR = 9 as EntityId;
-/** As the server's: `crates/server/src/session/playout.rs`. */
+/** As the server's: `crates/server/src/session/input_buffer.rs`. */
 const WAIT_STEPS = 3;
 const REST_STEPS = 60;
 export const PATIENCE_STEPS = 60;

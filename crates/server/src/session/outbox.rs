@@ -1,7 +1,7 @@
 //! Messages of a room for one client on a session, on their path to the session's driver.
 //!
 //! A room only ever posts: it never waits for a driver, which may be filling packets. Everything else is worked out where the
-//! mail is read, in `delivery.rs`.
+//! mail is read, in `client_replicator.rs`.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,21 +9,21 @@ use std::sync::{Arc, OnceLock};
 
 use nowcast_world::PlayerId;
 
-use super::board::Board;
-use super::news::News;
+use super::latest_snapshot::LatestSnapshot;
+use super::step_update::StepUpdate;
 use crate::closing::Closing;
-use crate::room::told::Shown;
+use crate::room::replicated_state::Shown;
 use crate::room_metrics::RoomMetrics;
 
 /// Mails that may wait. A driver reads them whenever it looks, so that is a client that has been stuck for many seconds.
-const MAILS_MAX: usize = 4_096;
+const DELIVERIES_MAX: usize = 4_096;
 
 /// One thing that is said to a client.
-pub(super) enum Mail {
+pub(super) enum Delivery {
     /// The client's number and the world's state; the first message about the world.
     Welcome(Box<Welcome>),
     /// The update of a step.
-    News(Arc<News>),
+    StepUpdate(Arc<StepUpdate>),
     /// Something that concerns this client alone, encoded.
     Event(Vec<u8>),
     /// It lost what it knew of movement.
@@ -41,11 +41,11 @@ pub(crate) struct Welcome {
     /// The welcome message, encoded.
     pub(crate) event: Vec<u8>,
     /// The present state for all clients.
-    pub(crate) all: Arc<News>,
+    pub(crate) all: Arc<StepUpdate>,
     /// The values on its screen.
     pub(crate) screens: Vec<Shown>,
     /// Where it looks from now on.
-    pub(crate) board: Arc<Board>,
+    pub(crate) latest_snapshot: Arc<LatestSnapshot>,
     /// Where what it is told is counted.
     pub(crate) metrics: Arc<RoomMetrics>,
     /// Bytes of movement in a round.
@@ -53,14 +53,14 @@ pub(crate) struct Welcome {
 }
 
 /// The room's end.
-pub(super) struct Poster {
-    mails: Sender<Mail>,
+pub(super) struct DeliverySender {
+    deliveries: Sender<Delivery>,
     flags: Arc<Flags>,
 }
 
 /// The driver's end.
-pub(super) struct Letterbox {
-    mails: Receiver<Mail>,
+pub(super) struct DeliveryReceiver {
+    deliveries: Receiver<Delivery>,
     flags: Arc<Flags>,
 }
 
@@ -74,21 +74,24 @@ struct Flags {
 }
 
 /// A pair of ends.
-pub(super) fn post() -> (Poster, Letterbox) {
+pub(super) fn outbox() -> (DeliverySender, DeliveryReceiver) {
     let (sender, receiver) = channel();
     let flags = Arc::<Flags>::default();
-    (Poster { mails: sender, flags: Arc::clone(&flags) }, Letterbox { mails: receiver, flags })
+    (
+        DeliverySender { deliveries: sender, flags: Arc::clone(&flags) },
+        DeliveryReceiver { deliveries: receiver, flags },
+    )
 }
 
-impl Poster {
+impl DeliverySender {
     /// Posts a mail. A client for which too many wait is ended.
-    pub(super) fn post(&self, mail: Mail) {
-        if self.flags.waiting.fetch_add(1, Ordering::AcqRel) >= MAILS_MAX {
+    pub(super) fn send(&self, delivery: Delivery) {
+        if self.flags.waiting.fetch_add(1, Ordering::AcqRel) >= DELIVERIES_MAX {
             self.flags.waiting.fetch_sub(1, Ordering::AcqRel);
             return self.close(Closing::TooSlow);
         }
         // Where nobody reads any more, the client is gone.
-        let _ = self.mails.send(mail);
+        let _ = self.deliveries.send(delivery);
     }
 
     /// A round of movement is due. To be said when the board has the picture that it is of.
@@ -102,7 +105,7 @@ impl Poster {
     }
 }
 
-impl Letterbox {
+impl DeliveryReceiver {
     /// Why the client is ended, if it is.
     pub(super) fn closing(&self) -> Option<&Closing> {
         self.flags.closing.get()
@@ -114,10 +117,10 @@ impl Letterbox {
     }
 
     /// The next mail.
-    pub(super) fn take(&self) -> Option<Mail> {
-        let mail = self.mails.try_recv().ok()?;
+    pub(super) fn take(&self) -> Option<Delivery> {
+        let delivery = self.deliveries.try_recv().ok()?;
         self.flags.waiting.fetch_sub(1, Ordering::AcqRel);
-        Some(mail)
+        Some(delivery)
     }
 }
 
@@ -127,20 +130,20 @@ mod tests {
 
     #[test]
     fn mails_come_in_order_and_too_many_unread_end_the_client() {
-        let (poster, letterbox) = post();
-        let event = |number: usize| Mail::Event(number.to_le_bytes().to_vec());
-        (0..MAILS_MAX).for_each(|number| poster.post(event(number)));
-        assert!(letterbox.closing().is_none());
+        let (sender, receiver) = outbox();
+        let event = |number: usize| Delivery::Event(number.to_le_bytes().to_vec());
+        (0..DELIVERIES_MAX).for_each(|number| sender.send(event(number)));
+        assert!(receiver.closing().is_none());
         for number in 0..10 {
-            let Some(Mail::Event(bytes)) = letterbox.take() else { panic!("it was posted") };
+            let Some(Delivery::Event(bytes)) = receiver.take() else { panic!("it was posted") };
             assert_eq!(bytes, number_bytes(number));
         }
-        (0..10).for_each(|number| poster.post(event(number)));
-        assert!(letterbox.closing().is_none(), "there was room again");
-        poster.post(event(0));
-        assert!(matches!(letterbox.closing(), Some(Closing::TooSlow)));
-        poster.close(Closing::ShuttingDown);
-        assert!(matches!(letterbox.closing(), Some(Closing::TooSlow)), "the first reason stays");
+        (0..10).for_each(|number| sender.send(event(number)));
+        assert!(receiver.closing().is_none(), "there was room again");
+        sender.send(event(0));
+        assert!(matches!(receiver.closing(), Some(Closing::TooSlow)));
+        sender.close(Closing::ShuttingDown);
+        assert!(matches!(receiver.closing(), Some(Closing::TooSlow)), "the first reason stays");
     }
 
     fn number_bytes(number: usize) -> Vec<u8> {
@@ -149,10 +152,10 @@ mod tests {
 
     #[test]
     fn a_round_is_asked_for_once_however_often() {
-        let (poster, letterbox) = post();
-        assert!(!letterbox.take_round());
-        (0..3).for_each(|_| poster.ask_for_round());
-        assert!(letterbox.take_round());
-        assert!(!letterbox.take_round());
+        let (sender, receiver) = outbox();
+        assert!(!receiver.take_round());
+        (0..3).for_each(|_| sender.ask_for_round());
+        assert!(receiver.take_round());
+        assert!(!receiver.take_round());
     }
 }

@@ -1,12 +1,12 @@
 //! The state that a room's clients have of its world, and the changes since.
 //!
-//! News is the difference between the world and what was told, not a list of what happened: so it is right whatever happened
+//! StepUpdate is the difference between the world and what was told, not a list of what happened: so it is right whatever happened
 //! between two steps, even when a world was taken back to what it was seconds ago.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use nowcast_replication::{Follow, Pictures};
+use nowcast_replication::{ApplyDelta, SnapshotPool};
 use nowcast_world::{EntityId, EntityRef, Motion, PlayerId, Scene, Value, World};
 
 use crate::dictionary::{Dictionary, attribute_bytes};
@@ -14,11 +14,11 @@ use crate::session::{Entity, Place};
 
 /// The state that every client of a room has, or is about to receive.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct ReplicatedState {
     /// Ordered by id.
     entities: Vec<Arc<ToldEntity>>,
     /// The same for readers on other threads.
-    descriptions: Pictures<Descriptions>,
+    descriptions: SnapshotPool<Descriptions>,
     players: BTreeMap<PlayerId, ToldPlayer>,
     screens: Screens,
     /// Whether nothing can be taken for the same because the step of its last change is.
@@ -38,7 +38,7 @@ impl Descriptions {
     }
 }
 
-impl Follow for Descriptions {
+impl ApplyDelta for Descriptions {
     /// Entities that are told otherwise than before; `None` for what is gone.
     type Change = Vec<(EntityId, Option<Arc<ToldEntity>>)>;
 
@@ -106,9 +106,9 @@ pub(crate) struct Shown {
     pub(crate) value: Value,
 }
 
-impl Told {
+impl ReplicatedState {
     /// The world has other rules, or was taken back: everything is compared anew with the next news.
-    pub(crate) fn doubt(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.is_stale = true;
     }
 
@@ -194,13 +194,12 @@ impl Told {
             stays
         });
         for player in scene.players() {
-            let is_told = self
-                .players
-                .get(&player.id)
-                .is_some_and(|told| told.name == player.name && told.avatar == player.avatar);
+            let is_told = self.players.get(&player.id).is_some_and(|replicated| {
+                replicated.name == player.name && replicated.avatar == player.avatar
+            });
             if !is_told {
-                let told = ToldPlayer { name: player.name.clone(), avatar: player.avatar };
-                self.players.insert(player.id, told);
+                let replicated = ToldPlayer { name: player.name.clone(), avatar: player.avatar };
+                self.players.insert(player.id, replicated);
                 changes.players.push(player.id);
             }
         }
@@ -213,7 +212,7 @@ impl Told {
 
     /// An entity as it was told.
     pub(crate) fn entity(&self, id: EntityId) -> Option<&Arc<ToldEntity>> {
-        let row = self.entities.binary_search_by_key(&id, |told| told.id).ok()?;
+        let row = self.entities.binary_search_by_key(&id, |replicated| replicated.id).ok()?;
         Some(&self.entities[row])
     }
 
@@ -360,41 +359,41 @@ mod tests {
     fn only_what_differs_from_what_was_told_is_news() {
         let mut live = live(LAMP);
         let dictionary = dictionary(&live);
-        let mut told = Told::default();
-        let first = told.update(live.world(), &dictionary);
+        let mut replicated = ReplicatedState::default();
+        let first = replicated.update(live.world(), &dictionary);
         assert_eq!(first.described, [EntityId(1)]);
         live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
         live.step();
-        let joined = told.update(live.world(), &dictionary);
+        let joined = replicated.update(live.world(), &dictionary);
         assert_eq!((joined.players, joined.described), (vec![PlayerId(1)], Vec::new()));
         act(&mut live, "switch");
-        assert_eq!(told.update(live.world(), &dictionary).attributes, [EntityId(1)]);
+        assert_eq!(replicated.update(live.world(), &dictionary).attributes, [EntityId(1)]);
         act(&mut live, "move");
-        assert_eq!(told.update(live.world(), &dictionary).described, [EntityId(1)], "it has no rows");
+        assert_eq!(replicated.update(live.world(), &dictionary).described, [EntityId(1)], "it has no rows");
         live.step();
-        assert_eq!(told.update(live.world(), &dictionary), Changes::default());
-        told.doubt();
-        assert_eq!(told.update(live.world(), &dictionary), Changes::default(), "doubted, and the same");
+        assert_eq!(replicated.update(live.world(), &dictionary), Changes::default());
+        replicated.invalidate();
+        assert_eq!(replicated.update(live.world(), &dictionary), Changes::default(), "doubted, and the same");
     }
 
     #[test]
     fn screens_are_told_by_numbers_that_are_used_again() {
         let mut live = live(LAMP);
         let dictionary = dictionary(&live);
-        let mut told = Told::default();
+        let mut replicated = ReplicatedState::default();
         live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
         act(&mut live, "score");
-        let shown = told.update(live.world(), &dictionary).shown;
+        let shown = replicated.update(live.world(), &dictionary).shown;
         assert_eq!((shown.len(), shown[0].number, shown[0].player), (1, 0, None));
         act(&mut live, "tell");
-        let shown = told.update(live.world(), &dictionary).shown;
+        let shown = replicated.update(live.world(), &dictionary).shown;
         assert_eq!((shown[0].number, shown[0].player), (1, Some(PlayerId(1))));
-        assert_eq!(told.screens_of(PlayerId(1)).count(), 2);
-        assert_eq!(told.screens_of(PlayerId(2)).count(), 1, "the other is nobody else's");
+        assert_eq!(replicated.screens_of(PlayerId(1)).count(), 2);
+        assert_eq!(replicated.screens_of(PlayerId(2)).count(), 1, "the other is nobody else's");
         act(&mut live, "clear");
-        let shown = told.update(live.world(), &dictionary).shown;
+        let shown = replicated.update(live.world(), &dictionary).shown;
         assert_eq!((shown[0].number, &shown[0].value), (0, &Value::Nil));
         act(&mut live, "score");
-        assert_eq!(told.update(live.world(), &dictionary).shown[0].number, 0);
+        assert_eq!(replicated.update(live.world(), &dictionary).shown[0].number, 0);
     }
 }

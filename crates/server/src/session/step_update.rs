@@ -3,20 +3,22 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use nowcast_replication::{Atlas, Chart, Look, NewSection, Relocation, SectionId, Sight};
+use nowcast_replication::{
+    GridSnapshot, InterestChange, InterestGrid, InterestSet, NewSection, Relocation, SectionId,
+};
 use nowcast_wire::encode_to_vec;
 use nowcast_world::{EntityId, PlayerId, Value};
 
 use super::{FromWorld, Player, Said, Screen, StateKey};
 use crate::dictionary::Dictionary;
-use crate::room::happenings::{Audience, Happening};
-use crate::room::told::{Changes, Descriptions, Shown, Told, ToldEntity, ToldPlayer};
+use crate::room::replicated_state::{Changes, Descriptions, ReplicatedState, Shown, ToldEntity, ToldPlayer};
+use crate::room::world_events::{Audience, WorldEvent};
 
 /// A state, and the player that it is told alone, if it is one's.
 type State = (Option<PlayerId>, u64, Vec<u8>);
 
 /// The new description of an entity, and its section.
-struct EntityNews {
+struct EntityUpdate {
     id: EntityId,
     /// The section that it was in before.
     from: Option<SectionId>,
@@ -28,7 +30,7 @@ struct EntityNews {
 }
 
 /// The events and changes of a step, in the order in which they are sent.
-pub(crate) struct News {
+pub(crate) struct StepUpdate {
     /// When it happened.
     at: Instant,
     /// The new definition, if it changed.
@@ -38,7 +40,7 @@ pub(crate) struct News {
     /// The sections that came to be, before anything was told of them.
     created: Vec<NewSection>,
     /// Entities that changed or are elsewhere, ordered by id; whoever sees them is told.
-    entities: Vec<EntityNews>,
+    entities: Vec<EntityUpdate>,
     /// The changed states, by key, in the order in which they are put; empty for removed ones. A state with a player is
     /// for that player alone: a key of one player may be everybody's next, so the two stay in one order.
     states: Vec<State>,
@@ -46,49 +48,49 @@ pub(crate) struct News {
     said: Vec<Vec<u8>>,
 }
 
-impl News {
+impl StepUpdate {
     /// Encodes the update of a step for sessions. `dictionary` is there when the definition changed.
     pub(crate) fn of(
         changes: &Changes,
-        told: &Told,
-        (tick, atlas): (u64, &Atlas),
-        happenings: &[Happening],
+        replicated: &ReplicatedState,
+        (tick, interest_grid): (u64, &InterestGrid),
+        world_events: &[WorldEvent],
         dictionary: Option<&Dictionary>,
     ) -> Self {
-        let mut news = Self {
+        let mut update = Self {
             define: dictionary.map(define),
             tick,
-            created: atlas.created(),
-            entities: entity_news(changes, told, atlas),
+            created: interest_grid.created(),
+            entities: entity_updates(changes, replicated, interest_grid),
             ..Self::none()
         };
-        let Self { states, events, said, .. } = &mut news;
+        let Self { states, events, said, .. } = &mut update;
         states.extend(changes.left.iter().map(|id| (None, StateKey::Player(*id).number(), Vec::new())));
         for id in changes.players.iter() {
-            states.extend(told.player(*id).map(|player| state_of_player(*id, player)));
+            states.extend(replicated.player(*id).map(|player| state_of_player(*id, player)));
         }
         states.extend(changes.shown.iter().map(|shown| {
             let (key, value) = state_of_screen(shown);
             (shown.player, key, value)
         }));
-        for happening in happenings {
-            match happening {
-                Happening::Said { player, name, text } => {
+        for world_event in world_events {
+            match world_event {
+                WorldEvent::Said { player, name, text } => {
                     let line = Said { from: player.0, name: name.clone(), text: text.clone() };
                     said.push(encode_to_vec(&line));
                 }
-                Happening::Emitted { audience, name, payload, .. } => {
+                WorldEvent::Emitted { audience, name, payload, .. } => {
                     let event = FromWorld::Happened { event: name.clone(), payload: payload.clone() };
                     events.push((audience.clone(), encode_to_vec(&event)));
                 }
             }
         }
-        news
+        update
     }
 
     /// Everything that all were told so far, for a newcomer: all but its own screen and what it sees.
-    pub(crate) fn all(told: &Told, dictionary: &Dictionary) -> Self {
-        let states = told.players().map(|(id, player)| state_of_player(id, player)).collect();
+    pub(crate) fn all(replicated: &ReplicatedState, dictionary: &Dictionary) -> Self {
+        let states = replicated.players().map(|(id, player)| state_of_player(id, player)).collect();
         Self { define: Some(define(dictionary)), states, ..Self::none() }
     }
 
@@ -112,7 +114,7 @@ impl News {
     pub(super) fn can_wait(&self) -> bool {
         let Self { define, entities, states, events, said, .. } = self;
         let is_calm = define.is_none() && states.is_empty() && events.is_empty() && said.is_empty();
-        is_calm && entities.iter().all(|news| !news.is_changed && news.entity.is_some())
+        is_calm && entities.iter().all(|update| !update.is_changed && update.entity.is_some())
     }
 
     /// The sections that came to be.
@@ -126,25 +128,26 @@ impl News {
     }
 
     /// Returns the changes of the entities that a player sees, or saw.
-    pub(crate) fn entities_for(&self, sight: &Sight) -> impl Iterator<Item = (u64, Arc<[u8]>)> {
-        let sees = |section: Option<SectionId>| section.is_some_and(|section| sight.sees(section));
-        self.entities.iter().filter_map(move |EntityNews { id, from, to, is_changed, entity }| {
+    pub(crate) fn entities_for(&self, interest_set: &InterestSet) -> impl Iterator<Item = (u64, Arc<[u8]>)> {
+        let sees = |section: Option<SectionId>| section.is_some_and(|section| interest_set.sees(section));
+        self.entities.iter().filter_map(move |EntityUpdate { id, from, to, is_changed, entity }| {
             let value = || entity.as_ref().map_or_else(|| Arc::from([]), |entity| entity.bytes());
-            let told = match (sees(*from), sees(*to)) {
+            let replicated = match (sees(*from), sees(*to)) {
                 (true, true) if *is_changed => value(),
                 (false, true) => value(),
                 (true, false) if entity.is_none() => value(),
                 (true, false) => out_of_sight(self.tick as u32),
                 (true, true) | (false, false) => return None,
             };
-            Some((StateKey::Entity(*id).number(), told))
+            Some((StateKey::Entity(*id).number(), replicated))
         })
     }
 
     /// The states that a player is told beside entities.
     pub(super) fn states_for(&self, player: PlayerId) -> impl Iterator<Item = (u64, &[u8])> {
-        let told = self.states.iter().filter(move |(whose, _, _)| whose.is_none_or(|whose| whose == player));
-        told.map(|(_, key, value)| (*key, value.as_slice()))
+        let replicated =
+            self.states.iter().filter(move |(whose, _, _)| whose.is_none_or(|whose| whose == player));
+        replicated.map(|(_, key, value)| (*key, value.as_slice()))
     }
 
     /// The events that a player is told.
@@ -170,14 +173,14 @@ pub(super) fn state_of_screen(shown: &Shown) -> (u64, Vec<u8>) {
 
 /// Returns the states for a player whose interest set changed: the entities that left it in this step, and those that
 /// entered it, as a whole.
-pub(super) fn states_of_look(
-    look: &Look,
+pub(super) fn states_of_change(
+    look: &InterestChange,
     descriptions: &Descriptions,
-    (tick, chart): (u32, &Chart),
+    (tick, grid_snapshot): (u32, &GridSnapshot),
 ) -> Vec<(u64, Arc<[u8]>)> {
     let members = |sections: &[SectionId]| {
         let mut ids: Vec<u32> =
-            sections.iter().flat_map(|section| chart.members(*section)).copied().collect();
+            sections.iter().flat_map(|section| grid_snapshot.members(*section)).copied().collect();
         ids.sort_unstable();
         ids.into_iter().map(EntityId)
     };
@@ -193,25 +196,29 @@ fn out_of_sight(tick: u32) -> Arc<[u8]> {
 }
 
 /// Returns the changed entities, and those that moved to another section.
-fn entity_news(changes: &Changes, told: &Told, atlas: &Atlas) -> Vec<EntityNews> {
+fn entity_updates(
+    changes: &Changes,
+    replicated: &ReplicatedState,
+    interest_grid: &InterestGrid,
+) -> Vec<EntityUpdate> {
     let changed = changes.described.iter().chain(&changes.attributes).map(|id| {
-        let section = atlas.section_of(id.0);
+        let section = interest_grid.section_of(id.0);
         (Relocation { id: id.0, from: section, to: section }, true)
     });
-    let moved = atlas.relocations().iter().map(|relocation| (*relocation, false));
-    let mut news: Vec<_> = changed.chain(moved).collect();
-    news.sort_by_key(|(relocation, is_changed)| (relocation.id, *is_changed));
+    let moved = interest_grid.relocations().iter().map(|relocation| (*relocation, false));
+    let mut update: Vec<_> = changed.chain(moved).collect();
+    update.sort_by_key(|(relocation, is_changed)| (relocation.id, *is_changed));
     // An entity that changed and moved is sent once.
-    news.dedup_by(|(later, later_changed), (kept, is_changed)| {
+    update.dedup_by(|(later, later_changed), (kept, is_changed)| {
         let is_same = later.id == kept.id;
         *is_changed |= is_same && *later_changed;
         is_same
     });
-    let news = news.into_iter().map(|(Relocation { id, from, to }, is_changed)| {
+    let update = update.into_iter().map(|(Relocation { id, from, to }, is_changed)| {
         let id = EntityId(id);
-        EntityNews { id, from, to, is_changed, entity: told.entity(id).cloned() }
+        EntityUpdate { id, from, to, is_changed, entity: replicated.entity(id).cloned() }
     });
-    news.collect()
+    update.collect()
 }
 
 fn state_of_player(id: PlayerId, ToldPlayer { name, avatar }: &ToldPlayer) -> State {
@@ -279,7 +286,7 @@ mod tests {
         }
 
         /// Takes in the news as a client of the plain protocol is told it.
-        fn hear(&mut self, changes: &Changes, told: &Told, player: PlayerId) {
+        fn hear(&mut self, changes: &Changes, replicated: &ReplicatedState, player: PlayerId) {
             for id in &changes.left {
                 assert!(self.players.remove(&id.0).is_some(), "{id:?} left and was not there");
             }
@@ -287,14 +294,14 @@ mod tests {
                 assert!(self.entities.remove(&id.0).is_some(), "{id:?} is gone and was not there");
             }
             for id in &changes.described {
-                self.entities.insert(id.0, told.entity(*id).expect("it is there").entity.clone());
+                self.entities.insert(id.0, replicated.entity(*id).expect("it is there").entity.clone());
             }
             for id in &changes.attributes {
                 let known = self.entities.get_mut(&id.0).expect("it was described");
-                known.attributes.clone_from(&told.entity(*id).expect("it is there").entity.attributes);
+                known.attributes.clone_from(&replicated.entity(*id).expect("it is there").entity.attributes);
             }
             for id in &changes.players {
-                let ToldPlayer { name, avatar } = told.player(*id).expect("it is there").clone();
+                let ToldPlayer { name, avatar } = replicated.player(*id).expect("it is there").clone();
                 self.players.insert(id.0, Player { name, avatar: avatar.map(|avatar| avatar.0) });
             }
             let shown = changes.shown.iter().cloned();
@@ -335,7 +342,7 @@ mod tests {
     #[derive(Default)]
     struct Client {
         states: BTreeMap<u64, Vec<u8>>,
-        sight: Option<Sight>,
+        interest_set: Option<InterestSet>,
         plain: Known,
     }
 
@@ -345,30 +352,33 @@ mod tests {
         }
 
         /// Hears the news as a client does that sees everything.
-        fn hear(&mut self, news: &News, id: PlayerId) {
-            let sight = self.sight.get_or_insert_with(|| Sight::new(id.0));
-            sight.follow(news.created());
-            let entities: Vec<_> = news.entities_for(sight).collect();
+        fn hear(&mut self, update: &StepUpdate, id: PlayerId) {
+            let interest_set = self.interest_set.get_or_insert_with(|| InterestSet::new(id.0));
+            interest_set.follow(update.created());
+            let entities: Vec<_> = update.entities_for(interest_set).collect();
             self.put(entities.into_iter());
-            self.put(news.states_for(id));
+            self.put(update.states_for(id));
         }
 
         /// Is greeted as a newcomer.
         fn greeted(
             world: &World,
-            told: &Told,
-            (dictionary, atlas): (&Dictionary, &Atlas),
+            replicated: &ReplicatedState,
+            (dictionary, interest_grid): (&Dictionary, &InterestGrid),
             id: PlayerId,
         ) -> Self {
             let mut client = Self::default();
-            client.put(News::all(told, dictionary).states_for(id));
-            let mut sight = Sight::new(id.0);
-            let look = sight.look(atlas.chart(), None, usize::MAX);
-            client.put(states_of_look(&look, told.descriptions(), (0, atlas.chart())).into_iter());
-            client.sight = Some(sight);
-            client.states.extend(told.screens_of(id).map(|shown| state_of_screen(&shown)));
+            client.put(StepUpdate::all(replicated, dictionary).states_for(id));
+            let mut interest_set = InterestSet::new(id.0);
+            let look = interest_set.look(interest_grid.grid_snapshot(), None, usize::MAX);
+            client.put(
+                states_of_change(&look, replicated.descriptions(), (0, interest_grid.grid_snapshot()))
+                    .into_iter(),
+            );
+            client.interest_set = Some(interest_set);
+            client.states.extend(replicated.screens_of(id).map(|shown| state_of_screen(&shown)));
             client.plain = Known { screens: BTreeMap::new(), ..Known::of(world, id) };
-            told.screens_of(id).for_each(|shown| client.plain.see(shown));
+            replicated.screens_of(id).for_each(|shown| client.plain.see(shown));
             client
         }
     }
@@ -474,8 +484,8 @@ mod tests {
         which: bool,
         dictionary: Dictionary,
         kept: Option<(Vec<u8>, bool)>,
-        told: Told,
-        atlas: Atlas,
+        replicated: ReplicatedState,
+        interest_grid: InterestGrid,
         steps: u32,
         clients: BTreeMap<PlayerId, Client>,
         last_player: u32,
@@ -485,9 +495,19 @@ mod tests {
         fn new(seed: u64) -> Self {
             let world = World::new(definition(true), seed, Box::new(Whims)).expect("the definition is good");
             let dictionary = Dictionary::new(world.scene().definition(), &Assets::default(), 1);
-            let (told, atlas, clients) = Default::default();
+            let (replicated, interest_grid, clients) = Default::default();
             let (kept, steps, last_player) = (None, 0, 0);
-            Self { world, which: true, dictionary, kept, told, atlas, steps, clients, last_player }
+            Self {
+                world,
+                which: true,
+                dictionary,
+                kept,
+                replicated,
+                interest_grid,
+                steps,
+                clients,
+                last_player,
+            }
         }
 
         fn apply(&mut self, command: Command) {
@@ -498,7 +518,7 @@ mod tests {
             self.world = World::restore(definition(which), Box::new(Whims), bytes).expect("it was saved");
             self.which = which;
             self.dictionary = Dictionary::new(self.world.scene().definition(), &Assets::default(), 1);
-            self.told.doubt();
+            self.replicated.invalidate();
         }
 
         fn carry_out(&mut self, deed: Deed) {
@@ -509,8 +529,8 @@ mod tests {
                     self.apply(Command::Join { player, name: format!("player {player:?}") });
                     self.world.step();
                     self.tell();
-                    let by = (&self.dictionary, &self.atlas);
-                    let client = Client::greeted(&self.world, &self.told, by, player);
+                    let by = (&self.dictionary, &self.interest_grid);
+                    let client = Client::greeted(&self.world, &self.replicated, by, player);
                     self.clients.insert(player, client);
                 }
                 Deed::Leave(index) if !self.clients.is_empty() => {
@@ -551,14 +571,20 @@ mod tests {
 
         /// Tells everybody what is news.
         fn tell(&mut self) {
-            let changes = self.told.update(&self.world, &self.dictionary);
+            let changes = self.replicated.update(&self.world, &self.dictionary);
             self.steps += 1;
             let placed = self.world.entities().iter().map(|entity| self.dictionary.placed(&entity));
-            self.atlas.update(self.steps, placed);
-            let news = News::of(&changes, &self.told, (self.steps.into(), &self.atlas), &[], None);
+            self.interest_grid.update(self.steps, placed);
+            let update = StepUpdate::of(
+                &changes,
+                &self.replicated,
+                (self.steps.into(), &self.interest_grid),
+                &[],
+                None,
+            );
             for (player, client) in &mut self.clients {
-                client.hear(&news, *player);
-                client.plain.hear(&changes, &self.told, *player);
+                client.hear(&update, *player);
+                client.plain.hear(&changes, &self.replicated, *player);
             }
         }
     }
@@ -586,8 +612,11 @@ mod tests {
         let shown = vec![shown(ada, "prompt", Value::Nil), shown(everybody, "score", 3.into())];
         let changes = Changes { shown, ..Changes::default() };
         let mut client = Client::default();
-        let atlas = Atlas::default();
-        client.put(News::of(&changes, &Told::default(), (0, &atlas), &[], None).states_for(PlayerId(1)));
+        let interest_grid = InterestGrid::default();
+        client.put(
+            StepUpdate::of(&changes, &ReplicatedState::default(), (0, &interest_grid), &[], None)
+                .states_for(PlayerId(1)),
+        );
         let expected = BTreeMap::from([(("score".to_owned(), false), 3.into())]);
         assert_eq!(Known::of_states(&client.states).screens, expected);
     }

@@ -1,4 +1,4 @@
-//! Pictures of something that goes on changing: each stays as it is for as long as somebody holds it, and who changes it waits for nobody.
+//! SnapshotPool of something that goes on changing: each stays as it is for as long as somebody holds it, and who changes it waits for nobody.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ const KEPT_MAX: usize = 4;
 const MISSED_MAX: usize = 64;
 
 /// A value that can be brought up to date, change by change.
-pub trait Follow: Clone + Default {
+pub trait ApplyDelta: Clone + Default {
     /// A difference between two versions.
     type Change;
 
@@ -21,24 +21,24 @@ pub trait Follow: Clone + Default {
 ///
 /// A new picture is an earlier one that nobody holds any more, brought up to date. So it costs what has changed since, not what there
 /// is. Where readers hold all of them, it is a copy: then it costs more, but nobody waits.
-pub struct Pictures<T: Follow> {
+pub struct SnapshotPool<T: ApplyDelta> {
     newest: Arc<T>,
     earlier: Vec<Earlier<T>>,
 }
 
-struct Earlier<T: Follow> {
+struct Earlier<T: ApplyDelta> {
     picture: Arc<T>,
     /// The changes since this version, oldest first.
     missed: Vec<Arc<T::Change>>,
 }
 
-impl<T: Follow> Default for Pictures<T> {
+impl<T: ApplyDelta> Default for SnapshotPool<T> {
     fn default() -> Self {
         Self { newest: Arc::default(), earlier: Vec::new() }
     }
 }
 
-impl<T: Follow> Pictures<T> {
+impl<T: ApplyDelta> SnapshotPool<T> {
     /// The newest picture.
     pub fn newest(&self) -> &Arc<T> {
         &self.newest
@@ -75,9 +75,9 @@ impl<T: Follow> Pictures<T> {
     }
 }
 
-impl<T: Follow> std::fmt::Debug for Pictures<T> {
+impl<T: ApplyDelta> std::fmt::Debug for SnapshotPool<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Pictures").field("earlier", &self.earlier.len()).finish_non_exhaustive()
+        formatter.debug_struct("SnapshotPool").field("earlier", &self.earlier.len()).finish_non_exhaustive()
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
     #[derive(Clone, Default, PartialEq, Debug)]
     struct Log(Vec<u32>);
 
-    impl Follow for Log {
+    impl ApplyDelta for Log {
         type Change = u32;
 
         fn follow(&mut self, change: &u32) {
@@ -104,7 +104,7 @@ mod tests {
         fn held_snapshots_never_change_and_the_newest_has_every_change(
             holds in prop::collection::vec((any::<bool>(), 0usize..9), 0..300),
         ) {
-            let mut pictures = Pictures::<Log>::default();
+            let mut pictures = SnapshotPool::<Log>::default();
             let mut held: Vec<(Log, Arc<Log>)> = Vec::new();
             let mut all = Log::default();
             for (number, (holds, lets_go)) in holds.into_iter().enumerate() {
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_picture_that_is_let_go_is_used_again_instead_of_a_copy() {
-        let mut pictures = Pictures::<Log>::default();
+        let mut pictures = SnapshotPool::<Log>::default();
         let addresses: std::collections::BTreeSet<usize> = (0..100)
             .map(|number| {
                 pictures.publish(number);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn one_that_is_held_for_ever_is_forgotten() {
-        let mut pictures = Pictures::<Log>::default();
+        let mut pictures = SnapshotPool::<Log>::default();
         let held = Arc::clone(pictures.newest());
         (0..1_000).for_each(|number| pictures.publish(number));
         assert_eq!(Arc::strong_count(&held), 1);

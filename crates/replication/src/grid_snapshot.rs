@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::picture::Follow;
 use crate::section::{Layer, Section, SectionId, cell_of, leave_metres};
+use crate::snapshot_pool::ApplyDelta;
 
-/// All sections of a world, and what is in them, as they are at one step; see [`crate::Atlas::chart`].
+/// All sections of a world, and what is in them, as they are at one step; see [`crate::InterestGrid::grid_snapshot`].
 #[derive(Clone, Debug, Default)]
-pub struct Chart {
+pub struct GridSnapshot {
     sections: BTreeMap<SectionId, Arc<Section>>,
     layers: Vec<Layer>,
     /// Another number whenever there is a section more than before.
@@ -17,15 +17,15 @@ pub struct Chart {
 
 /// The sections that are different since the step before; `None` for what is no more.
 #[derive(Debug)]
-pub struct Redrawn {
+pub struct GridDelta {
     pub(crate) version: u32,
     pub(crate) sections: Vec<(SectionId, Option<Arc<Section>>)>,
 }
 
-impl Follow for Chart {
-    type Change = Redrawn;
+impl ApplyDelta for GridSnapshot {
+    type Change = GridDelta;
 
-    fn follow(&mut self, redrawn: &Redrawn) {
+    fn follow(&mut self, redrawn: &GridDelta) {
         self.version = redrawn.version;
         for (id, section) in &redrawn.sections {
             match section {
@@ -36,7 +36,7 @@ impl Follow for Chart {
     }
 }
 
-impl Chart {
+impl GridSnapshot {
     fn draw(&mut self, id: SectionId, section: &Arc<Section>) {
         if self.sections.insert(id, Arc::clone(section)).is_some() {
             return;

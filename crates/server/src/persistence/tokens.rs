@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nowcast::entry::{AdmissionRefusal, SingleUse, UsedToken, UsedTokenKeeper};
+use nowcast::admission::{AdmissionRefusal, SingleUse, UsedToken, UsedTokenStore};
 use nowcast_store::{Mark, MarkKind, Store};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tracing::warn;
 
-use super::{Keeper, now_ms};
+use super::{PersistenceThread, now_ms};
 use crate::client_key::{ClientKey, hex, read_hex};
 
 /// Seconds by which the clocks of those who make and who read a token may differ, and some more.
@@ -20,9 +20,9 @@ const SKEW_S: u64 = 10;
 const KEPT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps the ids of used tokens as marks of the store.
-pub(crate) struct UsedTokenMarks(pub(crate) Arc<Keeper>);
+pub(crate) struct UsedTokenMarks(pub(crate) Arc<PersistenceThread>);
 
-impl UsedTokenKeeper for UsedTokenMarks {
+impl UsedTokenStore for UsedTokenMarks {
     fn used(&self) -> Vec<UsedToken> {
         let Some(store) = self.0.store() else { return Vec::new() };
         let marks = store.marks(MarkKind::TokenUsed, now_ms()).unwrap_or_else(|error| {

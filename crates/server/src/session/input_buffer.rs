@@ -52,7 +52,7 @@ pub(crate) struct Change {
 
 /// Faults of a message of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct BufferedInput {
     /// Controls came for a step that had been taken without them.
     pub(crate) is_late: bool,
     /// The client's clock is not the one that it had, or runs too fast: steps are left out.
@@ -61,7 +61,7 @@ pub(crate) struct Heard {
 
 /// The act of a walker in a step of the world.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Turn {
+pub(crate) enum DueStep {
     /// It takes the client's step of this number, with these controls if they are others than before. Before it the walker takes
     /// another step in the same step of the world, with the controls `first`, if there are some.
     Steps { number: u16, input: Option<Input>, first: Option<Input> },
@@ -73,7 +73,7 @@ pub(crate) enum Turn {
 
 /// The input of one client at each step. The session's task adds to it, and the room's thread takes from it.
 #[derive(Debug)]
-pub(crate) struct Playout {
+pub(crate) struct InputBuffer {
     /// The waiting input, by the client's steps.
     waiting: VecDeque<Change>,
     /// The newest change that is known, in force or waiting.
@@ -84,7 +84,7 @@ pub(crate) struct Playout {
     known: u16,
     current: Input,
     /// The walker's last input.
-    told: Option<Input>,
+    replicated: Option<Input>,
     /// For how many steps they have asked for nothing.
     still_steps: u32,
     /// How many steps controls are to wait after a rest.
@@ -102,7 +102,7 @@ pub(crate) struct Playout {
     least: [i32; 2],
 }
 
-impl Default for Playout {
+impl Default for InputBuffer {
     fn default() -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -110,7 +110,7 @@ impl Default for Playout {
             next: 0,
             known: 0,
             current: Input::default(),
-            told: None,
+            replicated: None,
             still_steps: 0,
             wait: WAIT_STEPS,
             timely: 0,
@@ -123,10 +123,10 @@ impl Default for Playout {
     }
 }
 
-impl Playout {
+impl InputBuffer {
     /// The client is at `now`, and its controls changed so, oldest first.
-    pub(crate) fn receive(&mut self, now: u16, changes: impl Iterator<Item = Change>) -> Heard {
-        let mut heard = Heard::default();
+    pub(crate) fn receive(&mut self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
+        let mut heard = BufferedInput::default();
         let lead = apart(now, self.next);
         let is_new = self.newest.is_none();
         let stands = self.rests();
@@ -208,7 +208,7 @@ impl Playout {
 
     /// Returns the walker's act in the next step of the world; `None` before the client counted any step. `may_stride`
     /// says whether it can take two steps in one.
-    pub(crate) fn take(&mut self, may_stride: bool) -> Option<Turn> {
+    pub(crate) fn take(&mut self, may_stride: bool) -> Option<DueStep> {
         self.newest?;
         self.turns = self.turns.wrapping_add(1);
         let in_hand = apart(self.known, self.next);
@@ -233,20 +233,20 @@ impl Playout {
             self.current
         });
         let number = self.advance();
-        Some(Turn::Steps { number, input: self.tell(), first })
+        Some(DueStep::Steps { number, input: self.tell(), first })
     }
 
     /// Nothing is known of the next step.
-    fn do_without(&mut self) -> Turn {
+    fn do_without(&mut self) -> DueStep {
         if self.patience > 0 {
             self.patience -= 1;
             self.owed = (self.owed + 1).min(PATIENCE_STEPS);
-            return Turn::Waits { number: self.next.wrapping_sub(1) };
+            return DueStep::Waits { number: self.next.wrapping_sub(1) };
         }
         self.has_given_up = true;
         let number = self.advance();
         self.still_steps = self.still_steps.saturating_add(1);
-        Turn::GivesUp { number, input: self.tell() }
+        DueStep::GivesUp { number, input: self.tell() }
     }
 
     /// The controls that are in force, if they are others than those that the walker was told last.
@@ -254,7 +254,7 @@ impl Playout {
         let Input { yaw, run, .. } = self.current;
         let standing = Input { forward: 0.0, right: 0.0, yaw, run, jump: false };
         let input = if self.has_given_up { standing } else { self.current };
-        (self.told.replace(input) != Some(input)).then_some(input)
+        (self.replicated.replace(input) != Some(input)).then_some(input)
     }
 
     /// Whether its controls have asked for nothing for so long that it has come to rest.

@@ -1,6 +1,6 @@
 //! Admission: who gets in, who does not, and what a stranger can cost.
 
-use nowcast::entry::{
+use nowcast::admission::{
     Admission, AdmissionRefusal, AdmissionRequest, Claims, KeyError, Limits, Now, Page, Policy, PolicyError,
     SignError, TOKEN_BYTES_MAX, TokenError, TokenKey,
 };
@@ -227,7 +227,7 @@ fn public_texts_are_refused_as_secrets() {
         assert!(matches!(TokenKey::secret(public.as_bytes()), Err(KeyError::NotSecret(_))), "{public}");
     }
     assert!(TokenKey::parse("V2hhdCBvcGVuc3NsIHJhbmQgLWJhc2U2NCAzMiBnaXZlcz8=").is_ok());
-    assert!(TokenKey::parse(&nowcast::entry::new_secret()).is_ok());
+    assert!(TokenKey::parse(&nowcast::admission::new_secret()).is_ok());
 }
 
 #[test]

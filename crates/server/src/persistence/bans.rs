@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use nowcast::entry::network_of;
+use nowcast::admission::network_of;
 use nowcast_store::{Mark, MarkCompletion, MarkKind, SqliteStore, Store, UtcTime, read_duration};
 use nowcast_world::text::sanitize;
 use ring::digest::{SHA256, digest};
 use tracing::warn;
 
-use super::{Keeper, now_ms};
+use super::{PersistenceThread, now_ms};
 use crate::client_key::{ClientKey, hex, read_hex};
 use crate::room_name::is_room_name;
 
@@ -243,7 +243,7 @@ impl Known<'_> {
 
 /// The bans of a server. They are in the store, if there is one, and end with the process otherwise.
 pub(crate) struct Bans {
-    keeper: Arc<Keeper>,
+    persistence: Arc<PersistenceThread>,
     bans: Mutex<BTreeMap<String, Ban>>,
     /// Counts bans that came: rooms look at it in each step.
     number: AtomicU64,
@@ -251,8 +251,8 @@ pub(crate) struct Bans {
 
 impl Bans {
     /// The bans that a store keeps.
-    pub(crate) fn new(keeper: Arc<Keeper>) -> Self {
-        let kept = keeper.store().map(|store| store.marks(MarkKind::Ban, now_ms())).transpose();
+    pub(crate) fn new(persistence: Arc<PersistenceThread>) -> Self {
+        let kept = persistence.store().map(|store| store.marks(MarkKind::Ban, now_ms())).transpose();
         let kept = kept.unwrap_or_else(|error| {
             warn!(%error, "who is banned is not known: nobody is");
             None
@@ -260,7 +260,7 @@ impl Bans {
         let kept = kept.unwrap_or_default();
         let bans = kept.iter().filter_map(Ban::from_mark).take(BANS_MAX);
         let bans = bans.map(|ban| (ban.key(), ban)).collect();
-        Self { keeper, bans: Mutex::new(bans), number: AtomicU64::new(0) }
+        Self { persistence, bans: Mutex::new(bans), number: AtomicU64::new(0) }
     }
 
     /// Bans somebody from now on. `then` is called when that is kept, at once where nothing is.
@@ -270,7 +270,7 @@ impl Bans {
         if bans.len() >= BANS_MAX && !bans.contains_key(&ban.key()) {
             return Err(BanError::Full);
         }
-        match self.keeper.store() {
+        match self.persistence.store() {
             Some(store) => keep_ban(&store, &ban, then)?,
             None => then(Ok(true)),
         }
@@ -286,7 +286,7 @@ impl Bans {
         let gone: Vec<Ban> =
             bans.values().filter(|ban| ban.is_of(room, world) && ban.is_called(who)).cloned().collect();
         for ban in &gone {
-            if let Some(store) = self.keeper.store() {
+            if let Some(store) = self.persistence.store() {
                 let refused = store.unmark(MarkKind::Ban, ban.key().as_bytes(), Vec::new());
                 refused.map_err(|_| BanError::NotTaken)?;
             }

@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::id::{EntityId, KindId};
 use crate::kind::Kind;
 use crate::limits::PARENTS_DEPTH_MAX;
-use crate::owner::Hold;
+use crate::owner::OwnerClaim;
 use crate::physics::BodyState;
 use crate::pose::Pose;
 use crate::problem::is_name;
@@ -98,7 +98,7 @@ impl Scene {
             changed_tick: self.next_tick(),
         });
         if spawn.owner.is_some() {
-            self.holds.insert(id, Hold { home: pose.position, goal: None });
+            self.holds.insert(id, OwnerClaim { home: pose.position, goal: None });
         }
         if of.walker.is_some() {
             // Its body keeps of the rotation where it faces.

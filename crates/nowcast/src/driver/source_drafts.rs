@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nowcast_session::{PacketOutcome, Replication, Session, Time};
 
-use crate::channel::{Feed, Source};
+use crate::channel::{PutBatch, Source};
 
 const PANICKED: &str = "the source panicked";
 const OVERFLOWED: &str = "the source wrote more than there was room for";
@@ -24,10 +24,10 @@ const LANES_MAX: u8 = 16;
 
 /// The source of a session, and what it wrote for the packet that leaves next. To the session, this is the source.
 #[derive(Default)]
-pub(super) struct Sourced {
+pub(super) struct SourceDrafts {
     source: Option<Box<dyn Source>>,
     /// The source's other puts, until the session has them.
-    feed: Feed,
+    feed: PutBatch,
     /// Outcomes that the source has not received yet.
     outcomes: Vec<PacketOutcome>,
     /// A bit for each lane that the session feeds from a source.
@@ -67,11 +67,11 @@ pub(super) struct Question {
     lanes: u16,
 }
 
-impl Sourced {
+impl SourceDrafts {
     /// Another source from now on. Returns the one before it, which is dropped where no lock is held.
     pub(super) fn replace(&mut self, source: Box<dyn Source>) -> Option<Box<dyn Source>> {
         self.drafts.clear();
-        (self.waiting, self.asked, self.feed) = (0, None, Feed::default());
+        (self.waiting, self.asked, self.feed) = (0, None, PutBatch::default());
         self.source.replace(source)
     }
 
@@ -137,7 +137,7 @@ impl Sourced {
     ) -> Result<(), &'static str> {
         let ran = catch_unwind(AssertUnwindSafe(|| run(self))).unwrap_or(Err(PANICKED));
         if ran.is_err() {
-            (self.waiting, self.drafts, self.feed) = (0, Vec::new(), Feed::default());
+            (self.waiting, self.drafts, self.feed) = (0, Vec::new(), PutBatch::default());
             discard(self.source.take());
         }
         ran
@@ -159,7 +159,7 @@ impl Sourced {
         let Self { source: Some(source), outcomes, drafts, .. } = self else { return };
         let given_up = drafts.drain(..).map(|Draft { lane, number, .. }| (lane, number));
         let given_up = given_up.map(|(lane, number)| PacketOutcome { lane, number, arrived: false });
-        outcomes.drain(..).chain(given_up).for_each(|outcome| source.settled(outcome));
+        outcomes.drain(..).chain(given_up).for_each(|outcome| source.on_outcome(outcome));
     }
 
     fn put_question(&mut self, Question { mut room, lanes }: Question) -> Result<(), &'static str> {
@@ -233,7 +233,7 @@ pub(super) enum Polled {
     Nothing,
 }
 
-impl Replication for Sourced {
+impl Replication for SourceDrafts {
     fn has_more(&self, lane: u8) -> bool {
         self.lanes.set(self.lanes.get() | 1 << lane);
         self.waiting & (1 << lane) != 0

@@ -6,14 +6,14 @@ use nowcast_world::{EntityId, Event, PlayerId, Refusal, To, Value, World};
 
 /// Something that is told once.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Happening {
+pub(crate) enum WorldEvent {
     /// A line of chat, to all.
     Said { player: PlayerId, name: String, text: String },
     /// Something that the rules tell.
     Emitted { audience: Audience, name: String, payload: Value, durable: bool },
 }
 
-impl Happening {
+impl WorldEvent {
     /// Whether nobody is to hear of it before it is kept.
     pub(crate) fn is_durable(&self) -> bool {
         matches!(self, Self::Emitted { durable: true, .. })
@@ -60,7 +60,7 @@ impl Audience {
 /// The sorted events of a step.
 #[derive(Default)]
 pub(crate) struct Step {
-    pub(crate) happenings: Vec<Happening>,
+    pub(crate) world_events: Vec<WorldEvent>,
     /// Commands that were not carried out, and why.
     pub(crate) refused: Vec<(PlayerId, Refusal)>,
     /// New owners, with the numbers of their requests.
@@ -74,11 +74,11 @@ impl Step {
         for event in events {
             match event {
                 Event::Said { player, name, text } => {
-                    step.happenings.push(Happening::Said { player, name, text });
+                    step.world_events.push(WorldEvent::Said { player, name, text });
                 }
                 Event::Emitted { name, to, payload, durable } => {
                     let audience = Audience::of(to, world);
-                    step.happenings.push(Happening::Emitted { audience, name, payload, durable });
+                    step.world_events.push(WorldEvent::Emitted { audience, name, payload, durable });
                 }
                 Event::Granted { player, entity, number } => step.granted.push((player, entity, number)),
                 Event::Refused { player, refusal } => step.refused.push((player, refusal)),

@@ -8,7 +8,7 @@ use nowcast_script::{ASSETS_BYTES_MAX, ASSETS_MAX, Asset, Assets};
 /// Assets that are served. One is there as long as a world's folder or a room names it, and for a while longer: a page that was
 /// told of it a moment ago may not have fetched it yet.
 #[derive(Default)]
-pub(crate) struct Shelf(Mutex<Shelved>);
+pub(crate) struct AssetCache(Mutex<Shelved>);
 
 #[derive(Default)]
 struct Shelved {
@@ -19,7 +19,7 @@ struct Shelved {
     past_bytes: usize,
 }
 
-impl Shelf {
+impl AssetCache {
     fn lock(&self) -> MutexGuard<'_, Shelved> {
         // Nothing in there is half done when a thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -75,41 +75,41 @@ mod tests {
 
     #[test]
     fn assets_of_a_room_are_served_until_released() {
-        let shelf = Shelf::default();
+        let asset_cache = AssetCache::default();
         let (of_room, of_folder) = (assets(b"one"), assets(b"two"));
-        shelf.put(&of_room);
-        shelf.put(&of_folder);
-        assert!(shelf.get(&hash(&of_room)).is_some() && shelf.get(&hash(&of_folder)).is_some());
+        asset_cache.put(&of_room);
+        asset_cache.put(&of_folder);
+        assert!(asset_cache.get(&hash(&of_room)).is_some() && asset_cache.get(&hash(&of_folder)).is_some());
         let hash = hash(&of_room);
         drop(of_room);
-        assert!(shelf.get(&hash).is_none(), "nothing names it");
+        assert!(asset_cache.get(&hash).is_none(), "nothing names it");
     }
 
     #[test]
     fn the_same_file_of_two_worlds_stays_while_one_has_it() {
-        let shelf = Shelf::default();
+        let asset_cache = AssetCache::default();
         let (first, second) = (assets(b"same"), assets(b"same"));
-        shelf.put(&first);
-        shelf.put(&second);
+        asset_cache.put(&first);
+        asset_cache.put(&second);
         drop(second);
-        shelf.put(&assets(b"other"));
-        assert!(shelf.get(&hash(&first)).is_some());
+        asset_cache.put(&assets(b"other"));
+        assert!(asset_cache.get(&hash(&first)).is_some());
     }
 
     #[test]
     fn replaced_assets_are_served_within_the_limits() {
-        let shelf = Shelf::default();
+        let asset_cache = AssetCache::default();
         let mut now = assets(b"0");
-        shelf.put(&now);
+        asset_cache.put(&now);
         let mut hashes = vec![hash(&now)];
         for version in 1..=ASSETS_MAX + 1 {
             let next = assets(version.to_string().as_bytes());
-            shelf.put(&next);
-            shelf.retire(&now, &next);
+            asset_cache.put(&next);
+            asset_cache.retire(&now, &next);
             now = next;
             hashes.push(hash(&now));
         }
-        assert!(shelf.get(&hashes[0]).is_none(), "the oldest is gone");
-        assert!(hashes[1..].iter().all(|hash| shelf.get(hash).is_some()));
+        assert!(asset_cache.get(&hashes[0]).is_none(), "the oldest is gone");
+        assert!(hashes[1..].iter().all(|hash| asset_cache.get(hash).is_some()));
     }
 }

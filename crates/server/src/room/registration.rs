@@ -10,7 +10,7 @@ use crate::rooms::Rooms;
 
 /// A room's entry in the list of rooms. Dropping it takes the room off the list and sends away whoever entered it, even
 /// when the room's thread panicked before there was a world.
-pub(super) struct Tenancy {
+pub(super) struct RoomRegistration {
     pub(super) name: String,
     pub(super) lobby: Arc<Lobby>,
     pub(super) rooms: Arc<Rooms>,
@@ -19,7 +19,7 @@ pub(super) struct Tenancy {
     pub(super) has_ticked: bool,
 }
 
-impl Tenancy {
+impl RoomRegistration {
     /// The room works.
     pub(super) fn ticked(&mut self) {
         if !self.has_ticked {
@@ -29,7 +29,7 @@ impl Tenancy {
     }
 }
 
-impl Drop for Tenancy {
+impl Drop for RoomRegistration {
     fn drop(&mut self) {
         let is_panic = thread::panicking();
         match self.watch.outcome() {

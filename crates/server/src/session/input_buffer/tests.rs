@@ -7,14 +7,14 @@ const STAND: Input = Input { forward: 0.0, ..WALK };
 
 /// A client that says every second step what it did, and a network that delivers it when it likes.
 struct Play {
-    playout: Playout,
+    input_buffer: InputBuffer,
     /// The client's input at each of its steps.
     script: fn(u16) -> Input,
     /// The walker's steps: the client's steps in their order, with the input of each.
     walked: Vec<(u16, Input)>,
     input: Input,
     waits: u32,
-    turns: Vec<Turn>,
+    turns: Vec<DueStep>,
 }
 
 /// Beyond the end of the numbers on the way.
@@ -22,32 +22,32 @@ const START: u16 = u16::MAX - 200;
 
 impl Play {
     fn new(script: fn(u16) -> Input) -> Self {
-        let playout = Playout::default();
-        Self { playout, script, walked: Vec::new(), input: STAND, waits: 0, turns: Vec::new() }
+        let input_buffer = InputBuffer::default();
+        Self { input_buffer, script, walked: Vec::new(), input: STAND, waits: 0, turns: Vec::new() }
     }
 
     /// Delivers the client's message at its step `now`: the changes of its last 90 steps.
-    fn hear(&mut self, now: u16) -> Heard {
+    fn hear(&mut self, now: u16) -> BufferedInput {
         let input = |step: u16| (self.script)(step);
         let first = now.saturating_sub(90);
         let changes = (first..=now).filter(|step| *step == first || input(*step) != input(step - 1));
         let changes: Vec<Change> = changes.map(|step| at(step.wrapping_add(START), input(step))).collect();
-        self.playout.receive(now.wrapping_add(START), changes.into_iter())
+        self.input_buffer.receive(now.wrapping_add(START), changes.into_iter())
     }
 
     fn turn(&mut self) {
-        let Some(turn) = self.playout.take(true) else { return };
+        let Some(turn) = self.input_buffer.take(true) else { return };
         self.turns.push(turn);
         match turn {
-            Turn::Steps { number, input, first } => {
+            DueStep::Steps { number, input, first } => {
                 if let Some(first) = first {
                     self.walked.push((number.wrapping_sub(1), first));
                 }
                 self.input = input.unwrap_or(self.input);
                 self.walked.push((number, self.input));
             }
-            Turn::Waits { .. } => self.waits += 1,
-            Turn::GivesUp { input, .. } => self.input = input.unwrap_or(self.input),
+            DueStep::Waits { .. } => self.waits += 1,
+            DueStep::GivesUp { input, .. } => self.input = input.unwrap_or(self.input),
         }
     }
 
@@ -142,7 +142,7 @@ fn a_burst_that_is_a_second_late_is_taken_step_by_step() {
         }
         let mut play = Play::new(if seed % 2 == 0 { pacing } else { looking_about });
         play.run(2_900, |sent| late[usize::from(sent)]);
-        let gave_up = play.turns.iter().filter(|turn| matches!(turn, Turn::GivesUp { .. })).count();
+        let gave_up = play.turns.iter().filter(|turn| matches!(turn, DueStep::GivesUp { .. })).count();
         assert_eq!(gave_up, 0, "seed {seed}");
         play.check(&format!("seed {seed}"));
         assert!(play.came_to() > 2_820, "seed {seed}: it came to step {}", play.came_to());
@@ -171,7 +171,7 @@ fn steps_that_the_world_left_out_are_made_up_for() {
         match now {
             100..115 | 300..310 | 320..335 => {}
             115 | 310 | 335 => {
-                play.playout.leave_out(if now == 310 { 10 } else { 15 });
+                play.input_buffer.leave_out(if now == 310 { 10 } else { 15 });
                 play.turn();
             }
             _ => play.turn(),
@@ -179,7 +179,8 @@ fn steps_that_the_world_left_out_are_made_up_for() {
     }
     play.check("held up");
     assert!(play.came_to() >= 1_190, "it came to step {}", play.came_to());
-    let strides = play.turns.iter().filter(|turn| matches!(turn, Turn::Steps { first: Some(_), .. })).count();
+    let strides =
+        play.turns.iter().filter(|turn| matches!(turn, DueStep::Steps { first: Some(_), .. })).count();
     assert!((30..=40).contains(&strides), "{strides} strides");
 }
 
@@ -187,7 +188,7 @@ fn steps_that_the_world_left_out_are_made_up_for() {
 fn nobody_walks_more_steps_than_time_passed_whatever_it_says() {
     for seed in 1..120 {
         let mut random = Random(seed);
-        let mut playout = Playout::default();
+        let mut input_buffer = InputBuffer::default();
         let (mut walked, mut number, mut input) = (0_u32, 0_u16, STAND);
         for turn in 1..=4_000_u32 {
             if random.below(1 + seed as u16 % 40) == 0 {
@@ -198,19 +199,19 @@ fn nobody_walks_more_steps_than_time_passed_whatever_it_says() {
                 };
                 let controls = if random.below(80) < 1 + seed as u16 % 30 { STAND } else { WALK };
                 let step = number.wrapping_sub(random.below(90));
-                playout.receive(number, [at(step, controls)].into_iter());
+                input_buffer.receive(number, [at(step, controls)].into_iter());
             }
-            match playout.take(true) {
-                Some(Turn::Steps { input: new, first, .. }) => {
+            match input_buffer.take(true) {
+                Some(DueStep::Steps { input: new, first, .. }) => {
                     walked += first.map_or(0, |first| u32::from(!is_standing(&first)));
                     input = new.unwrap_or(input);
                     walked += u32::from(!is_standing(&input));
                 }
-                Some(Turn::GivesUp { input: new, .. }) => input = new.unwrap_or(input),
+                Some(DueStep::GivesUp { input: new, .. }) => input = new.unwrap_or(input),
                 _ => {}
             }
             assert!(walked <= turn, "seed {seed}: {walked} steps in {turn}");
-            assert!(playout.waiting.len() <= CHANGES_MAX);
+            assert!(input_buffer.waiting.len() <= CHANGES_MAX);
         }
     }
 }
@@ -219,10 +220,10 @@ fn nobody_walks_more_steps_than_time_passed_whatever_it_says() {
 fn missed_steps_are_made_up_gradually_and_never_exceeded() {
     let mut play = Play::new(|_| WALK);
     play.run(1_000, |sent| if (100..124).contains(&sent) { 124 - sent + 6 } else { 6 });
-    let waits = play.turns[..900].iter().filter(|turn| matches!(turn, Turn::Waits { .. })).count();
+    let waits = play.turns[..900].iter().filter(|turn| matches!(turn, DueStep::Waits { .. })).count();
     assert!((15..30).contains(&waits), "{waits} waits");
     let strides: Vec<usize> = (0..play.turns.len())
-        .filter(|at| matches!(play.turns[*at], Turn::Steps { first: Some(_), .. }))
+        .filter(|at| matches!(play.turns[*at], DueStep::Steps { first: Some(_), .. }))
         .collect();
     assert!(!strides.is_empty() && strides.len() <= waits, "{} strides", strides.len());
     assert!(strides.windows(2).all(|pair| pair[1] - pair[0] >= STRIDE_EVERY_STEPS as usize));
@@ -236,7 +237,7 @@ fn a_client_that_says_nothing_is_waited_for_a_second_and_then_stands() {
     for _ in 0..100 {
         play.turn();
     }
-    let waits = play.turns.iter().filter(|turn| matches!(turn, Turn::Waits { .. })).count();
+    let waits = play.turns.iter().filter(|turn| matches!(turn, DueStep::Waits { .. })).count();
     assert_eq!(waits as u32, PATIENCE_STEPS);
     assert_eq!(play.input, STAND);
     // Its key is still down: it walks on when it is heard again, without another change.
@@ -258,27 +259,27 @@ fn a_resting_client_is_not_waited_for_and_its_late_first_step_is_taken_in_place(
     // Nothing is said any more for two seconds, as of one who stands.
     (0..120).for_each(|_| play.turn());
     assert_eq!(play.waits, 0);
-    assert_eq!(play.hear(204), Heard::default());
+    assert_eq!(play.hear(204), BufferedInput::default());
     play.turn();
     assert_eq!(play.walked.last(), Some(&(200_u16.wrapping_add(START), WALK)));
 }
 
 #[test]
 fn a_clock_that_runs_too_fast_gets_nobody_further_than_time_allows() {
-    let mut playout = Playout::default();
+    let mut input_buffer = InputBuffer::default();
     let (mut taken, mut elsewhere) = (0, 0);
     for world in 0..6_000_u32 {
         let now = (world * 5 / 4) as u16;
         elsewhere += u32::from(
-            playout
+            input_buffer
                 .receive(now, [at(now, if now.is_multiple_of(2) { WALK } else { STAND })].into_iter())
                 .is_elsewhere,
         );
-        match playout.take(true) {
-            Some(Turn::Steps { first, .. }) => taken += 1 + u32::from(first.is_some()),
+        match input_buffer.take(true) {
+            Some(DueStep::Steps { first, .. }) => taken += 1 + u32::from(first.is_some()),
             turn => assert!(turn.is_some()),
         }
-        assert!(playout.waiting.len() <= CHANGES_MAX);
+        assert!(input_buffer.waiting.len() <= CHANGES_MAX);
     }
     assert!(taken <= 6_000 + PATIENCE_STEPS, "{taken} steps in 6,000");
     assert!(elsewhere > 10);
@@ -298,43 +299,46 @@ fn a_client_that_says_as_little_as_it_can_hangs_in_the_air_a_fifth_of_the_time_a
 
 #[test]
 fn a_clock_that_jumps_does_no_harm() {
-    let mut playout = Playout::default();
-    playout.receive(5, [at(5, WALK)].into_iter());
+    let mut input_buffer = InputBuffer::default();
+    input_buffer.receive(5, [at(5, WALK)].into_iter());
     let turned = Input { yaw: 1.0, ..STAND };
-    assert!(playout.receive(40_000, [at(40_000, turned)].into_iter()).is_elsewhere);
+    assert!(input_buffer.receive(40_000, [at(40_000, turned)].into_iter()).is_elsewhere);
     for _ in 0..WAIT_STEPS {
-        playout.take(false);
+        input_buffer.take(false);
     }
-    assert_eq!(playout.take(false), Some(Turn::Steps { number: 40_000, input: Some(turned), first: None }));
+    assert_eq!(
+        input_buffer.take(false),
+        Some(DueStep::Steps { number: 40_000, input: Some(turned), first: None })
+    );
 }
 
 #[test]
 fn the_first_step_taken_is_three_before_the_number_of_the_first_message() {
-    let mut playout = Playout::default();
-    playout.receive(14, [at(14, WALK)].into_iter());
-    let taken: Vec<_> = (0..4).map(|_| playout.take(false)).collect();
+    let mut input_buffer = InputBuffer::default();
+    input_buffer.receive(14, [at(14, WALK)].into_iter());
+    let taken: Vec<_> = (0..4).map(|_| input_buffer.take(false)).collect();
     let stand = Input::default();
     let expected = [(11, Some(stand)), (12, None), (13, None), (14, Some(WALK))];
-    let expected = expected.map(|(number, input)| Some(Turn::Steps { number, input, first: None }));
+    let expected = expected.map(|(number, input)| Some(DueStep::Steps { number, input, first: None }));
     assert_eq!(taken, expected);
 }
 
 #[test]
 fn a_change_that_is_not_later_than_the_one_before_it_is_ignored() {
-    let mut playout = Playout::default();
-    playout.receive(20, [at(18, WALK), at(17, STAND), at(18, STAND)].into_iter());
-    let inputs: Vec<_> = (0..4).filter_map(|_| playout.take(false)).collect();
-    let walks = Turn::Steps { number: 18, input: Some(WALK), first: None };
+    let mut input_buffer = InputBuffer::default();
+    input_buffer.receive(20, [at(18, WALK), at(17, STAND), at(18, STAND)].into_iter());
+    let inputs: Vec<_> = (0..4).filter_map(|_| input_buffer.take(false)).collect();
+    let walks = DueStep::Steps { number: 18, input: Some(WALK), first: None };
     assert!(inputs.contains(&walks), "{inputs:?}");
-    assert!(matches!(inputs.last(), Some(Turn::Steps { number: 20, input: None, .. })), "{inputs:?}");
+    assert!(matches!(inputs.last(), Some(DueStep::Steps { number: 20, input: None, .. })), "{inputs:?}");
 }
 
 #[test]
 fn an_action_waits_for_a_step_up_to_120_ahead_and_for_no_other() {
-    let mut playout = Playout::default();
-    assert!(!playout.is_ahead(5), "a client that counts no steps");
-    playout.receive(13, [at(13, WALK)].into_iter());
+    let mut input_buffer = InputBuffer::default();
+    assert!(!input_buffer.is_ahead(5), "a client that counts no steps");
+    input_buffer.receive(13, [at(13, WALK)].into_iter());
     // The next step is 10.
-    let waits = [9, 10, 130, 131].map(|step| playout.is_ahead(step));
+    let waits = [9, 10, 130, 131].map(|step| input_buffer.is_ahead(step));
     assert_eq!(waits, [false, true, true, false]);
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use nowcast::session::{PacketOutcome, Refused, Replication};
-use nowcast::{Feed, RefusedPut, Source};
-use nowcast_replication::{Look, Sight, Viewer};
+use nowcast::{PutBatch, RefusedPut, Source};
+use nowcast_replication::{InterestChange, InterestSet, Viewer};
 use nowcast_world::{PlayerId, STEP_HZ};
 
-use super::board::{Board, Picture};
-use super::news::{News, state_of_screen, states_of_look};
-use super::post::{Letterbox, Mail, Welcome};
+use super::latest_snapshot::{LatestSnapshot, RoomSnapshot};
+use super::outbox::{Delivery, DeliveryReceiver, Welcome};
+use super::step_update::{StepUpdate, state_of_screen, states_of_change};
 use super::{CHAT_LANE, MISSED_KEY, Missed, REPLICATION_LANE, WORLD_LANE};
 use crate::closing::Closing;
 use crate::metrics::Metrics;
@@ -29,10 +29,10 @@ const ENTITIES_AT_ONCE_MAX: usize = 1_000;
 /// **Invariant**: of the mail that is read, none is of a later step than the picture that is looked at, and none of that
 /// step or an earlier one is left. So what comes into sight is described as the news before have it, and the news after go on from
 /// there. A room posts the mail of a step before it puts the step's picture on the board.
-pub(super) struct Delivery {
-    letterbox: Letterbox,
+pub(super) struct ClientReplicator {
+    receiver: DeliveryReceiver,
     /// The next mail, of a step whose picture is not out yet.
-    ahead: Option<Mail>,
+    ahead: Option<Delivery>,
     metrics: Arc<Metrics>,
     /// Since the client was welcomed.
     view: Option<View>,
@@ -45,8 +45,8 @@ pub(super) struct Delivery {
 /// The view of a client.
 struct View {
     player: PlayerId,
-    board: Arc<Board>,
-    sight: Sight,
+    latest_snapshot: Arc<LatestSnapshot>,
+    interest_set: InterestSet,
     viewer: Viewer,
     /// The counters of the client's room.
     metrics: Arc<RoomMetrics>,
@@ -55,131 +55,141 @@ struct View {
     counted_second: Option<u64>,
 }
 
-impl Delivery {
-    pub(super) fn new(letterbox: Letterbox, metrics: Arc<Metrics>) -> Self {
-        Self { letterbox, ahead: None, metrics, view: None, missed: 0, is_missed_told: true }
+impl ClientReplicator {
+    pub(super) fn new(receiver: DeliveryReceiver, metrics: Arc<Metrics>) -> Self {
+        Self { receiver, ahead: None, metrics, view: None, missed: 0, is_missed_told: true }
     }
 
     /// Reads the mail, and begins a round if one is due.
-    fn deliver(&mut self, feed: &mut Feed) {
+    fn deliver(&mut self, batch: &mut PutBatch) {
         // A round is asked for when its picture is out, so the picture is taken after that was heard.
-        let is_due = self.letterbox.take_round();
-        let mut picture = self.view.as_ref().and_then(|view| view.board.newest());
-        while let Some(mail) = self.ahead.take().or_else(|| self.letterbox.take()) {
-            match mail {
-                Mail::Welcome(welcome) => {
-                    let newest = welcome.board.newest();
+        let is_due = self.receiver.take_round();
+        let mut picture = self.view.as_ref().and_then(|view| view.latest_snapshot.newest());
+        while let Some(delivery) = self.ahead.take().or_else(|| self.receiver.take()) {
+            match delivery {
+                Delivery::Welcome(welcome) => {
+                    let newest = welcome.latest_snapshot.newest();
                     match newest.filter(|picture| picture.tick >= welcome.tick) {
                         Some(newest) => {
-                            self.welcome(feed, *welcome, &newest);
+                            self.welcome(batch, *welcome, &newest);
                             picture = Some(newest);
                         }
                         None => {
-                            self.ahead = Some(Mail::Welcome(welcome));
+                            self.ahead = Some(Delivery::Welcome(welcome));
                             break;
                         }
                     }
                 }
-                Mail::News(news) => {
-                    if picture.as_ref().is_none_or(|picture| picture.tick < news.tick()) {
-                        self.ahead = Some(Mail::News(news));
+                Delivery::StepUpdate(update) => {
+                    if picture.as_ref().is_none_or(|picture| picture.tick < update.tick()) {
+                        self.ahead = Some(Delivery::StepUpdate(update));
                         break;
                     }
-                    self.news(feed, &news);
+                    self.update(batch, &update);
                 }
-                Mail::Event(event) => self.event(feed, &event),
-                Mail::Forget => {
+                Delivery::Event(event) => self.event(batch, &event),
+                Delivery::Forget => {
                     if let Some(view) = &mut self.view {
                         view.viewer.reset();
                     }
                 }
                 #[cfg(test)]
-                Mail::Hold(until) => drop(until.recv()),
+                Delivery::Hold(until) => drop(until.recv()),
             }
         }
         if let Some(picture) = picture.filter(|_| is_due) {
-            self.round(feed, &picture);
+            self.round(batch, &picture);
         }
     }
 
     /// Tells a newcomer who it is and what is there.
-    fn welcome(&mut self, feed: &mut Feed, welcome: Welcome, picture: &Picture) {
-        let Welcome { player, event, all, screens, board, metrics, bytes_per_round_max, .. } = welcome;
+    fn welcome(&mut self, batch: &mut PutBatch, welcome: Welcome, picture: &RoomSnapshot) {
+        let Welcome { player, event, all, screens, latest_snapshot, metrics, bytes_per_round_max, .. } =
+            welcome;
         let viewer = Viewer::with_bytes_per_round_max(bytes_per_round_max);
-        let (sight, counted_second) = (Sight::new(player.0), None);
-        self.view = Some(View { player, board, sight, viewer, metrics, in_sight: 0, counted_second });
-        self.event(feed, &event);
-        self.news(feed, &all);
-        self.look(feed, picture, all.at(), ENTITIES_AT_ONCE_MAX);
+        let (interest_set, counted_second) = (InterestSet::new(player.0), None);
+        self.view = Some(View {
+            player,
+            latest_snapshot,
+            interest_set,
+            viewer,
+            metrics,
+            in_sight: 0,
+            counted_second,
+        });
+        self.event(batch, &event);
+        self.update(batch, &all);
+        self.look(batch, picture, all.at(), ENTITIES_AT_ONCE_MAX);
         for (key, value) in screens.iter().map(state_of_screen) {
-            self.state(feed, key, &value, all.at());
+            self.state(batch, key, &value, all.at());
         }
     }
 
     /// Tells what happened: first what there can be, then what there is, then what happened, so that whoever hears of an event
     /// sees what came of it.
-    fn news(&mut self, feed: &mut Feed, news: &News) {
-        let Some(View { player, sight, .. }) = &mut self.view else { return };
-        let (player, at) = (*player, news.at());
-        sight.follow(news.created());
-        if let Some(define) = news.define() {
+    fn update(&mut self, batch: &mut PutBatch, update: &StepUpdate) {
+        let Some(View { player, interest_set, .. }) = &mut self.view else { return };
+        let (player, at) = (*player, update.at());
+        interest_set.follow(update.created());
+        if let Some(define) = update.define() {
             self.count(Class::Description, define.len());
-            feed.event(WORLD_LANE, define);
+            batch.event(WORLD_LANE, define);
         }
-        let Some(View { sight, .. }) = &self.view else { return };
-        for (key, value) in news.entities_for(sight) {
-            self.state(feed, key, &value, at);
+        let Some(View { interest_set, .. }) = &self.view else { return };
+        for (key, value) in update.entities_for(interest_set) {
+            self.state(batch, key, &value, at);
         }
-        for (key, value) in news.states_for(player) {
-            self.state(feed, key, value, at);
+        for (key, value) in update.states_for(player) {
+            self.state(batch, key, value, at);
         }
-        for event in news.events_for(player) {
-            self.event(feed, event);
+        for event in update.events_for(player) {
+            self.event(batch, event);
         }
-        for said in news.said() {
-            self.tell_missed(feed, at);
+        for said in update.said() {
+            self.tell_missed(batch, at);
             self.count(Class::Event, said.len());
-            feed.event(CHAT_LANE, said);
+            batch.event(CHAT_LANE, said);
         }
     }
 
     /// Lets the client look about, and begins a round of movement.
-    fn round(&mut self, feed: &mut Feed, picture: &Picture) {
+    fn round(&mut self, batch: &mut PutBatch, picture: &RoomSnapshot) {
         let at = Instant::now();
-        self.look(feed, picture, at, ENTITIES_PER_ROUND_MAX);
+        self.look(batch, picture, at, ENTITIES_PER_ROUND_MAX);
         if let Some(view) = &mut self.view {
-            view.viewer.set_sight(&view.sight, picture.far_metres);
+            view.viewer.set_interest(&view.interest_set, picture.far_metres);
             view.viewer.due(&picture.frames, picture.player(view.player).eye);
             view.metrics.note_ages(&view.viewer.stats);
-            view.count_in_sight(picture);
+            view.count_visible(picture);
         }
-        self.tell_missed(feed, at);
+        self.tell_missed(batch, at);
     }
 
     /// Tells what came into sight and what is out of it.
-    fn look(&mut self, feed: &mut Feed, picture: &Picture, at: Instant, entities_max: usize) {
-        let Some(View { player, sight, .. }) = &mut self.view else { return };
+    fn look(&mut self, batch: &mut PutBatch, picture: &RoomSnapshot, at: Instant, entities_max: usize) {
+        let Some(View { player, interest_set, .. }) = &mut self.view else { return };
         let eye = picture.player(*player).eye;
-        let look = sight.look(&picture.chart, eye, entities_max);
-        if look == Look::default() {
+        let look = interest_set.look(&picture.grid_snapshot, eye, entities_max);
+        if look == InterestChange::default() {
             return;
         }
         self.metrics.sight_entered.inc_by(picture.count_members(&look.entered));
         self.metrics.sight_left.inc_by(picture.count_members(&look.left));
-        let states = states_of_look(&look, &picture.descriptions, (picture.tick as u32, &picture.chart));
+        let states =
+            states_of_change(&look, &picture.descriptions, (picture.tick as u32, &picture.grid_snapshot));
         for (key, value) in &states {
-            self.state(feed, *key, value, at);
+            self.state(batch, *key, value, at);
         }
     }
 
-    fn state(&self, feed: &mut Feed, key: u64, value: &[u8], at: Instant) {
+    fn state(&self, batch: &mut PutBatch, key: u64, value: &[u8], at: Instant) {
         self.count(Class::Description, value.len());
-        feed.state(WORLD_LANE, key, value, at);
+        batch.state(WORLD_LANE, key, value, at);
     }
 
-    fn event(&self, feed: &mut Feed, event: &[u8]) {
+    fn event(&self, batch: &mut PutBatch, event: &[u8]) {
         self.count(Class::Event, event.len());
-        feed.event(WORLD_LANE, event);
+        batch.event(WORLD_LANE, event);
     }
 
     fn count(&self, class: Class, bytes: usize) {
@@ -190,11 +200,11 @@ impl Delivery {
 
     /// Tells how many lines of chat were missed, if the client has not heard. Of a client that does not read so fast, the session takes no
     /// more of them, and none before it has taken this.
-    fn tell_missed(&mut self, feed: &mut Feed, at: Instant) {
+    fn tell_missed(&mut self, batch: &mut PutBatch, at: Instant) {
         if !self.is_missed_told {
             self.is_missed_told = true;
             let missed = nowcast_wire::encode_to_vec(&Missed { lines: self.missed });
-            feed.state(CHAT_LANE, MISSED_KEY, &missed, at);
+            batch.state(CHAT_LANE, MISSED_KEY, &missed, at);
         }
     }
 
@@ -227,11 +237,11 @@ impl Delivery {
 
 impl View {
     /// Counts what is in sight, once a second.
-    fn count_in_sight(&mut self, picture: &Picture) {
+    fn count_visible(&mut self, picture: &RoomSnapshot) {
         let second = Some(picture.tick / u64::from(STEP_HZ));
         if self.counted_second != second {
             self.counted_second = second;
-            let in_sight = picture.count_members(self.sight.sections()) as i64;
+            let in_sight = picture.count_members(self.interest_set.sections()) as i64;
             self.metrics.in_sight.inc_by(in_sight - self.in_sight);
             self.in_sight = in_sight;
         }
@@ -244,15 +254,15 @@ impl Drop for View {
     }
 }
 
-impl Replication for Delivery {
+impl Replication for ClientReplicator {
     fn has_more(&self, lane: u8) -> bool {
         lane == REPLICATION_LANE && self.view.as_ref().is_some_and(|view| view.viewer.has_more())
     }
 
     fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
-        let Some(View { player, board, viewer, metrics, .. }) = &mut self.view else { return };
+        let Some(View { player, latest_snapshot, viewer, metrics, .. }) = &mut self.view else { return };
         // The newest there is when the packet leaves.
-        let Some(picture) = board.newest() else { return };
+        let Some(picture) = latest_snapshot.newest() else { return };
         let (before, put_off) = (out.len(), viewer.stats.postponed);
         viewer.set_controls(picture.frames.tick(), picture.player(*player).controls);
         viewer.fill(&picture.frames, number, room, out);
@@ -260,20 +270,20 @@ impl Replication for Delivery {
     }
 }
 
-impl Source for Delivery {
-    fn settled(&mut self, outcome: PacketOutcome) {
+impl Source for ClientReplicator {
+    fn on_outcome(&mut self, outcome: PacketOutcome) {
         if let Some(view) = &mut self.view {
-            view.viewer.settled(outcome.number, outcome.arrived);
+            view.viewer.on_outcome(outcome.number, outcome.arrived);
         }
     }
 
-    fn feed(&mut self, feed: &mut Feed) {
-        if let Some(closing) = self.letterbox.closing() {
-            return feed.close(closing.session_code(), &closing.reason());
+    fn feed(&mut self, batch: &mut PutBatch) {
+        if let Some(closing) = self.receiver.closing() {
+            return batch.close(closing.session_code(), &closing.reason());
         }
-        match self.hear_refused(feed.take_refused()) {
-            Some(closing) => feed.close(closing.session_code(), &closing.reason()),
-            None => self.deliver(feed),
+        match self.hear_refused(batch.take_refused()) {
+            Some(closing) => batch.close(closing.session_code(), &closing.reason()),
+            None => self.deliver(batch),
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use crate::chart::{Chart, Redrawn};
-use crate::picture::Pictures;
-use crate::row::Grain;
+use crate::grid_snapshot::{GridDelta, GridSnapshot};
+use crate::row::Quantization;
 use crate::section::{Layer, NewSection, Policy, Reach, Section, SectionId, cell_of};
+use crate::snapshot_pool::SnapshotPool;
 
 /// Steps for which an empty section is kept, because things come back.
 const EMPTY_STEPS_MAX: u32 = 600;
@@ -26,7 +26,7 @@ pub struct Placed {
     /// How far it reaches from its centre, in metres.
     pub size: f32,
     /// How fine it is told where it is.
-    pub grain: Grain,
+    pub grain: Quantization,
 }
 
 /// An entity that is in another section than before. In none is who is not there, or is told to nobody.
@@ -40,9 +40,9 @@ pub struct Relocation {
     pub to: Option<SectionId>,
 }
 
-/// All sections of a world, and which entity is in which. One for a world; whoever looks about reads its [`Chart`].
+/// All sections of a world, and which entity is in which. One for a world; whoever looks about reads its [`GridSnapshot`].
 #[derive(Debug, Default)]
-pub struct Atlas {
+pub struct InterestGrid {
     /// Ordered by id.
     entities: Vec<Known>,
     sections: BTreeMap<SectionId, Arc<Section>>,
@@ -55,7 +55,7 @@ pub struct Atlas {
     touched: BTreeSet<SectionId>,
     relocations: Vec<Relocation>,
     last_section: u32,
-    pictures: Pictures<Chart>,
+    pictures: SnapshotPool<GridSnapshot>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ struct Known {
     section: Option<SectionId>,
 }
 
-impl Atlas {
+impl InterestGrid {
     /// Records where everything is at step `tick` of the world, modulo 2^32; `placed` are ordered by id. Answers with what is
     /// in another section than before, until the next call.
     pub fn update(&mut self, tick: u32, placed: impl Iterator<Item = Placed>) -> &[Relocation] {
@@ -104,15 +104,15 @@ impl Atlas {
         }
         let touched = std::mem::take(&mut self.touched).into_iter();
         let sections = touched.map(|id| (id, self.sections.get(&id).cloned())).collect();
-        self.pictures.publish(Redrawn { version: self.last_section, sections });
+        self.pictures.publish(GridDelta { version: self.last_section, sections });
     }
 
     /// Returns the immutable snapshot of all sections that clients read.
-    pub fn chart(&self) -> &Arc<Chart> {
+    pub fn grid_snapshot(&self) -> &Arc<GridSnapshot> {
         self.pictures.newest()
     }
 
-    /// Returns the result of the newest [`Atlas::update`].
+    /// Returns the result of the newest [`InterestGrid::update`].
     pub fn relocations(&self) -> &[Relocation] {
         &self.relocations
     }
@@ -133,7 +133,7 @@ impl Atlas {
         self.sections.get(&section).map_or(&[], |section| &section.members)
     }
 
-    /// The sections that the newest update made; see [`crate::Sight::follow`].
+    /// The sections that the newest update made; see [`crate::InterestSet::follow`].
     pub fn created(&self) -> Vec<NewSection> {
         let section = |id: &SectionId| Some(NewSection { id: *id, section: self.sections.get(id)?.clone() });
         self.created.iter().filter_map(section).collect()
@@ -223,45 +223,58 @@ mod tests {
     use super::*;
 
     fn at(id: u32, x: f32) -> Placed {
-        Placed { id, position: [x, 0.0, 0.0], reach: Reach::Within(40.0), size: 0.0, grain: Grain::default() }
+        Placed {
+            id,
+            position: [x, 0.0, 0.0],
+            reach: Reach::Within(40.0),
+            size: 0.0,
+            grain: Quantization::default(),
+        }
     }
 
     #[test]
     fn an_entity_that_walks_along_a_border_stays_in_its_section() {
-        let mut atlas = Atlas::default();
-        atlas.update(0, [at(1, 4.0), at(2, 16.0)].into_iter());
-        let [here, there] = [1, 2].map(|id| atlas.section_of(id).unwrap());
+        let mut interest_grid = InterestGrid::default();
+        interest_grid.update(0, [at(1, 4.0), at(2, 16.0)].into_iter());
+        let [here, there] = [1, 2].map(|id| interest_grid.section_of(id).unwrap());
         assert_ne!(here, there, "cells of 10 m");
         for (tick, x) in [5.5, 4.5, 7.0, 3.0, 7.4].into_iter().enumerate() {
-            assert_eq!(atlas.update(tick as u32, [at(1, x), at(2, 16.0)].into_iter()), []);
+            assert_eq!(interest_grid.update(tick as u32, [at(1, x), at(2, 16.0)].into_iter()), []);
         }
-        let moved = Relocation { id: 1, from: Some(here), to: Some(atlas.section_of(1).unwrap()) };
-        let now = atlas.update(9, [at(1, 7.6), at(2, 16.0)].into_iter());
+        let moved = Relocation { id: 1, from: Some(here), to: Some(interest_grid.section_of(1).unwrap()) };
+        let now = interest_grid.update(9, [at(1, 7.6), at(2, 16.0)].into_iter());
         assert_eq!(now.len(), 1);
         assert_eq!((now[0].from, now[0].to.is_some()), (moved.from, true));
-        assert_eq!(atlas.update(10, [at(1, 5.0), at(2, 16.0)].into_iter()), [], "nor does it flap back");
-        assert_eq!(atlas.update(11, [at(2, 16.0)].into_iter())[0].to, None, "it is gone");
+        assert_eq!(
+            interest_grid.update(10, [at(1, 5.0), at(2, 16.0)].into_iter()),
+            [],
+            "nor does it flap back"
+        );
+        assert_eq!(interest_grid.update(11, [at(2, 16.0)].into_iter())[0].to, None, "it is gone");
     }
 
     #[test]
     fn empty_sections_are_kept_for_a_while_and_not_for_ever() {
-        let mut atlas = Atlas::default();
+        let mut interest_grid = InterestGrid::default();
         for tick in 0..3_000 {
-            atlas.update(tick, [at(1, tick as f32 * 20.0)].into_iter());
-            assert!(atlas.sections.len() <= EMPTY_STEPS_MAX as usize + 2);
+            interest_grid.update(tick, [at(1, tick as f32 * 20.0)].into_iter());
+            assert!(interest_grid.sections.len() <= EMPTY_STEPS_MAX as usize + 2);
         }
-        assert_eq!(atlas.members(atlas.section_of(1).unwrap()), [1]);
-        atlas.update(4_000, std::iter::empty());
-        atlas.update(5_000, std::iter::empty());
-        assert_eq!((atlas.sections.len(), atlas.layers.len(), atlas.emptied.len()), (0, 0, 0));
+        assert_eq!(interest_grid.members(interest_grid.section_of(1).unwrap()), [1]);
+        interest_grid.update(4_000, std::iter::empty());
+        interest_grid.update(5_000, std::iter::empty());
+        assert_eq!(
+            (interest_grid.sections.len(), interest_grid.layers.len(), interest_grid.emptied.len()),
+            (0, 0, 0)
+        );
     }
 
     #[test]
     fn positions_beyond_all_sections_map_to_a_section() {
-        let mut atlas = Atlas::default();
+        let mut interest_grid = InterestGrid::default();
         let far = Placed { position: [f32::MAX, f32::MIN, f32::NAN], ..at(1, 0.0) };
-        atlas.update(0, [far].into_iter());
-        atlas.update(1, [far].into_iter());
-        assert_eq!(atlas.entities().count(), 1);
+        interest_grid.update(0, [far].into_iter());
+        interest_grid.update(1, [far].into_iter());
+        assert_eq!(interest_grid.entities().count(), 1);
     }
 }

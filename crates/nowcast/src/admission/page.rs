@@ -30,11 +30,11 @@ pub struct OriginError(pub String);
 /// [`OriginError`] for what no browser ever sends.
 ///
 /// ```
-/// use nowcast::entry::parse_origin;
+/// use nowcast::admission::parse_origin;
 ///
 /// assert_eq!(parse_origin("https://Example.org:443/")?, "https://example.org");
 /// assert!(parse_origin("example.org").is_err() && parse_origin("null").is_err());
-/// # Ok::<_, nowcast::entry::OriginError>(())
+/// # Ok::<_, nowcast::admission::OriginError>(())
 /// ```
 pub fn parse_origin(text: &str) -> Result<String, OriginError> {
     let fail = || OriginError(text.chars().take(100).collect());

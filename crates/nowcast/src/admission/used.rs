@@ -21,7 +21,7 @@ pub struct UsedToken {
 }
 
 /// Keeps which tokens for one entry are used, for as long as somebody would accept them: until a moment after they expire.
-pub trait UsedTokenKeeper: Send + Sync + std::fmt::Debug {
+pub trait UsedTokenStore: Send + Sync + std::fmt::Debug {
     /// The tokens that are used.
     fn used(&self) -> Vec<UsedToken>;
 

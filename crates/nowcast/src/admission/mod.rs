@@ -4,7 +4,7 @@
 //! [`AdmissionRequest`], and answers what it says.
 //!
 //! ```
-//! use nowcast::entry::{Admission, AdmissionRequest, Claims, Now, Policy, TokenKey};
+//! use nowcast::admission::{Admission, AdmissionRequest, Claims, Now, Policy, TokenKey};
 //! use std::time::Duration;
 //!
 //! let key = TokenKey::secret(b"32 bytes that nobody else knows.")?;
@@ -43,4 +43,4 @@ pub use refusal::AdmissionRefusal;
 pub use token::{
     Claims, NAME_CHARACTERS_MAX, ROLE_CHARACTERS_MAX, SignError, TOKEN_BYTES_MAX, TokenError, unix_time,
 };
-pub use used::{Holder, UsedToken, UsedTokenKeeper};
+pub use used::{Holder, UsedToken, UsedTokenStore};

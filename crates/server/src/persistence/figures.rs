@@ -8,10 +8,10 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use super::Keeper;
+use super::PersistenceThread;
 
 /// Reads the store's counts when `/metrics` is asked for.
-pub(crate) struct StoreFigures(pub(crate) Arc<Keeper>);
+pub(crate) struct StoreFigures(pub(crate) Arc<PersistenceThread>);
 
 impl Collector for StoreFigures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {

@@ -6,11 +6,11 @@ use nowcast_world::journal::{self, Entry, ReplayError};
 use nowcast_world::{ApplyError, Command, Event, PlayerId, World};
 
 use crate::client_key::ClientKey;
-use crate::keeping::Recording;
+use crate::persistence::Recording;
 
 /// A world whose rules are a program's or a script's. Rooms do the same with both. All commands go through it, so that none is
 /// missing in what is kept.
-pub(crate) struct Hosted {
+pub(crate) struct RecordedWorld {
     engine: Engine,
     /// What of it goes to the store, if worlds are kept.
     recording: Option<Recording>,
@@ -62,7 +62,7 @@ impl Engine {
     }
 }
 
-impl Hosted {
+impl RecordedWorld {
     pub(crate) fn new(engine: Engine, recording: Option<Recording>) -> Self {
         Self { engine, recording, once: Once::default() }
     }

@@ -3,20 +3,20 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
-use nowcast_replication::{Chart, Frames, SectionId};
+use nowcast_replication::{Frames, GridSnapshot, SectionId};
 use nowcast_world::PlayerId;
 
-use crate::room::told::Descriptions;
+use crate::room::replicated_state::Descriptions;
 
 /// Places for pictures: one that is read, one that is written, and two for readers that are held up.
 const PLACES: usize = 4;
 
 /// A room after a step: immutable, so that any number of drivers work with it while the room goes on.
 #[derive(Default)]
-pub(crate) struct Picture {
+pub(crate) struct RoomSnapshot {
     /// The room's count of steps.
     pub(crate) tick: u64,
-    pub(crate) chart: Arc<Chart>,
+    pub(crate) grid_snapshot: Arc<GridSnapshot>,
     pub(crate) frames: Arc<Frames>,
     pub(crate) descriptions: Arc<Descriptions>,
     /// The players on sessions, in order.
@@ -35,7 +35,7 @@ pub(crate) struct SeenPlayer {
     pub(crate) controls: u16,
 }
 
-impl Picture {
+impl RoomSnapshot {
     /// A player, as the picture has it; one without eyes or controls, if it does not.
     pub(super) fn player(&self, id: PlayerId) -> SeenPlayer {
         match self.players.binary_search_by_key(&id, |player| player.id) {
@@ -46,22 +46,22 @@ impl Picture {
 
     /// How many entities are in these sections.
     pub(super) fn count_members(&self, sections: &[SectionId]) -> u64 {
-        sections.iter().map(|section| self.chart.members(*section).len() as u64).sum()
+        sections.iter().map(|section| self.grid_snapshot.members(*section).len() as u64).sum()
     }
 }
 
 /// Where the newest picture of a room is found. The room, which alone puts pictures there, never waits for a reader.
 #[derive(Default)]
-pub(crate) struct Board {
-    places: [RwLock<Option<Arc<Picture>>>; PLACES],
+pub(crate) struct LatestSnapshot {
+    places: [RwLock<Option<Arc<RoomSnapshot>>>; PLACES],
     /// The place of the newest picture, which nobody writes to.
     newest: AtomicUsize,
 }
 
-impl Board {
+impl LatestSnapshot {
     /// Puts a picture in place of the one before. Where a reader is held up in the very moment of taking a picture, its place is
     /// passed over. If that is so with all of them, the picture is left out, and the next one says it all.
-    pub(crate) fn put(&self, picture: Picture) {
+    pub(crate) fn put(&self, picture: RoomSnapshot) {
         let picture = Arc::new(picture);
         let newest = self.newest.load(Ordering::Relaxed);
         let mut is_put = false;
@@ -80,7 +80,7 @@ impl Board {
     }
 
     /// The newest picture; `None` before there is one.
-    pub(super) fn newest(&self) -> Option<Arc<Picture>> {
+    pub(super) fn newest(&self) -> Option<Arc<RoomSnapshot>> {
         for _ in 0..PLACES {
             let newest = self.newest.load(Ordering::Acquire);
             // A room that panicked while it wrote has nothing more to say; its players are told to leave.
@@ -101,59 +101,60 @@ mod tests {
 
     use super::*;
 
-    fn picture(tick: u64) -> Picture {
-        Picture { tick, ..Picture::default() }
+    fn picture(tick: u64) -> RoomSnapshot {
+        RoomSnapshot { tick, ..RoomSnapshot::default() }
     }
 
     #[test]
     fn readers_that_are_held_up_in_their_places_hold_up_nobody() {
-        let board = Board::default();
-        assert!(board.newest().is_none());
+        let latest_snapshot = LatestSnapshot::default();
+        assert!(latest_snapshot.newest().is_none());
         let mut held = Vec::new();
         for tick in 1..10 {
-            board.put(picture(tick));
+            latest_snapshot.put(picture(tick));
             if held.len() < PLACES - 2 {
-                let at = board.newest.load(Ordering::Acquire);
-                held.push(board.places[at].read().unwrap());
+                let at = latest_snapshot.newest.load(Ordering::Acquire);
+                held.push(latest_snapshot.places[at].read().unwrap());
             }
-            assert_eq!(board.newest().unwrap().tick, tick);
+            assert_eq!(latest_snapshot.newest().unwrap().tick, tick);
         }
         // The last free place is taken as well: what is there remains, and nobody waits.
-        let at = board.newest.load(Ordering::Acquire);
-        let other = (0..PLACES).find(|place| board.places[*place].try_write().is_ok() && *place != at);
-        held.push(board.places[other.unwrap()].read().unwrap());
-        board.put(picture(10));
-        assert_eq!(board.newest().unwrap().tick, 9);
+        let at = latest_snapshot.newest.load(Ordering::Acquire);
+        let other =
+            (0..PLACES).find(|place| latest_snapshot.places[*place].try_write().is_ok() && *place != at);
+        held.push(latest_snapshot.places[other.unwrap()].read().unwrap());
+        latest_snapshot.put(picture(10));
+        assert_eq!(latest_snapshot.newest().unwrap().tick, 9);
         held.clear();
-        board.put(picture(11));
-        assert_eq!(board.newest().unwrap().tick, 11);
+        latest_snapshot.put(picture(11));
+        assert_eq!(latest_snapshot.newest().unwrap().tick, 11);
     }
 
     #[test]
     fn only_the_newest_picture_is_kept() {
-        let board = Board::default();
-        board.put(picture(1));
-        let first = board.newest().unwrap();
-        board.put(picture(2));
+        let latest_snapshot = LatestSnapshot::default();
+        latest_snapshot.put(picture(1));
+        let first = latest_snapshot.newest().unwrap();
+        latest_snapshot.put(picture(2));
         assert_eq!(Arc::strong_count(&first), 1);
     }
 
     #[test]
     fn readers_at_the_same_time_see_pictures_in_their_order() {
-        let board = Board::default();
+        let latest_snapshot = LatestSnapshot::default();
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| {
                     let mut last = 0;
                     while !is_over.load(Ordering::Relaxed) {
-                        let Some(picture) = board.newest() else { continue };
+                        let Some(picture) = latest_snapshot.newest() else { continue };
                         assert!(picture.tick >= last, "{} after {last}", picture.tick);
                         last = picture.tick;
                     }
                 });
             }
-            (1..20_000).for_each(|tick| board.put(picture(tick)));
+            (1..20_000).for_each(|tick| latest_snapshot.put(picture(tick)));
             is_over.store(true, Ordering::Relaxed);
         });
     }

@@ -10,7 +10,7 @@ use super::page::{Named, OriginError, OwnPages, Page, parse_origin};
 use super::proxy::{Network, Peer};
 use super::refusal::AdmissionRefusal;
 use super::token::{Claims, TokenError, unix_time};
-use super::used::{Holder, Use, UsedToken, UsedTokenKeeper, UsedTokens};
+use super::used::{Holder, Use, UsedToken, UsedTokenStore, UsedTokens};
 
 /// The longest origin or host that an answer repeats, in characters.
 const QUOTED_CHARACTERS_MAX: usize = 100;
@@ -302,7 +302,7 @@ pub struct Admission {
     /// Where the endpoint is open to its machine.
     own_pages: Option<OwnPages>,
     state: Mutex<State>,
-    keeper: OnceLock<Arc<dyn UsedTokenKeeper>>,
+    keeper: OnceLock<Arc<dyn UsedTokenStore>>,
 }
 
 #[derive(Debug)]
@@ -343,7 +343,7 @@ impl Admission {
 
     /// Stores the used single-use tokens, so that the next process refuses them, too. Stored tokens are remembered, as
     /// far as [`Limits::used_tokens_max`] goes; only the first store counts.
-    pub fn keep_used_tokens(&self, keeper: Arc<dyn UsedTokenKeeper>, now: Now) {
+    pub fn keep_used_tokens(&self, keeper: Arc<dyn UsedTokenStore>, now: Now) {
         for UsedToken { id, exp, holder } in keeper.used() {
             let mut state = self.lock();
             if state.used.use_id(&id, exp, now.unix) == Use::First {

@@ -1,12 +1,12 @@
-//! The sections of a [`Chart`] that one client sees.
+//! The sections of a [`GridSnapshot`] that one client sees.
 
-use crate::chart::Chart;
+use crate::grid_snapshot::GridSnapshot;
 use crate::section::{NewSection, Policy, STIR_METRES, Section, SectionId, enter_metres, leave_metres};
 
-/// The sections that one client sees, and therefore receives. [`Sight::look`] returns the sections that become visible
+/// The sections that one client sees, and therefore receives. [`InterestSet::look`] returns the sections that become visible
 /// and those that cease to be.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct InterestSet {
     /// Whose it is.
     player: u32,
     /// In order.
@@ -24,16 +24,16 @@ struct Looked {
     from: Option<[f32; 3]>,
 }
 
-/// The sections that one call of [`Sight::look`] added and removed.
+/// The sections that one call of [`InterestSet::look`] added and removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct InterestChange {
     /// Sections that came into sight, the nearest first.
     pub entered: Vec<SectionId>,
     /// Sections that are out of sight, in order.
     pub left: Vec<SectionId>,
 }
 
-impl Sight {
+impl InterestSet {
     /// The sight of a player, who sees nothing yet.
     pub fn new(player: u32) -> Self {
         Self { player, seen: Vec::new(), eye: None, looked: None, is_behind: false }
@@ -65,24 +65,29 @@ impl Sight {
 
     /// Looks from `eye`, in metres; without one, from where it looked last; everywhere, if it never had one. About
     /// `entities_max` entities come into sight at once, the nearest first; the others with the next looks.
-    pub fn look(&mut self, chart: &Chart, eye: Option<[f32; 3]>, entities_max: usize) -> Look {
+    pub fn look(
+        &mut self,
+        grid_snapshot: &GridSnapshot,
+        eye: Option<[f32; 3]>,
+        entities_max: usize,
+    ) -> InterestChange {
         self.eye = eye.or(self.eye);
-        let looked = Looked { version: chart.version(), from: self.eye };
+        let looked = Looked { version: grid_snapshot.version(), from: self.eye };
         if !self.is_behind && self.looked.is_some_and(|before| before.is_like(&looked)) {
-            return Look::default();
+            return InterestChange::default();
         }
         self.looked = Some(looked);
-        let left = self.lose(chart);
-        let entered = self.find(chart, entities_max);
-        Look { entered, left }
+        let left = self.lose(grid_snapshot);
+        let entered = self.find(grid_snapshot, entities_max);
+        InterestChange { entered, left }
     }
 
     /// Drops what is out of reach now.
-    fn lose(&mut self, chart: &Chart) -> Vec<SectionId> {
+    fn lose(&mut self, grid_snapshot: &GridSnapshot) -> Vec<SectionId> {
         let mut left = Vec::new();
         let mut seen = std::mem::take(&mut self.seen);
         seen.retain(|id| {
-            let section = chart.section(*id);
+            let section = grid_snapshot.section(*id);
             let stays = section.is_some_and(|section| self.can_see(section, leave_metres));
             // A section that is no more was empty.
             if !stays && section.is_some() {
@@ -95,7 +100,7 @@ impl Sight {
     }
 
     /// Adds what is in reach now.
-    fn find(&mut self, chart: &Chart, entities_max: usize) -> Vec<SectionId> {
+    fn find(&mut self, grid_snapshot: &GridSnapshot, entities_max: usize) -> Vec<SectionId> {
         let mut found: Vec<(f32, SectionId, usize)> = Vec::new();
         let mut consider = |id: SectionId, section: &Section| {
             if !self.sees(id) && self.can_see(section, enter_metres) {
@@ -104,8 +109,8 @@ impl Sight {
             }
         };
         match self.eye {
-            Some(eye) => chart.visit_near(eye, consider),
-            None => chart.sections().for_each(|(id, section)| consider(id, section)),
+            Some(eye) => grid_snapshot.visit_near(eye, consider),
+            None => grid_snapshot.sections().for_each(|(id, section)| consider(id, section)),
         }
         found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut count = 0;
@@ -155,31 +160,41 @@ impl Looked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::atlas::{Atlas, Placed};
-    use crate::row::Grain;
+    use crate::interest_grid::{InterestGrid, Placed};
+    use crate::row::Quantization;
     use crate::section::Reach;
 
     fn row(reach: Reach) -> impl Iterator<Item = Placed> {
         let at = |id| [id as f32 * 10.0, 0.0, 0.0];
-        (1..=100).map(move |id| Placed { id, position: at(id), reach, size: 0.0, grain: Grain::default() })
+        (1..=100).map(move |id| Placed {
+            id,
+            position: at(id),
+            reach,
+            size: 0.0,
+            grain: Quantization::default(),
+        })
     }
 
-    fn seen(sight: &Sight, atlas: &Atlas) -> Vec<u32> {
-        let mut ids: Vec<u32> =
-            sight.sections().iter().flat_map(|section| atlas.members(*section)).copied().collect();
+    fn seen(interest_set: &InterestSet, interest_grid: &InterestGrid) -> Vec<u32> {
+        let mut ids: Vec<u32> = interest_set
+            .sections()
+            .iter()
+            .flat_map(|section| interest_grid.members(*section))
+            .copied()
+            .collect();
         ids.sort_unstable();
         ids
     }
 
     #[test]
     fn entities_within_the_radius_are_visible_and_few_beyond_it() {
-        let mut atlas = Atlas::default();
-        atlas.update(0, row(Reach::Within(60.0)));
-        let mut sight = Sight::new(1);
+        let mut interest_grid = InterestGrid::default();
+        interest_grid.update(0, row(Reach::Within(60.0)));
+        let mut interest_set = InterestSet::new(1);
         for step in 0..900 {
             let x = 500.0 - (step as f32 - 450.0).abs();
-            sight.look(atlas.chart(), Some([x, 0.0, 0.0]), usize::MAX);
-            let seen = seen(&sight, &atlas);
+            interest_set.look(interest_grid.grid_snapshot(), Some([x, 0.0, 0.0]), usize::MAX);
+            let seen = seen(&interest_set, &interest_grid);
             for id in 1..=100 {
                 let away = (id as f32 * 10.0 - x).abs();
                 assert!(away > 60.0 || seen.contains(&id), "{id} is near to {x}");
@@ -190,51 +205,58 @@ mod tests {
 
     #[test]
     fn walking_to_and_fro_at_a_border_changes_nothing() {
-        let mut atlas = Atlas::default();
-        atlas.update(0, row(Reach::Within(60.0)));
-        let mut sight = Sight::new(1);
+        let mut interest_grid = InterestGrid::default();
+        interest_grid.update(0, row(Reach::Within(60.0)));
+        let mut interest_set = InterestSet::new(1);
         for x in [300.0, 306.0, 300.0] {
-            sight.look(atlas.chart(), Some([x, 0.0, 0.0]), usize::MAX);
+            interest_set.look(interest_grid.grid_snapshot(), Some([x, 0.0, 0.0]), usize::MAX);
         }
         for x in [306.0, 300.0, 306.0, 300.0] {
-            assert_eq!(sight.look(atlas.chart(), Some([x, 0.0, 0.0]), usize::MAX), Look::default());
+            assert_eq!(
+                interest_set.look(interest_grid.grid_snapshot(), Some([x, 0.0, 0.0]), usize::MAX),
+                InterestChange::default()
+            );
         }
     }
 
     #[test]
     fn policies_say_who_sees() {
-        let mut atlas = Atlas::default();
+        let mut interest_grid = InterestGrid::default();
         let reaches = [Reach::Always, Reach::Owner(1), Reach::Owner(2), Reach::Never, Reach::Within(10.0)];
         let far = |(at, reach)| Placed {
             id: at as u32 + 1,
             position: [900.0, 0.0, 0.0],
             reach,
             size: 0.0,
-            grain: Grain::default(),
+            grain: Quantization::default(),
         };
-        atlas.update(0, reaches.into_iter().enumerate().map(far));
-        let mut sight = Sight::new(1);
-        sight.look(atlas.chart(), Some([0.0; 3]), usize::MAX);
-        assert_eq!(seen(&sight, &atlas), [1, 2]);
-        let mut spectator = Sight::new(2);
-        spectator.look(atlas.chart(), None, usize::MAX);
-        assert_eq!(seen(&spectator, &atlas), [1, 3, 5], "one without an eye sees what is everybody's");
+        interest_grid.update(0, reaches.into_iter().enumerate().map(far));
+        let mut interest_set = InterestSet::new(1);
+        interest_set.look(interest_grid.grid_snapshot(), Some([0.0; 3]), usize::MAX);
+        assert_eq!(seen(&interest_set, &interest_grid), [1, 2]);
+        let mut spectator = InterestSet::new(2);
+        spectator.look(interest_grid.grid_snapshot(), None, usize::MAX);
+        assert_eq!(
+            seen(&spectator, &interest_grid),
+            [1, 3, 5],
+            "one without an eye sees what is everybody's"
+        );
     }
 
     #[test]
     fn much_at_once_comes_nearest_first() {
-        let mut atlas = Atlas::default();
-        atlas.update(0, row(Reach::Within(400.0)));
-        let mut sight = Sight::new(1);
+        let mut interest_grid = InterestGrid::default();
+        interest_grid.update(0, row(Reach::Within(400.0)));
+        let mut interest_set = InterestSet::new(1);
         let mut looks = 0;
         let mut before = 0;
         loop {
-            let look = sight.look(atlas.chart(), Some([10.0, 0.0, 0.0]), 10);
+            let look = interest_set.look(interest_grid.grid_snapshot(), Some([10.0, 0.0, 0.0]), 10);
             if look.entered.is_empty() {
                 break;
             }
             looks += 1;
-            let seen = seen(&sight, &atlas);
+            let seen = seen(&interest_set, &interest_grid);
             assert!(seen.len() > before && seen == (1..=seen.len() as u32).collect::<Vec<_>>(), "{seen:?}");
             before = seen.len();
         }

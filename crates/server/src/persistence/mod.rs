@@ -71,14 +71,14 @@ pub(crate) struct LookBack {
 
 /// Keeps the worlds of a server, if it is to keep any.
 #[derive(Default)]
-pub(crate) struct Keeper {
+pub(crate) struct PersistenceThread {
     store: Mutex<Option<Arc<SqliteStore>>>,
     worlds: AtomicUsize,
     /// The world that could last not be loaded.
     trouble: Mutex<Option<(Instant, String)>>,
 }
 
-impl Keeper {
+impl PersistenceThread {
     /// Opens the store in a folder; without one nothing is kept.
     pub(crate) fn open(folder: Option<&Path>) -> Result<Self, StoreError> {
         let Some(folder) = folder else { return Ok(Self::default()) };

@@ -7,7 +7,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use nowcast::Entry;
-use nowcast::entry::{Claims, Policy};
+use nowcast::admission::{Claims, Policy};
 use nowcast_world::text::sanitize;
 use nowcast_world::{
     CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, OwnerRequest, PlayerId, Pose, Value, Velocity,
@@ -18,14 +18,14 @@ use tokio::sync::Notify;
 use crate::client_key::ClientKey;
 use crate::closing::Closing;
 use crate::config::{COMMANDS_MAX, COMMANDS_PER_STEP_MAX};
-use crate::keeping::Known;
 use crate::names::Name;
+use crate::persistence::Known;
 use crate::plain::{Any, Encoding, ServerMessage};
 use crate::rate::MessageKind;
 use crate::rule_report::RuleReport;
 use crate::send_queue::SendQueue;
 use crate::session::FromWorld;
-use crate::session::playout::{Change, Heard, Playout, Turn};
+use crate::session::input_buffer::{BufferedInput, Change, DueStep, InputBuffer};
 use crate::session::writer::SessionWriter;
 use crate::snapshot::into_message;
 
@@ -34,7 +34,7 @@ use crate::snapshot::into_message;
 pub(crate) struct Player {
     /// The name that it wants; the room decides what becomes of it.
     pub(crate) name: Name,
-    pub(crate) way: Way,
+    pub(crate) way: ClientProtocol,
     /// By what it is known again, if it can be.
     pub(crate) key: Option<ClientKey>,
     /// Where it comes from, if that is known.
@@ -49,7 +49,7 @@ pub(crate) struct Player {
     commands: Mutex<VecDeque<Command>>,
     /// Notified when a full queue of commands has room again.
     commands_taken: Notify,
-    playout: Mutex<Playout>,
+    input_buffer: Mutex<InputBuffer>,
     /// How long after it was heard of anything is shown at the client, as the client says, in milliseconds.
     view_delay_ms: AtomicU32,
     left: AtomicBool,
@@ -58,7 +58,7 @@ pub(crate) struct Player {
 }
 
 /// How a client is spoken to.
-pub(crate) enum Way {
+pub(crate) enum ClientProtocol {
     /// The plain protocol.
     Plain(Plain),
     /// A session.
@@ -214,7 +214,13 @@ impl Command {
 }
 
 impl Player {
-    pub(crate) fn new(name: Name, way: Way, network_hz: u32, may_edit: bool, is_program: bool) -> Self {
+    pub(crate) fn new(
+        name: Name,
+        way: ClientProtocol,
+        network_hz: u32,
+        may_edit: bool,
+        is_program: bool,
+    ) -> Self {
         Self {
             name,
             way,
@@ -226,7 +232,7 @@ impl Player {
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
             commands_taken: Notify::new(),
-            playout: Mutex::default(),
+            input_buffer: Mutex::default(),
             view_delay_ms: AtomicU32::new(0),
             left: AtomicBool::new(false),
             held_until: OnceLock::new(),
@@ -296,10 +302,10 @@ impl Player {
     /// Takes the commands for one step, in order, up to the first action that was given at a step which is still to be taken.
     pub(crate) fn take_commands(&self) -> VecDeque<Command> {
         let mut commands = self.commands.lock().expect("nobody panics while holding it");
-        let playout = self.playout.lock().expect("nobody panics while holding it");
+        let input_buffer = self.input_buffer.lock().expect("nobody panics while holding it");
         let is_early = |command: &Command| match command {
             Command::Act { given: Given { at, step: Some(step), .. }, .. } => {
-                playout.is_ahead(*step) && at.elapsed() < ACTION_WAIT_MAX
+                input_buffer.is_ahead(*step) && at.elapsed() < ACTION_WAIT_MAX
             }
             _ => false,
         };
@@ -313,23 +319,23 @@ impl Player {
     }
 
     /// It is at this step of its own, and its controls changed so, oldest first.
-    pub(crate) fn steps(&self, now: u16, changes: impl Iterator<Item = Change>) -> Heard {
-        self.playout.lock().expect("nobody panics while holding it").receive(now, changes)
+    pub(crate) fn steps(&self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
+        self.input_buffer.lock().expect("nobody panics while holding it").receive(now, changes)
     }
 
     /// It does not count its steps any more.
     pub(crate) fn forget_steps(&self) {
-        *self.playout.lock().expect("nobody panics while holding it") = Playout::default();
+        *self.input_buffer.lock().expect("nobody panics while holding it") = InputBuffer::default();
     }
 
     /// Notes that the world left out this many steps, which the walker makes up for.
     pub(crate) fn leave_out(&self, steps: u32) {
-        self.playout.lock().expect("nobody panics while holding it").leave_out(steps);
+        self.input_buffer.lock().expect("nobody panics while holding it").leave_out(steps);
     }
 
     /// Returns the walker's act in the next step of the world; `None` if the client counts no steps.
-    pub(crate) fn take_turn(&self, may_stride: bool) -> Option<Turn> {
-        self.playout.lock().expect("nobody panics while holding it").take(may_stride)
+    pub(crate) fn take_turn(&self, may_stride: bool) -> Option<DueStep> {
+        self.input_buffer.lock().expect("nobody panics while holding it").take(may_stride)
     }
 
     pub(crate) fn set_view_delay_ms(&self, delay_ms: u16) {
@@ -342,7 +348,7 @@ impl Player {
 
     /// Whether it counts its steps.
     pub(crate) fn counts_steps(&self) -> bool {
-        self.playout.lock().expect("nobody panics while holding it").counts()
+        self.input_buffer.lock().expect("nobody panics while holding it").counts()
     }
 
     /// The number of its newest controls, in force or waiting.
@@ -361,8 +367,8 @@ impl Player {
     /// Ends the client, for this reason.
     pub(crate) fn close(&self, closing: Closing) {
         match &self.way {
-            Way::Plain(plain) => plain.queue.close(closing),
-            Way::Session(writer) => writer.close(closing),
+            ClientProtocol::Plain(plain) => plain.queue.close(closing),
+            ClientProtocol::Session(writer) => writer.close(closing),
         }
     }
 
@@ -370,8 +376,8 @@ impl Player {
     pub(crate) fn notice(&self, text: &str) {
         let text = text.to_owned();
         match &self.way {
-            Way::Plain(plain) => plain.event(&ServerMessage::Notice { text }),
-            Way::Session(writer) => writer.event(&FromWorld::Notice { text }),
+            ClientProtocol::Plain(plain) => plain.event(&ServerMessage::Notice { text }),
+            ClientProtocol::Session(writer) => writer.event(&FromWorld::Notice { text }),
         }
     }
 
@@ -379,8 +385,8 @@ impl Player {
     pub(crate) fn refuse(&self, action: &str, reason: &str, number: Option<u32>) {
         let (action, reason) = (action.to_owned(), reason.to_owned());
         match &self.way {
-            Way::Plain(plain) => plain.event(&ServerMessage::Refused { action, reason, number }),
-            Way::Session(writer) => writer.event(&FromWorld::Refused { action, reason, number }),
+            ClientProtocol::Plain(plain) => plain.event(&ServerMessage::Refused { action, reason, number }),
+            ClientProtocol::Session(writer) => writer.event(&FromWorld::Refused { action, reason, number }),
         }
     }
 
@@ -388,8 +394,8 @@ impl Player {
     pub(crate) fn refuse_line(&self, text: &str, reason: &str) {
         let (text, reason) = (text.to_owned(), reason.to_owned());
         match &self.way {
-            Way::Plain(plain) => plain.event(&ServerMessage::Unsaid { text, reason }),
-            Way::Session(writer) => writer.event(&FromWorld::Unsaid { text, reason }),
+            ClientProtocol::Plain(plain) => plain.event(&ServerMessage::Unsaid { text, reason }),
+            ClientProtocol::Session(writer) => writer.event(&FromWorld::Unsaid { text, reason }),
         }
     }
 
@@ -414,8 +420,8 @@ impl Player {
     /// Tells the client that a numbered action of it is done and kept.
     pub(crate) fn confirm(&self, number: u32) {
         match &self.way {
-            Way::Plain(plain) => plain.event(&ServerMessage::Done { number }),
-            Way::Session(writer) => writer.event(&FromWorld::Done { number }),
+            ClientProtocol::Plain(plain) => plain.event(&ServerMessage::Done { number }),
+            ClientProtocol::Session(writer) => writer.event(&FromWorld::Done { number }),
         }
     }
 
@@ -423,8 +429,8 @@ impl Player {
     pub(crate) fn grant(&self, entity: EntityId, number: u32) {
         let entity = entity.0;
         match &self.way {
-            Way::Plain(plain) => plain.event(&ServerMessage::Granted { entity, number }),
-            Way::Session(writer) => writer.event(&FromWorld::Granted { entity, number }),
+            ClientProtocol::Plain(plain) => plain.event(&ServerMessage::Granted { entity, number }),
+            ClientProtocol::Session(writer) => writer.event(&FromWorld::Granted { entity, number }),
         }
     }
 
@@ -433,8 +439,12 @@ impl Player {
         let (request, reason) = (request.word().to_owned(), reason.to_owned());
         let entity = entity.map_or(0, |entity| entity.0);
         match &self.way {
-            Way::Plain(plain) => plain.event(&ServerMessage::Denied { request, entity, number, reason }),
-            Way::Session(writer) => writer.event(&FromWorld::Denied { request, entity, number, reason }),
+            ClientProtocol::Plain(plain) => {
+                plain.event(&ServerMessage::Denied { request, entity, number, reason })
+            }
+            ClientProtocol::Session(writer) => {
+                writer.event(&FromWorld::Denied { request, entity, number, reason })
+            }
         }
     }
 
@@ -442,8 +452,10 @@ impl Player {
     pub(crate) fn tell(&self, name: &str, payload: &Value) {
         let (name, payload) = (name.to_owned(), payload.clone());
         match &self.way {
-            Way::Plain(plain) => plain.event(&ServerMessage::Event { name, payload: Any(payload) }),
-            Way::Session(writer) => writer.event(&FromWorld::Happened { event: name, payload }),
+            ClientProtocol::Plain(plain) => {
+                plain.event(&ServerMessage::Event { name, payload: Any(payload) })
+            }
+            ClientProtocol::Session(writer) => writer.event(&FromWorld::Happened { event: name, payload }),
         }
     }
 
@@ -451,26 +463,26 @@ impl Player {
     pub(crate) fn report(&self, RuleReport { outcome, version, text }: &RuleReport) {
         let (outcome, version, text) = (*outcome, *version, text.clone());
         match &self.way {
-            Way::Plain(plain) => {
+            ClientProtocol::Plain(plain) => {
                 plain.event(&ServerMessage::Report { outcome: outcome.into(), version, text });
             }
-            Way::Session(writer) => writer.event(&FromWorld::Report { outcome, version, text }),
+            ClientProtocol::Session(writer) => writer.event(&FromWorld::Report { outcome, version, text }),
         }
     }
 
     /// The client of the plain protocol that it is, if it is one.
     pub(crate) fn plain(&self) -> Option<&Plain> {
         match &self.way {
-            Way::Plain(plain) => Some(plain),
-            Way::Session(_) => None,
+            ClientProtocol::Plain(plain) => Some(plain),
+            ClientProtocol::Session(_) => None,
         }
     }
 
     /// The session's end that it is, if it is one.
     pub(crate) fn session_writer(&self) -> Option<&SessionWriter> {
         match &self.way {
-            Way::Plain(_) => None,
-            Way::Session(writer) => Some(writer),
+            ClientProtocol::Plain(_) => None,
+            ClientProtocol::Session(writer) => Some(writer),
         }
     }
 
@@ -524,7 +536,13 @@ mod tests {
     }
 
     fn ada() -> Player {
-        Player::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10, false, false)
+        Player::new(
+            Name::Asked("Ada".into()),
+            ClientProtocol::Plain(Plain::new(Encoding::Json)),
+            10,
+            false,
+            false,
+        )
     }
 
     #[test]
