@@ -112,8 +112,8 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       ]);
       expect(kinds[2]!.body).toMatchObject({ shape: "box" });
       expect(kinds[1]!.look).toMatchObject({ color: "#d8c7a0" });
-      expect(actions.map(({ name }) => name)).toEqual(["grab", "throw", "put_down", "teleport", "voice"]);
-      expect(actions[1]).toMatchObject({
+      expect(actions.map(({ name }) => name)).toEqual(["voice", "grab", "throw", "put_down", "teleport"]);
+      expect(actions[2]).toMatchObject({
         arguments: [
           { name: "hand", type: "u32?" },
           { name: "pitch", type: "range(-1.5, 1.5, 0.01)" },
@@ -121,7 +121,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
         ],
         hint: { key: "left", charge: "power", pitch: "pitch" },
       });
-      expect(events.map(({ name }) => name)).toEqual(["taken", "thrown", "voice"]);
+      expect(events.map(({ name }) => name)).toEqual(["voice", "taken", "thrown"]);
     });
 
     it.each([
@@ -266,7 +266,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(misuse(() => world.input({ ...STILL, yaw: Number.NaN }))).toMatch(/^input.yaw is NaN/);
       expect(misuse(() => world.input({ ...STILL, jump: 1 } as never))).toMatch(/^input.jump is a number/);
       expect(misuse(() => world.act("fly"))).toBe(
-        'the world has no action "fly": it has grab, throw, put_down, teleport, voice',
+        'the world has no action "fly": it has voice, grab, throw, put_down, teleport',
       );
       expect(misuse(() => world.act("grab", 7 as never))).toMatch(/^the arguments of "grab" are a number/);
       expect(misuse(() => world.act("grab", { block: () => 7 }))).toContain("function");
