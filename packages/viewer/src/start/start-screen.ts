@@ -4,7 +4,7 @@ import { words } from "../words.js";
 import { fetchWorlds, type WorldEntry } from "./worlds.js";
 
 /** How long the card waits for the list of worlds, so that nothing on it moves when the list arrives. */
-const LIST_MS_MAX = 1_000;
+const LIST_MS_MAX = 3_000;
 
 /** Asks for a name and a room. */
 export class StartScreen {
