@@ -31,6 +31,21 @@ pub(crate) const ABSENT: [(&str, &str); 24] = [
 const WAIT: &str = "a script cannot wait: declare a timer with world.timer(\"name\", function(data) … end), and set it with \
                     world.after(seconds, \"name\")";
 
+/// Names of the API that were changed: whose name it is, the old name, the new name.
+const RENAMED: [(&str, &str, &str); 5] = [
+    ("world", "part", "remove_joint"),
+    ("Kind:on", "part", "contact_end"),
+    ("entity", "impulse", "apply_impulse"),
+    ("entity", "twist", "apply_angular_impulse"),
+    ("entity", "push", "apply_force"),
+];
+
+/// The cure for a name that the API had before. `owner` is `world`, `Kind:on` (names of events) or `entity`.
+pub fn renamed(owner: &str, name: &str) -> Option<String> {
+    let (_, old, new) = RENAMED.iter().find(|(of, old, _)| *of == owner && *old == name)?;
+    Some(format!("`{old}` is called `{new}` now"))
+}
+
 /// Why there is no such name, and what there is instead.
 pub fn absence(name: &str) -> Option<&'static str> {
     ABSENT.iter().find(|(known, _)| *known == name).map(|(_, why)| *why)

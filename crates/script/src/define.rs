@@ -17,8 +17,8 @@ pub(crate) use body::{SHAPE_FIELDS, read_shape};
 use attributes::{read_arguments, read_attributes};
 use body::read_body;
 
+use crate::binding::{Targets, read_binding};
 use crate::fields::{Declared, Fields};
-use crate::hint::{Targets, read_hint};
 
 /// The Luau type of a value, where the wire format knows only numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct Declarations {
     pub(crate) kind_specials: Vec<BTreeMap<String, Special>>,
     /// The same of each action's arguments.
     pub(crate) action_specials: Vec<BTreeMap<String, Special>>,
-    /// The kinds that hints name.
+    /// The kinds that bindings name.
     pub(crate) targets: Vec<Targets>,
     /// Once the modules are loaded, nothing more can be declared.
     pub(crate) is_closed: bool,
@@ -100,15 +100,16 @@ impl Declarations {
         &mut self,
         name: &str,
         shape: &Table,
-        hint: Option<&Table>,
+        binding: Option<&Table>,
         place: Option<(String, u32)>,
     ) -> Declared<usize> {
         self.open("actions")?;
         let (arguments, specials) = read_arguments(&Fields::of(shape, name))?;
-        let hint =
-            hint.map(|hint| read_hint(&Fields::of(hint, name), name, &arguments, place)).transpose()?;
-        let (hint, targets, durable) =
-            hint.map_or((Value::Nil, None, false), |(hint, targets, durable)| (hint, Some(targets), durable));
+        let binding = binding
+            .map(|binding| read_binding(&Fields::of(binding, name), name, &arguments, place))
+            .transpose()?;
+        let (hint, targets, durable) = binding
+            .map_or((Value::Nil, None, false), |(hint, targets, durable)| (hint, Some(targets), durable));
         self.definition.actions.push(Action { name: name.to_owned(), arguments, hint, durable });
         self.checked(|definition| drop(definition.actions.pop()))?;
         self.targets.extend(targets);
@@ -152,7 +153,10 @@ impl Declarations {
             }
             self.definition.version = version as u32;
         }
-        fields.nothing_else(&["gravity", "players_max", "entities_max", "version", "interest"])?;
+        if let Some(rewind) = fields.truth("rewind")? {
+            self.definition.rewinds = rewind;
+        }
+        fields.nothing_else(&["gravity", "players_max", "entities_max", "version", "interest", "rewind"])?;
         self.checked(|_| ())
     }
 

@@ -47,6 +47,7 @@
 mod absent;
 mod advice;
 mod assets;
+mod binding;
 mod console;
 mod convert;
 mod define;
@@ -56,7 +57,6 @@ mod fields;
 mod forgotten;
 mod garbage;
 mod handle;
-mod hint;
 mod limits;
 mod live;
 mod maths;
@@ -73,7 +73,7 @@ mod sources;
 mod stop;
 mod suggest;
 
-pub use absent::absence;
+pub use absent::{absence, renamed};
 pub use advice::{Advice, advice};
 pub use assets::{
     ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind,

@@ -16,7 +16,7 @@ pub(crate) struct Meter {
     is_free: Cell<bool>,
     /// Errors that a script caught since memory was last collected. Each holds memory that the interpreter does not count.
     errors_caught: Cell<u64>,
-    /// Bytes and values that the script may still declare as looks and hints.
+    /// Bytes and values that the script may still declare as looks and bindings.
     declared_bytes: Cell<usize>,
     declared_values: Cell<usize>,
     /// Set from another thread.
@@ -92,7 +92,7 @@ impl Meter {
         self.errors_caught.take()
     }
 
-    /// Lets a script declare looks and hints of this size in all.
+    /// Lets a script declare looks and bindings of this size in all.
     pub(crate) fn expect_declarations(&self, bytes: usize, values: usize) {
         self.declared_bytes.set(bytes);
         self.declared_values.set(values);

@@ -10,6 +10,7 @@ pub(crate) use lasting::Lasting;
 
 use mlua::{Function, LightUserData, Table, Value as Luau};
 
+use crate::absent::renamed;
 use crate::fault::{Fault, FaultKind, place_on_stack};
 use crate::namespace::{Name, Namespace, Quoted, Shared};
 use crate::sandbox::Sandbox;
@@ -50,9 +51,9 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         declarations.borrow_mut().kind(&name, &fields).map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();
-    host.add("action", move |lua, (name, shape, hint): (Name, Table, Option<Table>)| {
+    host.add("action", move |lua, (name, shape, binding): (Name, Table, Option<Table>)| {
         let place = place_on_stack(lua);
-        let declared = declarations.borrow_mut().action(&name, &shape, hint.as_ref(), place);
+        let declared = declarations.borrow_mut().action(&name, &shape, binding.as_ref(), place);
         declared.map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();
@@ -68,6 +69,7 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         declarations.borrow_mut().report_contacts(kind).map_err(mlua::Error::runtime)
     })?;
     host.add("instead", |_, (name, known): (Quoted, Vec<String>)| Ok(instead(&name.0, &known)))?;
+    host.add("renamed", |_, (owner, name): (Quoted, Quoted)| Ok(renamed(&owner.0, &name.0)))?;
     let declarations = shared.declarations.clone();
     host.add("mayDeclare", move |_, what: Quoted| {
         declarations.borrow().open(&what.0).map_err(mlua::Error::runtime)

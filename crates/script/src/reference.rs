@@ -42,8 +42,8 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "settings",
-                "(fields: { gravity: vector?, players_max: number?, entities_max: number?, version: number?, interest: any? }) -> ()",
-                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), how many entities there may be (16,384, at most 131,072), the number of this version of your rules (0), for \"upgrade\", and the `interest` of kinds that say none: `{ radius = 256 }`.",
+                "(fields: { gravity: vector?, players_max: number?, entities_max: number?, version: number?, interest: any?, rewind: boolean? }) -> ()",
+                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), how many entities there may be (16,384, at most 131,072), the number of this version of your rules (0), for \"upgrade\", and the `interest` of kinds that say none: `{ radius = 256 }`. `rewind = true` records the last half second, for `world.rewound`.",
             ),
             entry(
                 "on",
@@ -52,8 +52,8 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "action",
-                "(name: string, arguments: { [string]: any }, fn: (player: Entity, arguments: any) -> (), hint: HintFields?) -> ()",
-                "Declares what players can do, with the types of its arguments as attributes have them. Arguments that do not fit are refused before `fn` sees them. `hint` says how people do it.",
+                "(name: string, arguments: { [string]: any }, fn: (player: Entity, arguments: any) -> (), binding: BindingFields?) -> ()",
+                "Declares what players can do, with the types of its arguments as attributes have them. Arguments that do not fit are refused before `fn` sees them. `binding` says how people give it: a key, a label, a target.",
             ),
             entry(
                 "event",
@@ -125,14 +125,14 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "rewound",
                 "(player: Entity, fn: () -> ...any) -> ...any",
-                "Calls `fn` while `world.raycast`, `world.overlap`, `distance`, `position`, `yaw`, `facing` and `rotation` find everything where this player saw it when it gave its action, half a second ago at most, and returns what `fn` does. Its own avatar and what hangs on that are where they are. Nothing else is different, and what `fn` changes is changed now. Not inside of itself.",
+                "Calls `fn` while `world.raycast`, `world.overlap`, `distance`, `position`, `yaw`, `facing` and `rotation` find everything where this player saw it when it gave its action, half a second ago at most, and returns what `fn` does. Its own avatar and what hangs on that are where they are. Nothing else is different, and what `fn` changes is changed now. Not inside of itself. Needs `world.settings { rewind = true }`.",
             ),
             entry(
                 "joint",
                 "(a: Entity, b: Entity, fields: JointFields) -> number",
                 "Holds two bodies together, and returns the joint's number.",
             ),
-            entry("part", "(joint: number) -> ()", "Removes a joint."),
+            entry("remove_joint", "(joint: number) -> ()", "Removes a joint."),
             entry(
                 "path",
                 "(grid: Grid, from: Cell, to: Cell) -> { Cell }?",
@@ -158,7 +158,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "on",
                 "(self: Kind, event: string, fn: (...any) -> ()) -> ()",
-                "Calls `fn` at \"step\" (entity, dt) for each of its entities, at \"contact\" (entity, other, impulse in newton seconds) and at \"part\" (entity, other), when one begins or ceases to touch another; at \"own\" (entity, player), when a player asks for one or made one, which it does not get if any `fn` returns false; and at \"release\" (entity, player), before it gives one back or leaves.",
+                "Calls `fn` at \"step\" (entity, dt) for each of its entities, at \"contact\" (entity, other, impulse in newton seconds) and at \"contact_end\" (entity, other), when one begins or ceases to touch another; at \"own\" (entity, player), when a player asks for one or made one, which it does not get if any `fn` returns false; and at \"release\" (entity, player), before it gives one back or leaves.",
             ),
             entry("all", "(self: Kind) -> { Entity }", "All entities of this kind, oldest first."),
             entry("count", "(self: Kind) -> number", "How many there are."),
@@ -228,17 +228,17 @@ const SECTIONS: [Section; 5] = [
                 "Of a player: makes the entity that it moves. One that it had goes.",
             ),
             entry(
-                "impulse",
+                "apply_impulse",
                 "(self: Entity, impulse: vector, at: vector?) -> ()",
                 "Changes its velocity at once, by newton seconds, at a place in the world or at its centre.",
             ),
             entry(
-                "twist",
+                "apply_angular_impulse",
                 "(self: Entity, impulse: vector) -> ()",
                 "Changes its spin at once, by newton metre seconds.",
             ),
             entry(
-                "push",
+                "apply_force",
                 "(self: Entity, force: vector, torque: vector?) -> ()",
                 "Lets a force in newtons act for one step.",
             ),
@@ -303,7 +303,7 @@ const SECTIONS: [Section; 5] = [
                 "`by` is \"player\", \"program\" or \"anyone\"; without it only your script gives one away. An owner moves it with at most `speed` metres a second (10), turns it with `turn` radians a second (12), within `reach` metres of its avatar (without one: of where it got it), inside of the box `area`. What is too far is brought nearer, or with `beyond = \"refuse\"` refused. It may set `attributes`, and make up to `spawns` of them (0). When it leaves, it goes by `leave`: \"release\" (to the server), \"keep\" (it remains the one's who left) or \"despawn\".",
             ),
             entry(
-                "HintFields",
+                "BindingFields",
                 "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number?, needs: string?, unless: string?, durable: boolean?, predict: string?, speed: number? }",
                 "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text are not). `durable = true` makes an action happen once and last; `predict` (\"grab\" or \"throw\", with `speed` in metres a second) lets pages show at once what it does with one's hands: see \"Actions\".",
             ),

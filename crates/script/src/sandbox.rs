@@ -273,7 +273,7 @@ impl Sandbox {
 /// Errors that a script may catch before their memory is collected at the end of the step: it is not counted by the interpreter.
 const ERRORS_HELD_MAX: u64 = 256;
 
-/// Bytes and values of all looks and hints that a script declares. More than that cannot be told to clients in one message.
+/// Limits of all looks and bindings that a script declares, in bytes and values: clients receive them in one message.
 const DECLARED_BYTES_MAX: usize = 1 << 20;
 const DECLARED_VALUES_MAX: usize = 1 << 16;
 

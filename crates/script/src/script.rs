@@ -19,9 +19,6 @@ use crate::sources::{MAIN, Sources};
 /// Every so many steps a script forgets what belongs to entities that are gone.
 const SWEEP_STEPS: u64 = 256;
 
-/// The function whose name in a module has the world remember where things were.
-const REWOUND: &str = "rewound";
-
 /// One version of a world's rules, written in Luau: it says what the world is made of, and is its [`Behaviour`].
 ///
 /// ```
@@ -93,8 +90,6 @@ impl Script {
             sandbox.run(|_| Ok((module::install(&sandbox, &shared)?, more(&sandbox, &shared)?)))?;
         let own = more.into_iter().chain([("@nowcast/world", module.module.clone())]);
         sandbox.load_then::<()>(sources, own, then)?;
-        // Remembering costs memory and bytes of snapshots, and few worlds ask for it.
-        shared.declarations.borrow_mut().definition.rewinds = sources.mention(REWOUND);
         let definition = close(&module, &shared)?;
         let hooks = sandbox.run(|_| Hooks::of(&module))?;
         Ok(Script {
@@ -291,7 +286,7 @@ impl Behaviour for Script {
             scene.kind_of(kind).reports_contacts.then_some(kind.0)
         };
         let (kind_a, kind_b) = (kind(contact.a), kind(contact.b));
-        let event = if contact.is_begin { "contact" } else { "part" };
+        let event = if contact.is_begin { "contact" } else { "contact_end" };
         let (a, b) = (Handle::Entity(contact.a), Handle::Entity(contact.b));
         self.call::<()>(scene, |hooks| &hooks.contact, (event, a, kind_a, b, kind_b, contact.impulse));
     }

@@ -40,11 +40,6 @@ impl Sources {
         self.0.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// Whether any module has this word in it.
-    pub(crate) fn mention(&self, word: &str) -> bool {
-        self.0.values().any(|text| text.contains(word))
-    }
-
     /// Adds a module, or replaces its text.
     pub fn insert(&mut self, path: impl Into<String>, text: impl Into<String>) {
         self.0.insert(path.into(), text.into());

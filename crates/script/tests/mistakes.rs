@@ -71,7 +71,7 @@ fn a_value_that_does_not_fit_is_told_in_the_words_of_the_script() {
 }
 
 #[test]
-fn a_hint_names_kinds_by_themselves_or_by_their_names_and_no_others() {
+fn a_binding_names_kinds_by_themselves_or_by_their_names_and_no_others() {
     let text = "
         world.action('open', { what = 'entity' }, print, { key = 'e', target = 'what', of = OF })
         local Door = world.kind('door', {})
@@ -185,6 +185,29 @@ fn a_name_from_another_engine_is_answered_with_what_there_is_instead() {
 }
 
 #[test]
+fn an_old_name_of_the_api_is_refused_with_the_new_one() {
+    let kinds = "local Ball = world.kind('ball', { body = { shape = 'sphere', radius = 1 } })
+        world.on('start', function() local ball = Ball:spawn {}\n";
+    for (line, words) in [
+        ("world.part(1)", "world has no \"part\"; `part` is called `remove_joint` now"),
+        ("Ball:on('part', print)", "no kind has an event \"part\"; `part` is called `contact_end` now"),
+        ("ball:impulse(vector.one)", "entities have no `impulse`; `impulse` is called `apply_impulse` now"),
+        ("ball:twist(vector.one)", "entities have no `twist`; `twist` is called `apply_angular_impulse` now"),
+        ("ball:push(vector.one)", "entities have no `push`; `push` is called `apply_force` now"),
+    ] {
+        let told = told(&format!("{kinds}{line} end)"));
+        assert!(told.starts_with("world.luau:4: ") && told.contains(words), "{line}: {told}");
+    }
+}
+
+#[test]
+fn an_attribute_with_an_old_name_of_the_api_is_an_attribute() {
+    let text = "local Ball = world.kind('ball', { attributes = { push = 'f32' } })
+        world.on('start', function() local ball = Ball:spawn { push = 2 } assert(ball.push == 2) end)";
+    assert_eq!(told(text), "");
+}
+
+#[test]
 fn a_field_that_is_set_wrongly_is_named_with_the_cure() {
     let kinds = "local Ball = world.kind('ball', { body = { shape = 'sphere', radius = 1 } })
         local Post = world.kind('post', { body = { motion = 'fixed', shape = 'sphere', radius = 1 } })
@@ -192,7 +215,7 @@ fn a_field_that_is_set_wrongly_is_named_with_the_cure() {
     for (line, words) in [
         ("ball.kind = Post", "kind cannot be set: an entity keeps its kind"),
         ("ball.facing = vector.one", "facing cannot be set: set `yaw`"),
-        ("ball.impulse = 3", "impulse cannot be set: it is a function of every entity"),
+        ("ball.apply_impulse = 3", "apply_impulse cannot be set: it is a function of every entity"),
         (
             "ball.position = { 0, 1, 0 }",
             "position: a vector is expected, as in vector.create(0, 1, 0), not a table",
@@ -201,7 +224,10 @@ fn a_field_that_is_set_wrongly_is_named_with_the_cure() {
         ("ball.yaw = 'left'", "yaw: a number of radians is expected, not a string"),
         ("ball.rotation = 1", "a rotation is four numbers"),
         ("ball.position.x = 3", "a vector is never changed: make a new one"),
-        ("ball:impulse({ 0, 3, 0 })", "a vector is expected, as in vector.create(0, 3, 0), not a table"),
+        (
+            "ball:apply_impulse({ 0, 3, 0 })",
+            "a vector is expected, as in vector.create(0, 3, 0), not a table",
+        ),
         ("ball.parent = post", "so it cannot have a parent; declare motion = \"kinematic\""),
     ] {
         let told = told(&format!("{kinds}{line} end)"));

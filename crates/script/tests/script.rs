@@ -11,6 +11,7 @@ mod owners;
 mod people;
 mod reference;
 mod reload;
+mod rewinding;
 mod runaway;
 mod samples;
 mod state;

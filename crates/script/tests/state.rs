@@ -143,7 +143,7 @@ fn a_world_with_a_script_goes_on_the_same_after_a_restore_at_any_step() {
         end)
         Crate:on('step', function(crate, dt)
             crate.heat = math.max(0, crate.heat - dt / 10)
-            if math.random() < 0.01 then crate:impulse(vector.create(0, 50, 0)) end
+            if math.random() < 0.01 then crate:apply_impulse(vector.create(0, 50, 0)) end
         end)";
     let source = format!("local world = require(\"@nowcast/world\")\n{text}");
     for restore_at in [1, 7, 60, 149] {

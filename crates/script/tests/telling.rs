@@ -1,4 +1,4 @@
-//! Output of a script: declared events, hints of actions, sounds.
+//! Output of a script: declared events, bindings of actions, sounds.
 
 use nowcast_script::{Console, Limits, Script, Sources};
 use nowcast_world::{Command, Event, PlayerId, To, Value, World};
@@ -56,17 +56,17 @@ fn a_declared_event_that_does_not_fit_says_where_and_is_not_told() {
 #[test]
 fn hints_are_told_as_they_stand_and_name_arguments_that_there_are() {
     let kick = "world.action('kick', { power = { 'f32', min = 0, max = 1 } }, function() end, ";
-    let hint = |hint: &str| load(&format!("{kick}{hint})"));
-    let script = hint("{ key = 'e', label = 'Kick', charge = 'power' }").expect("it is right");
+    let bound = |binding: &str| load(&format!("{kick}{binding})"));
+    let script = bound("{ key = 'e', label = 'Kick', charge = 'power' }").expect("it is right");
     let told = map(&[("charge", "power".into()), ("key", "e".into()), ("label", "Kick".into())]);
     let Value::Map(mut found) = script.definition().actions[0].hint.clone() else {
-        panic!("a hint is a map")
+        panic!("a binding is a map")
     };
     found.sort_by_key(|(key, _)| key.as_text().unwrap().to_owned());
     assert_eq!(Value::Map(found), told);
-    let problem = hint("{ charge = 'pwer' }").err().expect("there is no such argument");
+    let problem = bound("{ charge = 'pwer' }").err().expect("there is no such argument");
     assert!(problem.contains("kick.charge: expected one of the arguments (power), got `pwer`"), "{problem}");
-    let problem = hint("{ keys = 'e' }").err().expect("there is no such field");
+    let problem = bound("{ keys = 'e' }").err().expect("there is no such field");
     assert!(problem.contains("kick.keys: there is no such field"), "{problem}");
 }
 

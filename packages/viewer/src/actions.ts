@@ -1,4 +1,4 @@
-/** What people can do in a world, by the hints of its author: "Actions" in `docs/WORLDS.md`. */
+/** Actions of a world and their keys, by the bindings of its author: "Actions" in `docs/WORLDS.md`. */
 import { isFields } from "@nowcast/three";
 
 /** What this file needs to know of an action. */

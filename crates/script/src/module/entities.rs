@@ -7,6 +7,7 @@ use nowcast_world::{
     EntityId, Input, KindId, MisfitError, PlayerId, Pose, Scene, SceneError, Spawn, Value, Velocity,
 };
 
+use crate::absent::renamed;
 use crate::convert::{Purpose, charged_to_luau, from_luau, with_article};
 use crate::define::Special;
 use crate::fields::{Fields, array as position};
@@ -285,19 +286,19 @@ fn add_setters(set: &Namespace<'_>) -> mlua::Result<()> {
 }
 
 fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
-    method.add("impulse", |_, (handle, impulse, at): (Handle, Place, Option<Place>)| {
+    method.add("apply_impulse", |_, (handle, impulse, at): (Handle, Place, Option<Place>)| {
         with_scene(|scene| {
             let id = handle.entity(scene)?;
             scene.apply_impulse(id, impulse.0, at.map(|at| at.0)).map_err(refused)
         })
     })?;
-    method.add("twist", |_, (handle, impulse): (Handle, Place)| {
+    method.add("apply_angular_impulse", |_, (handle, impulse): (Handle, Place)| {
         with_scene(|scene| {
             let id = handle.entity(scene)?;
             scene.apply_torque_impulse(id, impulse.0).map_err(refused)
         })
     })?;
-    method.add("push", |_, (handle, force, torque): (Handle, Place, Option<Place>)| {
+    method.add("apply_force", |_, (handle, force, torque): (Handle, Place, Option<Place>)| {
         with_scene(|scene| {
             let id = handle.entity(scene)?;
             scene.push(id, force.0, torque.map(|torque| torque.0).unwrap_or_default()).map_err(refused)
@@ -431,6 +432,9 @@ fn how_else(name: &str) -> &'static str {
 }
 
 fn no_field(scene: &Scene, handle: Handle, name: &str) -> mlua::Error {
+    if let Some(cure) = renamed("entity", name) {
+        return mlua::Error::runtime(format!("entities have no `{name}`; {cure}"));
+    }
     mlua::Error::runtime(match handle {
         Handle::Player(_) => format!(
             "a player has no field `{name}`; what your world keeps of a player belongs in `player.private`"

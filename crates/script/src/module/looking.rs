@@ -1,7 +1,7 @@
 //! Looking around: rays, overlaps, tags, joints, paths.
 
 use mlua::{Function, Lua, MultiValue, Table, Value as Luau, Vector};
-use nowcast_world::{EntityId, Filter, Hit, Joint, JointId, JointKind, Motor, Pose, Scene};
+use nowcast_world::{EntityId, Filter, Hit, Joint, JointId, JointKind, Motor, Pose, Scene, SceneError};
 
 use crate::define::{SHAPE_FIELDS, read_shape};
 use crate::fields::{Fields, array as position};
@@ -63,9 +63,9 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
     })?;
     host.add("rewound", |_, (player, work): (Handle, Function)| {
         let player = player.player()?;
-        let elsewhere = with_scene(|scene| scene.rewind(player).map_err(refused))?;
+        let elsewhere = with_scene(|scene| scene.rewind(player).map_err(no_past))?;
         let done = charge(elsewhere as u64).and_then(|()| work.call::<MultiValue>(()));
-        // Whatever became of it, nobody looks into the past afterwards.
+        // The view of the past also ends when the function failed.
         with_scene(|scene| {
             scene.end_rewind();
             Ok(())
@@ -88,11 +88,21 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
     host.add("rotation", |_, (yaw, pitch, roll): (f32, Option<f32>, Option<f32>)| {
         Ok(rotation(yaw, pitch.unwrap_or(0.0), roll.unwrap_or(0.0)).to_vec())
     })?;
-    host.add("part", |_, joint: u32| {
+    host.add("remove_joint", |_, joint: u32| {
         charge(UNITS_A_JOINT)?;
         with_scene(|scene| scene.part(JointId(joint)).map_err(refused))
     })?;
     host.add("path", |lua, (map, from, to): (Table, Table, Table)| crate::path::find(lua, &map, &from, &to))
+}
+
+/// The error of `world.rewound`: a world records its past only if its settings say so.
+fn no_past(error: SceneError) -> mlua::Error {
+    match error {
+        SceneError::NoPast => mlua::Error::runtime(
+            "world.rewound needs the recent past, and this world does not record it: add `rewind = true` to world.settings { … }",
+        ),
+        error => refused(error),
+    }
 }
 
 /// Turned to the left by `yaw`, then up by `pitch`, then clockwise by `roll`: about Y, X and -Z, each as the one before left it.

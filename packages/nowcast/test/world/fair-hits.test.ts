@@ -10,6 +10,7 @@ import { waitFor } from "../wait-for.js";
 
 const RULES = `--!strict
 local world = require("@nowcast/world")
+world.settings { rewind = true }
 local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(60, 1, 60) } })
 local Person = world.kind("person", { walker = {} })
 world.on("start", function()

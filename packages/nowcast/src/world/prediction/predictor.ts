@@ -67,7 +67,7 @@ export interface Predictor {
   pose(out: Pose): boolean;
   /**
    * Does something as {@link World.act} does, and shows at once what it does with one's hands, where the world says how: `predict` of
-   * `HintFields` in `docs/WORLDS.md`.
+   * `BindingFields` in `docs/WORLDS.md`.
    */
   act(action: string, args?: WorldRecord): Promise<void>;
   /** What is in one's hands, as shown: by the attribute `holding` of one's avatar, or sooner. */

@@ -1,4 +1,4 @@
-//! How people do an action: the last argument of `world.action`.
+//! The binding of an action: the last argument of `world.action`, which says how people give the action.
 
 use mlua::{Table, Value as Luau};
 use nowcast_world::{Attributes, Definition, Value};
@@ -11,7 +11,7 @@ use crate::fields::Fields;
 use crate::sources::MAIN;
 use crate::suggest::instead;
 
-/// The kinds that a hint names as targets. They may be declared after the action, so they are looked for at the end.
+/// The kinds that a binding names as targets. They may be declared after the action, so they are checked once all modules are loaded.
 pub(crate) struct Targets {
     /// The action.
     pub(crate) action: String,
@@ -20,7 +20,7 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    /// That every kind which is named is there.
+    /// Checks that every named kind is declared.
     pub(crate) fn check(&self, definition: &Definition) -> Result<(), Fault> {
         let known: Vec<_> = definition.kinds.iter().map(|kind| kind.name.as_str()).collect();
         let Some(unknown) = self.kinds.iter().find(|name| !known.contains(&name.as_str())) else {
@@ -34,12 +34,12 @@ impl Targets {
     }
 }
 
-/// The word by which an action is declared durable.
+/// The field that declares an action durable.
 const DURABLE: &str = "durable";
 
-/// Reads a hint, and whether the action is durable. Fields that name an argument have to name one that there is; kinds are told
-/// by their names.
-pub(crate) fn read_hint(
+/// Reads a binding. Returns the value that clients receive (the `hint` of the definition), the named kinds, and whether the action
+/// is durable. A field that names an argument must name a declared one; clients receive kinds by their names.
+pub(crate) fn read_binding(
     fields: &Fields<'_>,
     action: &str,
     arguments: &Attributes,
@@ -65,14 +65,14 @@ pub(crate) fn read_hint(
         DURABLE,
     ])?;
     let of = read_kinds(fields)?;
-    let hint = declared_from_luau(&Luau::Table(fields.table().clone()), &format!("{action}.hint"))?;
+    let hint = declared_from_luau(&Luau::Table(fields.table().clone()), &format!("{action}.binding"))?;
     let kinds = match &of {
         Value::List(kinds) => kinds.iter().filter_map(Value::as_text).map(str::to_owned).collect(),
         one => one.as_text().map(str::to_owned).into_iter().collect(),
     };
     let hint = match hint {
         Value::Map(pairs) => {
-            // Clients are told beside the hint what is durable.
+            // The definition has a field of its own for `durable`.
             let pairs = pairs.into_iter().filter(|(key, _)| key.as_text() != Some(DURABLE));
             let named = pairs.map(|(key, value)| {
                 let value = if key.as_text() == Some("of") { of.clone() } else { value };
@@ -86,7 +86,7 @@ pub(crate) fn read_hint(
     Ok((hint, Targets { action: action.to_owned(), kinds, place }, durable))
 }
 
-/// `predict`: what clients show of the action before it is done.
+/// Checks `predict`: the part of the action that clients show before the server has done it.
 fn read_prediction(fields: &Fields<'_>) -> Result<(), String> {
     match fields.text("predict")?.as_deref() {
         None | Some("throw") => Ok(()),
@@ -96,7 +96,7 @@ fn read_prediction(fields: &Fields<'_>) -> Result<(), String> {
     }
 }
 
-/// `of`: a kind or its name, or a list of these; as names.
+/// Reads `of`, a kind or its name or a list of these, as names.
 fn read_kinds(fields: &Fields<'_>) -> Result<Value, String> {
     let wrong = |found: &str| fields.expected("of", "a kind, its name, or a list of these", found);
     match fields.luau("of")? {
