@@ -31,12 +31,12 @@ fuzz_target!(|data: &[u8]| {
     let Ok(value) = any::from_slice(value) else { return };
     for index in 0..attributes.fields().len() {
         if let Ok(kept) = attributes.conform(index, &value) {
-            let again = attributes.conform(index, &kept).expect("what was kept fits");
+            let again = attributes.conform(index, &kept).expect("conforming a conformed value succeeds");
             assert!(!is_exact || are_same(&kept, &again));
         }
     }
     if let Ok(kept) = attributes.conform_map(&value) {
-        let again = attributes.conform_map(&kept).expect("what was kept fits");
+        let again = attributes.conform_map(&kept).expect("conforming a conformed value succeeds");
         assert!(!is_exact || are_same(&kept, &again));
     }
 });

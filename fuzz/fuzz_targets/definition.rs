@@ -16,7 +16,7 @@ const LIMITS: Limits = Limits {
 fuzz_target!(|text: &str| {
     let Ok(script) = Script::load(&Sources::of_main(text), LIMITS) else { return };
     let definition = script.definition();
-    definition.validate().expect("what a script declares was checked");
+    definition.validate().expect("the declarations of a loaded script are valid");
     let mut world = World::new(definition.clone(), 1, Box::new(script)).expect("it was checked");
     world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
     for action in &definition.actions {

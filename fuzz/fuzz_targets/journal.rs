@@ -9,7 +9,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(entries) = journal::decode(data) else { return };
     let mut bytes = Vec::new();
     journal::encode(&entries, &mut bytes);
-    let again = journal::decode(&bytes).expect("what was written can be read");
+    let again = journal::decode(&bytes).expect("an encoded journal can be decoded");
     // Poses may hold NaN, which equals nothing: the texts are compared.
     assert_eq!(format!("{again:?}"), format!("{entries:?}"));
     let Ok(mut world) = World::new(Definition::default(), 1, Box::new(())) else { return };

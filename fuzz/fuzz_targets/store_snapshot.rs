@@ -26,8 +26,8 @@ fuzz_target!(|data: &[u8]| {
     }
     let _ = read_file(data);
     if let Ok((name, snapshot, batches)) = read_file(&file) {
-        let again = write_file(&name, &snapshot, &batches).expect("what was read can be written");
-        let read = read_file(&again).expect("what was written can be read");
+        let again = write_file(&name, &snapshot, &batches).expect("a file that was read can be written");
+        let read = read_file(&again).expect("a written file can be read");
         assert_eq!(read.1.once, snapshot.once);
         assert_eq!((read.0, read.2.len()), (name, batches.len()));
     }

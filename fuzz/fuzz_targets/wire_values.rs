@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     for effort in [Effort::Fast, Effort::Small] {
         let mut again = Vec::new();
         encode_value(&shape, &value, effort, &mut again).expect("a value that was read fits its shape");
-        let back = decode_value(&shape, &again).expect("what was written is read");
+        let back = decode_value(&shape, &again).expect("an encoded value can be decoded");
         // A foreign quaternion may leave out a component that is not the largest; a writer never does.
         assert!(back == value || format!("{shape:?}").contains("Quat"));
     }

@@ -75,7 +75,7 @@ impl Everything {
     /// Runs all that this system allows; what it does not is said at once, and is a note in the book.
     pub fn run(&self) -> Book {
         let plans = self.plans();
-        let mut book = Book::new("What Nowcast measures", self.command.clone());
+        let mut book = Book::new("Measurements of Nowcast", self.command.clone());
         book.notes.push(
             "Every figure is beside those of what people use today, measured in the same run. Links are emulated between \
              real kernels' network stacks; a seed decides every packet's fate. Nothing on this page is loaded from \
@@ -128,7 +128,7 @@ impl Everything {
         keep("lag", alone("lag on this machine", LAG_SECONDS, &|| self.lag()));
         keep(
             "between processes",
-            alone("what lies between two processes", self.seconds_of_ipc(), &|| self.ipc()),
+            alone("between two processes", self.seconds_of_ipc(), &|| self.ipc()),
         );
         keep("encodings", alone("encodings", self.seconds_of_codec(), &|| self.codec()));
         locked(&progress).finish();

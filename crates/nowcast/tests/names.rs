@@ -146,7 +146,7 @@ async fn ten_thousand_idle_connections_keep_nobody_out() {
     until("all have been accepted", async || handle.stats().accepted > IDLE as u64).await;
     let stats = handle.stats();
     assert!(stats.connections <= 256, "{stats:?}");
-    assert_eq!((stats.names, stats.refused), (1, 0), "who advertises is not evicted");
+    assert_eq!((stats.names, stats.refused), (1, 0), "an advertised name is not evicted");
     assert_eq!(tracker.status(), AdvertisementStatus::Registered);
     assert_eq!(find(server, "tracker").await.unwrap().port, 7777);
 }

@@ -102,7 +102,7 @@ mod tests {
         let acked = of(ticks);
         assert_eq!(acked.newest(), Some(3));
         assert_eq!(acked.past(5, u64::MAX), [Some(3), Some(1), Some(u32::MAX)]);
-        assert_eq!(of([0, 500]).past(501, u64::MAX), [Some(500), None, None], "what is too far back");
+        assert_eq!(of([0, 500]).past(501, u64::MAX), [Some(500), None, None], "frames that are too old are no baselines");
         assert_eq!(of([500, 0]).newest(), Some(500));
     }
 }

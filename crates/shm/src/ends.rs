@@ -242,8 +242,8 @@ impl ShmReceiver {
                 && let Some(time) = time_to_sleep(deadline, self.link.patience)
             {
                 self.map.sleep(READER_GATE, ASLEEP, time);
-                // Whoever is woken finds something, most often; so it looks before it announces the next sleep, which
-                // costs a system call.
+                // A woken reader usually finds a message. It looks before it announces the next sleep, because
+                // that announcement costs a system call.
                 attempt = self.try_get_any(value);
                 if attempt == Ok(None) {
                     continue;

@@ -85,8 +85,8 @@ fn bounds_beyond_any_segment_are_refused() {
     assert!(matches!(Segment::create(&[SMALL; 9]), Err(OpenError::Bounds)));
 }
 
-/// Flips one byte of a segment in which messages wait, in their slots and elsewhere. What is delivered then is what was put, or the end is a named
-/// error: never a wrong value, a panic or a wait without end.
+/// Flips one byte of a segment in which messages wait, in their slots and elsewhere. The receiver then gets exactly the
+/// messages that were put, or a named error: never a wrong value, a panic or an endless wait.
 #[test]
 fn a_damaged_byte_anywhere_is_harmless_or_named() {
     let words = segment().0.map.words().len();

@@ -26,8 +26,8 @@
 //!   sleeps; a put that replaces makes none at all.
 //! - A peer's death is known at once through the kernel ([`Refusal::PeerDied`]), and within [`DETECTION_MAX`] if wake-ups
 //!   are lost because something wrote garbage into the segment.
-//! - Everything read from shared memory is checked as if an enemy had written it; each value carries a checksum. What is
-//!   wrong ends the channel with [`Refusal::Corrupt`], which names it.
+//! - Everything read from shared memory is checked as if an enemy had written it; each value carries a checksum. A
+//!   wrong value ends the channel with [`Refusal::Corrupt`], which names it.
 //! - A segment is an anonymous, sealed file made and sized by the task that puts into it, like the paper's `outSize`; only
 //!   pages that were ever used take memory. Nothing is left behind on disk by any death.
 //!

@@ -2,8 +2,8 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p nowcast-shm --release --lib models`
 //!
-//! Each model is complete for its operations: no bound is set on how often the threads switch. What bounds them is their
-//! length, so each is as short as shows the step that its comment names.
+//! Each model is complete for its operations: the number of thread switches is not limited. Their length limits them, so
+//! each model is just long enough for the step that its comment names.
 //!
 //! Loom does not let a load take place after a later store of the same thread, so the one ordering that these models cannot
 //! miss is the release of `head` after the block was read; it rests on the language's rules, and real processes exercise

@@ -102,7 +102,7 @@ fn a_name_connects_two_tasks_and_is_listed_while_it_lives() {
         assert_eq!(
             channel.receiver.bounds(),
             [Bounds { entries_max: 7, bytes_max: 70 }],
-            "sized by who puts"
+            "the sender sizes the segment"
         );
         peer.sender.try_put(A, b"hello").expect("room");
         let mut value = Vec::new();

@@ -45,7 +45,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What may be lost, in words and figures: `docs/STORAGE.md`.
+//! `docs/STORAGE.md` states which data can be lost, with measurements.
 
 mod batch;
 mod error;

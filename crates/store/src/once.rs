@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 /// a day old; [`Once::insert`] evicts the oldest one all the same.
 pub const CLIENTS_MAX: usize = 16_384;
 
-/// Durable actions that one client may have under way. A client that has no answer for so many begins no other.
+/// Durable actions that one client may have under way. A client with this many unanswered actions starts no other.
 pub const UNDER_WAY_MAX: usize = 64;
 
-/// Steps of the world after which a client is forgotten whose last durable action was so long ago: a day.
+/// Steps of the world after its last durable action until a client is forgotten: one day.
 pub const ONCE_TICKS: u64 = 24 * 3_600 * nowcast_world::STEP_HZ as u64;
 
 /// The name that a client gives to one durable action: the same at each try.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ActionId {
-    /// What tells this client from all others, through every reconnection.
+    /// Identifies the client across all reconnections.
     pub client: [u8; 16],
-    /// Of this client's durable actions the first, the second, and so on, from 1.
+    /// Number of this action among the client's durable actions, from 1.
     pub number: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Once {
     by_age: BTreeSet<(u64, [u8; 16])>,
 }
 
-/// What one client did.
+/// The durable actions of one client.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Numbers {
     /// Every number up to this one is done, or was given up by the client.

@@ -1,4 +1,4 @@
-//! What stands between a world and its store on the thread that steps the world.
+//! Records the commands of a world for its store, on the thread that steps the world.
 
 use nowcast_world::journal::{Entry, Record};
 use nowcast_world::{ApplyError, Command, World};
@@ -58,7 +58,7 @@ pub struct Recorder {
     completions_lost: u64,
 }
 
-/// What became of a durable action.
+/// Outcome of a durable action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Attempt {
     /// The world took it.
@@ -295,7 +295,8 @@ impl Recorder {
         match store.append(&self.name, batch, std::mem::take(&mut self.then)) {
             Ok(()) => pass(FailPoint::AfterAppend),
             Err(refused) => {
-                // What a snapshot will hold needs no journal; who waits for it waits for the snapshot.
+                // The next snapshot will contain these commands, so they need no journal. Callers that wait for them wait for the
+                // snapshot.
                 self.then = refused.then;
                 self.needs_snapshot = refused.why != RefusedWhy::Closed;
                 self.give_up_if_gone(store);

@@ -11,7 +11,7 @@ use crate::snapshot::{Origin, Snapshot};
 
 /// Keeps worlds.
 ///
-/// # Who waits
+/// # Blocking
 /// [`append`](Self::append), [`snapshot`](Self::snapshot), [`mark`](Self::mark), [`unmark`](Self::unmark),
 /// [`has_room`](Self::has_room), [`health`](Self::health) and [`stats`](Self::stats) never wait for a disk: a thread that steps a world may call them. The
 /// others do, and such a thread may not.

@@ -171,7 +171,7 @@ class Small:
         self.data, self.taken, self.low, self.high, self.code = data, 0, 0, 2**32 - 1, 0
         for _ in range(4):
             self.take()
-        # What was learnt outlives a packet, so its code is run once; it reads from the packet in hand.
+        # The learnt model outlives a packet, so its code runs once. It reads from the current packet.
         Small.page.update(decide=self.decide, plain=self.plain)
         if "Switch" not in Small.page:
             Small.page.update(floor=floor, magnitude=magnitude, log=log, level=level)

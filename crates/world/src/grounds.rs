@@ -34,7 +34,7 @@ impl ColliderShape {
         triangles.into_iter().map(outward).collect()
     }
 
-    /// What a walker meets of a body of this shape.
+    /// The part of a body of this shape that a walker collides with.
     ///
     /// # Errors
     ///

@@ -140,7 +140,7 @@ impl ColliderShape {
 
     pub(crate) fn check(&self, path: &Path<'_>) -> Result<(), DefinitionError> {
         self.check_parts(path)?;
-        // What only the geometry library can tell: a hull without volume, a mesh without area.
+        // Only the geometry library can detect a hull without volume or a mesh without area.
         self.build([1.0; 3]).map(drop).map_err(|reason| path.error(Problem::Invalid(reason)))
     }
 

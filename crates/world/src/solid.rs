@@ -15,7 +15,7 @@ const RADIUS_MIN: f32 = 1e-6;
 /// Triangles whose box is farther from a walker's axis than its radius and this cannot touch the walker, in metres.
 const SKIP_MARGIN: f32 = 0.01;
 
-/// What encloses a solid, around its middle and along its axes.
+/// The simple form that encloses a solid, around its centre and along its axes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Form {
     /// A box of the half edges `half`.
@@ -108,7 +108,7 @@ pub struct Solid {
     pub half: [f32; 3],
     /// How far its surface lies outside, in metres.
     pub radius: f32,
-    /// What the half extents enclose.
+    /// The form inside the half extents.
     pub form: Form,
 }
 

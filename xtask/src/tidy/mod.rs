@@ -8,16 +8,21 @@
 //! - `unsafe` stands only where that page says.
 //! - The TypeScript SDK has no runtime dependency, and what draws with three.js brings none of its own.
 //! - The lock files name no download hosts.
+//! - `docs/DEPENDENCIES.md` names the dependencies of all manifests (`dependency_page.rs`).
+//! - No comment, page, message or test name begins with a relative clause (`sentences.rs`).
 
 mod circles;
+mod dependency_page;
 mod own_folders;
 mod rust_paths;
+mod sentences;
 mod walks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use crate::step::{self, root};
@@ -35,16 +40,18 @@ pub(crate) fn run() -> anyhow::Result<()> {
     check_packages(&mut complaints)?;
     check_tests(&mut complaints)?;
     own_folders::check(&root(), &mut complaints)?;
+    dependency_page::check(&root(), &mut complaints)?;
+    sentences::check(&root(), &mut complaints)?;
     if complaints.is_empty() {
         eprintln!(
-            "tidy: dependencies, circles, walks, unsafe, packages and tests are as ARCHITECTURE.md says"
+            "tidy: dependencies, circles, walks, unsafe, packages, tests and sentences follow the rules of this repository"
         );
         return Ok(());
     }
     for complaint in &complaints {
         eprintln!("  {complaint}");
     }
-    bail!("{} things are not as ARCHITECTURE.md says", complaints.len());
+    bail!("{} places break the rules of this repository: see the lines above", complaints.len());
 }
 
 /// Returns the places of all crates.
@@ -181,6 +188,16 @@ fn check_packages(complaints: &mut Vec<String>) -> anyhow::Result<()> {
             .push("package-lock.json names download hosts; .npmrc should have kept them out".to_owned());
     }
     Ok(())
+}
+
+/// The paths, relative to `root`, of the files that git tracks.
+fn tracked_files(root: &Path) -> anyhow::Result<Vec<String>> {
+    let output =
+        Command::new("git").arg("-C").arg(root).arg("ls-files").output().context("cannot run git")?;
+    if !output.status.success() {
+        bail!("git ls-files failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
 }
 
 /// Every file with this extension that is part of the source tree.

@@ -79,7 +79,7 @@ impl Folder {
             self.warn_at(file, line.unwrap_or_default(), format_args!("{message} ({cure})"));
         }
         for Forgotten { file, line, name } in forgotten(&self.sources) {
-            let cure = "what must last belongs in `world.state` or `private`";
+            let cure = "keep values that must last in `world.state` or `private`";
             self.warn_at(&file, line, format_args!("a reload forgets `{name}`; {cure}"));
         }
         for Advice { file, line, message } in advice(&self.sources, definition) {

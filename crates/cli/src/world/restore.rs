@@ -98,7 +98,7 @@ fn tell_difference(
         Ok(now) => now.context("it was there a moment ago")?,
         Err(error) => {
             output::note(format_args!(
-                "what is kept now cannot be compared: {}",
+                "the stored world cannot be compared: {}",
                 printable(&error.to_string())
             ));
             return Ok(Some(summary.tick));
@@ -111,7 +111,7 @@ fn tell_difference(
     match (world(&now), world(saved)) {
         (Ok(now), Ok(then)) => tell_entities(&now, &then)?,
         (Err(cause), _) | (_, Err(cause)) => {
-            output::note(format_args!("what is in them cannot be compared: {}", printable(&cause)));
+            output::note(format_args!("the entities of the two worlds cannot be compared: {}", printable(&cause)));
         }
     }
     Ok(Some(summary.tick))

@@ -30,7 +30,7 @@ pub(super) fn report(plan: &Plan, joining: Duration, felt: Felt, scrapes: &[(Dur
 }
 
 fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
-    let mut section = Section::new("What the bots felt");
+    let mut section = Section::new("Clients");
     section.text(format!(
         "{} of {} bots joined, 50 a second over {:.1} s, and played for {} s; the interval aimed at is {:.1} ms.",
         felt.joined(),
@@ -81,7 +81,7 @@ fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
 }
 
 fn server(scrapes: &[(Duration, Figures)]) -> Section {
-    let mut section = Section::new("What the server says");
+    let mut section = Section::new("Server");
     section.text(
         "From /metrics, once a second. A step has 16.7 ms. Where other programs want the processors as well, a tick \
          takes longer than its processor time.",

@@ -14,9 +14,9 @@ pub(super) fn report(
     kills: Option<Kills>,
     luanti: Option<Luanti>,
 ) -> Report {
-    let mut report = Report::new("What is left after a crash", command).seed(plan.seed);
+    let mut report = Report::new("Data left after a crash", command).seed(plan.seed);
     if !report.machine.release_build {
-        report.note("This is a DEBUG build: its times mean nothing. What is kept and what is lost does not depend on it.");
+        report.note("This is a DEBUG build: its times mean nothing. The numbers of kept and lost actions do not depend on the build.");
     }
     if let Some(power) = power {
         report.section(of_power(power));
@@ -113,8 +113,8 @@ fn of_kills(plan: &Plan, kills: &mut Kills) -> Section {
 fn of_places(kills: &mut Kills) -> Section {
     let mut section = Section::new("Kills by where they were");
     section.text(
-        "What had no answer at a kill is sent again with its number: it was kept before, or is carried out then. Movement is of the \
-         world's time.",
+        "An action without an answer at a kill is sent again with its number. Either it was stored already, or it is applied then. \
+         Lost movement is measured in the world's time.",
     );
     let mut table = Table::new(vec![
         Column::text("step"),

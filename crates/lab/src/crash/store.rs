@@ -68,7 +68,7 @@ type Result<T> = std::result::Result<T, StoreFiguresError>;
 /// # Errors
 /// When the store fails, or what comes back is another world.
 pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Report> {
-    let mut report = Report::new("What it costs that worlds last", command).seed(plan.seed);
+    let mut report = Report::new("Cost of storing worlds", command).seed(plan.seed);
     if !report.machine.release_build {
         report.note("This is a DEBUG build: its times mean nothing.");
     }

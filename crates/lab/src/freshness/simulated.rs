@@ -189,7 +189,7 @@ struct Promise {
 }
 
 fn promises(measured: &[Measured]) -> Section {
-    let mut section = Section::new("What the session promises");
+    let mut section = Section::new("Guarantees of the session");
     section.text("Events and values on a lane each: events whose order among the values does not matter need not wait for them.");
     let mut table = Table::new(vec![
         Column::text("link"),
@@ -282,7 +282,7 @@ fn promises_of(index: usize, case: &Case, outcome: &Outcome) -> Vec<Promise> {
 }
 
 fn comparison(measured: &[Measured]) -> Section {
-    let mut section = Section::new("What the laws buy");
+    let mut section = Section::new("Gain from the laws of the queue");
     section.text("The same load and links, with events that wait for the values before them, and with a plain queue in which nothing becomes obsolete. Shown: how many of the values put the application saw; the others were replaced by newer ones, or had not arrived when the run ended.");
     if let Some(outcome) = measured.first().map(|measured| &measured.outcomes[0]) {
         section.text(format!(

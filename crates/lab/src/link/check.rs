@@ -94,7 +94,7 @@ pub fn check(seed: u64) -> Result<Vec<Finding>, CheckError> {
 /// The findings as part of a report.
 #[must_use]
 pub fn section(findings: &[Finding]) -> Section {
-    let mut section = Section::new("What was configured, and what programs on the hosts measure");
+    let mut section = Section::new("Configured and measured properties of the links");
     section.text(format!(
         "{DATAGRAMS} numbered datagrams for each property, and a TCP transfer for the rate (of which headers take 3.5 %)."
     ));

@@ -39,7 +39,7 @@ pub(super) fn report(
     is_apart: bool,
     peer: &Result<String, String>,
 ) -> Report {
-    let mut report = Report::new("What clients cost a server", plan.command.clone()).seed(plan.seed);
+    let mut report = Report::new("Server cost per client", plan.command.clone()).seed(plan.seed);
     note_settings(&mut report, plan, is_apart);
     let (Ok(about_peer) | Err(about_peer)) = peer;
     report.note(about_peer);
@@ -297,7 +297,7 @@ fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>, over: Axis) -> Option<Chart>
 }
 
 fn feelings(trials: &Trials<'_>) -> Section {
-    let mut section = Section::new("What clients feel");
+    let mut section = Section::new("Update intervals and delays of clients");
     section.text(
         "Intervals between updates of one client. Delays: how much later than the freshest update of the trial, measured from the step that an \
          update tells of. The server's ticks: ours by its /metrics, where the 99th percentile is straight-lined between the bounds of a \

@@ -190,7 +190,7 @@ pub enum LoadError {
     #[error("the server's /metrics cannot be read: {0}")]
     Metrics(io::Error),
     /// The kernel does not tell what it counted.
-    #[error("what the kernel counted cannot be read: {0}")]
+    #[error("the kernel's counters cannot be read: {0}")]
     Kernel(io::Error),
     /// The folder of the trial.
     #[error("the trial's folder: {0}")]

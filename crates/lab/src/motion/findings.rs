@@ -5,7 +5,7 @@ use crate::report::{Axis, Cell, Chart, Column, HistogramChart, Report, Section, 
 
 impl Plan {
     pub(super) fn report(&self, runs: &[Run]) -> Report {
-        let mut report = Report::new("What players see", self.command.clone()).seed(self.seed);
+        let mut report = Report::new("Motion as players see it", self.command.clone()).seed(self.seed);
         let mut programs: Vec<String> =
             runs.iter().map(|run| format!("{} over {}", run.found.program, run.found.carrier)).collect();
         programs.sort_unstable();

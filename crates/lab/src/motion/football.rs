@@ -133,8 +133,8 @@ fn share(part: usize, whole: usize) -> Cell {
 fn agreement(runs: &[Run]) -> Section {
     let mut section = Section::new("Agreement");
     section.text(
-        "A kick agrees if it counted and the ball was within reach on the screen of who kicked, or did neither. Prompt are those that the \
-         server judged within half a second of what the screen showed, as far back as it looks.",
+        "A kick agrees if the server counted it and the kicking player's screen showed the ball within reach, or if neither is true. \
+         A kick is prompt if the server judged it within half a second of the moment on the screen, which is how far it rewinds.",
     );
     let mut table = Table::new(vec![
         Column::text("client and link"),
@@ -184,7 +184,7 @@ fn record(run: &Run) -> Section {
     let reach = (0..=REACH_DOTS).map(|dot| (REACH_M, longest * f64::from(dot) / f64::from(REACH_DOTS)));
     section.chart(Chart::Points(LineChart {
         title: "How far the ball was on the screen, and how far the server found it".into(),
-        x: Axis::linear("on the screen of who kicked", "m"),
+        x: Axis::linear("on the screen of the kicking player", "m"),
         y: Axis::linear("as the server judged", "m"),
         series: vec![
             Series { name: "counted".into(), values: points(true) },

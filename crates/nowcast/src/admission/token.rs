@@ -119,7 +119,7 @@ impl TokenError {
             Self::WrongAlgorithm => "sign with HS256 and the endpoint's secret, or EdDSA and its key",
             Self::WrongSignature => "ask for one that is made for this endpoint",
             Self::Expired { .. } | Self::Used => "ask for a new one",
-            Self::NotYetValid { .. } => "come again then, or set the clock of who made it",
+            Self::NotYetValid { .. } => "try again at that time, or correct the clock of the machine that issued it",
             Self::OtherRoom => "ask for one for this name",
             Self::Claim(_) => "see section 7 of spec/CARRIERS.md for what claims there are",
         }

@@ -29,7 +29,7 @@ pub enum ConnectError {
         cause: String,
     },
     /// The peer at the address speaks another protocol.
-    #[error("what answers at {place} cannot be used ({cause}): check the port, and whom to trust")]
+    #[error("the peer at {place} cannot be used ({cause}): check the port and the trusted certificates")]
     Broken {
         /// Host and port.
         place: String,

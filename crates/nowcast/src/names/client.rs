@@ -31,7 +31,7 @@ pub enum NamesError {
     #[error("{0}")]
     Refused(#[from] Refused),
     /// The peer is no name server.
-    #[error("what answers at {0} is not a name server")]
+    #[error("the program that answers at {0} is not a name server: check the address")]
     NotOne(SocketAddr),
     /// It broke off or took too long.
     #[error("the name server at {0} did not answer in time")]

@@ -191,7 +191,7 @@ impl Client {
         let applied = self.replica.apply(payload).expect("a sender of ours wrote it");
         assert_eq!(
             applied.missing, 0,
-            "NOWCAST_SEED={}: client {} has what it is told against",
+            "NOWCAST_SEED={}: client {} has every baseline that frames are encoded against",
             self.seed, self.number
         );
         for id in self.described.clone() {

@@ -53,7 +53,7 @@ fn the_vectors_of_sight_hold() {
         json!({ "seed": seed, "client": 1, "steps": play.clients.swap_remove(0).arrived })
     });
     let vector = json!({
-        "about": "What reaches clients: payloads, rounds in which nothing is said but the time, and what lane 0 says of entities. After it a client shows exactly these entities, at these rows.",
+        "about": "Input of a client, in order: payloads, rounds that carry only the time, and the entity messages of lane 0. Afterwards the client shows exactly these entities, at these rows.",
         "plays": plays,
     });
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/world/sight.json");

@@ -61,7 +61,7 @@ pub(crate) fn restore(snapshot: &Snapshot) -> Result<World, RestoreError> {
 }
 
 pub(crate) fn replay(saved: &SavedWorld) -> World {
-    saved.replay(restore).expect("what was kept can be had again")
+    saved.replay(restore).expect("a stored world can be replayed")
 }
 
 pub(crate) fn action(player: PlayerId, name: &str) -> Command {

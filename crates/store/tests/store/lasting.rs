@@ -124,7 +124,7 @@ fn a_durable_action_is_told_after_it_is_kept_and_happens_once() {
     };
     assert_eq!(act(&mut story), (Attempt::First, Ok(())));
     let kept = store.load(&plaza, Moment::Last).unwrap().unwrap();
-    assert_eq!(garden::count(&garden::replay(&kept), 1), 1, "what was told is kept");
+    assert_eq!(garden::count(&garden::replay(&kept), 1), 1, "a confirmed action is stored");
     assert_eq!(act(&mut story), (Attempt::Again, Ok(())));
     // The process ends without a word, and the client, which heard nothing, tries again.
     drop(store);

@@ -85,7 +85,7 @@ fn a_moment_is_followed_by_what_happened_next_to_the_same_hash() {
 }
 
 #[test]
-fn what_was_recorded_after_a_moment_had_not_happened_however_long_the_world_was_held_up() {
+fn commands_recorded_after_a_moment_are_not_in_it_even_after_a_long_stall() {
     let folder = Folder::new("held-up");
     let store = folder.open();
     let mut story = Story::new(&name("plaza"), 1);
@@ -151,7 +151,7 @@ fn a_check_replays_from_snapshot_to_snapshot_and_finds_nothing_wrong() {
 }
 
 #[test]
-fn what_is_too_old_is_forgotten_and_what_is_left_is_whole() {
+fn pruning_by_age_leaves_worlds_whole() {
     let folder = Folder::new("old");
     minute(&folder, 4);
     let store = folder.open();
@@ -173,7 +173,7 @@ fn what_is_too_old_is_forgotten_and_what_is_left_is_whole() {
 }
 
 #[test]
-fn what_is_too_much_is_forgotten_and_the_newest_state_never_is() {
+fn pruning_by_size_never_removes_the_newest_state() {
     let folder = Folder::new("much");
     minute(&folder, 5);
     let store = folder.open();
@@ -191,7 +191,7 @@ fn what_is_too_much_is_forgotten_and_the_newest_state_never_is() {
 }
 
 #[test]
-fn what_was_forgotten_gives_its_room_back_to_the_file_system() {
+fn pruning_returns_space_to_the_file_system() {
     let folder = Folder::new("room");
     let store = folder.open();
     let mut story = Story::new(&name("plaza"), 1);
@@ -307,7 +307,7 @@ fn a_past_state_becomes_the_present_behind_a_hole_that_the_check_knows() {
     let saved = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
     assert_eq!((saved.tick, garden::replay(&saved).hash()), (901, world.hash()));
     let before = store.load(&name("plaza"), Moment::TimeMs(BEGIN_MS + 30_000)).unwrap().unwrap();
-    assert_eq!(garden::replay(&before).hash(), hashes[1_800], "what was before can still be looked at");
+    assert_eq!(garden::replay(&before).hash(), hashes[1_800], "moments before the hole can still be loaded");
     let report = store.reader().unwrap().check(&name("plaza"), garden::restore).unwrap();
     assert_eq!((report.damage.as_slice(), report.holes), (&[][..], 1));
 }

@@ -47,7 +47,7 @@ pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
 }
 
 impl<'s> Layout<'s> {
-    /// The layout of a type whose value the code calls `name`, with arrays of at most so many numbers.
+    /// The layout of a type whose value the code calls `name`, with arrays of at most `array_max` numbers.
     pub(super) fn of(shape: &'s Shape, ty: &Type, name: &str, array_max: usize) -> Option<Self> {
         let mut layout = Self { shape, array_max, leaves: Vec::new(), bits: 0, texts: 0, at: 0 };
         layout.place(ty, name.to_owned(), "")?;

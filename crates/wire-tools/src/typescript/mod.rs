@@ -1,8 +1,8 @@
 //! Plain TypeScript for shapes: interfaces, and code that writes and reads their usual bodies.
 //!
-//! What comes out imports the SDK and evaluates nothing at run time, so it runs under a strict content security policy.
-//! For flat types of fixed layout (section 4.1 of `spec/WIRE.md`) it is straight-line code, for lists of such
-//! types loops over columns; for everything else the SDK's general reader and writer stand behind the same interface.
+//! The generated code imports the SDK and evaluates nothing at run time, so it runs under a strict content security policy.
+//! Flat types of fixed layout (section 4.1 of `spec/WIRE.md`) become straight-line code, and lists of such types become
+//! loops over columns. All other types use the SDK's general reader and writer behind the same interface.
 
 mod fixed;
 mod rows;

@@ -221,7 +221,7 @@ fn the_vectors_of_versions_hold() {
     if blessing() {
         bless(
             "versions.json",
-            "What a writer of one version wrote, and what a reader of another one gets.",
+            "Bytes written by one version of a type, and the value that a reader of another version gets.",
             &made,
         );
     }

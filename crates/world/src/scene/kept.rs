@@ -6,7 +6,7 @@ use super::{Scene, SceneError};
 use crate::conform::held_bytes;
 use crate::event::Event;
 
-/// Events that nobody polled may have so many times the bytes of one step. Beyond it the oldest are dropped and counted.
+/// Limit of unpolled events, as a multiple of the bytes of one step. Beyond it the oldest are dropped and counted.
 const STEPS_UNPOLLED: usize = 8;
 
 /// Bytes of a value with its place and its name.

@@ -157,13 +157,13 @@ impl Scene {
             let id = EntityId(walker.id);
             let state =
                 load_walker(walker).ok_or_else(|| invalid("a walker's controls are out of bounds"))?;
-            let known = scene.walkers.get_mut(&id).ok_or_else(|| invalid("what walks is no walker"))?;
+            let known = scene.walkers.get_mut(&id).ok_or_else(|| invalid("a walker's state belongs to an entity that is not a walker"))?;
             *known = state;
         }
         for hold in saved.holds {
-            let (id, hold) = load_claim(hold).ok_or_else(|| invalid("what an owner wants is no number"))?;
+            let (id, hold) = load_claim(hold).ok_or_else(|| invalid("an owner's target is not a number"))?;
             let row = scene.entities.row(id).filter(|row| scene.entities.owners[*row].is_some());
-            row.ok_or_else(|| invalid("what is in somebody's hands has no owner"))?;
+            row.ok_or_else(|| invalid("an entity with owner commands has no owner"))?;
             scene.holds.insert(id, hold);
         }
         for joint in saved.joints {

@@ -222,7 +222,7 @@ fn contacts_are_told_at_their_beginning_and_end_also_across_a_snapshot() {
     };
     let expected = Some(Value::from(" 2+3 2-3 1+3 1-3"));
     assert_eq!(seen(0), expected);
-    assert_eq!(seen(7), expected, "what touched before a snapshot does not begin again after it");
+    assert_eq!(seen(7), expected, "contacts that existed before a snapshot do not begin again after it");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn commands_beyond_a_limit_are_refused_by_name_and_counted() {
     let message = || Command::Message { player: PlayerId(1), text: "again".into() };
     (0..4).for_each(|_| world.apply(message()).unwrap());
     assert_eq!(world.apply(message()), Err(ApplyError::Full { max: 4 }));
-    world.apply(Command::Leave { player: PlayerId(1) }).expect("who leaves is heard");
+    world.apply(Command::Leave { player: PlayerId(1) }).expect("leaving is always accepted");
     assert!(
         world
             .apply(Command::Input { player: PlayerId(2), input: Input { yaw: f32::NAN, ..Input::default() } })

@@ -138,7 +138,7 @@ pub(crate) fn story(seed: u64, ticks: u64, mut between: impl FnMut(&mut World, u
         }
         if people.len() > 3 && random.bits().is_multiple_of(200) {
             let player = people.remove(0);
-            world.apply(Command::Leave { player }).expect("who leaves is heard");
+            world.apply(Command::Leave { player }).expect("leaving is always accepted");
         }
         for player in people.iter().copied() {
             match random.bits() % 40 {

@@ -66,7 +66,7 @@ fn every_table_has_a_maximum_that_is_named() {
         scene.set_state("b", "x".repeat(20)).unwrap();
         assert_eq!(scene.set_state("c", "x".repeat(20)), full("bytes of state", 64));
         scene.set_state("a", Value::Nil).unwrap();
-        scene.set_state("c", "x".repeat(20)).expect("what was removed leaves room");
+        scene.set_state("c", "x".repeat(20)).expect("a removed value frees its bytes");
         assert!(matches!(scene.set_private(mark, "x".repeat(40)), Err(SceneError::Misfit(_))));
         scene.set_tag(mark, "a", true).unwrap();
         assert_eq!(scene.set_tag(mark, "b", true), full("tags", 1));

@@ -256,7 +256,7 @@ fn when_an_owner_leaves_each_entity_goes_as_its_kind_says() {
     let released =
         drain(&mut world).into_iter().filter(|event| matches!(event, Event::Emitted { .. })).count();
     assert_eq!(released, 3, "the rules hear of each");
-    assert_eq!(owner(&world, CRATE), Some(bo), "it is kept for who left");
+    assert_eq!(owner(&world, CRATE), Some(bo), "it stays owned by the player who left");
     assert!(world.entity(TARGET).is_none());
     assert_eq!(owner(&world, STRICT), None);
     assert_eq!(refused(&mut world, own(ADA, CRATE)), Some(OwnerError::Taken(bo)));
@@ -274,7 +274,7 @@ fn an_entity_is_passed_on_to_one_who_may_have_it() {
     assert_eq!(refused(&mut world, pass(8)), None);
     assert_eq!(owner(&world, CRATE), Some(TRACKER));
     steps(&mut world, 120);
-    assert!(position(&world, CRATE)[1] < 0.3, "what she wanted of it counts no longer, and it falls");
+    assert!(position(&world, CRATE)[1] < 0.3, "the former owner's target no longer counts, so the crate falls");
     assert_eq!(refused(&mut world, to(ADA, CRATE, [0.0; 3])), Some(OwnerError::NotYours));
 }
 

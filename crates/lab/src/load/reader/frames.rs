@@ -25,7 +25,7 @@ pub(super) struct Frame<'a> {
 
 /// The stream is no WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what came is no WebSocket frame of a server")]
+#[error("the received bytes are not a WebSocket frame of a server")]
 pub(super) struct NoFrame;
 
 /// Cuts a stream of bytes into frames without keeping them.
