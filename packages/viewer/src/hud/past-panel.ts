@@ -2,7 +2,7 @@ import { isFields } from "@nowcast/three";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
-/** The place on screens where a server that shows the past says which moment it is (`docs/SERVER.md`, "Looking back"). */
+/** The place on screens where a server that shows the past says which moment it is (`docs/SERVER.md`, "History"). */
 export const PAST_PLACE = "@past";
 
 /** A moment takes a while to load, and lines of chat have a rate. */
