@@ -1,9 +1,9 @@
-//! Names that authors know from elsewhere and that worlds do not have, each with what there is instead.
+//! Names of other engines that worlds do not have, each with a replacement; and old names of this API.
 
 /// Global names, and fields of libraries (`math.randomseed`), with the reason and the cure.
 pub(crate) const ABSENT: [(&str, &str); 24] = [
     ("os", "there is no `os`: a script has no clock but the world's own, `world.time()`"),
-    ("io", "there is no `io`: a script reaches no files; what must last belongs in `world.state`"),
+    ("io", "there is no `io`: a script reaches no files; data that must last belongs in `world.state`"),
     ("debug", "there is no `debug`: `print` writes to the server's log and to the page's console"),
     ("loadstring", "there is no `loadstring`: put the code into a module and `require` it"),
     ("wait", WAIT),
@@ -17,7 +17,7 @@ pub(crate) const ABSENT: [(&str, &str); 24] = [
     ("game", "there is no `game`: use `world`, as in `world.players()`"),
     ("workspace", "there is no `workspace`: use `world`; `Kind:all()` lists the entities of a kind"),
     ("script", "there is no `script`: require a module by its path, as in require(\"./teams\")"),
-    ("shared", "there is no `shared`: what modules share belongs in a module, or in `world.state`"),
+    ("shared", "there is no `shared`: shared data belongs in a module, or in `world.state`"),
     ("Instance", "there is no `Instance`: declare a kind with `world.kind`, and call `Kind:spawn { … }`"),
     ("Vector3", "there is no `Vector3`: use `vector.create(x, y, z)`"),
     ("Vector2", "there is no `Vector2`: use `vector.create(x, y, z)`"),
@@ -31,7 +31,7 @@ pub(crate) const ABSENT: [(&str, &str); 24] = [
 const WAIT: &str = "a script cannot wait: declare a timer with world.timer(\"name\", function(data) … end), and set it with \
                     world.after(seconds, \"name\")";
 
-/// Names of the API that were changed: whose name it is, the old name, the new name.
+/// Renamed names of the API: owner, old name, new name.
 const RENAMED: [(&str, &str, &str); 5] = [
     ("world", "part", "remove_joint"),
     ("Kind:on", "part", "contact_end"),
@@ -40,13 +40,13 @@ const RENAMED: [(&str, &str, &str); 5] = [
     ("entity", "push", "apply_force"),
 ];
 
-/// The cure for a name that the API had before. `owner` is `world`, `Kind:on` (names of events) or `entity`.
+/// Returns the cure for an old name of the API. `owner` is `world`, `Kind:on` (names of events) or `entity`.
 pub fn renamed(owner: &str, name: &str) -> Option<String> {
     let (_, old, new) = RENAMED.iter().find(|(of, old, _)| *of == owner && *old == name)?;
     Some(format!("`{old}` is called `{new}` now"))
 }
 
-/// Why there is no such name, and what there is instead.
+/// Returns why a global name is missing, and its replacement.
 pub fn absence(name: &str) -> Option<&'static str> {
     ABSENT.iter().find(|(known, _)| *known == name).map(|(_, why)| *why)
 }

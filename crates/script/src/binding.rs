@@ -91,7 +91,9 @@ fn read_prediction(fields: &Fields<'_>) -> Result<(), String> {
     match fields.text("predict")?.as_deref() {
         None | Some("throw") => Ok(()),
         Some("grab") if fields.text("target")?.is_some() => Ok(()),
-        Some("grab") => Err(fields.expected("target", "the argument that names what is grabbed", "nothing")),
+        Some("grab") => {
+            Err(fields.expected("target", "the argument that names the grabbed entity", "nothing"))
+        }
         Some(other) => Err(fields.expected("predict", "\"grab\" or \"throw\"", &format!("`{other}`"))),
     }
 }
@@ -105,12 +107,12 @@ fn read_kinds(fields: &Fields<'_>) -> Result<Value, String> {
             Some(name) => Ok(Value::Text(name)),
             None => {
                 if table.raw_len() > KINDS_MAX {
-                    return Err(wrong("a longer list than there may be kinds"));
+                    return Err(wrong("a list longer than the maximum number of kinds"));
                 }
                 let read =
                     table.sequence_values::<Luau>().map(|item| item.ok().and_then(|item| name_of(&item)));
                 let names: Option<Vec<_>> = read.collect();
-                let names = names.ok_or_else(|| wrong("a list of something else"))?;
+                let names = names.ok_or_else(|| wrong("a list of other values"))?;
                 if names.is_empty() {
                     return Err(wrong("an empty table"));
                 }
@@ -121,7 +123,7 @@ fn read_kinds(fields: &Fields<'_>) -> Result<Value, String> {
     }
 }
 
-/// The name of a kind, given as itself or by its name.
+/// Returns the name of a kind, given as the kind itself or as its name.
 fn name_of(value: &Luau) -> Option<String> {
     match value {
         Luau::String(name) if name.as_bytes().len() <= NAME_BYTES_MAX => Some(name.to_string_lossy()),

@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use crate::fault::Fault;
 
-/// Faults that nobody polled; beyond that the newest are dropped and counted.
+/// Queue of faults that were not polled yet; when it is full, the newest are dropped and counted.
 const FAULTS_MAX: usize = 256;
 
-/// Where a script's faults go. Cloning it gives another way to the same.
+/// The queue of a script's faults. Clones share one queue.
 #[derive(Clone, Default)]
 pub struct Console(Rc<RefCell<Waiting>>);
 
@@ -25,16 +25,16 @@ struct Waiting {
 pub struct ConsoleStats {
     /// Faults raised.
     pub faults: u64,
-    /// Faults that nobody polled in time.
+    /// Faults that were dropped because the queue was full.
     pub faults_dropped: u64,
-    /// Steps in which the script was stopped because its work was used up.
+    /// Steps in which the script was stopped because its budget was spent.
     pub steps_stopped: u64,
-    /// Hooks that were not called because the script had used up the step's work before.
+    /// Hooks that were not called because the budget of the step was spent before.
     pub hooks_skipped: u64,
 }
 
 impl Console {
-    /// The oldest fault that nobody took.
+    /// Returns the oldest fault in the queue.
     pub fn poll_fault(&self) -> Option<Fault> {
         self.0.borrow_mut().faults.pop_front()
     }
@@ -44,7 +44,7 @@ impl Console {
         self.0.borrow().stats
     }
 
-    /// Units of work that the hooks of the newest complete step spent.
+    /// Returns the units of work that the hooks spent in the newest complete step.
     pub fn work(&self) -> u64 {
         self.0.borrow().work
     }

@@ -1,5 +1,5 @@
-//! Converts values between Luau and the world. What a conversion may take is counted while it runs, because a few tables that hold
-//! each other many times stand for more values than any memory has.
+//! Converts values between Luau and the world. A conversion counts its cost while it runs: a few tables that contain
+//! each other many times can stand for more values than fit into memory.
 
 use std::cell::Cell;
 
@@ -9,35 +9,35 @@ use nowcast_world::{EntityId, Limits, PlayerId, Value, limits::VALUE_DEPTH_MAX};
 use crate::handle::Handle;
 use crate::meter::{charge, declare, declared_left};
 
-/// The types of MessagePack extensions in which a world keeps what only scripts know.
+/// MessagePack extension types of values that only scripts distinguish.
 const ENTITY: i8 = 1;
 const PLAYER: i8 = 2;
 const VECTOR: i8 = 3;
 
-/// What a value is converted for.
+/// The purpose of a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
-    /// The world keeps it and gives it back to a script: entities, players and vectors are told apart.
+    /// For the world, which gives the value back to a script: entities, players and vectors stay distinct.
     Keep,
-    /// Clients are told: entities and players are their numbers, a vector is a list of three numbers.
+    /// For clients: entities and players become their numbers, a vector becomes a list of three numbers.
     Tell,
 }
 
-/// Values that one state of a world may have in all its tables.
+/// Maximum number of values in all tables of a world's state.
 const STATE_VALUES_MAX: usize = 131_072;
 
-/// States that are read at most to find one that fits.
+/// Maximum number of states that are read to find one that fits.
 const STATES_MAX: usize = 3;
 
-/// So many values, or bytes of text, cost one unit of work to convert.
+/// Values, or bytes of text, that cost one unit of work to convert.
 const VALUES_A_UNIT: usize = 8;
 const BYTES_A_UNIT: usize = 256;
 
-/// Bytes of a name in an error.
+/// Maximum bytes of a name in an error.
 const SHOWN_BYTES_MAX: usize = 64;
 
-/// Limits of one conversion. A value is counted as often as it stands somewhere, and with no more bytes than MessagePack has for
-/// it: so what the world itself would take is never refused here.
+/// Limits of one conversion. A value counts once for each place where it stands, with at most the bytes of its
+/// MessagePack form. So the limits never refuse a value that the world would accept.
 pub(crate) struct Budget {
     bytes_max: usize,
     values_max: usize,
@@ -50,7 +50,7 @@ impl Budget {
         Budget { bytes_max, values_max, bytes: Cell::default(), values: Cell::default() }
     }
 
-    /// Limits of a value that is sent, or kept of an entity, a player or a timer.
+    /// Limits of a value that is sent, or saved for an entity, a player or a timer.
     pub(crate) fn of_value() -> Budget {
         let bytes_max = Limits::DEFAULT.value_bytes_max;
         Budget::new(bytes_max, bytes_max)
@@ -61,8 +61,9 @@ impl Budget {
         Budget::new(Limits::DEFAULT.state_bytes_max, STATE_VALUES_MAX)
     }
 
-    /// Limits of the next field of a state, after these were read: as large as a state, because another field may be what makes the state
-    /// too large, until all of them together are [`STATES_MAX`] times as large.
+    /// Limits of the next field of a state after the given ones were read. A field may be as large as a whole state,
+    /// because another field may be the one that makes the state too large. All fields together have [`STATES_MAX`]
+    /// times the limit.
     pub(crate) fn of_field(units_before: u64) -> Budget {
         let whole = Budget::of_state();
         let units_max =
@@ -76,32 +77,32 @@ impl Budget {
         Budget::new(bytes_max, values_max)
     }
 
-    /// Counts a value with so many bytes of text.
+    /// Counts a value with its bytes of text.
     fn take(&self, bytes: usize, path: &Path<'_>) -> Result<(), String> {
         self.bytes.set(self.bytes.get().saturating_add(bytes.max(1)));
         self.values.set(self.values.get() + 1);
         if self.bytes.get() > self.bytes_max {
             let Budget { bytes_max, .. } = self;
             return Err(format!(
-                "{path} is too large: at most {bytes_max} bytes are expected in all, a table counts each time it stands somewhere"
+                "{path} is too large: at most {bytes_max} bytes are allowed in all, and a table counts once for each place where it stands"
             ));
         }
         if self.values.get() > self.values_max {
             let Budget { values_max, .. } = self;
             return Err(format!(
-                "{path} is too large: at most {values_max} values are expected in all, a table counts each time it stands somewhere"
+                "{path} is too large: at most {values_max} values are allowed in all, and a table counts once for each place where it stands"
             ));
         }
         Ok(())
     }
 
-    /// The units of work that the conversion cost so far.
+    /// Returns the cost of the conversion so far, in units of work.
     pub(crate) fn units(&self) -> u64 {
         (self.values.get() / VALUES_A_UNIT + self.bytes.get() / BYTES_A_UNIT) as u64
     }
 }
 
-/// Converts a value out of Luau, at the cost of the script. The error says where in it something cannot be written down, as in
+/// Converts a value out of Luau, at the cost of the script. The error names the place of an unsupported value, as in
 /// `score.red[2]`.
 pub(crate) fn from_luau(value: &Luau, purpose: Purpose, name: &str) -> Result<Value, String> {
     let budget = Budget::of_value();
@@ -110,7 +111,7 @@ pub(crate) fn from_luau(value: &Luau, purpose: Purpose, name: &str) -> Result<Va
     read
 }
 
-/// The same of what a script declares, such as a look.
+/// Converts a declared value, such as a look.
 pub(crate) fn declared_from_luau(value: &Luau, name: &str) -> Result<Value, String> {
     let budget = Budget::of_declaration();
     let read = read(value, Purpose::Tell, name, None, &budget);
@@ -119,8 +120,8 @@ pub(crate) fn declared_from_luau(value: &Luau, name: &str) -> Result<Value, Stri
     read
 }
 
-/// The same of a value that lasts, within a budget and at nobody's cost. Its tables with names get the metatable by which they are
-/// visited in the order of their keys.
+/// Converts a saved value within a budget, at no cost to the script. Its tables with names get the metatable that
+/// visits them in the order of their keys.
 pub(crate) fn kept_from_luau(
     value: &Luau,
     name: &str,
@@ -141,7 +142,7 @@ fn read(
     reader.read(value, &Path { above: None, step: Step::Field(name) }, VALUE_DEPTH_MAX)
 }
 
-/// How a value is read.
+/// Options of a conversion.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     purpose: Purpose,
@@ -149,7 +150,7 @@ struct Reader<'a> {
     budget: &'a Budget,
 }
 
-/// The way to a value, written down only when something is wrong with it.
+/// The path to a value, formatted only for an error.
 struct Path<'a> {
     above: Option<&'a Path<'a>>,
     step: Step<'a>,
@@ -173,7 +174,7 @@ impl std::fmt::Display for Path<'_> {
     }
 }
 
-/// The beginning of a name, for an error.
+/// Shortens a name for an error.
 pub(crate) fn shown(name: &str) -> &str {
     let end = (0..=name.len().min(SHOWN_BYTES_MAX)).rev().find(|at| name.is_char_boundary(*at));
     &name[..end.unwrap_or(0)]
@@ -205,24 +206,24 @@ impl Reader<'_> {
                 (Some(Handle::Entity(EntityId(id)) | Handle::Player(PlayerId(id))), Purpose::Tell) => {
                     Value::Int(id.into())
                 }
-                (None, _) => return Err(format!("{path} is nothing that can be written down")),
+                (None, _) => return Err(format!("{path} cannot be saved or sent")),
             },
             Luau::Table(table) => return self.read_table(table, path, depth_left),
-            other => return Err(format!("{path} is {}, which cannot be written down", with_article(other))),
+            other => return Err(format!("{path} is {}, which cannot be saved or sent", with_article(other))),
         })
     }
 
     fn read_table(self, table: &Table, path: &Path<'_>, depth_left: usize) -> Result<Value, String> {
         let Some(depth_left) = depth_left.checked_sub(1) else {
             return Err(format!(
-                "{path} is too deep: a table that holds itself, or more than {VALUE_DEPTH_MAX} tables in each other"
+                "{path} is too deep: a table that contains itself, or more than {VALUE_DEPTH_MAX} nested tables"
             ));
         };
         let mut items: Vec<Value> = Vec::new();
         let mut pairs: Vec<(String, Value)> = Vec::new();
         let length = table.raw_len();
         let mut problem = None;
-        // Whatever a table's metatable pretends, its own pairs are what lasts.
+        // Only the table's own pairs are saved; its metatable is not asked.
         let walked = table.for_each(|key: Luau, value: Luau| {
             let bytes = key.as_string().map_or(0, |text| text.as_bytes().len());
             let fits = if bytes == 0 { Ok(()) } else { self.budget.take(bytes, path) };
@@ -232,16 +233,16 @@ impl Reader<'_> {
                         let path = Path { above: Some(path), step: Step::Field(&text) };
                         self.read(&value, &path, depth_left).map(|value| pairs.push((text.to_owned(), value)))
                     }
-                    Err(_) => Err(format!("{path} has a key that is no text")),
+                    Err(_) => Err(format!("{path} has a key that is not a text")),
                 },
                 key => match index(key) {
-                    // An array is visited from 1 on.
+                    // An array is visited from 1 upwards.
                     Some(index) if index == items.len() + 1 && index <= length => {
                         let path = Path { above: Some(path), step: Step::Index(index) };
                         self.read(&value, &path, depth_left).map(|value| items.push(value))
                     }
                     Some(index) => {
-                        Err(format!("{path}[{index}] stands after a gap; a list is numbered from 1 on"))
+                        Err(format!("{path}[{index}] comes after a gap; a list is numbered from 1 upwards"))
                     }
                     None => Err(format!("{path} has {} as a key; keys are texts", with_article(key))),
                 },
@@ -259,19 +260,19 @@ impl Reader<'_> {
         self.mark(table, length).map_err(|error| format!("{path}: {error}"))?;
         if !items.is_empty() && !pairs.is_empty() {
             return Err(format!(
-                "{path} is a list and has names too (`{}`); make it one of the two",
+                "{path} is a list and also has names (`{}`); make it one of the two",
                 shown(&pairs[0].0)
             ));
         }
         if !items.is_empty() {
             return Ok(Value::List(items));
         }
-        // The same table is written down the same way, however it was filled.
+        // Equal tables have equal bytes, regardless of the order in which they were filled.
         pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(Value::Map(pairs.into_iter().map(|(key, value)| (Value::Text(key), value)).collect()))
     }
 
-    /// A frozen table cannot be marked; nobody changes it, so it is visited as it was made.
+    /// A frozen table cannot get a metatable. It is visited in the order of its creation, which cannot change any more.
     fn mark(self, table: &Table, length: usize) -> mlua::Result<()> {
         match self.kept {
             Some(kept) if length == 0 && table.metatable().is_none() && !table.is_readonly() => {
@@ -282,14 +283,14 @@ impl Reader<'_> {
     }
 }
 
-/// Whole numbers are integers, as other languages write them; the rest keeps its bits.
+/// Converts whole numbers to integers, as other languages write them; other numbers keep their bits.
 fn number(value: f64) -> Value {
     let is_whole =
         value.fract() == 0.0 && value.abs() < 9.0e15 && !(value == 0.0 && value.is_sign_negative());
     if is_whole { Value::Int(value as i64) } else { Value::F64(value) }
 }
 
-/// What Luau calls the type of a value.
+/// Returns the type of a value as Luau names it.
 pub(crate) fn type_name(value: &Luau) -> &'static str {
     match value {
         Luau::Integer(_) => "number",
@@ -298,7 +299,7 @@ pub(crate) fn type_name(value: &Luau) -> &'static str {
     }
 }
 
-/// The same behind its article.
+/// Returns the type of a value with its article.
 pub(crate) fn with_article(value: &Luau) -> String {
     let name = type_name(value);
     let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
@@ -313,7 +314,7 @@ fn index(key: &Luau) -> Option<usize> {
     }
 }
 
-/// The units of work that it costs to make a value for Luau.
+/// Returns the units of work that it costs to convert a value for Luau.
 pub(crate) fn units_of(value: &Value) -> u64 {
     fn count(value: &Value, values: &mut usize, bytes: &mut usize) {
         *values += 1;
@@ -333,13 +334,13 @@ pub(crate) fn units_of(value: &Value) -> u64 {
     (values / VALUES_A_UNIT + bytes / BYTES_A_UNIT) as u64
 }
 
-/// A value for Luau, at the cost of the script.
+/// Converts a value for Luau, at the cost of the script.
 pub(crate) fn charged_to_luau(lua: &Lua, value: &Value) -> mlua::Result<Luau> {
     charge(units_of(value))?;
     to_luau(lua, value)
 }
 
-/// A value for Luau.
+/// Converts a value for Luau.
 pub(crate) fn to_luau(lua: &Lua, value: &Value) -> mlua::Result<Luau> {
     Ok(match value {
         Value::Nil => Luau::Nil,

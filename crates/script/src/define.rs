@@ -1,4 +1,4 @@
-//! Declarations of a script while it is loaded: kinds, actions, settings. Every mistake names the field and the values
+//! Declarations of a script while it is loaded: kinds, actions, settings. Every error names the field and the values
 //! that it accepts.
 
 mod attributes;
@@ -20,7 +20,7 @@ use body::read_body;
 use crate::binding::{Targets, read_binding};
 use crate::fields::{Declared, Fields};
 
-/// The Luau type of a value, where the wire format knows only numbers.
+/// A Luau type for which the wire format has only numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Special {
     Entity,
@@ -32,18 +32,18 @@ pub(crate) enum Special {
 #[derive(Default)]
 pub(crate) struct Declarations {
     pub(crate) definition: Definition,
-    /// Of each kind, the attributes that Luau has types for and the wire has not.
+    /// For each kind, the attributes with a type that the wire format does not have.
     pub(crate) kind_specials: Vec<BTreeMap<String, Special>>,
-    /// The same of each action's arguments.
+    /// For each action, the arguments with such a type.
     pub(crate) action_specials: Vec<BTreeMap<String, Special>>,
     /// The kinds that bindings name.
     pub(crate) targets: Vec<Targets>,
-    /// Once the modules are loaded, nothing more can be declared.
+    /// True once the modules are loaded: then nothing more can be declared.
     pub(crate) is_closed: bool,
 }
 
 impl Declarations {
-    /// Adds a kind and returns its place.
+    /// Adds a kind and returns its index.
     pub(crate) fn kind(&mut self, name: &str, table: &Table) -> Declared<usize> {
         self.open("kinds")?;
         let fields = Fields::of(table, name);
@@ -88,10 +88,10 @@ impl Declarations {
         Ok(self.definition.kinds.len() - 1)
     }
 
-    /// Lets the world report what the entities of a kind touch.
+    /// Makes the world report the contacts of a kind's entities.
     pub(crate) fn report_contacts(&mut self, kind: usize) -> Declared<()> {
         self.open("handlers of contacts")?;
-        let kind = self.definition.kinds.get_mut(kind).ok_or("there is no such kind")?;
+        let kind = self.definition.kinds.get_mut(kind).ok_or("the kind does not exist")?;
         kind.reports_contacts = true;
         Ok(())
     }
@@ -117,7 +117,7 @@ impl Declarations {
         Ok(self.definition.actions.len() - 1)
     }
 
-    /// Declares what is told with an event.
+    /// Declares the fields of an event.
     pub(crate) fn event(&mut self, name: &str, shape: &Table) -> Declared<()> {
         self.open("events")?;
         let (payload, _) = read_arguments(&Fields::of(shape, name))?;
@@ -125,7 +125,7 @@ impl Declarations {
         self.checked(|definition| drop(definition.events.pop()))
     }
 
-    /// The Luau types of an action's arguments.
+    /// Returns the Luau types of an action's arguments.
     pub(crate) fn action_specials(&self, name: &str) -> Option<&BTreeMap<String, Special>> {
         let place = self.definition.actions.iter().position(|action| action.name == name)?;
         self.action_specials.get(place)
@@ -149,7 +149,7 @@ impl Declarations {
         if let Some(version) = fields.double("version")? {
             let is_version = version.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&version);
             if !is_version {
-                return Err(fields.expected("version", "a whole number from 0 on", &version.to_string()));
+                return Err(fields.expected("version", "a whole number of at least 0", &version.to_string()));
             }
             self.definition.version = version as u32;
         }
@@ -175,7 +175,7 @@ impl Declarations {
     }
 }
 
-/// The ownership rules of a kind.
+/// Reads the ownership rules of a kind.
 fn read_owner(fields: &Fields<'_>) -> Declared<OwnerRules> {
     let mut rules = OwnerRules::default();
     rules.by = match fields.text("by")?.as_deref() {
@@ -224,7 +224,7 @@ fn read_owner(fields: &Fields<'_>) -> Declared<OwnerRules> {
     Ok(rules)
 }
 
-/// Which clients are told of the entities of a kind.
+/// Reads which clients see the entities of a kind.
 fn read_interest(fields: &Fields<'_>) -> Declared<Option<Interest>> {
     let expected = "{ radius = metres }, \"always\", \"never\" or \"owner\"";
     Ok(Some(match fields.luau("interest")? {

@@ -1,4 +1,4 @@
-//! Faults beside the text that they are about: where editors find them, and what the text shows of the cause.
+//! Adds the source text to faults: the place for editors, and the cause if the text shows it.
 
 use crate::advice::unrequired;
 use crate::fault::{Fault, FaultKind};
@@ -6,8 +6,8 @@ use crate::forgotten::tokens;
 use crate::sources::Sources;
 
 impl Fault {
-    /// The fault as editors and terminals make a link of it: `my-world/world.luau:12:5: …`. The column is that of the first word
-    /// of the line, or of a name that the message quotes.
+    /// Formats the fault as a link that editors and terminals recognise: `my-world/world.luau:12:5: …`. The column is
+    /// that of the first word of the line, or of a name that the message quotes.
     pub fn in_folder(&self, folder: &str, sources: &Sources) -> String {
         let folder = folder.trim_end_matches('/');
         let (Some(file), Some(line)) = (&self.file, self.line) else {
@@ -19,7 +19,7 @@ impl Fault {
         format!("{folder}/{file}:{line}:{}: {rest}", column(text, &self.message))
     }
 
-    /// The same with what helps, where the text of the line shows it.
+    /// Adds a cure if the text of the line shows one.
     pub(crate) fn explained(self, sources: &Sources) -> Fault {
         if self.kind == FaultKind::State && self.line.is_none() {
             return match assigned_at(sources, &self.message) {
@@ -39,7 +39,7 @@ impl Fault {
         });
         match missing {
             Some(found) => Fault {
-                message: format!("`{}` is nothing here: {}", found.name, self.message),
+                message: format!("`{}` is not defined here: {}", found.name, self.message),
                 cure: Some(format!("write {} at the top of the file", found.cure())),
                 ..self
             },
@@ -48,7 +48,7 @@ impl Fault {
     }
 }
 
-/// Where the rules set a value that cannot be kept, as far as their text shows it. The message names the value:
+/// Finds the line in which the rules set a value that cannot be saved. The message names the value:
 /// `world.state.score.red[2] is a function`.
 fn assigned_at(sources: &Sources, message: &str) -> Option<(String, u32)> {
     let words: Vec<&str> = message.split_whitespace().collect();
@@ -62,14 +62,14 @@ fn assigned_at(sources: &Sources, message: &str) -> Option<(String, u32)> {
         rated.map(|(rating, line)| (rating, file.to_owned(), line)).collect::<Vec<_>>()
     });
     let best = found.max_by(|(a, file_a, line_a), (b, file_b, line_b)| {
-        // Of equally good places the first.
+        // Equal ratings are decided by the first place.
         a.cmp(b).then_with(|| (file_b, line_b).cmp(&(file_a, line_a)))
     });
     best.map(|(_, file, line)| (file, line))
 }
 
-/// How well a place in the text fits the names of a value: `state.score.red = …` fits all of them, and an assignment fits
-/// better than another mention. `None` where the second name is not there.
+/// Rates how well a place in the text fits the names of a value: `state.score.red = …` fits all of them, and an
+/// assignment fits better than another mention. Returns `None` if the second name is missing.
 fn rate(tokens: &[(&str, u32)], names: &[&str]) -> Option<(usize, bool)> {
     let mut at = 1;
     let mut fitting = 1;
@@ -94,7 +94,7 @@ fn rate(tokens: &[(&str, u32)], names: &[&str]) -> Option<(usize, bool)> {
     Some((fitting, is_set))
 }
 
-/// Where in its line a fault is, in characters from 1.
+/// Returns the column of a fault in its line, in characters from 1.
 fn column(line: &str, message: &str) -> usize {
     let quoted = message.split(['\'', '`', '"']).skip(1).step_by(2).filter(|name| !name.is_empty());
     let begins = || line.len() - line.trim_start().len();

@@ -1,30 +1,30 @@
-//! Faults of a script, described so that its author can mend them.
+//! Errors of a script, described so that its author can fix them.
 
 use std::fmt;
 
 use crate::limits::LINE_BYTES_MAX;
 
-/// The name under which our own Luau is compiled; its lines are no places an author can mend.
+/// The chunk name of our own Luau code. Its lines are not reported, because an author cannot change them.
 pub(crate) const OWN_CHUNK: &str = "[nowcast]";
 
 /// The kind of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FaultKind {
-    /// The text is no Luau.
+    /// The text is not valid Luau.
     Syntax,
     /// The script raised an error, or used the API wrongly.
     Runtime,
-    /// The script used more work than a step may take, and was stopped.
+    /// The script exceeded the work of a step, and was stopped.
     Work,
-    /// The script used more memory than it may have, and was stopped.
+    /// The script exceeded its memory, and was stopped.
     Memory,
-    /// A value that cannot be written down was put where values last.
+    /// A value that cannot be saved was put into saved data.
     State,
-    /// A file of the world's assets is not what its name says, or a name stands for no file.
+    /// A file of the world's assets does not match its name, or a name matches no file.
     Asset,
 }
 
-/// One fault of a script: where, what, and what helps.
+/// One fault of a script: place, message and cure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// Its kind.
@@ -35,7 +35,7 @@ pub struct Fault {
     pub line: Option<u32>,
     /// The fault.
     pub message: String,
-    /// The cure, where it is known.
+    /// The cure, if it is known.
     pub cure: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Fault {
-    /// A fault of a file as a whole.
+    /// Makes a fault of a whole file.
     pub(crate) fn of_file(kind: FaultKind, file: &str, message: impl Into<String>) -> Fault {
         Fault { kind, file: Some(file.into()), line: None, message: message.into(), cure: None }
     }
@@ -64,8 +64,8 @@ impl Fault {
         self
     }
 
-    /// Converts an error of a script, with the place where it was raised: `lua` is still there. It takes none of the
-    /// script's memory, of which nothing may be left.
+    /// Converts an error of a script, with the place where it was raised: the call stack of `lua` still exists. Uses
+    /// none of the script's memory, which may be exhausted.
     pub(crate) fn raised(lua: &mlua::Lua, raised: &mlua::Value, kind: Option<FaultKind>) -> Fault {
         let mut place = None;
         let (found, message) = match raised {
@@ -80,8 +80,8 @@ impl Fault {
         Fault::at(place, kind.unwrap_or(found), message)
     }
 
-    /// Reads what the interpreter says. `kind` overrides what the error itself looks like: a budget that ran out may have been
-    /// caught and raised again as something else.
+    /// Parses the interpreter's message. `kind` overrides the kind that the message suggests: a script may have caught
+    /// the error of an exhausted budget and raised it again as another.
     pub(crate) fn from_lua(error: &mlua::Error, kind: Option<FaultKind>) -> Fault {
         let mut place = None;
         let (found, message) = read_error(error, &mut place);
@@ -97,11 +97,11 @@ impl Fault {
 
 type Place = Option<(String, u32)>;
 
-/// The interpreter's text when there is no memory left, and the text for authors.
+/// The interpreter's message when memory is exhausted, and the message for authors.
 const NO_MEMORY: &str = "not enough memory";
-const OUT_OF_MEMORY: &str = "the script used more memory than it may have";
+const OUT_OF_MEMORY: &str = "the script used more memory than its limit";
 
-/// The module and the line that the interpreter is in.
+/// Returns the module and the line that the interpreter is in.
 pub(crate) fn place_on_stack(lua: &mlua::Lua) -> Option<(String, u32)> {
     const DEPTH_MAX: usize = 64;
     let frames = (0..DEPTH_MAX).map_while(|level| {
@@ -120,7 +120,7 @@ fn read_error(error: &mlua::Error, place: &mut Place) -> (FaultKind, String) {
         mlua::Error::RuntimeError(message) => (FaultKind::Runtime, split_place(message, place)),
         mlua::Error::MemoryError(_) => (FaultKind::Memory, OUT_OF_MEMORY.into()),
         mlua::Error::CallbackError { traceback, cause } => {
-            // The innermost error knows best, but only the traceback knows which line called.
+            // The innermost error has the best message, but only the traceback has the line of the call.
             let told = read_error(cause, place);
             find_place(traceback, place);
             told
@@ -142,7 +142,7 @@ fn read_error(error: &mlua::Error, place: &mut Place) -> (FaultKind, String) {
     }
 }
 
-/// Takes `file:line: ` off the front, and the traceback off the end.
+/// Removes `file:line: ` at the front, and the traceback at the end.
 fn split_place(message: &str, place: &mut Place) -> String {
     let (text, traceback) = message.split_once("\nstack traceback:").unwrap_or((message, ""));
     let mut text = text.trim();
@@ -195,11 +195,11 @@ fn cure(kind: FaultKind, message: &str) -> Option<&'static str> {
     const KNOWN: [(&str, &str); 8] = [
         (
             "attempt to yield",
-            "a script cannot wait: set a timer with `world.after`, and do the rest in its function",
+            "a script cannot wait: set a timer with `world.after`, and continue in its function",
         ),
         (
             "cannot yield",
-            "a script cannot wait: set a timer with `world.after`, and do the rest in its function",
+            "a script cannot wait: set a timer with `world.after`, and continue in its function",
         ),
         (
             "attempt to index vector with",
@@ -207,19 +207,19 @@ fn cure(kind: FaultKind, message: &str) -> Option<&'static str> {
         ),
         (
             "attempt to modify a readonly table",
-            "write `local` before a new name; what must last belongs in `world.state`",
+            "write `local` before a new name; data that must last belongs in `world.state`",
         ),
         (
             "attempt to index nil with",
-            "the value before the dot or the colon is nil; test it first: `if x then …`",
+            "the value before the dot or the colon is nil; check it first: `if x then …`",
         ),
-        ("attempt to call a nil value", "there is no function of that name; look for a misspelling"),
-        ("arithmetic (", "one side is no number; test it, or use `tonumber`"),
-        ("stack overflow", "a function calls itself without an end"),
+        ("attempt to call a nil value", "no function has that name; check its spelling"),
+        ("arithmetic (", "one side is not a number; check it, or use `tonumber`"),
+        ("stack overflow", "a function calls itself endlessly"),
     ];
     match kind {
         FaultKind::Work => Some("spread the work over several steps, for example with `world.after`"),
-        FaultKind::Memory => Some("keep less, and build long texts with `table.concat`"),
+        FaultKind::Memory => Some("store less, and build long texts with `table.concat`"),
         _ => KNOWN.iter().find(|(part, _)| message.contains(part)).map(|(_, cure)| *cure),
     }
 }

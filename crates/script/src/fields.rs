@@ -1,4 +1,4 @@
-//! Tables that scripts give, read field by field, with errors that name the field.
+//! Reads tables of scripts field by field, with errors that name the field.
 
 use std::borrow::Cow;
 
@@ -9,18 +9,18 @@ use crate::convert::{declared_from_luau, shown};
 use crate::meter::charge_declared;
 use crate::suggest::instead;
 
-/// Fields of a table that are looked at, bytes of a text in one, and items of a list. A shape has the longest lists: three numbers for
-/// each of its triangles, and as many corners.
+/// Maximum number of fields of a table, bytes of a text, and items of a list. Shapes have the longest lists: each
+/// triangle has three corners of three numbers.
 const FIELDS_MAX: usize = 256;
 const TEXT_BYTES_MAX: usize = 4_096;
-/// So many bytes of text cost one unit of work.
+/// Bytes of text that cost one unit of work.
 const BYTES_A_UNIT: usize = 256;
 const ITEMS_MAX: usize = 9 * nowcast_world::TRIANGLES_MAX;
 
-/// What was read, or what is wrong with it in the author's words.
+/// A value that was read, or an error message for the author.
 pub(crate) type Declared<T> = Result<T, String>;
 
-/// The fields of a table that a script gave, with the path to it for errors.
+/// The fields of a script's table, with the path to the table for errors.
 pub(crate) struct Fields<'a> {
     pub(crate) table: Cow<'a, Table>,
     pub(crate) path: String,
@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
         &self.table
     }
 
-    /// One name, or a list of them.
+    /// Reads one name, or a list of names.
     pub(crate) fn names_of(&self, name: &str) -> Declared<Vec<String>> {
         match self.luau(name)? {
             Luau::String(text) => Ok(vec![self.short(name, &text)?]),
@@ -51,15 +51,12 @@ impl<'a> Fields<'a> {
         self.table.raw_get(name).map_err(|error| error.to_string())
     }
 
-    /// The names of all fields.
+    /// Returns the names of all fields.
     pub(crate) fn names(&self) -> Declared<Vec<String>> {
         let mut names = Vec::new();
         for (count, pair) in self.table.pairs::<Luau, Luau>().flatten().enumerate() {
             if count == FIELDS_MAX {
-                return Err(format!(
-                    "{}: at most {FIELDS_MAX} fields are expected, there are more",
-                    self.path
-                ));
+                return Err(format!("{}: more than {FIELDS_MAX} fields, which is the limit", self.path));
             }
             if let Luau::String(name) = pair.0 {
                 names.push(self.short("a name", &name)?);
@@ -69,7 +66,7 @@ impl<'a> Fields<'a> {
         Ok(names)
     }
 
-    /// A text, unless it is too long.
+    /// Reads a text, unless it is too long.
     fn short(&self, name: &str, text: &mlua::LuaString) -> Declared<String> {
         match text.as_bytes().len() {
             0..=TEXT_BYTES_MAX => Ok(text.to_string_lossy()),
@@ -79,7 +76,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A list, charged for by its length.
+    /// Reads a list, at a cost by its length.
     fn list(&self, name: &str) -> Declared<Option<Fields<'static>>> {
         let Some(list) = self.table_in(name)? else { return Ok(None) };
         let items = list.table.raw_len();
@@ -95,7 +92,7 @@ impl<'a> Fields<'a> {
         match unknown {
             Some(name) => {
                 let name = shown(&name);
-                Err(format!("{}.{name}: there is no such field; {}", self.path, instead(name, known)))
+                Err(format!("{}.{name} is not a field; {}", self.path, instead(name, known)))
             }
             None => Ok(()),
         }
@@ -176,7 +173,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A vector, or one number for all three axes.
+    /// Reads a vector, or one number for all three axes.
     pub(crate) fn scale(&self, name: &str) -> Declared<Option<[f32; 3]>> {
         match self.luau(name)? {
             Luau::Integer(_) | Luau::Number(_) => Ok(self.number(name)?.map(|scale| [scale; 3])),
@@ -191,7 +188,7 @@ impl<'a> Fields<'a> {
         vectors.map_err(|_| self.expected(name, "a list of vectors", "something else"))
     }
 
-    /// What controls say.
+    /// Reads the fields of an input.
     pub(crate) fn input(&self) -> Declared<Input> {
         let number = |name: &str| Ok::<_, String>(self.number(name)?.unwrap_or(0.0));
         let truth = |name: &str| Ok::<_, String>(self.truth(name)?.unwrap_or(false));

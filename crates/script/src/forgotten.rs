@@ -1,19 +1,20 @@
-//! Finds module locals that functions change, which a reload forgets.
+//! Finds module locals that functions change: a reload resets them.
 
 use crate::sources::Sources;
 
-/// A local of a module that a function changes: at a reload, after a restart and on another server it begins anew.
+/// A local of a module that a function changes. It starts again with its first value after a reload, a restart, and on
+/// another server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Forgotten {
     /// The module.
     pub file: String,
     /// The line in which a function changes it, from 1.
     pub line: u32,
-    /// What it is called.
+    /// Its name.
     pub name: String,
 }
 
-/// Looks through every module but tests. It reads the text alone: a change by way of another name is not seen.
+/// Searches every module except tests. The search reads the text alone, so it misses a change through another name.
 pub fn forgotten(sources: &Sources) -> Vec<Forgotten> {
     let modules = sources.iter().filter(|(path, _)| !path.starts_with("tests/"));
     modules.flat_map(|(path, text)| of_module(path, text)).collect()
@@ -35,14 +36,14 @@ fn of_module(path: &str, text: &str) -> Vec<Forgotten> {
             let names = names
                 .take_while(|name| is_name(name) || matches!(*name, "," | ":" | "?"))
                 .filter(|name| is_name(name));
-            // A list of names ends where the next statement begins, which is another name without a comma.
+            // A list of names ends at the next statement, which is another name without a comma.
             let names: Vec<_> = names.take(1).filter(|name| *name != "function").collect();
             if blocks.is_top() && is_the_world(&tokens[at + 2..]) {
                 worlds.extend(&names);
             }
             if blocks.is_top() { locals.extend(names) } else { shadowed.extend(names) }
         } else if blocks.brackets.last() == Some(&"{") && matches!(before, "{" | "," | ";") {
-            // The name of a field of a table.
+            // This is the name of a field of a table.
         } else if is_inside
             && locals.contains(&token)
             && !shadowed.contains(&token)
@@ -77,7 +78,7 @@ fn is_state(rest: &[(&str, u32)]) -> bool {
     matches!(rest, [(".", _), ("state", _), ..])
 }
 
-/// Whether the tokens after a name assign to it, or to something in it.
+/// Whether the tokens after a name assign to it, or to one of its fields.
 fn is_assigned(mut rest: &[(&str, u32)]) -> bool {
     const CHANGES: [&str; 9] = ["=", "+=", "-=", "*=", "/=", "//=", "%=", "^=", "..="];
     loop {
@@ -104,13 +105,13 @@ fn is_handed_to_change(before: &[(&str, u32)]) -> bool {
     matches!(before, [.., ("table", _), (".", _), (name, _), ("(", _)] if CHANGING.contains(name))
 }
 
-/// How deep in blocks and functions a token stands.
+/// Nesting of blocks and functions around a token.
 #[derive(Default)]
 struct Blocks<'a> {
     open: Vec<&'a str>,
     brackets: Vec<&'a str>,
     functions: usize,
-    /// Conditional expressions, which have no `end`; true once their `then` is passed.
+    /// Open conditional expressions, which have no `end`; true after their `then`.
     choices: Vec<bool>,
     is_choice_before: bool,
 }
@@ -152,7 +153,8 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Words, numbers, quoted texts and signs with their lines; long texts are `""`, comments are left out.
+/// Splits a text into words, numbers, quoted texts and signs, with their lines. Long texts become `""`; comments are
+/// left out.
 pub(crate) fn tokens(text: &str) -> Vec<(&str, u32)> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -184,7 +186,7 @@ pub(crate) fn tokens(text: &str) -> Vec<(&str, u32)> {
     tokens
 }
 
-/// The length of `[[…]]` or `[==[…]==]` at the beginning.
+/// Returns the length of `[[…]]` or `[==[…]==]` at the beginning.
 fn long_bracket(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('[')?;
     let level = inner.find(|c| c != '=')?;

@@ -1,16 +1,16 @@
-//! When memory is collected: between steps, in slices that keep pace with what the steps throw away.
+//! Collects memory between steps, in slices that keep pace with the garbage of the steps.
 
 use mlua::Lua;
 
-/// Bytes of one slice of the collector's work.
+/// Size of one slice of the collector's work, in bytes.
 const SLICE_BYTES: usize = 64 << 10;
 
-/// Runs slices of a collection for a state whose collector is stopped while scripts run. A state above half of its limit is
-/// collected at once.
+/// Runs slices of a collection. The collector is stopped while scripts run. A state that uses more than half of its
+/// limit is collected at once.
 pub(crate) fn collect(lua: &Lua, memory_bytes_max: usize) {
     let used = lua.used_memory();
     if used > memory_bytes_max / 2 {
-        // A failure would be a finaliser's, and scripts have none.
+        // A collection fails only if a finaliser fails, and scripts have no finalisers.
         let _ = lua.gc_collect();
     } else {
         for _ in 0..2 + used / (SLICE_BYTES * 16) {

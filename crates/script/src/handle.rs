@@ -1,32 +1,33 @@
-//! How a script holds entities and players, and how it reaches the world that calls it.
+//! Handles by which scripts refer to entities and players, and the access of scripts to the scene.
 
 use mlua::{FromLua, IntoLua, LightUserData, Lua, Value};
 use nowcast_world::{EntityId, PlayerId, Scene, SceneError};
 
 scoped_tls_hkt::scoped_thread_local!(static mut SCENE: for<'a> &'a mut Scene);
 
-/// Lets what is called in `work` reach the scene by [`with_scene`]. A hook is given its scene for as long as it runs, and the
-/// functions that a script calls live longer; so the scene is lent to this thread meanwhile.
+/// Lends the scene to this thread while `work` runs, so that [`with_scene`] reaches it. A hook borrows its scene only
+/// while it runs, and the functions that a script calls live longer.
 pub(crate) fn lend<R>(scene: &mut Scene, work: impl FnOnce() -> R) -> R {
     SCENE.set(scene, work)
 }
 
-/// Does something with the scene whose hook is running.
+/// Gives `work` the scene of the running hook.
 pub(crate) fn with_scene<R>(work: impl FnOnce(&mut Scene) -> mlua::Result<R>) -> mlua::Result<R> {
     if !SCENE.is_set() {
         return Err(mlua::Error::runtime(
-            "the world is not there yet while modules are loaded: do this in world.on(\"start\", …)",
+            "the world does not exist yet while modules are loaded: do this in world.on(\"start\", …)",
         ));
     }
     SCENE.with(work)
 }
 
-/// An error of the scene, as a script sees it.
+/// Converts an error of the scene for a script.
 pub(crate) fn refused(error: SceneError) -> mlua::Error {
     mlua::Error::runtime(error.to_string())
 }
 
-/// An entity or a player, as a script holds it: a number without a box around it, equal to itself wherever it comes from.
+/// An entity or a player as a script holds it: a plain number without allocation, so two handles of one entity are
+/// equal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Handle {
     Entity(EntityId),
@@ -42,9 +43,9 @@ impl std::fmt::Display for Handle {
     }
 }
 
-/// Set in the number of a player.
+/// Set in the handles of players.
 const PLAYER_BIT: usize = 1 << 40;
-/// Set in every number, so that none is a null pointer.
+/// Set in every handle, so that none is a null pointer.
 const HANDLE_BIT: usize = 1 << 41;
 
 impl Handle {
@@ -65,7 +66,7 @@ impl Handle {
         Some(if bits & PLAYER_BIT == 0 { Handle::Entity(EntityId(id)) } else { Handle::Player(PlayerId(id)) })
     }
 
-    /// The entity itself, or the avatar of a player.
+    /// Returns the entity itself, or the avatar of a player.
     pub(crate) fn entity(self, scene: &Scene) -> mlua::Result<EntityId> {
         match self {
             Handle::Entity(id) => Ok(id),
@@ -79,7 +80,7 @@ impl Handle {
     pub(crate) fn player(self) -> mlua::Result<PlayerId> {
         match self {
             Handle::Player(id) => Ok(id),
-            Handle::Entity(id) => Err(mlua::Error::runtime(format!("entity {} is no player", id.0))),
+            Handle::Entity(id) => Err(mlua::Error::runtime(format!("entity {} is not a player", id.0))),
         }
     }
 
@@ -87,7 +88,7 @@ impl Handle {
         match self {
             Handle::Entity(id) => Ok(id),
             Handle::Player(id) => Err(mlua::Error::runtime(format!(
-                "player {} is no entity; its body is `player.avatar`",
+                "player {} is not an entity; its body is `player.avatar`",
                 id.0
             ))),
         }

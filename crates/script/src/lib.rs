@@ -1,9 +1,9 @@
-//! Behaviour of worlds in Luau: rules that people write as text, and that change while people are in the world.
+//! Behaviour of worlds in Luau: rules that people write as text, and that change while people play.
 //!
 //! One rule drives this crate: **a script is a function of its text and of the calls made on it.** It reads no clock and no file,
-//! draws no randomness of its own, and is stopped by counted work, never by time; what lasts, the world keeps. So the same commands
-//! give the same world again, after a restart, a new version, on another machine. The crate never touches a file either:
-//! [`Sources`] are texts by path. `docs/WORLDS.md` is the guide for those who write worlds.
+//! draws no randomness of its own, and is stopped by counted work, never by time. The world owns all data that must last. So the
+//! same commands give the same world again: after a restart, after a new version, and on another machine. The crate reads no
+//! files either: [`Sources`] are texts by path. `docs/WORLDS.md` is the guide for authors of worlds.
 //!
 //! ```
 //! use nowcast_script::{Limits, Live, Report, Sources};
@@ -33,15 +33,15 @@
 //! # Ok::<(), nowcast_script::Fault>(())
 //! ```
 //!
-//! | what a script may try | what holds it |
+//! | attempt of a script | defence |
 //! | --- | --- |
-//! | an endless loop, also inside `pcall` | each call and turn costs a unit of [`Limits::work_per_step_max`]; once it is spent, every further one fails |
-//! | text or tables without end | [`Limits::memory_bytes_max`]; what a step throws away counts until the step ends |
-//! | library functions that run long in one call | they are charged by the size of what they touch |
-//! | patterns that try everything | each step of the matcher costs more on a longer text |
-//! | deep calls, coroutines in coroutines | the interpreter's own limits, told as an error with its line |
-//! | files, clocks, bytecode, the interpreter | they are not there, and the error says what is there instead |
-//! | changing the library for others | everything that scripts share is frozen |
+//! | an endless loop, also inside `pcall` | each call and each loop iteration costs a unit of [`Limits::work_per_step_max`]; once the budget is spent, every further one fails |
+//! | endless text or tables | [`Limits::memory_bytes_max`]; garbage of a step counts until the step ends |
+//! | library functions that run long in one call | they are charged by the size of their data |
+//! | patterns with exponential backtracking | each step of the matcher costs more on a longer text |
+//! | deep calls, coroutines in coroutines | the interpreter's own limits, reported as an error with its line |
+//! | files, clocks, bytecode, the interpreter | they do not exist, and the error names a replacement |
+//! | changing the library for others | all shared tables are frozen |
 //! | addresses, the moment of a collection | no weak tables; a table as text is `table` |
 
 mod absent;

@@ -1,13 +1,11 @@
 //! Limits of one world's script.
 
-/// The maxima of one script. None of them is a time, so a script that is stopped is stopped at the same place again when the same
-/// commands are run again.
-///
-/// Work is counted in units: one for each call and each turn of a loop, and more for a library function that touches much text or
-/// a large table. A unit takes in the order of 50 ns.
+/// Limits of one script. None of them is a time, so the same commands stop a script at the same place again. Work is
+/// counted in units: one for each call and each loop iteration, and more for a library function that reads much text or
+/// a large table. A unit takes about 50 ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Units of work in one step of the world, by all hooks together.
+    /// Units of work that all hooks together may spend in one step.
     pub work_per_step_max: u64,
     /// Units of work while the modules of one version are loaded.
     pub work_per_load_max: u64,
@@ -17,12 +15,12 @@ pub struct Limits {
     pub modules_max: usize,
     /// Bytes of one module's text.
     pub module_bytes_max: usize,
-    /// Lines printed or faults raised that nobody has polled; beyond that the newest are dropped and counted.
+    /// Printed lines or faults that wait to be polled; when the queue is full, the newest are dropped and counted.
     pub reports_max: usize,
 }
 
 impl Limits {
-    /// Room for a large world: some 10 ms of work in a step, 32 MiB.
+    /// Limits for a large world: some 10 ms of work in a step, 32 MiB.
     pub const DEFAULT: Limits = Limits {
         work_per_step_max: 200_000,
         work_per_load_max: 2_000_000,
@@ -39,7 +37,7 @@ impl Default for Limits {
     }
 }
 
-/// Bytes of a line that a script prints or of a fault's message; the rest is left out.
+/// Bytes of a printed line or of a fault's message; the rest is cut off.
 pub const LINE_BYTES_MAX: usize = 1_024;
 
 const _: () = assert!(Limits::DEFAULT.module_bytes_max * 2 <= Limits::DEFAULT.memory_bytes_max);

@@ -1,4 +1,4 @@
-//! A world whose rules change while people are in it.
+//! A world whose rules change while people play.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,10 +12,10 @@ use crate::printing::Lines;
 use crate::script::Script;
 use crate::sources::{MAIN, Sources};
 
-/// A new version that raises an error in so many steps is taken back.
+/// Steps in which an error rolls a new version back.
 pub const PROBATION_STEPS: u64 = 120;
 
-/// Which version of its rules a world runs.
+/// A version of a world's rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Version {
     /// Counted from 1 for each version that was tried.
@@ -24,47 +24,47 @@ pub struct Version {
     pub hash: u64,
 }
 
-/// What became of a version.
+/// The outcome of a version.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Report {
-    /// It runs from this step on.
+    /// The version runs from this step on.
     Runs {
-        /// Which.
+        /// The version.
         version: Version,
-        /// After how many steps of the world.
+        /// Number of steps of the world before it.
         tick: u64,
     },
-    /// It was not taken; the one before runs on as if nothing had been.
+    /// The version was refused; the version before runs on unchanged.
     Refused {
-        /// Which.
+        /// The refused version.
         version: Version,
-        /// Why.
+        /// The reason.
         fault: Fault,
     },
-    /// It failed in its first steps: rules and state are again what they were before it.
+    /// The version failed in its first steps: rules and state were rolled back.
     RolledBack {
-        /// Which was taken back.
+        /// The version that was rolled back.
         version: Version,
-        /// Which runs again.
+        /// The version that runs again.
         to: Version,
-        /// Why.
+        /// The reason.
         fault: Fault,
     },
-    /// It raised an error after its first steps; it runs on.
+    /// The version raised an error after its first steps; it runs on.
     Failed {
-        /// Which.
+        /// The version.
         version: Version,
-        /// What.
+        /// The error.
         fault: Fault,
     },
 }
 
-/// Why a world does not go on where it was.
+/// Reasons why a saved world cannot be resumed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ResumeError<E> {
     /// Its rules do not load.
     Rules(Fault),
-    /// The caller could not give the world again.
+    /// The caller could not restore the world.
     World(E),
 }
 
@@ -79,10 +79,8 @@ impl<E: fmt::Display> fmt::Display for ResumeError<E> {
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for ResumeError<E> {}
 
-/// A world with its script: [`World`], and the versions of its rules.
-///
-/// Order of calls: as with a world, and between two steps [`Live::reload`]. After each step [`Live::poll_event`] and
-/// [`Live::poll_report`] are called until they return `None`.
+/// A [`World`] with its script, and the versions of its rules. Order of calls: as with a world, and [`Live::reload`]
+/// between two steps. After each step, call [`Live::poll_event`] and [`Live::poll_report`] until they return `None`.
 pub struct Live {
     world: World,
     console: Console,
@@ -97,21 +95,21 @@ pub struct Live {
     reports_dropped: u64,
 }
 
-/// What is needed to take a version back.
+/// State for rolling a version back.
 struct Probation {
     sources: Sources,
     version: Version,
     snapshot: Vec<u8>,
     ends: u64,
-    /// Who came and went meanwhile, what they are called, and durable actions: that is not taken back.
+    /// Commands that a rollback keeps: joins, leaves, names, and durable actions.
     kept: Vec<Command>,
 }
 
 impl Live {
-    /// Commands of one probation that are not taken back; a version in whose first steps there are more stays.
+    /// Maximum number of kept commands in one probation; a version with more in its first steps is not rolled back.
     const KEPT_MAX: usize = 4_096;
 
-    /// Loads the first version and lets the world begin.
+    /// Loads the first version and starts the world.
     pub fn new(sources: Sources, seed: u64, limits: Limits) -> Result<Live, Fault> {
         let script = Script::load(&sources, limits)?;
         let (definition, console, printed) =
@@ -121,8 +119,8 @@ impl Live {
         Ok(Live::of(world, console, printed, sources, limits))
     }
 
-    /// Goes on with a world that was before: `make` gives it again with the definition and the rules of these sources, as
-    /// [`World::restore`] and a replay do. What happened and what was raised on the way is not told again.
+    /// Resumes a saved world: `make` restores it with the definition and the rules of these sources, as
+    /// [`World::restore`] and a replay do. Events and faults of that restoration are not reported again.
     pub fn resume<E>(
         sources: Sources,
         limits: Limits,
@@ -156,38 +154,38 @@ impl Live {
         }
     }
 
-    /// The world.
+    /// Returns the world.
     pub fn world(&self) -> &World {
         &self.world
     }
 
-    /// The world between two steps, for what is no command, such as [`World::snapshot`], and the rules that run. Commands go
-    /// through [`Live::apply`].
+    /// Returns the world between two steps, for operations that are not commands, such as [`World::snapshot`], and the
+    /// running rules. Commands go through [`Live::apply`].
     pub fn parts(&mut self) -> (&mut World, &Sources) {
         (&mut self.world, &self.sources)
     }
 
-    /// The rules that run.
+    /// Returns the running rules.
     pub fn sources(&self) -> &Sources {
         &self.sources
     }
 
-    /// What the running version did wrong so far. Its faults are told by [`Live::poll_report`].
+    /// Returns the counters of the running version's faults. [`Live::poll_report`] returns the faults themselves.
     pub fn stats(&self) -> ConsoleStats {
         self.console.stats()
     }
 
-    /// Units of work that the rules spent in the newest complete step, of [`Limits::work_per_step_max`].
+    /// Returns the units of work that the rules spent in the newest complete step, of [`Limits::work_per_step_max`].
     pub fn work(&self) -> u64 {
         self.console.work()
     }
 
-    /// What one step may cost.
+    /// Returns the limits of a step.
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// Which version runs.
+    /// Returns the running version.
     pub fn version(&self) -> Version {
         self.version
     }
@@ -215,13 +213,13 @@ impl Live {
         Ok(())
     }
 
-    /// Advances the world by a step, and takes a new version back that fails in its first ones.
+    /// Advances the world by a step, and rolls a new version back that fails in its first steps.
     pub fn step(&mut self) {
         self.world.step();
         self.drain_events();
         while let Some(fault) = self.poll_fault() {
             match self.probation.take() {
-                // A value that cannot be kept has been set back already, and harms nobody.
+                // A value that cannot be saved was set back already, so the version need not be rolled back.
                 Some(probation) if fault.kind != FaultKind::State => {
                     self.roll_back(probation, fault);
                     return;
@@ -237,8 +235,8 @@ impl Live {
         }
     }
 
-    /// Lets a new version rule from now on: all modules at once, with the world's state; its rules are told which version was
-    /// before ([`Behaviour::upgrade`]). One that does not load, or fails in taking over, changes nothing.
+    /// Switches to a new version: all modules at once, with the world's state. Its rules receive the version number
+    /// before ([`Behaviour::upgrade`]). A version that does not load, or fails in its upgrade, changes nothing.
     pub fn reload(&mut self, sources: Sources) -> Result<Version, Fault> {
         self.tried += 1;
         let version = Version { number: self.tried, hash: sources.hash() };
@@ -248,7 +246,7 @@ impl Live {
             Ok((snapshot, not_kept)) => {
                 let tick = self.world.tick();
                 let before = std::mem::replace(&mut self.sources, sources);
-                // A version that is replaced in its first steps is not waited for: what it did stays.
+                // The probation of a version that is replaced in its first steps ends: its changes stay.
                 self.probation = Some(Probation {
                     sources: before,
                     version: self.version,
@@ -268,19 +266,19 @@ impl Live {
         }
     }
 
-    /// A version that does not even load was tried: it has a number of its own, which is returned.
+    /// Returns the number of a version that did not load. Every tried version has a number of its own.
     pub fn count_refused(&mut self) -> u64 {
         self.tried += 1;
         self.tried
     }
 
-    /// The world goes on with rules other than those that it had, and nobody can tell which those were: after [`Live::resume`],
-    /// before the first step.
+    /// Notes that the rules differ from those that the world had before [`Live::resume`], and that those are unknown.
+    /// Call it before the first step.
     pub fn upgrade_from_unknown(&mut self) {
         self.world.upgrade(None);
     }
 
-    /// Returns the world as it was, and what the new version could not keep while it took the world over.
+    /// Returns the world as it was, and the faults of the new version in its upgrade.
     fn replace(&mut self, sources: &Sources) -> Result<(Vec<u8>, Vec<Fault>), Fault> {
         let script = Script::load(sources, self.limits)?;
         let before = self.world.scene().definition().clone();
@@ -314,7 +312,7 @@ impl Live {
     }
 
     fn roll_back(&mut self, probation: Probation, fault: Fault) {
-        // It ran before, so it loads; and if it does not, the new version is all there is.
+        // The old version loaded before, so it loads again; if it does not, the new version stays.
         let restored = Script::load(&probation.sources, self.limits)
             .and_then(|script| self.restore(script, &probation.snapshot));
         if restored.is_err() {
@@ -322,7 +320,7 @@ impl Live {
             return;
         }
         for command in probation.kept {
-            // There was room for it before.
+            // The player fitted into the world before.
             let _ = self.world.apply(command);
         }
         let version = std::mem::replace(&mut self.version, probation.version);
@@ -330,27 +328,27 @@ impl Live {
         self.report(Report::RolledBack { version, to: self.version, fault });
     }
 
-    /// The next thing that happened, oldest first. See [`World::poll_event`].
+    /// Returns the next event, oldest first. See [`World::poll_event`].
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// What became of versions, and what the running one did wrong, oldest first.
+    /// Returns the outcome of the next version or the next fault of the running one, oldest first.
     pub fn poll_report(&mut self) -> Option<Report> {
         self.reports.pop_front()
     }
 
-    /// The oldest line that the rules printed and nobody has taken. At most [`Limits::reports_max`] wait.
+    /// Returns the oldest printed line. At most [`Limits::reports_max`] lines wait.
     pub fn poll_line(&mut self) -> Option<String> {
         self.printed.poll()
     }
 
-    /// Reports that nobody polled in time.
+    /// Returns the number of reports that were dropped because nobody polled them in time.
     pub fn reports_dropped(&self) -> u64 {
         self.reports_dropped
     }
 
-    /// A world that is replaced takes its events with it.
+    /// Keeps the events of a world that is replaced.
     fn drain_events(&mut self) {
         let events_max = self.world.scene().definition().limits.events_max;
         while self.events.len() < events_max {

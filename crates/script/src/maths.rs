@@ -1,8 +1,8 @@
-//! Mathematics that gives the same bits on every machine: the C library's does not.
+//! Mathematics with the same bits on every machine, unlike that of the C library.
 
 use mlua::{Lua, Table};
 
-/// The functions of `math` that are replaced; the compiler must not know them by heart.
+/// The replaced functions of `math`; the compiler must not treat them as built-in.
 pub(crate) const REPLACED: [&str; 15] = [
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log", "log10",
     "pow", "random",

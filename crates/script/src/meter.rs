@@ -6,17 +6,17 @@ use crate::stop::Stop;
 
 scoped_tls_hkt::scoped_thread_local!(static METER: Meter);
 
-/// Units of work since the last refill. The interpreter adds one for each call and each turn of a loop.
+/// Units of work since the last refill. The interpreter adds one for each call and each loop iteration.
 #[derive(Default)]
 pub(crate) struct Meter {
     spent: Cell<u64>,
     spent_max: Cell<u64>,
-    /// What one step of the interpreter costs now; more than one while a pattern works on a long text.
+    /// Cost of one step of the interpreter; more than one while a pattern works on a long text.
     weight: Cell<u64>,
     is_free: Cell<bool>,
-    /// Errors that a script caught since memory was last collected. Each holds memory that the interpreter does not count.
+    /// Errors that a script caught since the last collection. The interpreter does not count their memory.
     errors_caught: Cell<u64>,
-    /// Bytes and values that the script may still declare as looks and bindings.
+    /// Remaining bytes and values for looks and bindings.
     declared_bytes: Cell<usize>,
     declared_values: Cell<usize>,
     /// Set from another thread.
@@ -24,7 +24,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// A meter whose script ends when the stop of this thread is set.
+    /// Makes a meter that obeys the stop of this thread.
     pub(crate) fn new() -> Meter {
         Meter { stop: Stop::of_this_thread(), ..Meter::default() }
     }
@@ -40,7 +40,7 @@ impl Meter {
         self.weight.set(1);
     }
 
-    /// A hook begins with the cheapest weight, whatever the hook before was stopped in.
+    /// Resets the weight to the smallest, because the hook before may have been stopped in a pattern.
     pub(crate) fn reset_weight(&self) {
         self.weight.set(1);
     }
@@ -49,13 +49,13 @@ impl Meter {
         self.weight.set(weight.max(1));
     }
 
-    /// One step of the interpreter.
+    /// Counts one step of the interpreter.
     pub(crate) fn tick(&self) -> mlua::Result<()> {
         self.charge(self.weight.get())
     }
 
-    /// Takes units from the budget. Once the budget is spent every further charge fails too, so that no `pcall` delays the end of
-    /// a script. A stop that another thread sets spends the whole budget, also where work is free.
+    /// Takes units from the budget. Once the budget is spent every further charge fails too, so no `pcall` can keep a
+    /// script running. A stop that another thread sets spends the whole budget, also for free work.
     pub(crate) fn charge(&self, units: u64) -> mlua::Result<()> {
         if self.stop.is_set() {
             self.spent.set(u64::MAX);
@@ -68,12 +68,12 @@ impl Meter {
         if self.is_exhausted() { Err(mlua::Error::runtime(OUT_OF_WORK)) } else { Ok(()) }
     }
 
-    /// Takes units from the budget for work that is already done. The next charge fails if they were too many.
+    /// Takes units from the budget for work that is already done. If they were too many, the next charge fails.
     pub(crate) fn note(&self, units: u64) {
         self.spent.set(self.spent.get().saturating_add(units));
     }
 
-    /// Runs work that is charged to nobody: our own, whose size is bounded otherwise.
+    /// Runs our own work without charging the script; its size is bounded otherwise.
     pub(crate) fn freely<R>(&self, work: impl FnOnce() -> R) -> R {
         let was_free = self.is_free.replace(true);
         let result = work();
@@ -81,24 +81,24 @@ impl Meter {
         result
     }
 
-    /// Notes an error that the script caught.
+    /// Counts an error that the script caught.
     pub(crate) fn caught(&self) {
         self.errors_caught.set(self.errors_caught.get() + 1);
         self.note(UNITS_AN_ERROR);
     }
 
-    /// Errors caught since the last call.
+    /// Returns the number of errors caught since the last call.
     pub(crate) fn take_errors_caught(&self) -> u64 {
         self.errors_caught.take()
     }
 
-    /// Lets a script declare looks and bindings of this size in all.
+    /// Sets the total size of looks and bindings that a script may declare.
     pub(crate) fn expect_declarations(&self, bytes: usize, values: usize) {
         self.declared_bytes.set(bytes);
         self.declared_values.set(values);
     }
 
-    /// Remaining budget of declarations: bytes, and values.
+    /// Returns the remaining budget of declarations: bytes, and values.
     pub(crate) fn declared_left(&self) -> (usize, usize) {
         (self.declared_bytes.get(), self.declared_values.get())
     }
@@ -111,18 +111,18 @@ impl Meter {
         self.spent.get() > self.spent_max.get()
     }
 
-    /// Why the budget is spent, as an error says it.
+    /// Returns the error message for a spent budget.
     pub(crate) fn why_exhausted(&self) -> &'static str {
         if self.stop.is_set() { OUT_OF_TIME } else { OUT_OF_WORK }
     }
 }
 
-/// Takes units from the budget of the script that runs on this thread; outside of scripts work is free.
+/// Takes units from the budget of the script that runs on this thread; work outside of scripts is free.
 pub(crate) fn charge(units: u64) -> mlua::Result<()> {
     if METER.is_set() { METER.with(|meter| meter.charge(units)) } else { Ok(()) }
 }
 
-/// The same for a declaration, whose errors are texts.
+/// Does the same for a declaration, whose errors are texts.
 pub(crate) fn charge_declared(units: u64) -> Result<(), String> {
     charge(units).map_err(|_| OUT_OF_WORK.to_owned())
 }
@@ -132,7 +132,7 @@ pub(crate) fn declared_left() -> Option<(usize, usize)> {
     METER.is_set().then(|| METER.with(Meter::declared_left))
 }
 
-/// Takes so much of it.
+/// Takes bytes and values from the budget of declarations.
 pub(crate) fn declare(bytes: usize, values: usize) {
     if METER.is_set() {
         METER.with(|meter| {
@@ -142,11 +142,11 @@ pub(crate) fn declare(bytes: usize, values: usize) {
     }
 }
 
-/// The units that an error costs which a script catches.
+/// Cost of a caught error, in units.
 const UNITS_AN_ERROR: u64 = 64;
 
-/// The error of a script whose work is used up.
-pub(crate) const OUT_OF_WORK: &str = "the script used more work than one step may take, and was stopped";
+/// The error of a script that spent its budget.
+pub(crate) const OUT_OF_WORK: &str = "the script exceeded the work of one step, and was stopped";
 
-/// The error of a script that the watchdog of its host has stopped.
-pub(crate) const OUT_OF_TIME: &str = "the step took longer than a step may take, and was stopped";
+/// The error of a script that the host's watchdog stopped.
+pub(crate) const OUT_OF_TIME: &str = "the step took longer than its limit, and was stopped";

@@ -17,14 +17,14 @@ use crate::sandbox::Sandbox;
 use crate::sources::MAIN;
 use crate::suggest::instead;
 
-/// The hooks as Luau functions, and the module that scripts get.
+/// The hooks as Luau functions, and the module for scripts.
 pub(crate) struct Module {
     pub(crate) module: Luau,
     pub(crate) entry: Table,
     pub(crate) lasting: Lasting,
 }
 
-/// Makes the module in a state that is not frozen yet.
+/// Makes the module. The state must not be frozen yet.
 pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module> {
     let lua = sandbox.lua();
     let host = Namespace::new(lua)?;
@@ -76,7 +76,8 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     })?;
     let console = shared.console.clone();
     let meter = shared.meter.clone();
-    // The handler of `xpcall`: it runs where the error was raised, so it knows the place. It answers that it did.
+    // The handler of `xpcall` runs where the error was raised, so it knows the place. It returns true to show that the
+    // fault is reported.
     host.add("report", move |lua, error: Luau| {
         let kind = meter.is_exhausted().then_some(FaultKind::Work);
         console.report(Fault::raised(lua, &error, kind));
@@ -84,15 +85,15 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     })?;
     let console = shared.console.clone();
     host.add("missingTimer", move |_, Quoted(name): Quoted| {
-        let message = format!("a timer {name:?} is due, and this version declares none");
+        let message = format!("a timer {name:?} is due, but this version declares no timer of that name");
         let fault = Fault::of_file(FaultKind::Runtime, MAIN, message);
-        console.report(fault.with_cure("declare it with world.timer, or let it pass"));
+        console.report(fault.with_cure("declare it with world.timer, or ignore this"));
         Ok(())
     })
 }
 
 impl Module {
-    /// A hook.
+    /// Returns a hook.
     pub(crate) fn hook(&self, name: &str) -> mlua::Result<Function> {
         self.entry.raw_get(name)
     }

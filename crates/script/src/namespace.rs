@@ -1,4 +1,4 @@
-//! What the functions of a module share, and how they are added.
+//! Data that the functions of a module share, and how functions are added.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,13 +10,13 @@ use crate::console::Console;
 use crate::define::Declarations;
 use crate::meter::Meter;
 
-/// What the functions share with the script that they belong to.
+/// Data that the functions share with their script.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) declarations: Rc<RefCell<Declarations>>,
     pub(crate) console: Console,
     pub(crate) meter: Rc<Meter>,
-    /// The metatable of tables that last.
+    /// The metatable of saved tables.
     pub(crate) kept: Rc<RefCell<Option<Table>>>,
 }
 
@@ -40,10 +40,10 @@ impl<'a> Namespace<'a> {
     }
 }
 
-/// A text that a script gives. A longer one is refused before it is copied.
+/// A text of a script. A longer text is refused before it is copied.
 pub(crate) struct Text<const BYTES_MAX: usize>(pub(crate) String);
 
-/// A name of anything in a world.
+/// A name in a world.
 pub(crate) type Name = Text<NAME_BYTES_MAX>;
 
 /// The argument of `require`.
@@ -61,14 +61,14 @@ impl<const BYTES_MAX: usize> FromLua for Text<BYTES_MAX> {
     fn from_lua(value: Luau, lua: &Lua) -> mlua::Result<Self> {
         let bytes = value.as_string().map_or(0, |text| text.as_bytes().len());
         if bytes > BYTES_MAX {
-            let message = format!("a name of {bytes} bytes is too long: it has {BYTES_MAX} at most");
+            let message = format!("a name of {bytes} bytes is too long: the limit is {BYTES_MAX} bytes");
             return Err(mlua::Error::runtime(message));
         }
         String::from_lua(value, lua).map(Text)
     }
 }
 
-/// The beginning of a text that is only quoted.
+/// A text that is only quoted in an error; the rest beyond the limit is cut off.
 pub(crate) struct Quoted(pub(crate) String);
 
 impl FromLua for Quoted {

@@ -7,21 +7,22 @@ use mlua::{Lua, Table};
 
 use crate::meter::charge;
 
-/// Cells of a grid.
+/// Maximum number of cells of a grid.
 const CELLS_MAX: usize = 65_536;
-/// What a straight and a diagonal step cost, times ten.
+/// Costs of a straight and of a diagonal step, times ten.
 const STRAIGHT: u32 = 10;
 const DIAGONAL: u32 = 14;
-/// So many blocked cells cost one unit of work to read.
+/// Blocked cells that cost one unit of work to read.
 const BLOCKED_A_UNIT: u64 = 4;
 
-/// `map` is { width =, depth =, blocked = { [cell] = true } }, where a cell is numbered `x + (z - 1) * width` from 1 on, and `from` and `to` are
-/// { x =, z = }. Returns the cells on the way without the first, or nil when there is none.
+/// `map` is { width =, depth =, blocked = { [cell] = true } }, where a cell is numbered `x + (z - 1) * width` from 1
+/// upwards, and `from` and `to` are { x =, z = }. Returns the cells of the path without the first, or nil if there is
+/// no path.
 pub(crate) fn find(lua: &Lua, map: &Table, from: &Table, to: &Table) -> mlua::Result<Option<Table>> {
     let (width, depth): (usize, usize) = (map.get("width")?, map.get("depth")?);
     if width == 0 || depth == 0 || width.saturating_mul(depth) > CELLS_MAX {
         return Err(mlua::Error::runtime(format!(
-            "a grid has 1 to {CELLS_MAX} cells, not {width} x {depth}"
+            "a grid must have 1 to {CELLS_MAX} cells, not {width} x {depth}"
         )));
     }
     let cell = |place: &Table| -> mlua::Result<usize> {
@@ -61,7 +62,7 @@ pub(crate) fn find(lua: &Lua, map: &Table, from: &Table, to: &Table) -> mlua::Re
 fn shortest(width: usize, is_blocked: &[bool], from: usize, to: usize) -> mlua::Result<Option<Vec<usize>>> {
     let mut costs = vec![u32::MAX; is_blocked.len()];
     let mut origins = vec![usize::MAX; is_blocked.len()];
-    // Of equally good cells the one with the smaller number comes first: the same path everywhere.
+    // Among equally good cells the one with the smaller number comes first, so the path is the same everywhere.
     let mut open = BinaryHeap::from([Reverse((estimate(width, from, to), from))]);
     costs[from] = 0;
     while let Some(Reverse((promise, at))) = open.pop() {

@@ -1,4 +1,4 @@
-//! `print`: values as one line of text, and the lines until somebody takes them.
+//! `print`: formats values as one line of text, and queues the lines.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -9,12 +9,12 @@ use mlua::{Function, Table, Value as Luau, Variadic};
 use crate::convert::type_name;
 use crate::limits::LINE_BYTES_MAX;
 
-/// Tables inside of tables that are written out.
+/// Maximum depth of nested tables that are written out.
 const DEPTH_MAX: usize = 4;
-/// Entries of one table that are written out.
+/// Maximum number of entries of one table that are written out.
 const ENTRIES_MAX: usize = 64;
 
-/// Lines that a script printed and nobody has taken yet. Cloning it gives another way to the same lines.
+/// The queue of printed lines. Clones share one queue.
 #[derive(Clone, Default)]
 pub(crate) struct Lines(Rc<RefCell<Waiting>>);
 
@@ -25,22 +25,22 @@ struct Waiting {
 }
 
 impl Lines {
-    /// The oldest line that nobody has taken.
+    /// Returns the oldest line.
     pub(crate) fn poll(&self) -> Option<String> {
         self.0.borrow_mut().lines.pop_front()
     }
 
-    /// All lines that nobody has taken.
+    /// Returns all lines.
     pub(crate) fn take(&self) -> Vec<String> {
         self.0.borrow_mut().lines.drain(..).collect()
     }
 
-    /// Lines that found no room.
+    /// Returns the number of dropped lines.
     pub(crate) fn dropped(&self) -> u64 {
         self.0.borrow().dropped
     }
 
-    /// Counts a line as dropped if no more may wait.
+    /// Counts a line as dropped if the queue is full.
     fn is_full(&self, lines_max: usize) -> bool {
         let mut waiting = self.0.borrow_mut();
         let is_full = waiting.lines.len() >= lines_max;
@@ -53,7 +53,8 @@ impl Lines {
     }
 }
 
-/// Puts `print` in place, which writes to `lines`. At most `lines_max` wait there; more are dropped and counted.
+/// Installs `print`, which writes to `lines`. At most `lines_max` lines wait there; further ones are dropped and
+/// counted.
 pub(crate) fn install(lua: &mlua::Lua, lines: Lines, lines_max: usize) -> mlua::Result<()> {
     // Taken before scripts run, so that no script replaces it.
     let to_text: Function = lua.globals().get("tostring")?;
@@ -80,7 +81,7 @@ pub(crate) fn install(lua: &mlua::Lua, lines: Lines, lines_max: usize) -> mlua::
     lua.globals().set("print", print)
 }
 
-/// A line while it is built. It never grows beyond [`LINE_BYTES_MAX`] and the sign that something was left out.
+/// A line while it is built. It never grows beyond [`LINE_BYTES_MAX`] and the sign of a cut.
 #[derive(Default)]
 struct Line {
     text: String,
@@ -153,7 +154,7 @@ impl Line {
                 self.add(", ");
             }
             match key {
-                // A list is written without its places, as long as none is missing.
+                // A list is written without its indices, as long as none is missing.
                 Key::Place(place) if *place == index + 1 => {}
                 Key::Place(place) => self.add(&format!("[{place}] = ")),
                 Key::Name(name) if is_word(name) => self.add(&format!("{name} = ")),
@@ -178,19 +179,19 @@ impl Line {
     }
 }
 
-/// As much of a text as a line may hold, and one byte more, so that a text that is cut is seen to be.
+/// Returns the part of a text that fits into a line, and one byte more, so that a cut is noticed.
 fn head(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(LINE_BYTES_MAX + 1)]
 }
 
-/// A key, in the order in which they are written: places of a list, then names, then everything else as it comes.
+/// A key, in the order of output: indices of a list, then names, then all other keys.
 enum Key {
     Place(usize),
     Name(String),
     Other(Luau),
 }
 
-/// The first entries of a table in the order in which they are written, and whether these are all.
+/// Returns the first entries of a table in the order of output, and whether these are all.
 fn first_entries(table: &Table) -> mlua::Result<(Vec<(Key, Luau)>, bool)> {
     let mut entries: Vec<(Key, Luau)> = Vec::new();
     let length = table.raw_len();
@@ -198,7 +199,7 @@ fn first_entries(table: &Table) -> mlua::Result<(Vec<(Key, Luau)>, bool)> {
     let walked = table.for_each(|key: Luau, value: Luau| {
         if entries.len() == ENTRIES_MAX {
             is_whole = false;
-            // Nothing but an error ends the walk.
+            // Only an error ends the walk.
             return Err(mlua::Error::runtime(""));
         }
         let key = match key {

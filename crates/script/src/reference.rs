@@ -1,22 +1,22 @@
-//! What scripts can call: one table, from which the editors' type definitions and the reference of docs/WORLDS.md are made.
+//! The API of scripts as one table: the source of the editors' type definitions and of the reference in docs/WORLDS.md.
 
 use std::fmt::Write as _;
 
 /// One name of the API.
 struct Entry {
-    /// As it is written: `world.after`, `entity.position`, `Kind:spawn`.
+    /// As scripts write it: `world.after`, `entity.position`, `Kind:spawn`.
     name: &'static str,
-    /// Its type in Luau. A method's first parameter is itself.
+    /// Its type in Luau. The first parameter of a method is `self`.
     ty: &'static str,
-    /// What it does, with units.
+    /// Its description, with units.
     doc: &'static str,
 }
 
-/// Names that belong together.
+/// A group of names.
 struct Section {
-    /// As a heading.
+    /// The heading in the reference.
     title: &'static str,
-    /// The type of the editors' file that has them.
+    /// The type in the editors' file that has these names; empty for aliases.
     of: &'static str,
     entries: &'static [Entry],
 }
@@ -38,75 +38,71 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "state",
                 "any",
-                "What the world remembers. `world.state { score = 0 }` declares first values; afterwards it is an ordinary table.",
+                "The saved state of the world. `world.state { score = 0 }` declares first values; afterwards it is an ordinary table.",
             ),
             entry(
                 "settings",
                 "(fields: { gravity: vector?, players_max: number?, entities_max: number?, version: number?, interest: any?, rewind: boolean? }) -> ()",
-                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), how many entities there may be (16,384, at most 131,072), the number of this version of your rules (0), for \"upgrade\", and the `interest` of kinds that say none: `{ radius = 256 }`. `rewind = true` records the last half second, for `world.rewound`.",
+                "Gravity in metres a second squared (0, -9.81, 0), maximum number of players (256) and of entities (16,384, at most 131,072), the `version` number of your rules (0), for \"upgrade\", and the `interest` of kinds that declare none: `{ radius = 256 }`. `rewind = true` records the last half second, for `world.rewound`.",
             ),
             entry(
                 "on",
                 "(event: string, fn: (...any) -> any) -> ()",
-                "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"leave\" (player), \"program_join\" and \"program_leave\" (player: a program, see \"Owners\"), \"message\" (player, text) or \"upgrade\" (from: the number of the version that ran before, nil where nobody knows); a message of which any `fn` returns false is heard by nobody.",
+                "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"leave\" (player), \"program_join\" and \"program_leave\" (player: a program, see \"Owners\"), \"message\" (player, text) or \"upgrade\" (from: the number of the version that ran before, nil if unknown). If any `fn` returns false for a message, the message is not sent to anybody.",
             ),
             entry(
                 "action",
                 "(name: string, arguments: { [string]: any }, fn: (player: Entity, arguments: any) -> (), binding: BindingFields?) -> ()",
-                "Declares what players can do, with the types of its arguments as attributes have them. Arguments that do not fit are refused before `fn` sees them. `binding` says how people give it: a key, a label, a target.",
+                "Declares an action of players, with types of its arguments as for attributes. Arguments that do not fit are refused before `fn` is called. `binding` says how people give it: a key, a label, a target.",
             ),
             entry(
                 "event",
                 "(name: string, fields: { [string]: any }) -> ()",
-                "Declares what `world.emit` tells under this name, with types as attributes have them. Events may be told without; declared ones are checked and cost fewer bytes.",
+                "Declares the fields of an event of `world.emit`, with types as for attributes. Undeclared events may be sent too; declared ones are checked and cost fewer bytes.",
             ),
             entry(
                 "timer",
                 "(name: string, fn: (data: any) -> ()) -> ()",
-                "Declares what a timer of this name does.",
+                "Declares the function of a timer.",
             ),
             entry(
                 "after",
                 "(seconds: number, name: string, data: any?) -> number",
-                "Sets a timer, and returns its number. It is called once; set it again to repeat. The data lasts.",
+                "Sets a timer, and returns its number. The timer fires once; set it again to repeat. The data is saved.",
             ),
             entry(
                 "cancel",
                 "(timer: number) -> boolean",
-                "Takes a timer back; false when it was called already.",
+                "Cancels a timer; returns false if it has already fired.",
             ),
             entry(
                 "emit",
                 "(name: string, payload: any, options: { to: Entity?, near: vector?, radius: number? }?) -> ()",
-                "Tells an event to everybody, to one player, or to those whose avatars are within `radius` metres of `near`.",
+                "Sends an event to every client, to one player, or to players whose avatars are within `radius` metres of `near`.",
             ),
             entry(
                 "show",
                 "(place: string, value: any, player: Entity?) -> ()",
-                "Writes something on everybody's screen, or on one player's, until it is changed; nil clears it.",
+                "Writes a value on every screen, or on one player's, until it is changed; nil clears it.",
             ),
             entry(
                 "sound",
                 "(file: string, options: { at: vector?, volume: number?, to: Entity?, near: vector?, radius: number? }?) -> ()",
-                "Lets a sound of the world's `assets/` be heard: everywhere, or from a place `at`; by all, by one player, or by those within `radius` metres of `near` (of `at` by default).",
+                "Plays a sound of the world's `assets/`: everywhere, or from a place `at`; for all, for one player, or for those within `radius` metres of `near` (of `at` by default).",
             ),
             entry(
                 "players",
                 "(tag: string?) -> { Entity }",
-                "Everybody who is here, in the order in which they came, or those of them with a tag: a team; not programs.",
+                "All players in the order in which they joined, or those with a tag: a team. Programs are not included.",
             ),
-            entry(
-                "programs",
-                "() -> { Entity }",
-                "The programs that are here, in the order in which they came.",
-            ),
+            entry("programs", "() -> { Entity }", "All programs in the order in which they joined."),
             entry("tagged", "(tag: string) -> { Entity }", "All entities with a tag, oldest first."),
             entry(
                 "time",
                 "() -> number",
-                "Seconds of the world's own time: it stands still when the world does.",
+                "Seconds of the world's own time, which stops while the world does.",
             ),
-            entry("tick", "() -> number", "Steps so far; 60 a second."),
+            entry("tick", "() -> number", "Number of steps so far; 60 a second."),
             entry(
                 "random",
                 "() -> number",
@@ -115,28 +111,28 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "raycast",
                 "(origin: vector, direction: vector, reach: number, options: Filter?) -> Hit?",
-                "The first body that a ray meets within `reach` metres, or nil. Sensors are passed through.",
+                "The first body that a ray hits within `reach` metres, or nil. Rays pass through sensors.",
             ),
             entry(
                 "overlap",
                 "(at: vector, shape: ShapeFields, options: Filter?) -> { Entity }",
-                "Whatever overlaps a shape, sensors too, oldest first.",
+                "All entities that overlap a shape, sensors too, oldest first.",
             ),
             entry(
                 "rewound",
                 "(player: Entity, fn: () -> ...any) -> ...any",
-                "Calls `fn` while `world.raycast`, `world.overlap`, `distance`, `position`, `yaw`, `facing` and `rotation` find everything where this player saw it when it gave its action, half a second ago at most, and returns what `fn` does. Its own avatar and what hangs on that are where they are. Nothing else is different, and what `fn` changes is changed now. Not inside of itself. Needs `world.settings { rewind = true }`.",
+                "Calls `fn`, and returns its results. Meanwhile `world.raycast`, `world.overlap`, `distance`, `position`, `yaw`, `facing` and `rotation` use the positions that this player saw when it gave its action, at most half a second ago. The player's own avatar and entities that hang on it are where they are now. Everything else is that of now, and changes that `fn` makes happen now. Calls cannot be nested. Needs `world.settings { rewind = true }`.",
             ),
             entry(
                 "joint",
                 "(a: Entity, b: Entity, fields: JointFields) -> number",
-                "Holds two bodies together, and returns the joint's number.",
+                "Joins two bodies, and returns the joint's number.",
             ),
             entry("remove_joint", "(joint: number) -> ()", "Removes a joint."),
             entry(
                 "path",
                 "(grid: Grid, from: Cell, to: Cell) -> { Cell }?",
-                "The shortest path over a grid of cells, without the first one; nil when there is none. Cells that are true in `blocked` are not walked, and no corner is cut.",
+                "The shortest path over a grid of cells, without the first cell; nil if there is none. The path avoids cells that are true in `blocked`, and cuts no corner.",
             ),
             entry(
                 "rotation",
@@ -149,83 +145,87 @@ const SECTIONS: [Section; 5] = [
         title: "Kinds",
         of: "Kind",
         entries: &[
-            entry("name", "string", "What it is called."),
+            entry("name", "string", "Its name."),
             entry(
                 "spawn",
                 "(self: Kind, fields: SpawnFields?) -> Entity",
-                "Makes an entity. It is there at once; queries and contacts see it from the next step on. Any other field is an attribute.",
+                "Makes an entity. It exists at once; queries and contacts see it from the next step on. Any other field is an attribute.",
             ),
             entry(
                 "on",
                 "(self: Kind, event: string, fn: (...any) -> ()) -> ()",
-                "Calls `fn` at \"step\" (entity, dt) for each of its entities, at \"contact\" (entity, other, impulse in newton seconds) and at \"contact_end\" (entity, other), when one begins or ceases to touch another; at \"own\" (entity, player), when a player asks for one or made one, which it does not get if any `fn` returns false; and at \"release\" (entity, player), before it gives one back or leaves.",
+                "Calls `fn` at \"step\" (entity, dt) for each entity of this kind; at \"contact\" (entity, other, impulse in newton seconds) and \"contact_end\" (entity, other), when an entity begins or stops touching another; at \"own\" (entity, player), when a player asks for an entity or made one (the request is refused if any `fn` returns false); and at \"release\" (entity, player), before a player gives an entity back or leaves.",
             ),
             entry("all", "(self: Kind) -> { Entity }", "All entities of this kind, oldest first."),
-            entry("count", "(self: Kind) -> number", "How many there are."),
+            entry("count", "(self: Kind) -> number", "Number of its entities."),
         ],
     },
     Section {
         title: "Entities and players",
         of: "Entity",
         entries: &[
-            entry("id", "number", "Its number, as clients know it. Never used twice."),
+            entry("id", "number", "Its number, which clients know too. Never used twice."),
             entry(
                 "alive",
                 "boolean",
-                "Whether it is still in the world. What is not may be kept, compared and asked for nothing else.",
+                "Whether it is still in the world. A removed entity may only be kept and compared.",
             ),
-            entry("kind", "Kind", "Of an entity, or of a player's avatar."),
+            entry("kind", "Kind", "The kind of an entity, or of a player's avatar."),
             entry(
                 "position",
                 "vector",
-                "In metres; Y is up. Setting it puts it there at once, and everybody sees a jump; to move something, set `velocity`.",
+                "In metres; Y is up. Setting it moves the entity at once, and every client sees a jump; to move something smoothly, set `velocity`.",
             ),
             entry("velocity", "vector", "In metres a second."),
-            entry("spin", "vector", "The axis of its turn, as long as its radians a second."),
+            entry(
+                "spin",
+                "vector",
+                "Angular velocity: the axis of rotation, with the length of the radians a second.",
+            ),
             entry(
                 "yaw",
                 "number",
-                "How far it is turned to the left about the upright axis, in radians; 0 looks along -Z.",
+                "Rotation to the left about the upright axis, in radians; 0 looks along -Z.",
             ),
-            entry("facing", "vector", "Where it looks, level, of length 1. Read only."),
+            entry("facing", "vector", "The horizontal direction in which it looks, of length 1. Read only."),
             entry(
                 "rotation",
                 "{ number }",
-                "As a quaternion: x, y, z, w; see `world.rotation`. Setting it turns it at once.",
+                "As a quaternion: x, y, z, w; see `world.rotation`. Setting it turns the entity at once.",
             ),
-            entry("scale", "vector", "As a multiple of its kind's shape. Read only."),
+            entry("scale", "vector", "Multiple of its kind's shape. Read only."),
             entry("mass", "number?", "In kilograms; nil without a dynamic body. Read only."),
-            entry("asleep", "boolean?", "Whether it is at rest. Read only."),
+            entry("asleep", "boolean?", "Whether its body is at rest. Read only."),
             entry(
                 "owner",
                 "Entity?",
-                "The player that owns it; nil for the server. Setting it passes it on.",
+                "The player that owns it; nil for the server. Setting it changes the owner.",
             ),
             entry(
                 "parent",
                 "Entity?",
-                "What it hangs on and follows; for what forces do not move. Setting `position` moves it to another place on its parent.",
+                "The entity whose pose it follows. Dynamic bodies cannot have a parent. Setting `position` changes the pose relative to the parent.",
             ),
-            entry(
-                "private",
-                "any",
-                "A table that the world keeps for you, of an entity or a player. Clients are never told.",
-            ),
+            entry("private", "any", "A saved table of an entity or a player. Clients never receive it."),
             entry("player", "Entity?", "The player whose avatar it is. Read only."),
-            entry("avatar", "Entity?", "Of a player: the entity that it moves. Read only."),
-            entry("name", "string", "Of a player. Read only."),
-            entry("is_program", "boolean", "Of a player. Read only."),
+            entry("avatar", "Entity?", "The entity that a player moves. Read only."),
+            entry("name", "string", "The name of a player. Read only."),
+            entry("is_program", "boolean", "Whether a player is a program. Read only."),
             entry(
                 "input",
                 "{ forward: number, right: number, yaw: number, run: boolean, jump: boolean }",
-                "What the controls say: of a player to read, of a walker without a player to set.",
+                "The input of a player (read only), or of a walker without a player (set it to make the walker walk).",
             ),
             entry("tags", "{ string }", "Read only; see `tag`."),
-            entry("despawn", "(self: Entity) -> ()", "Removes it, its joints, and what hangs on it."),
+            entry(
+                "despawn",
+                "(self: Entity) -> ()",
+                "Removes it, its joints, and the entities that hang on it.",
+            ),
             entry(
                 "spawn_avatar",
                 "(self: Entity, kind: Kind, fields: SpawnFields?) -> Entity",
-                "Of a player: makes the entity that it moves. One that it had goes.",
+                "Makes the avatar of a player. An earlier avatar is removed.",
             ),
             entry(
                 "apply_impulse",
@@ -235,41 +235,45 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "apply_angular_impulse",
                 "(self: Entity, impulse: vector) -> ()",
-                "Changes its spin at once, by newton metre seconds.",
+                "Changes its angular velocity at once, by newton metre seconds.",
             ),
             entry(
                 "apply_force",
                 "(self: Entity, force: vector, torque: vector?) -> ()",
-                "Lets a force in newtons act for one step.",
+                "Applies a force in newtons, and a torque in newton metres, for one step.",
             ),
             entry(
                 "glide_to",
                 "(self: Entity, to: vector, turn: (number | { number })?) -> ()",
-                "Moves a kinematic body so that it is there after the next step, turned to a yaw or a rotation. It goes on as fast: glide again, or set `velocity` and `spin`.",
+                "Moves a kinematic body so that it arrives after the next step, turned to a yaw or a rotation. It keeps that velocity: call it again, or set `velocity` and `spin`.",
             ),
             entry(
                 "walk",
                 "(self: Entity, direction: vector, run: boolean?) -> ()",
-                "Lets a walker go that way, as fast as `direction` is long (1 at most); `vector.zero` stops it.",
+                "Makes a walker walk in a direction, as fast as `direction` is long (at most 1); `vector.zero` stops it.",
             ),
-            entry("touching", "(self: Entity) -> { Entity }", "Whom it touches now, oldest first."),
+            entry(
+                "touching",
+                "(self: Entity) -> { Entity }",
+                "The entities that it touches now, oldest first.",
+            ),
             entry(
                 "distance",
                 "(self: Entity, other: Entity) -> number",
                 "Metres between the surfaces of two bodies.",
             ),
-            entry("tag", "(self: Entity, tag: string) -> ()", "Gives it a tag, 16 at most."),
-            entry("untag", "(self: Entity, tag: string) -> ()", "Takes a tag away."),
+            entry("tag", "(self: Entity, tag: string) -> ()", "Adds a tag, at most 16."),
+            entry("untag", "(self: Entity, tag: string) -> ()", "Removes a tag."),
             entry("has_tag", "(self: Entity, tag: string) -> boolean", "Whether it has a tag."),
             entry(
                 "pass_through",
                 "(self: Entity, other: Entity?) -> ()",
-                "Lets it touch everything but one other, or (nil) everything again.",
+                "Ignores contacts with one other entity; nil ends that.",
             ),
             entry(
                 "set_gravity",
                 "(self: Entity, scale: number) -> ()",
-                "How much of the world's gravity it feels; 0 lets it float.",
+                "Multiple of the world's gravity that acts on it; 0 lets it float.",
             ),
         ],
     },
@@ -280,12 +284,12 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "KindFields",
                 "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any?, interest: any?, precision: number?, rotation_precision: number? }",
-                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` says who may own them. `formerly` is a name that the kind had, or a list of them: it takes over the entities of that name. `interest` says which players see its entities: `{ radius = 60 }` those whose avatars are within so many metres, \"always\" all, \"never\" none, \"owner\" the player that owns it. `precision` is how far off positions may be that players are told (0.001), in metres, and `rotation_precision` how far off the three smaller numbers of a rotation's quaternion (0.0002): what may be less precise costs fewer bytes.",
+                "Clients receive `look` unchanged. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` declares which players may own its entities. `formerly` is an earlier name of the kind, or a list of them: the kind takes over the entities of that name. `interest` says which players see its entities: with `{ radius = 60 }` players whose avatars are within 60 metres, with \"always\" all, with \"never\" none, with \"owner\" the player that owns it. `precision` is the largest error of positions that clients receive, in metres (0.001), and `rotation_precision` that of the three smaller numbers of a rotation's quaternion (0.0002): less precision costs fewer bytes.",
             ),
             entry(
                 "BodyFields",
                 "ShapeFields & { motion: string?, mass: number?, density: number?, friction: number?, restitution: number?, gravity_scale: number?, linear_damping: number?, angular_damping: number?, locks_rotation: boolean?, bullet: boolean? }",
-                "`motion` is \"dynamic\" (moved by forces), \"fixed\", \"kinematic\" (moved by its velocity alone) or \"sensor\" (others pass through it, and it reports whom it overlaps). `mass` in kilograms, or `density` in kilograms a cubic metre.",
+                "`motion` is \"dynamic\" (moved by forces), \"fixed\", \"kinematic\" (moved by its velocity alone) or \"sensor\" (others pass through it, and it reports overlaps). `mass` in kilograms, or `density` in kilograms a cubic metre.",
             ),
             entry(
                 "ShapeFields",
@@ -300,30 +304,34 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "OwnerFields",
                 "{ by: string?, speed: number?, turn: number?, reach: number?, area: { at: vector?, size: vector }?, beyond: string?, attributes: { string }?, spawns: number?, leave: string? }",
-                "`by` is \"player\", \"program\" or \"anyone\"; without it only your script gives one away. An owner moves it with at most `speed` metres a second (10), turns it with `turn` radians a second (12), within `reach` metres of its avatar (without one: of where it got it), inside of the box `area`. What is too far is brought nearer, or with `beyond = \"refuse\"` refused. It may set `attributes`, and make up to `spawns` of them (0). When it leaves, it goes by `leave`: \"release\" (to the server), \"keep\" (it remains the one's who left) or \"despawn\".",
+                "`by` is \"player\", \"program\" or \"anyone\"; without it only your script gives one away. An owner moves it with at most `speed` metres a second (10), turns it with `turn` radians a second (12), within `reach` metres of its avatar (without an avatar: of the place where it got it), inside of the box `area`. A target outside of these is moved to their edge, or with `beyond = \"refuse\"` refused. An owner may set `attributes`, and make up to `spawns` entities (0). When the owner leaves, `leave` decides: \"release\" (to the server), \"keep\" (the player that left still owns it) or \"despawn\".",
             ),
             entry(
                 "BindingFields",
                 "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number?, needs: string?, unless: string?, durable: boolean?, predict: string?, speed: number? }",
-                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text are not). `durable = true` makes an action happen once and last; `predict` (\"grab\" or \"throw\", with `speed` in metres a second) lets pages show at once what it does with one's hands: see \"Actions\".",
+                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its minimum to its maximum while the key is held, up to a second; `pitch` receives how far the player looks up; `target` receives the entity that the player looks at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text count as not set). `durable = true` makes an action happen exactly once and never be lost; `predict` (\"grab\" or \"throw\", with `speed` in metres a second) lets pages show its effect on the hands at once: see \"Actions\".",
             ),
             entry(
                 "SpawnFields",
                 "{ at: vector?, yaw: number?, rotation: { number }?, velocity: vector?, spin: vector?, scale: any?, owner: Entity?, private: any?, tags: { string }?, [string]: any }",
-                "`scale` is a vector or one number; `yaw` or `rotation` says how it is turned.",
+                "`scale` is a vector or one number; `yaw` or `rotation` is the orientation.",
             ),
             entry(
                 "JointFields",
                 "{ type: string?, axis: vector?, min: number?, max: number?, speed: number?, strength: number?, length: number?, stiffness: number?, damping: number?, anchor_a: vector?, anchor_b: vector?, collides: boolean? }",
-                "\"fixed\", \"ball\", \"hinge\" and \"slider\" (`axis`, from `min` to `max`, driven by `speed` with `strength`), \"spring\" (`length`, `stiffness`, `damping`). Anchors are seen from each of the two.",
+                "\"fixed\", \"ball\", \"hinge\" and \"slider\" (`axis`, from `min` to `max`, driven by `speed` with `strength`), \"spring\" (`length`, `stiffness`, `damping`). Each anchor is relative to its body.",
             ),
-            entry("Filter", "{ except: Entity?, tag: string? }", "What a query looks at."),
+            entry(
+                "Filter",
+                "{ except: Entity?, tag: string? }",
+                "Leaves one entity out of a query, or finds only entities with a tag.",
+            ),
             entry(
                 "Hit",
                 "{ entity: Entity, distance: number, point: vector, normal: vector }",
-                "What a ray met.",
+                "The result of a ray.",
             ),
-            entry("Cell", "{ x: number, z: number }", "From 1 on."),
+            entry("Cell", "{ x: number, z: number }", "A cell of a grid; both numbers begin with 1."),
             entry(
                 "Grid",
                 "{ width: number, depth: number, blocked: { [number]: boolean } }",
@@ -338,11 +346,11 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "case",
                 "(name: string, fn: () -> ()) -> ()",
-                "Declares a case. It is played in a world of its own.",
+                "Declares a case. Each case runs in a world of its own.",
             ),
-            entry("join", "(name: string?) -> Entity", "A bot comes."),
-            entry("leave", "(player: Entity) -> ()", "A bot goes."),
-            entry("join_program", "(name: string?) -> Entity", "A bot comes as a program."),
+            entry("join", "(name: string?) -> Entity", "Lets a bot join."),
+            entry("leave", "(player: Entity) -> ()", "Lets a bot leave."),
+            entry("join_program", "(name: string?) -> Entity", "Lets a bot join as a program."),
             entry("own", "(player: Entity, entity: Entity) -> ()", "A bot asks for an entity."),
             entry(
                 "release",
@@ -352,63 +360,63 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "move",
                 "(player: Entity, entity: Entity, at: vector, rotation: { number }?) -> ()",
-                "A bot says where an entity of its own is to be from now on.",
+                "A bot sends the target pose of an entity that it owns.",
             ),
             entry(
                 "set",
                 "(player: Entity, entity: Entity, attributes: { [string]: any }) -> ()",
-                "A bot sets attributes of an entity of its own.",
+                "A bot sets attributes of an entity that it owns.",
             ),
             entry(
                 "spawn",
                 "(player: Entity, kind: Kind, at: vector, attributes: { [string]: any }?) -> ()",
                 "A bot makes an entity of its own.",
             ),
-            entry("act", "(player: Entity, action: string, arguments: any?) -> ()", "A bot acts."),
+            entry("act", "(player: Entity, action: string, arguments: any?) -> ()", "A bot gives an action."),
             entry(
                 "input",
                 "(player: Entity, input: { forward: number?, right: number?, yaw: number?, run: boolean?, jump: boolean? }) -> ()",
-                "What a bot's controls say from now on.",
+                "Replaces a bot's input from now on.",
             ),
             entry(
                 "see",
                 "(player: Entity, seconds: number) -> ()",
-                "What a bot sees is so long ago from now on (0; 0.5 at most): see `world.rewound`.",
+                "Sets how many seconds ago the positions are that a bot sees (0; at most 0.5): see `world.rewound`.",
             ),
-            entry("say", "(player: Entity, text: string) -> ()", "A bot says something."),
-            entry("step", "(steps: number?) -> ()", "Lets so many steps pass (1)."),
-            entry("wait", "(seconds: number) -> ()", "Lets so many seconds of the world's time pass."),
+            entry("say", "(player: Entity, text: string) -> ()", "A bot sends a chat message."),
+            entry("step", "(steps: number?) -> ()", "Runs this number of steps (1)."),
+            entry("wait", "(seconds: number) -> ()", "Runs this number of seconds of the world's time."),
             entry(
                 "wait_until",
                 "(condition: () -> any, seconds: number?) -> any",
-                "Waits until `condition` is true, and fails after so many seconds (10).",
+                "Runs until `condition` returns a true value, and returns that value. Fails after `seconds` (10).",
             ),
             entry(
                 "events",
                 "(name: string) -> { { name: string, to: Entity?, payload: any } }",
-                "The events of this name that were told so far.",
+                "The events of this name that were sent so far.",
             ),
             entry(
                 "screen",
                 "(place: string, player: Entity?) -> any",
-                "What stands on everybody's screen, or on one player's.",
+                "The value at a place of every screen, or of one player's.",
             ),
-            entry("refusals", "() -> { string }", "Why commands were refused so far."),
+            entry("refusals", "() -> { string }", "The reasons of all refused commands so far."),
             entry(
                 "equal",
-                "(found: any, expected: any, what: string?) -> ()",
-                "Fails when the two are not equal, tables by what is in them.",
+                "(found: any, expected: any, label: string?) -> ()",
+                "Fails if the two values differ; tables are compared by their contents.",
             ),
             entry(
                 "near",
-                "(found: any, expected: any, tolerance: number?, what: string?) -> ()",
-                "Fails when two numbers or vectors differ by more than `tolerance` (0.01).",
+                "(found: any, expected: any, tolerance: number?, label: string?) -> ()",
+                "Fails if two numbers or vectors differ by more than `tolerance` (0.01).",
             ),
         ],
     },
 ];
 
-/// The type definitions of `@nowcast/world` for editors: a module of this text stands where an alias in `.luaurc` says.
+/// Returns the type definitions of `@nowcast/world` for editors. An alias in `.luaurc` names the file of this text.
 pub fn world_types() -> String {
     let mut text = String::from(HEAD);
     for section in &SECTIONS {
@@ -422,7 +430,7 @@ pub fn world_types() -> String {
     text
 }
 
-/// The type definitions of `@nowcast/test` for editors.
+/// Returns the type definitions of `@nowcast/test` for editors.
 pub fn test_types() -> String {
     let mut text = format!("{HEAD}\nlocal world = require(\"./world\")\ntype Entity = world.Entity\n");
     for section in SECTIONS.iter().filter(|section| section.of == "Test") {
@@ -443,16 +451,15 @@ fn write_type(text: &mut String, name: &str, entries: &[Entry]) {
     for entry in entries {
         let _ = write!(text, "\t-- {}\n\t{}: {},\n", entry.doc, entry.name, entry.ty);
     }
-    // Attributes are whatever a kind declares.
+    // A kind may declare any attributes.
     text.push_str(if name == "Entity" { "\t[string]: any,\n}\n" } else { "}\n" });
 }
 
-/// The reference of docs/WORLDS.md.
+/// Returns the reference of docs/WORLDS.md.
 pub fn reference() -> String {
     let mut text = String::new();
     for section in &SECTIONS {
-        let _ =
-            write!(text, "### {}\n\n| name | type | what it does |\n| --- | --- | --- |\n", section.title);
+        let _ = write!(text, "### {}\n\n| name | type | description |\n| --- | --- | --- |\n", section.title);
         let prefix = match section.of {
             "World" => "world.",
             "Test" => "test.",
@@ -468,7 +475,7 @@ pub fn reference() -> String {
     text
 }
 
-/// Every name of the API that belongs to `World`, `Kind`, `Entity` (and players) or `Test`; none for another type.
+/// Returns the names of the API that belong to `World`, `Kind`, `Entity` (and players) or `Test`; none for another type.
 pub fn names_of(of: &str) -> Vec<&'static str> {
     let entries = SECTIONS.iter().filter(|section| section.of == of).flat_map(|section| section.entries);
     entries.map(|entry| entry.name).collect()
@@ -482,7 +489,7 @@ mod tests {
 
     use super::*;
 
-    /// What `keys` of a script's table are.
+    /// The keys of a table that a script's expression names.
     fn keys(expression: &str) -> BTreeSet<String> {
         let text = format!(
             "local world = require('@nowcast/world')\nlocal Kind = world.kind('k', {{}})\n\
@@ -494,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_names_exactly_what_there_is() {
+    fn the_reference_names_every_function_and_no_other() {
         let documented = |of: &str| names_of(of).into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
         assert_eq!(keys("world"), documented("World"));
         let mut kind = keys("getmetatable(Kind).__index");
@@ -503,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn the_types_are_luau_that_loads() {
+    fn the_types_for_editors_load_as_luau() {
         let sources = Sources::from_iter([
             ("world.luau", "require('./types/world') require('./types/test')".to_owned()),
             ("types/world.luau", world_types()),
@@ -513,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tests_module_has_what_is_documented() {
+    fn the_test_module_has_every_documented_function() {
         let names = names_of("Test").join(" ");
         let sources = Sources::from_iter([
             ("world.luau", String::new()),

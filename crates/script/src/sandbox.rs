@@ -16,8 +16,8 @@ use crate::printing::Lines;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::instead;
 
-/// One state of Luau with a budget of work and memory. A script in it sees the frozen standard library and the modules of its
-/// version, and nothing else: no file, no clock, no bytecode, no other state.
+/// One state of Luau with a budget of work and memory. Its script reaches the frozen standard library and the modules
+/// of its version, and nothing else: no file, no clock, no bytecode, no other state.
 ///
 /// Order of calls: [`Sandbox::new`], [`Sandbox::load`] once, then for each step of a world [`Sandbox::begin_step`], any number of
 /// [`Sandbox::run`], and [`Sandbox::end_step`].
@@ -47,11 +47,11 @@ pub struct Sandbox {
     printed: Lines,
     /// Every metatable that a script has set.
     metatables: RefCell<Option<Table>>,
-    /// The `xpcall` of the interpreter, which calls nothing that needs memory.
+    /// The interpreter's `xpcall`, which calls nothing that needs memory.
     raw_xpcall: RefCell<Option<Function>>,
 }
 
-/// Modules as they are loaded.
+/// The loader of modules.
 struct Loader {
     sources: Sources,
     loaded: RefCell<BTreeMap<String, MultiValue>>,
@@ -60,7 +60,7 @@ struct Loader {
 }
 
 impl Sandbox {
-    /// A state in which nothing is loaded yet.
+    /// Makes a state without modules.
     pub fn new(limits: Limits) -> Result<Sandbox, Fault> {
         let libraries = StdLib::COROUTINE
             | StdLib::TABLE
@@ -120,38 +120,38 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Our own Luau, which may set up what scripts find.
+    /// Compiles our own Luau code, which may change the globals of scripts.
     pub(crate) fn own(&self, text: &'static str) -> Chunk<'_> {
         self.lua.load(text).set_name(format!("={OWN_CHUNK}")).set_mode(ChunkMode::Text)
     }
 
-    /// The `xpcall` of the interpreter, for our own Luau.
+    /// Returns the interpreter's `xpcall`, for our own Luau code.
     pub(crate) fn raw_xpcall(&self) -> Option<Function> {
         self.raw_xpcall.borrow().clone()
     }
 
-    /// The state, for whoever adds to it what scripts may call.
+    /// Returns the state, for adding functions that scripts may call.
     pub fn lua(&self) -> &Lua {
         &self.lua
     }
 
-    /// The oldest line that the script printed and nobody took.
+    /// Returns the oldest printed line.
     pub fn poll_line(&self) -> Option<String> {
         self.printed.poll()
     }
 
-    /// The lines, for whoever wants them when the sandbox belongs to a world.
+    /// Returns the queue of printed lines, which stays valid when a world owns the sandbox.
     pub(crate) fn lines(&self) -> Lines {
         self.printed.clone()
     }
 
-    /// Lines that found no room, because nobody took those before them.
+    /// Returns the number of printed lines that were dropped because the queue was full.
     pub fn lines_dropped(&self) -> u64 {
         self.printed.dropped()
     }
 
-    /// Freezes what scripts find and runs the modules, beginning with `world.luau`, whose value is returned. `own` are modules of the
-    /// embedder, whose names begin with `@`.
+    /// Freezes the globals of scripts and runs the modules, beginning with `world.luau`, whose value is returned. `own`
+    /// are modules of the embedder, whose names begin with `@`.
     pub fn load<R: FromLuaMulti>(
         &self,
         sources: &Sources,
@@ -160,7 +160,7 @@ impl Sandbox {
         self.load_then(sources, own, &[])
     }
 
-    /// The same, and then modules that nobody requires, by their paths.
+    /// Does the same, and then runs the modules at the paths in `then`, which no module requires.
     pub(crate) fn load_then<R: FromLuaMulti>(
         &self,
         sources: &Sources,
@@ -182,7 +182,7 @@ impl Sandbox {
             lua.globals().set("require", require)?;
             lua.sandbox(true)?;
             lua.globals().set_readonly(true);
-            // What a step throws away counts until it ends: no loop of long texts is cheap.
+            // Garbage of a step counts until the step ends, so a loop of long texts is not cheap.
             lua.gc_stop();
             let returned = loader.load(lua, MAIN)?;
             then.iter().try_for_each(|path| loader.load(lua, path).map(drop))?;
@@ -194,17 +194,17 @@ impl Sandbox {
         self.meter.clone()
     }
 
-    /// Gives the script the work of a load: for what runs beside a world.
+    /// Gives the script the budget of a load, for code that runs beside a world.
     pub(crate) fn begin_load(&self) {
         self.meter.refill(self.limits.work_per_load_max);
     }
 
-    /// Gives the script the work of one step.
+    /// Gives the script the budget of one step.
     pub fn begin_step(&self) {
         self.meter.refill(self.limits.work_per_step_max);
     }
 
-    /// Runs what may call a script, and tells what went wrong with its place.
+    /// Runs code that may call a script, and returns its fault with its place.
     pub fn run<R>(&self, work: impl FnOnce(&Lua) -> mlua::Result<R>) -> Result<R, Fault> {
         self.meter.reset_weight();
         self.meter.measure(|| work(&self.lua)).map_err(|error| self.fault(&error))
@@ -213,20 +213,20 @@ impl Sandbox {
     fn fault(&self, error: &mlua::Error) -> Fault {
         let fault = Fault::from_lua(error, self.meter.is_exhausted().then_some(FaultKind::Work));
         if fault.kind == FaultKind::Memory {
-            // Without a full collection the state stays at its limit.
+            // Without a full collection the state would stay at its limit.
             self.collect_all();
         }
         fault
     }
 
-    /// Makes room where a script has used nearly all: the next hook is not to fail for what this one left behind.
+    /// Frees memory if a script has used nearly all, so that the garbage of one hook does not fail the next.
     pub(crate) fn relieve(&self) {
         if self.lua.used_memory() > self.limits.memory_bytes_max / 8 * 7 {
             self.collect_all();
         }
     }
 
-    /// Throws away what the step made and nobody holds, a little at a time.
+    /// Collects garbage of the step, a slice at a time.
     pub fn end_step(&self) {
         if self.meter.take_errors_caught() > ERRORS_HELD_MAX {
             return self.collect_all();
@@ -237,18 +237,18 @@ impl Sandbox {
 
     fn collect_all(&self) {
         self.forbid_weak_tables();
-        // A failure would be a finaliser's, and scripts have none.
+        // A collection fails only if a finaliser fails, and scripts have no finalisers.
         let _ = self.lua.gc_collect();
         self.lua.gc_stop();
     }
 
-    /// A weak table would show when memory is collected. `setmetatable` refuses one; here a metatable loses a mode that it was given
-    /// afterwards, before any collection sees it.
+    /// Removes the weak modes of metatables: a weak table would show when memory is collected. `setmetatable` refuses
+    /// weak tables; this also removes a mode that was set afterwards, before a collection uses it.
     fn forbid_weak_tables(&self) {
         let metatables = self.metatables.borrow();
         let Some(metatables) = &*metatables else { return };
         let mut weak = Vec::new();
-        // A failure of this walk would be one of its function.
+        // The walk fails only if its function fails.
         let _ = metatables.for_each(|meta: Table, _: Value| {
             if !matches!(meta.raw_get::<Value>("__mode"), Ok(Value::Nil)) {
                 weak.push(meta);
@@ -258,26 +258,27 @@ impl Sandbox {
         for meta in weak {
             let is_readonly = meta.is_readonly();
             meta.set_readonly(false);
-            // The key is there, so that no memory is needed.
+            // The key exists, so no memory is needed.
             let _ = meta.raw_set("__mode", Value::Nil);
             meta.set_readonly(is_readonly);
         }
     }
 
-    /// Units of work spent in this step.
+    /// Returns the units of work spent in this step.
     pub fn work(&self) -> u64 {
         self.meter.spent()
     }
 }
 
-/// Errors that a script may catch before their memory is collected at the end of the step: it is not counted by the interpreter.
+/// Caught errors that a script may hold until their memory is collected at the end of the step: the interpreter does
+/// not count it.
 const ERRORS_HELD_MAX: u64 = 256;
 
 /// Limits of all looks and bindings that a script declares, in bytes and values: clients receive them in one message.
 const DECLARED_BYTES_MAX: usize = 1 << 20;
 const DECLARED_VALUES_MAX: usize = 1 << 16;
 
-/// The error of a script that has used its work up, with the line that it was in.
+/// Makes the error of a script that spent its budget, with the line that it was in.
 #[cold]
 fn stopped_at(lua: &Lua, why: &str) -> mlua::Error {
     let place = place_on_stack(lua);
@@ -285,10 +286,11 @@ fn stopped_at(lua: &Lua, why: &str) -> mlua::Error {
     mlua::Error::runtime(format!("{place}{why}"))
 }
 
-/// Functions that `sandbox.luau` replaces, which the compiler must not know by heart either.
+/// Functions that `sandbox.luau` replaces; the compiler must not treat them as built-in either.
 const CHARGED: [&str; 6] = ["setmetatable", "tostring", "tonumber", "string.sub", "table.unpack", "unpack"];
 
-/// Line numbers for errors, every optimisation that keeps them, and no native code, whose interrupts come elsewhere.
+/// Compiler options: line numbers for errors, every optimisation that keeps them, and no native code, because its
+/// interrupts come at other places.
 fn compiler() -> Compiler {
     let replaced = crate::maths::REPLACED.map(|name| format!("math.{name}"));
     let disabled = replaced.into_iter().chain(CHARGED.map(str::to_owned));
@@ -321,7 +323,7 @@ impl Loader {
                 circle.join(" → ")
             )));
         }
-        let text = self.sources.text(path).expect("only what is there is resolved");
+        let text = self.sources.text(path).expect("only existing modules are resolved");
         self.loading.borrow_mut().push(path.to_owned());
         let values =
             lua.load(text).set_name(format!("={path}")).set_mode(ChunkMode::Text).call::<MultiValue>(());
@@ -332,10 +334,10 @@ impl Loader {
     }
 }
 
-/// Every global name that a module finds, and the fields of those that are libraries.
+/// Returns every global name of a module, and the fields of those that are libraries.
 pub fn global_names() -> BTreeMap<String, Vec<String>> {
     let mut names = BTreeMap::from([("require".to_owned(), Vec::new())]);
-    // A state that cannot be made has no names to be checked against; then every load fails, and says so.
+    // Without a state there are no names to check against; then every load fails with that error.
     let Ok(sandbox) = Sandbox::new(Limits::DEFAULT) else { return names };
     for (name, value) in sandbox.lua().globals().pairs::<String, Value>().flatten() {
         if absence(&name).is_some() {

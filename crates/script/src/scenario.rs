@@ -1,4 +1,4 @@
-//! Scenarios: a world is played by a script of its own, in virtual time.
+//! Scenarios: a script plays a world in virtual time.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -22,9 +22,9 @@ use crate::script::Script;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::instead;
 
-/// A case that has not ended after this many steps has failed: an hour of the world's time.
+/// Maximum number of steps of a case: an hour of the world's time.
 const STEPS_MAX: u64 = 3_600 * 60;
-/// Events of a case that can be asked for; the later ones are left out.
+/// Maximum number of recorded events of a case; later ones are not recorded.
 const EVENTS_MAX: usize = 65_536;
 
 /// The cases of one module in a world's `tests/`.
@@ -57,12 +57,12 @@ pub struct Scenario {
     cases: Vec<String>,
 }
 
-/// How a case went.
+/// The result of a case.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// Steps of the world that it took.
+    /// Number of steps that the case took.
     pub steps: u64,
-    /// Why it failed: its own error, or the first fault of the world's script.
+    /// The failure: the case's own error, or the first fault of the world's script.
     pub failure: Option<Fault>,
     /// The printed lines.
     pub printed: Vec<String>,
@@ -82,7 +82,7 @@ impl Scenario {
     /// Loads the module with its world, and lists its cases.
     pub fn new(sources: Sources, module: &str, limits: Limits) -> Result<Scenario, Fault> {
         if sources.text(module).is_none() {
-            return Err(Fault::of_file(FaultKind::Syntax, module, "there is no such module"));
+            return Err(Fault::of_file(FaultKind::Syntax, module, "the module does not exist"));
         }
         let mut scenario = Scenario { sources, module: module.to_owned(), limits, cases: Vec::new() };
         let exchange = Rc::new(Exchange::default());
@@ -91,7 +91,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The names of the cases, in the order in which they are written.
+    /// Returns the names of the cases, in the order in which they are written.
     pub fn cases(&self) -> &[String] {
         &self.cases
     }
@@ -99,7 +99,7 @@ impl Scenario {
     /// Plays one case in a new world.
     ///
     /// # Panics
-    /// When there is no such case.
+    /// If there is no such case.
     pub fn run(&self, case: usize, seed: u64) -> Outcome {
         assert!(case < self.cases.len(), "there are {} cases", self.cases.len());
         self.play(case, seed).unwrap_or_else(|fault| Outcome {
@@ -148,11 +148,11 @@ impl Scenario {
 }
 
 fn endless() -> Fault {
-    let message = format!("the case has not ended after {STEPS_MAX} steps");
+    let message = format!("the case did not end within {STEPS_MAX} steps");
     Fault { kind: FaultKind::Work, file: None, line: None, message, cure: None }
 }
 
-/// Takes what the world told and gives it what the case commands.
+/// Passes the events of the world to the case, and its commands to the world.
 fn exchange_with(world: &mut World, exchange: &Exchange, console: &Console) -> Option<Fault> {
     while let Some(event) = world.poll_event() {
         match event {
@@ -245,7 +245,7 @@ fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     })?;
     let to = exchange.clone();
     host.add("see", move |_, (player, seconds): (Handle, f64)| {
-        // As a cast does: what is no time, or less than none, is none.
+        // As in a cast, a negative or invalid time counts as zero.
         let behind_ms = (seconds * 1_000.0).round() as u16;
         to.commands.borrow_mut().push_back(Command::SetViewDelay { player: player.player()?, behind_ms });
         Ok(())
@@ -263,7 +263,7 @@ fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     })
 }
 
-/// Acts of bots on entities of their own.
+/// Adds actions of bots on entities that they own.
 fn add_owners(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     let to = exchange.clone();
     host.add("own", move |_, (player, entity): (Handle, Handle)| {
@@ -304,7 +304,7 @@ fn add_owners(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()>
     })
 }
 
-/// A script, and a case that goes on at the beginning of each of its steps.
+/// A script, and a case that resumes at the beginning of each step.
 struct Piloted {
     script: Script,
     resume: Function,

@@ -16,10 +16,10 @@ use crate::namespace::Shared;
 use crate::sandbox::Sandbox;
 use crate::sources::{MAIN, Sources};
 
-/// Every so many steps a script forgets what belongs to entities that are gone.
+/// Steps between two removals of data of entities that are gone.
 const SWEEP_STEPS: u64 = 256;
 
-/// One version of a world's rules, written in Luau: it says what the world is made of, and is its [`Behaviour`].
+/// One version of a world's rules, written in Luau: it declares the world's definition, and is its [`Behaviour`].
 ///
 /// ```
 /// use nowcast_script::{Limits, Script, Sources};
@@ -44,12 +44,12 @@ pub struct Script {
     hooks: Hooks,
     lasting: Lasting,
     definition: Definition,
-    /// The step that the work is counted for.
+    /// The step whose work is counted.
     step: Option<u64>,
     was_stopped: bool,
 }
 
-/// What the engine's calls arrive at.
+/// The Luau functions behind the calls of the engine.
 struct Hooks {
     start: Function,
     step: Function,
@@ -67,12 +67,12 @@ struct Hooks {
 }
 
 impl Script {
-    /// Loads a version. It runs the modules, so that everything is declared; nothing happens in a world yet.
+    /// Loads a version. It runs the modules, which declare everything; nothing happens in a world yet.
     pub fn load(sources: &Sources, limits: Limits) -> Result<Script, Fault> {
         Self::load_with(sources, limits, &[], |_, _| Ok(Vec::new())).map_err(|fault| fault.explained(sources))
     }
 
-    /// Loads a version with further modules of this crate, and after `world.luau` those that `then` names by their paths.
+    /// Loads a version with further modules of this crate, and after `world.luau` the modules at the paths in `then`.
     pub(crate) fn load_with(
         sources: &Sources,
         limits: Limits,
@@ -103,22 +103,22 @@ impl Script {
         })
     }
 
-    /// What the world is made of.
+    /// Returns the world's definition.
     pub fn definition(&self) -> Definition {
         self.definition.clone()
     }
 
-    /// Where the script's faults go, also after a world has taken the script.
+    /// Returns the queue of the script's faults, which stays valid after a world has taken the script.
     pub fn console(&self) -> Console {
         self.shared.console.clone()
     }
 
-    /// The sandbox that the script runs in.
+    /// Returns the sandbox of the script.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
 
-    /// Calls a hook, and hands over to the world what lasts.
+    /// Calls a hook, and saves the script's data into the world.
     fn call<R: FromLuaMulti>(
         &mut self,
         scene: &mut Scene,
@@ -137,7 +137,7 @@ impl Script {
             self.was_stopped = true;
             self.shared.console.note_stopped();
         }
-        // A script that is stopped fails where it was, and then everything that called it.
+        // A stopped script fails at its place, and then in each of its callers.
         let is_told =
             |fault: &Fault| fault.kind == FaultKind::Work && self.shared.console.stats().faults > faults;
         let result = match called {
@@ -163,7 +163,7 @@ impl Script {
         }
     }
 
-    /// What lasts goes to the world after every hook, whatever became of the hook, and on nobody's account.
+    /// Saves the script's data after every hook, also after a failed one, without charging the script.
     fn keep(&self, scene: &mut Scene) {
         let keep = self.hooks.keep.clone();
         let meter = &self.shared.meter;
@@ -174,7 +174,7 @@ impl Script {
     }
 }
 
-/// Ends the time of declarations. The first values of the state are part of what is declared.
+/// Ends the declarations. The first values of the state are part of the definition.
 fn close(module: &Module, shared: &Shared) -> Result<Definition, Fault> {
     let state = Luau::Table(module.lasting.state.clone());
     let state = kept_from_luau(&state, "world.state", None, &Budget::of_state());
@@ -215,7 +215,7 @@ impl Hooks {
 impl Behaviour for Script {
     fn start(&mut self, scene: &mut Scene) {
         self.call::<()>(scene, |hooks| &hooks.start, ());
-        // The first step has a budget of its own: whoever joins in it must not pay for what was made before.
+        // The first step has a budget of its own: a player who joins in it does not pay for the start.
         self.step = None;
     }
 
@@ -252,7 +252,7 @@ impl Behaviour for Script {
         self.call::<()>(scene, |hooks| &hooks.leave, (Handle::Player(player), is_program));
     }
 
-    /// What the rules cannot judge, because they fail or have done too much work in this step, they do not give away.
+    /// Refuses the owner if the rules cannot decide, because they fail or have spent the budget of this step.
     fn own(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) -> bool {
         let Some(kind) = scene.entity(entity).map(|entity| entity.kind.0) else { return false };
         let (entity, player) = (Handle::Entity(entity), Handle::Player(player));

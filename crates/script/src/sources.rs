@@ -1,15 +1,15 @@
-//! The text of a version, and which module a `require` means.
+//! The texts of a version, and the lookup of modules for `require`.
 
 use std::collections::BTreeMap;
 
 use crate::fault::{Fault, FaultKind};
 use crate::limits::Limits;
 
-/// The module that a world begins with.
+/// The first module of a world.
 pub const MAIN: &str = "world.luau";
 
 /// The modules of one version: path in the world's folder, with `/` and `.luau`, to text. The owner of the folder reads
-/// it; a script reaches nothing that is not in here.
+/// it; a script cannot reach anything else.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sources(BTreeMap<String, String>);
 
@@ -20,22 +20,22 @@ impl<P: Into<String>, T: Into<String>> FromIterator<(P, T)> for Sources {
 }
 
 impl Sources {
-    /// A world of one module.
+    /// Makes a world of one module.
     pub fn of_main(text: &str) -> Sources {
         Sources::from_iter([(MAIN, text)])
     }
 
-    /// The text of a module.
+    /// Returns the text of a module.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.0.get(path).map(String::as_str)
     }
 
-    /// A line of a module, from 1.
+    /// Returns a line of a module, counted from 1.
     pub(crate) fn line(&self, path: &str, line: u32) -> Option<&str> {
         self.text(path)?.lines().nth(line.checked_sub(1)? as usize)
     }
 
-    /// Every module, ordered by path.
+    /// Returns every module, ordered by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
@@ -45,7 +45,7 @@ impl Sources {
         self.0.insert(path.into(), text.into());
     }
 
-    /// A name for exactly this text: FNV-1a over every path and text. Not a defence against somebody who wants two texts to agree.
+    /// Returns a hash of exactly this text: FNV-1a over every path and text. It does not resist deliberate collisions.
     pub fn hash(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for part in self.0.iter().flat_map(|(path, text)| [path, text]) {
@@ -58,22 +58,23 @@ impl Sources {
 
     pub(crate) fn check(&self, limits: &Limits) -> Result<(), Fault> {
         if self.0.len() > limits.modules_max {
-            let message = format!("{} modules, but a world has {} at most", self.0.len(), limits.modules_max);
+            let message =
+                format!("{} modules, but a world may have at most {}", self.0.len(), limits.modules_max);
             return Err(Fault::of_file(FaultKind::Syntax, MAIN, message));
         }
         if let Some((path, text)) = self.iter().find(|(_, text)| text.len() > limits.module_bytes_max) {
             let message =
-                format!("{} bytes, but a module has {} at most", text.len(), limits.module_bytes_max);
+                format!("{} bytes, but a module may have at most {}", text.len(), limits.module_bytes_max);
             return Err(Fault::of_file(FaultKind::Syntax, path, message));
         }
         if self.text(MAIN).is_none() {
-            let fault = Fault::of_file(FaultKind::Syntax, MAIN, "there is no such module");
+            let fault = Fault::of_file(FaultKind::Syntax, MAIN, "the module does not exist");
             return Err(fault.with_cure("a world begins with world.luau in its folder"));
         }
         Ok(())
     }
 
-    /// Which module `require(name)` in `from` means: a path beside or below it, without `.luau`.
+    /// Returns the module that `require(name)` in `from` means: a path beside or below it, without `.luau`.
     pub(crate) fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
         if !name.starts_with("./") && !name.starts_with("../") {
             return Err(format!(

@@ -8,11 +8,11 @@ thread_local! {
     static OF_THREAD: RefCell<Stop> = RefCell::default();
 }
 
-/// Stops scripts from another thread. A script looks at it wherever its work is counted; once it is set, every script that was made
-/// under it fails at once, and all further ones.
+/// Stops scripts from another thread. A script checks it wherever its work is counted. Once it is set, every script
+/// that was made under it fails at once, and so do all later ones.
 ///
-/// A budget of work stops a script at the same place in every run. A stop does not, because whoever sets it looks at a clock. So
-/// nothing that a world did in a step that was stopped may be kept.
+/// A budget of work stops a script at the same place in every run. A stop does not, because its caller reads a clock.
+/// So discard everything that a world did in a step that was stopped.
 ///
 /// ```
 /// use nowcast_script::{Limits, Script, Sources, Stop};
@@ -27,19 +27,19 @@ thread_local! {
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Ends every script that was made under it.
+    /// Stops every script that was made under it.
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was set.
+    /// Returns whether it was set.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Puts scripts that `work` makes on this thread under this stop, for as long as they live.
     pub fn watch<R>(&self, work: impl FnOnce() -> R) -> R {
-        /// Puts the stop back that was there before, also after a panic.
+        /// Restores the stop before, also after a panic.
         struct Restore(Stop);
         impl Drop for Restore {
             fn drop(&mut self) {

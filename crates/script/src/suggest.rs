@@ -1,10 +1,10 @@
-//! The name that was meant by an unknown one.
+//! Suggests known names for an unknown one.
 
-/// The cure in an error about an unknown name: the name that was meant, or else all that there are.
+/// Returns the cure of an error about an unknown name: the nearest known name, or else all known names.
 pub fn instead<S: AsRef<str>>(name: &str, known: &[S]) -> String {
     match closest(name, known) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None if known.is_empty() => "there are none".to_owned(),
+        None if known.is_empty() => "none is declared".to_owned(),
         None => {
             let known: Vec<_> = known.iter().map(AsRef::as_ref).collect();
             format!("there are {}", known.join(", "))
@@ -12,15 +12,15 @@ pub fn instead<S: AsRef<str>>(name: &str, known: &[S]) -> String {
     }
 }
 
-/// The known name that is nearest to a misspelt one. Near enough is one letter too many, missing, wrong or swapped for each
-/// third of the name.
+/// Returns the known name that is nearest to a misspelt one. One letter may be added, missing, wrong or swapped for
+/// each third of the name.
 pub fn closest<'a, S: AsRef<str>>(name: &str, known: &'a [S]) -> Option<&'a str> {
     let errors_max = name.chars().count().div_ceil(3);
     let near = known.iter().map(|known| (distance(name, known.as_ref()), known.as_ref()));
     near.filter(|(errors, _)| *errors <= errors_max).min().map(|(_, known)| known)
 }
 
-/// The number of letters to add, remove, replace or swap with their neighbour. Only the first 32 letters count.
+/// Returns the number of letters to add, remove, replace or swap with their neighbour. Only the first 32 letters count.
 fn distance(a: &str, b: &str) -> usize {
     const LETTERS_MAX: usize = 32;
     let letters = |text: &str| -> Vec<char> {

@@ -1,4 +1,4 @@
-//! Sample worlds go on to the last bit as worlds that were restored from them, whatever people do in them.
+//! Sample worlds and their restored copies stay equal to the last bit, whatever their players do.
 //!
 //! The long form: `NOWCAST_SEEDS=1000 cargo test -p nowcast-script --test script determinism`.
 
@@ -11,7 +11,7 @@ use nowcast_world::{
 const TICKS: u64 = 150;
 const PLAYERS: u32 = 4;
 
-/// Seeds that a run tries with each world.
+/// Number of seeds for each world.
 fn seeds() -> u64 {
     std::env::var("NOWCAST_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
 }
@@ -26,7 +26,7 @@ fn below(random: &mut Random, bound: u64) -> u64 {
     random.bits() % bound
 }
 
-/// A value that an argument may have, or that is refused.
+/// Makes an argument of the right type, or one that is refused.
 fn argument(random: &mut Random, world: &World) -> Value {
     let entities = world.entities().ids();
     match below(random, 6) {
@@ -34,7 +34,7 @@ fn argument(random: &mut Random, world: &World) -> Value {
         1 => Value::F64(random.unit()),
         2 => Value::Int(random.bits() as i64 >> below(random, 64)),
         3 => Value::List((0..3).map(|_| Value::F32(random.signed() * 5.0)).collect()),
-        // Mostly what there is.
+        // Mostly an existing entity.
         _ if entities.is_empty() => Value::Nil,
         _ => Value::Int(entities[below(random, entities.len() as u64) as usize].0.into()),
     }
@@ -54,7 +54,7 @@ fn arguments(random: &mut Random, world: &World, of: &Attributes) -> Value {
     Value::Map(pairs.collect())
 }
 
-/// A random act of a player in a step.
+/// Makes a random command of a player.
 fn command(random: &mut Random, world: &World) -> Command {
     let player = PlayerId(1 + below(random, PLAYERS.into()) as u32);
     let is_here = world.scene().player(player).is_some();
@@ -83,12 +83,12 @@ fn events_of(world: &mut World) -> Vec<Event> {
     std::iter::from_fn(|| world.poll_event()).collect()
 }
 
-/// Plays a world and, from random steps on, one that was restored from it, and compares them after every step.
+/// Plays a world and, from random steps on, a restored copy, and compares them after every step.
 fn play(name: &str, sources: &Sources, seed: u64) {
     let mut random = Random::new(seed ^ 0x5eed);
     let (script, definition, console) = load(sources);
     let mut world = World::new(definition, seed, Box::new(script)).expect("a definition was checked");
-    // Only the first world has the events of the beginning.
+    // Only the first world has the events of the start.
     let _ = events_of(&mut world);
     let mut other: Option<(World, Console)> = None;
     for tick in 0..TICKS {
@@ -120,7 +120,7 @@ fn play(name: &str, sources: &Sources, seed: u64) {
 }
 
 #[test]
-fn a_sample_world_goes_on_as_the_one_that_was_restored_from_it() {
+fn a_sample_world_and_its_restored_copy_stay_equal() {
     for folder in samples::worlds() {
         let sources = samples::sources_of(&folder);
         for seed in 0..seeds() {

@@ -1,4 +1,4 @@
-//! Worlds that were cut, doubled and shuffled at random: each loads or is refused, and none takes the engine with it.
+//! Randomly cut, doubled and shuffled worlds: each loads or is refused, and none crashes the engine.
 //!
 //! The long form: `NOWCAST_SEEDS=10000 cargo test -p nowcast-script --test script hostile`; coverage-guided: `cargo xtask fuzz definition`.
 
@@ -10,7 +10,7 @@ fn seeds() -> u64 {
     std::env::var("NOWCAST_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
 }
 
-/// Names, numbers and signs that stand for others.
+/// Names, numbers and signs that replace others.
 const WORDS: [&str; 14] = [
     "nil",
     "-1",
@@ -28,7 +28,7 @@ const WORDS: [&str; 14] = [
     "true",
 ];
 
-/// A place where a text can be cut.
+/// Returns a place where a text can be cut.
 fn place(random: &mut Random, text: &str) -> usize {
     let mut at = (random.bits() % (text.len() as u64 + 1)) as usize;
     while !text.is_char_boundary(at) {
@@ -37,7 +37,7 @@ fn place(random: &mut Random, text: &str) -> usize {
     at
 }
 
-/// A word of the text begins at, or soon after, a random place; it becomes another.
+/// Replaces a word of the text at, or soon after, a random place.
 fn mutate(random: &mut Random, text: &str) -> String {
     let (a, b) = (place(random, text), place(random, text));
     let (from, to) = (a.min(b), a.max(b).min(a.min(b) + 200));
@@ -57,7 +57,7 @@ fn mutate(random: &mut Random, text: &str) -> String {
     }
 }
 
-/// Loads a text and, if it loads, plays it for a moment. Returns whether it did.
+/// Loads a text and, if it loads, plays it for a moment. Returns whether it loaded.
 fn survives(sources: &Sources) -> bool {
     let limits = Limits { work_per_step_max: 20_000, ..Limits::DEFAULT };
     let Ok(script) = Script::load(sources, limits) else { return false };
@@ -72,7 +72,7 @@ fn survives(sources: &Sources) -> bool {
 }
 
 #[test]
-fn a_world_that_was_changed_at_random_harms_nobody() {
+fn a_randomly_changed_world_loads_or_is_refused() {
     let mut loaded = 0;
     for folder in samples::worlds() {
         let sources = samples::sources_of(&folder);

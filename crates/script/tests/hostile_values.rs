@@ -1,9 +1,9 @@
-//! Worlds that strangers wrote to take memory outside of their own: each is refused, with a name for what was too much.
+//! Worlds that try to use memory outside of their own limits: each is refused, and the error names the excess.
 
 use nowcast_script::{Console, Fault, FaultKind, Limits, Sandbox, Script, Sources};
 use nowcast_world::World;
 
-/// A world that does this in every step, after it did that at its beginning.
+/// Makes a world that runs `before` once and `work` in every step.
 fn world(before: &str, work: &str) -> (World, Console) {
     let text = format!(
         "local world = require('@nowcast/world')
@@ -33,7 +33,7 @@ const LAUGHS: &str = "local laughs = { 1 }
     for _ = 1, 14 do local next = {} for i = 1, 40 do next[i] = laughs end laughs = next end";
 
 #[test]
-fn a_table_that_stands_for_more_values_than_memory_holds_is_refused_wherever_it_is_given() {
+fn a_table_of_more_values_than_fit_into_memory_is_refused_by_every_function() {
     for work in [
         "world.state.laughs = laughs",
         "world.show('score', laughs)",
@@ -50,7 +50,7 @@ fn a_table_that_stands_for_more_values_than_memory_holds_is_refused_wherever_it_
 }
 
 #[test]
-fn a_look_or_a_state_that_stands_for_more_values_than_memory_holds_does_not_load() {
+fn a_look_or_state_of_more_values_than_fit_into_memory_does_not_load() {
     for work in [
         "world.kind('joke', { look = laughs })",
         "world.state { laughs = laughs }",
@@ -64,7 +64,7 @@ fn a_look_or_a_state_that_stands_for_more_values_than_memory_holds_does_not_load
 }
 
 #[test]
-fn a_line_that_prints_many_long_texts_takes_no_more_memory_than_a_line() {
+fn printing_many_long_texts_takes_only_the_memory_of_a_line() {
     let text = "local t = table.create(250, ('x'):rep(8e6)) return function() for _ = 1, 100 do print(table.unpack(t)) end end";
     let sandbox = Sandbox::new(Limits::DEFAULT).unwrap();
     let print: mlua::Function = sandbox.load(&Sources::of_main(text), []).unwrap();
@@ -75,7 +75,7 @@ fn a_line_that_prints_many_long_texts_takes_no_more_memory_than_a_line() {
 }
 
 #[test]
-fn a_text_that_prints_while_it_is_made_is_printed() {
+fn a_tostring_that_prints_is_printed_too() {
     let text =
         "local t = setmetatable({}, { __tostring = function() print('inner') return 'outer' end }) print(t)";
     let sandbox = Sandbox::new(Limits::DEFAULT).unwrap();
@@ -87,7 +87,7 @@ fn a_text_that_prints_while_it_is_made_is_printed() {
 }
 
 #[test]
-fn events_of_one_step_have_a_bound_in_bytes() {
+fn events_of_one_step_are_bounded_in_bytes() {
     let flood = "local text = ('x'):rep(16000) for _ = 1, 1000 do world.emit('flood', text) end";
     let (mut world, faults) = faults("", flood, 3);
     assert!(faults.iter().all(|fault| fault.message.contains("bytes of events in one step")), "{faults:?}");
@@ -98,7 +98,7 @@ fn events_of_one_step_have_a_bound_in_bytes() {
 }
 
 #[test]
-fn all_values_of_a_world_together_have_a_bound_in_bytes() {
+fn all_values_of_a_world_together_are_bounded_in_bytes() {
     for work in [
         "for _ = 1, 100 do Crate:spawn { label = ('x'):rep(16000) } end",
         "for _ = 1, 100 do Crate:spawn {}.private.text = ('x'):rep(16000) end",
@@ -118,7 +118,7 @@ fn all_values_of_a_world_together_have_a_bound_in_bytes() {
 }
 
 #[test]
-fn errors_that_a_script_catches_are_charged_for() {
+fn caught_errors_are_charged_to_the_script() {
     let text = "return function() local caught = 0 while true do pcall(error, {}) caught += 1 end end";
     let sandbox = Sandbox::new(Limits::DEFAULT).unwrap();
     let catch: mlua::Function = sandbox.load(&Sources::of_main(text), []).unwrap();
@@ -127,7 +127,7 @@ fn errors_that_a_script_catches_are_charged_for() {
 }
 
 #[test]
-fn a_name_that_is_far_too_long_is_refused_before_it_is_copied() {
+fn a_very_long_name_is_refused_before_it_is_copied() {
     for work in [
         "world.emit(('x'):rep(1e5), 1)",
         "world.show(('x'):rep(1e5), 1)",
@@ -141,23 +141,23 @@ fn a_name_that_is_far_too_long_is_refused_before_it_is_copied() {
 }
 
 #[test]
-fn a_shape_that_holds_itself_is_refused() {
+fn a_shape_that_contains_itself_is_refused() {
     let text = "local world = require('@nowcast/world')
         local shape = { shape = 'compound' } shape.parts = { shape }
         world.kind('knot', { body = shape })";
     let fault = Script::load(&Sources::of_main(text), Limits::DEFAULT).err().expect("it has no end");
-    assert!(fault.message.contains("a part is a compound itself"), "{fault}");
+    assert!(fault.message.contains("a part cannot be a compound"), "{fault}");
 }
 
 #[test]
-fn places_on_screens_that_begin_with_an_at_are_the_servers_own() {
+fn screen_places_that_begin_with_an_at_sign_are_refused() {
     let (world, faults) = faults("", "world.show('@past', { at = 1 })", 1);
     assert!(faults[0].message.contains("begins with `@`"), "{faults:?}");
     assert_eq!(world.scene().screens().count(), 0);
 }
 
 #[test]
-fn a_metatable_that_becomes_weak_later_holds_its_table_all_the_same() {
+fn a_metatable_that_becomes_weak_later_still_keeps_its_values() {
     let text = "
         local meta = {}
         local weak = setmetatable({}, meta)
@@ -175,7 +175,7 @@ fn a_metatable_that_becomes_weak_later_holds_its_table_all_the_same() {
 }
 
 #[test]
-fn no_format_shows_an_address() {
+fn formatted_values_show_no_address() {
     let text = "local t, f = {}, print return { `{t}`, `{t} {f}`, ('%s'):format(t), string.format('%*', f), `{t}{f}{t}` }";
     let sandbox = Sandbox::new(Limits::DEFAULT).unwrap();
     let texts: Vec<String> = sandbox.load(&Sources::of_main(text), []).unwrap();

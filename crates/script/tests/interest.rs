@@ -1,4 +1,4 @@
-//! Which clients are told of an entity, as scripts declare it.
+//! Declarations of the clients that see an entity.
 
 use nowcast_script::{Limits, Script, Sources};
 use nowcast_world::Interest;
@@ -9,7 +9,7 @@ fn load(text: &str) -> Result<Script, String> {
 }
 
 #[test]
-fn a_kind_says_who_is_told_or_the_world_does_for_all() {
+fn interest_of_a_kind_overrides_interest_of_the_world() {
     let script = load(
         "world.settings { interest = { radius = 60 } }
         world.kind('tree', {})
@@ -26,7 +26,7 @@ fn a_kind_says_who_is_told_or_the_world_does_for_all() {
 }
 
 #[test]
-fn a_kind_says_how_precisely_it_is_told() {
+fn a_kind_declares_the_precision_of_its_positions() {
     let script =
         load("world.kind('rock', { precision = 0.01, rotation_precision = 0.001 }) world.kind('tree', {})");
     let kinds = script.unwrap_or_else(|fault| panic!("{fault}")).definition().kinds;
@@ -58,7 +58,7 @@ fn invalid_interests_are_refused_with_their_place() {
         ("60", "tree.interest: expected { radius = metres }"),
         ("{}", "tree.interest: expected { radius = metres }"),
         ("{ radius = 'far' }", "tree.interest.radius: expected a number"),
-        ("{ radius = 60, height = 2 }", "tree.interest.height: there is no such field"),
+        ("{ radius = 60, height = 2 }", "tree.interest.height is not a field"),
         ("{ radius = 0 }", "interest.radius"),
         ("{ radius = 0 / 0 }", "interest.radius"),
     ] {

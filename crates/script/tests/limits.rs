@@ -1,4 +1,4 @@
-//! Scripts that strangers wrote to do harm: each is stopped, told where, and leaves a state that goes on.
+//! Harmful scripts: each is stopped with an error that names its line, and leaves a usable state.
 
 use nowcast_script::{Fault, FaultKind, Limits, Sandbox, Sources};
 
@@ -24,7 +24,7 @@ fn is_refused(text: &str, words: &str) {
 }
 
 #[test]
-fn an_endless_loop_is_stopped_and_its_line_told() {
+fn an_endless_loop_is_stopped_with_its_line() {
     for text in [
         "\nwhile true do end",
         "local function spin()\nwhile true do end end spin()",
@@ -39,7 +39,7 @@ fn an_endless_loop_is_stopped_and_its_line_told() {
 }
 
 #[test]
-fn text_and_tables_without_end_hit_the_limit_of_memory() {
+fn endless_text_and_tables_hit_the_memory_limit() {
     for text in [
         "local t = {} while true do t[#t + 1] = {} end",
         "local s = 'x' while true do s = s .. s end",
@@ -55,7 +55,7 @@ fn text_and_tables_without_end_hit_the_limit_of_memory() {
 }
 
 #[test]
-fn a_library_function_costs_what_it_touches() {
+fn a_library_function_is_charged_by_the_size_of_its_data() {
     for text in [
         "local s = string.rep('x', 1e9)",
         "table.create(1e9)",
@@ -71,7 +71,7 @@ fn a_library_function_costs_what_it_touches() {
 }
 
 #[test]
-fn a_pattern_that_tries_everything_is_stopped() {
+fn a_backtracking_pattern_is_stopped() {
     for text in [
         "local s = ('a'):rep(1e5) s:find('.-.-.-.-b')",
         "local s = ('a'):rep(4e5) s:find(('a'):rep(2e5) .. 'b', 1, true)",
@@ -84,7 +84,7 @@ fn a_pattern_that_tries_everything_is_stopped() {
 }
 
 #[test]
-fn depth_is_limited() {
+fn call_depth_is_limited() {
     is_refused("local function f() return 1 + f() end f()", "stack overflow");
     is_refused("local function f() coroutine.wrap(f)() end f()", "stack overflow");
     is_refused(
@@ -95,7 +95,7 @@ fn depth_is_limited() {
 }
 
 #[test]
-fn nothing_outside_of_the_world_is_reached() {
+fn a_script_reaches_nothing_outside_of_its_world() {
     is_refused("io.open('/etc/passwd')", "no files");
     is_refused("os.clock()", "no clock");
     is_refused("debug.info(1, 'l')", "no `debug`");
@@ -111,7 +111,7 @@ fn nothing_outside_of_the_world_is_reached() {
 }
 
 #[test]
-fn bytecode_is_no_text() {
+fn bytecode_is_refused_as_source_text() {
     for text in ["\x1bLua", "\x06\x03", "\x01"] {
         assert_eq!(fault_of(text).kind, FaultKind::Syntax);
     }
@@ -134,7 +134,7 @@ fn shared_tables_of_scripts_are_read_only() {
 }
 
 #[test]
-fn an_address_is_never_seen() {
+fn a_script_never_sees_an_address() {
     let texts = sandbox().load::<Vec<String>>(
         &Sources::of_main(
             "return { tostring({}), tostring(print), tostring(coroutine.create(print)), tostring(5) }",
@@ -145,7 +145,7 @@ fn an_address_is_never_seen() {
 }
 
 #[test]
-fn a_state_goes_on_after_every_limit() {
+fn a_state_is_usable_after_every_limit() {
     let text = "
         local kept = {}
         return {
@@ -172,7 +172,7 @@ fn a_state_goes_on_after_every_limit() {
 }
 
 #[test]
-fn a_stop_comes_at_the_same_place_in_every_run() {
+fn a_script_is_stopped_at_the_same_place_in_every_run() {
     let text = "
         local count = 0
         return { spin = function() while true do count += 1 end end, count = function() return count end }";

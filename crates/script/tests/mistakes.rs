@@ -1,11 +1,11 @@
-//! Mistakes that authors make, and what they are told: where, what, and what helps.
+//! Mistakes of authors and their error messages: place, problem, cure.
 
 use nowcast_script::{Limits, Live, Report, Scenario, Script, Sources};
 use nowcast_world::{Value, World};
 
 const HEAD: &str = "local world = require('@nowcast/world')\n";
 
-/// Returns the faults of a world of this text when it is loaded and has begun.
+/// Returns the faults of a world of this text after loading and start.
 fn told(text: &str) -> String {
     let sources = Sources::of_main(&format!("{HEAD}{text}"));
     let script = match Script::load(&sources, Limits::DEFAULT) {
@@ -18,14 +18,14 @@ fn told(text: &str) -> String {
 }
 
 #[test]
-fn a_misspelt_name_is_told_with_the_one_that_was_meant() {
+fn a_misspelt_name_is_reported_with_the_nearest_known_name() {
     let ball = "local Ball = world.kind('ball', { body = { shape = 'sphere', radius = 1 }, attributes = { heat = 'u8' } })\n";
     for (text, words) in [
         ("world.onn('start', print)", "world has no \"onn\"; did you mean `on`?"),
         ("world.on('strat', print)", "no world has an event \"strat\"; did you mean `start`?"),
         (
             "world.kind('b', { body = { shape = 'sphere', radus = 1 } })",
-            "b.body.radus: there is no such field; did you mean `radius`?",
+            "b.body.radus is not a field; did you mean `radius`?",
         ),
         ("world.kind('b', { bdy = {} })", "did you mean `body`?"),
         ("Ball:spwan({})", "a kind has no \"spwan\"; did you mean `spawn`?"),
@@ -44,7 +44,7 @@ fn a_misspelt_name_is_told_with_the_one_that_was_meant() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_is_told_in_the_words_of_the_script() {
+fn a_value_of_the_wrong_type_is_reported_by_its_luau_type() {
     let kind = "local Box = world.kind('box', { attributes = {
         count = 'u8', carrier = 'player?', heat = { 'f32', min = 0, max = 1 }, title = 'text' } })\n";
     for (line, words) in [
@@ -71,7 +71,7 @@ fn a_value_that_does_not_fit_is_told_in_the_words_of_the_script() {
 }
 
 #[test]
-fn a_binding_names_kinds_by_themselves_or_by_their_names_and_no_others() {
+fn a_binding_accepts_declared_kinds_and_their_names_only() {
     let text = "
         world.action('open', { what = 'entity' }, print, { key = 'e', target = 'what', of = OF })
         local Door = world.kind('door', {})
@@ -94,10 +94,10 @@ fn a_binding_names_kinds_by_themselves_or_by_their_names_and_no_others() {
 }
 
 #[test]
-fn a_module_that_was_not_required_is_named_by_the_fault() {
+fn a_missing_require_is_named_by_the_fault() {
     let told = |sources: Sources| Script::load(&sources, Limits::DEFAULT).err().unwrap().to_string();
     let world = told(Sources::of_main("\nworld.kind('k', {})"));
-    assert!(world.starts_with("world.luau:2: `world` is nothing here"), "{world}");
+    assert!(world.starts_with("world.luau:2: `world` is not defined here"), "{world}");
     assert!(world.contains("local world = require(\"@nowcast/world\")"), "{world}");
     let other =
         told(Sources::from_iter([("world.luau", "print(1)\nteams.pick()"), ("teams.luau", "return {}")]));
@@ -105,7 +105,7 @@ fn a_module_that_was_not_required_is_named_by_the_fault() {
 }
 
 #[test]
-fn a_test_names_the_files_of_the_world_and_the_difference_that_it_found() {
+fn a_failed_test_names_the_file_and_the_difference() {
     let play = |world: &str, case: &str| {
         let test = format!(
             "local test, world = require('@nowcast/test'), require('@nowcast/world')\ntest.case('c', function()\n{case}\nend)"
@@ -127,7 +127,7 @@ fn a_test_names_the_files_of_the_world_and_the_difference_that_it_found() {
         play("", "test.equal({ score = { 1, 2 }, who = 'a' }, { score = { 1, 3 }, who = 'a' }, 'state')");
     assert_eq!(
         deep,
-        "tests/c.luau:3: state.score[2]: expected 3, got 2; all of it: expected { score = { 1, 3 }, who = \"a\" }, got \
+        "tests/c.luau:3: state.score[2]: expected 3, got 2; as a whole: expected { score = { 1, 3 }, who = \"a\" }, got \
          { score = { 1, 2 }, who = \"a\" }"
     );
     assert_eq!(play("", "test.equal({ 1, n = {} }, { 1, n = {} })"), "");
@@ -135,7 +135,7 @@ fn a_test_names_the_files_of_the_world_and_the_difference_that_it_found() {
 }
 
 #[test]
-fn a_fault_is_a_link_with_line_and_column() {
+fn a_fault_is_formatted_as_a_link_with_line_and_column() {
     let sources = Sources::of_main(&format!("{HEAD}\tworld.onn('start', print)"));
     let fault = Script::load(&sources, Limits::DEFAULT).err().unwrap();
     let link = fault.in_folder("worlds/park/", &sources);
@@ -143,7 +143,7 @@ fn a_fault_is_a_link_with_line_and_column() {
 }
 
 #[test]
-fn people_with_a_tag_are_a_team() {
+fn players_with_a_tag_are_listed_as_a_team() {
     let sources = Sources::from_iter([
         (
             "world.luau",
@@ -169,7 +169,7 @@ fn people_with_a_tag_are_a_team() {
 }
 
 #[test]
-fn a_name_from_another_engine_is_answered_with_what_there_is_instead() {
+fn a_name_of_another_engine_is_refused_with_its_replacement() {
     for (line, words) in [
         ("wait(1)", "a script cannot wait: declare a timer with world.timer"),
         ("task.wait(1)", "a script cannot wait: declare a timer with world.timer"),
@@ -201,21 +201,21 @@ fn an_old_name_of_the_api_is_refused_with_the_new_one() {
 }
 
 #[test]
-fn an_attribute_with_an_old_name_of_the_api_is_an_attribute() {
+fn an_attribute_may_have_an_old_name_of_the_api() {
     let text = "local Ball = world.kind('ball', { attributes = { push = 'f32' } })
         world.on('start', function() local ball = Ball:spawn { push = 2 } assert(ball.push == 2) end)";
     assert_eq!(told(text), "");
 }
 
 #[test]
-fn a_field_that_is_set_wrongly_is_named_with_the_cure() {
+fn a_wrong_assignment_to_a_field_is_refused_with_the_cure() {
     let kinds = "local Ball = world.kind('ball', { body = { shape = 'sphere', radius = 1 } })
         local Post = world.kind('post', { body = { motion = 'fixed', shape = 'sphere', radius = 1 } })
         world.on('start', function() local ball, post = Ball:spawn {}, Post:spawn {}\n";
     for (line, words) in [
         ("ball.kind = Post", "kind cannot be set: an entity keeps its kind"),
         ("ball.facing = vector.one", "facing cannot be set: set `yaw`"),
-        ("ball.apply_impulse = 3", "apply_impulse cannot be set: it is a function of every entity"),
+        ("ball.apply_impulse = 3", "apply_impulse cannot be set: every entity has a function of that name"),
         (
             "ball.position = { 0, 1, 0 }",
             "position: a vector is expected, as in vector.create(0, 1, 0), not a table",
@@ -236,7 +236,7 @@ fn a_field_that_is_set_wrongly_is_named_with_the_cure() {
 }
 
 #[test]
-fn fields_of_events_and_arguments_of_actions_may_have_names_of_entities() {
+fn event_fields_and_action_arguments_may_have_names_of_entity_fields() {
     assert_eq!(
         told("world.event('won', { name = 'text' }) world.action('go', { position = 'vector' }, print)"),
         ""
@@ -246,7 +246,7 @@ fn fields_of_events_and_arguments_of_actions_may_have_names_of_entities() {
 }
 
 #[test]
-fn a_value_that_cannot_be_kept_is_told_with_the_line_that_sets_it() {
+fn a_value_that_cannot_be_saved_is_reported_with_its_line() {
     for (text, message) in [
         ("world.state { cb = print }", "world.luau:2: world.state.cb is a function"),
         (

@@ -1,4 +1,4 @@
-//! Modules: who finds whom, and what is told when something is wrong with one.
+//! Modules: their lookup, and the errors of wrong ones.
 
 use nowcast_script::{Fault, FaultKind, Limits, Sandbox, Sources};
 
@@ -7,7 +7,7 @@ fn load<R: mlua::FromLuaMulti>(modules: &[(&str, &str)]) -> Result<R, Fault> {
 }
 
 #[test]
-fn a_module_is_run_once_and_found_from_where_it_is_asked_for() {
+fn a_module_runs_once_and_is_found_relative_to_its_requirer() {
     let count: u32 = load(&[
         ("world.luau", "require('./rules/goals') require('./rules/teams') return require('./counter').count"),
         ("rules/goals.luau", "local c = require('../counter') c.count += 1 return require('./teams')"),
@@ -19,7 +19,7 @@ fn a_module_is_run_once_and_found_from_where_it_is_asked_for() {
 }
 
 #[test]
-fn a_circle_is_refused_by_the_names_of_its_modules() {
+fn a_require_cycle_is_refused_with_the_names_of_its_modules() {
     let fault = load::<()>(&[
         ("world.luau", "require('./a')"),
         ("a.luau", "return require('./b')"),
@@ -34,7 +34,7 @@ fn a_circle_is_refused_by_the_names_of_its_modules() {
 fn a_fault_names_its_file_and_line() {
     let cases: [(&str, u32, FaultKind, &str); 5] = [
         ("local x = 1\nlocal y == 2", 2, FaultKind::Syntax, "'=='"),
-        ("local x\n\nprint(x.y)", 3, FaultKind::Runtime, "test it first"),
+        ("local x\n\nprint(x.y)", 3, FaultKind::Runtime, "check it first"),
         ("\nerror('own words')", 2, FaultKind::Runtime, "own words"),
         ("\n\n\nscore = 0", 4, FaultKind::Runtime, "local"),
         ("\nlocal t = {} + 1", 2, FaultKind::Runtime, "tonumber"),
@@ -51,7 +51,7 @@ fn a_fault_names_its_file_and_line() {
 }
 
 #[test]
-fn a_world_without_its_first_module_says_so() {
+fn a_world_without_its_first_module_is_refused() {
     let fault = load::<()>(&[("other.luau", "")]).unwrap_err();
     assert!(fault.to_string().starts_with("world.luau: "), "{fault}");
 }
@@ -68,7 +68,7 @@ fn too_many_or_too_long_modules_are_refused() {
 }
 
 #[test]
-fn a_version_has_the_name_of_its_text() {
+fn a_hash_of_a_version_depends_on_its_text() {
     let one = Sources::from_iter([("world.luau", "a"), ("b.luau", "c")]);
     assert_eq!(one.hash(), Sources::from_iter([("b.luau", "c"), ("world.luau", "a")]).hash());
     for other in [[("world.luau", "a"), ("b.luau", "d")], [("world.lua", "ua"), ("b.luau", "c")]] {
@@ -77,7 +77,7 @@ fn a_version_has_the_name_of_its_text() {
 }
 
 #[test]
-fn printed_lines_wait_until_they_are_taken_and_the_rest_is_counted() {
+fn printed_lines_beyond_the_queue_are_dropped_and_counted() {
     let sandbox = Sandbox::new(Limits { reports_max: 2, ..Limits::DEFAULT }).unwrap();
     sandbox.load::<()>(&Sources::of_main("print('a', 1, nil) print({}) print('lost')"), []).unwrap();
     assert_eq!(sandbox.poll_line().as_deref(), Some("a 1 nil"));

@@ -31,7 +31,7 @@ fn heard(live: &Live) -> String {
 }
 
 #[test]
-fn a_script_hears_of_programs_and_owners_and_gives_nothing_away_where_it_fails() {
+fn hooks_of_programs_and_owners_are_called_and_a_failed_hook_refuses_the_owner() {
     let mut live = Live::new(Sources::of_main(RULES), 1, Limits::DEFAULT).expect("it loads");
     let player = PlayerId(1);
     live.apply(Command::JoinProgram { player, name: "tracker".into() }).unwrap();
@@ -60,7 +60,7 @@ fn a_script_hears_of_programs_and_owners_and_gives_nothing_away_where_it_fails()
 }
 
 #[test]
-fn a_mistake_names_the_field_and_what_may_stand_there() {
+fn a_wrong_owner_field_is_refused_with_the_accepted_values() {
     let mistake = |owner: &str| {
         let text = format!(
             "local world = require('@nowcast/world')
@@ -78,7 +78,7 @@ fn a_mistake_names_the_field_and_what_may_stand_there() {
         ("speed = -1", "kinds.hand.owner.speed"),
         ("area = {}", "hand.owner.area.size is missing"),
         ("attributes = { 'color' }", "kinds.hand.owner.attributes.color"),
-        ("pace = 3", "hand.owner.pace: there is no such field"),
+        ("pace = 3", "hand.owner.pace is not a field"),
     ] {
         let found = mistake(owner);
         assert!(found.contains(words), "{owner}: {found}");

@@ -4,7 +4,7 @@ use nowcast_script::{Limits, Live, Sources};
 use nowcast_world::{Command, Input, PlayerId};
 
 #[test]
-fn a_person_who_is_put_somewhere_faces_as_it_is_said_until_the_controls_say_otherwise() {
+fn a_teleported_person_keeps_its_yaw_until_the_next_input() {
     let text = "local world = require('@nowcast/world')
         local Person = world.kind('person', { walker = {} })
         world.on('join', function(player) player:spawn_avatar(Person, { at = vector.create(0, 1, 0), yaw = -1.5 }) end)";

@@ -1,4 +1,4 @@
-//! The committed reference and type definitions are what the program would write.
+//! The committed reference and type definitions equal the output of the program.
 //!
 //! `NOWCAST_WRITE=1 cargo test -p nowcast-script --test script reference` writes them.
 

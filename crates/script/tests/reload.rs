@@ -29,7 +29,7 @@ fn steps(live: &mut Live, steps: u64) {
 }
 
 #[test]
-fn a_new_version_rules_from_the_next_step_on_with_the_state_of_the_old() {
+fn a_new_version_runs_from_the_next_step_with_the_old_state() {
     let mut live = live();
     steps(&mut live, 10);
     live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
@@ -73,7 +73,7 @@ fn a_version_that_does_not_load_changes_nothing() {
 }
 
 #[test]
-fn a_version_that_fails_in_its_first_steps_is_taken_back_with_what_it_did() {
+fn a_version_that_fails_in_its_first_steps_is_rolled_back_with_its_changes() {
     let mut live = live();
     steps(&mut live, 10);
     let bad = live
@@ -98,7 +98,7 @@ fn a_version_that_fails_in_its_first_steps_is_taken_back_with_what_it_did() {
 }
 
 #[test]
-fn a_version_that_fails_later_runs_on_and_says_so() {
+fn a_version_that_fails_later_runs_on_and_is_reported() {
     let mut live = live();
     let later = PROBATION_STEPS + 5;
     live.reload(counting_by(&format!("1 if world.tick() == {later} then error('late') end"))).unwrap();
@@ -133,7 +133,7 @@ fn a_runaway_script_is_stopped_in_its_step_and_counted() {
 }
 
 #[test]
-fn a_world_goes_on_with_the_rules_that_it_had_and_nothing_is_told_twice() {
+fn a_resumed_world_repeats_no_events_or_reports() {
     let mut live = live();
     steps(&mut live, 10);
     live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
@@ -163,7 +163,7 @@ world.action("wave", {}, function() world.state.waved += 1 end, { label = "Wave"
 "#;
 
 #[test]
-fn a_durable_action_is_not_taken_back_with_the_version_that_carried_it_out() {
+fn a_durable_action_survives_the_rollback_of_its_version() {
     let mut live = Live::new(Sources::of_main(SHOP), 1, Limits::DEFAULT).unwrap();
     live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
     live.step();
@@ -202,7 +202,7 @@ fn upgrading(version: &str, body: &str) -> Sources {
 }
 
 #[test]
-fn an_upgrade_is_called_once_with_the_number_of_the_version_before_and_ahead_of_the_first_step() {
+fn upgrade_is_called_once_with_the_old_version_before_the_first_step() {
     let mut live = Live::new(upgrading("1", ""), 1, Limits::DEFAULT).unwrap();
     let seen = |live: &Live| live.world().scene().state("seen").cloned();
     assert_eq!(seen(&live), Some(Value::Map(Vec::new())), "a new world is not upgraded");
@@ -216,7 +216,7 @@ fn an_upgrade_is_called_once_with_the_number_of_the_version_before_and_ahead_of_
 }
 
 #[test]
-fn a_version_that_fails_in_its_upgrade_is_refused_and_the_world_is_as_it_was() {
+fn a_version_that_fails_in_its_upgrade_is_refused_without_changes() {
     let mut live = Live::new(upgrading("1", ""), 1, Limits::DEFAULT).unwrap();
     steps(&mut live, 3);
     let before = live.parts().0.snapshot();
@@ -228,7 +228,7 @@ fn a_version_that_fails_in_its_upgrade_is_refused_and_the_world_is_as_it_was() {
 }
 
 #[test]
-fn a_kind_with_a_new_name_takes_its_entities_over_or_the_refusal_says_how() {
+fn a_renamed_kind_takes_over_its_entities_or_the_refusal_names_the_cure() {
     let rules = |kind: &str| Sources::of_main(&format!("local world = require('@nowcast/world')\n{kind}"));
     let mut live = Live::new(
         rules(
@@ -250,7 +250,7 @@ fn a_kind_with_a_new_name_takes_its_entities_over_or_the_refusal_says_how() {
 }
 
 #[test]
-fn every_version_that_was_tried_has_a_number_of_its_own() {
+fn every_tried_version_has_a_number_of_its_own() {
     let mut live = live();
     let mut numbers = vec![live.version().number, live.count_refused()];
     live.reload(Sources::of_main("local x =")).unwrap_err();

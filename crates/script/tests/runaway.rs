@@ -1,11 +1,11 @@
-//! Rules that run away in a world: each is stopped and told in every step, and the world goes on.
+//! Runaway rules in a world: each is stopped and reported in every step, and the world goes on.
 
 use nowcast_script::{Console, FaultKind, Limits, Script, Sources};
 use nowcast_world::{Command, PlayerId, World};
 
 const STEPS: u64 = 3;
 
-/// A world whose rules do this in every step, and count the steps before.
+/// Makes a world whose rules run `work` in every step, and count the steps before.
 fn world(work: &str) -> (World, Console) {
     let text = format!(
         "local world = require('@nowcast/world')
@@ -20,8 +20,8 @@ fn world(work: &str) -> (World, Console) {
     (World::new(definition, 1, Box::new(script)).expect("a definition was checked"), console)
 }
 
-/// Plays it, and returns what was told: one fault a step.
-fn is_told_once_a_step(kind: FaultKind, work: &str) {
+/// Plays the world, and checks that each step reports one fault.
+fn is_reported_once_a_step(kind: FaultKind, work: &str) {
     let (mut world, console) = world(work);
     for _ in 0..STEPS {
         world.step();
@@ -37,35 +37,35 @@ fn is_told_once_a_step(kind: FaultKind, work: &str) {
 }
 
 #[test]
-fn work_without_end_is_stopped_and_told_once_a_step() {
-    is_told_once_a_step(FaultKind::Work, "while true do end");
-    is_told_once_a_step(FaultKind::Work, "while true do pcall(error) end");
-    is_told_once_a_step(FaultKind::Work, "string.find(string.rep('a', 1e5), '.-.-.-.-b')");
-    is_told_once_a_step(
+fn endless_work_is_stopped_and_reported_once_a_step() {
+    is_reported_once_a_step(FaultKind::Work, "while true do end");
+    is_reported_once_a_step(FaultKind::Work, "while true do pcall(error) end");
+    is_reported_once_a_step(FaultKind::Work, "string.find(string.rep('a', 1e5), '.-.-.-.-b')");
+    is_reported_once_a_step(
         FaultKind::Work,
         "local function deep() return 1 + deep() end while true do pcall(deep) end",
     );
-    is_told_once_a_step(
+    is_reported_once_a_step(
         FaultKind::Work,
         "for n = 1, 1e6 do Crate:spawn { at = vector.create(0, 2 * n, 0) }:despawn() end",
     );
 }
 
 #[test]
-fn memory_without_end_is_told_once_a_step() {
-    is_told_once_a_step(
+fn endless_memory_is_reported_once_a_step() {
+    is_reported_once_a_step(
         FaultKind::Memory,
         "local kept = {} while true do kept[#kept + 1] = string.rep('x', 1e4) .. #kept end",
     );
-    is_told_once_a_step(
+    is_reported_once_a_step(
         FaultKind::Memory,
         "local kept = {} while true do table.insert(kept, coroutine.create(print)) end",
     );
 }
 
 #[test]
-fn the_cost_of_making_a_world_is_not_charged_to_its_first_player() {
-    // Two thirds of a step's work in "start", and as much again when somebody comes.
+fn the_work_of_start_is_not_charged_to_the_first_player() {
+    // Two thirds of a step's work in "start", and the same again when a player joins.
     let text = "local world = require('@nowcast/world')
         local Crate = world.kind('crate', { body = { shape = 'box', size = vector.one } })
         local function work() for _ = 1, 130000 do end end

@@ -1,4 +1,4 @@
-//! The tests of rules in one program.
+//! The tests of this crate in one program.
 
 mod determinism;
 mod hostile;

@@ -1,4 +1,4 @@
-//! Lasting data: the world's state, and the private data of entities and players.
+//! Saved data: the world's state, and the private data of entities and players.
 
 use nowcast_script::{Console, FaultKind, Limits, Script, Sources};
 use nowcast_world::{Command, Event, PlayerId, Value, World};
@@ -20,7 +20,7 @@ fn say(world: &mut World, text: &str) {
     world.step();
 }
 
-/// A world in which a message says which of these lines is run.
+/// Makes a world in which a chat message selects one of these lines.
 fn with_lines(setup: &str, lines: &[&str]) -> (World, Console) {
     let mut text = format!("{setup}\nlocal lines = {{\n");
     for line in lines {
@@ -34,7 +34,7 @@ fn with_lines(setup: &str, lines: &[&str]) -> (World, Console) {
 }
 
 #[test]
-fn storable_values_last_and_come_back_unchanged() {
+fn saved_values_come_back_unchanged() {
     let setup = "
         local Box = world.kind('box', { body = { shape = 'box', size = vector.one } })
         world.state { score = { 0, 0 }, names = { ada = 1 } }
@@ -70,7 +70,7 @@ fn storable_values_last_and_come_back_unchanged() {
 }
 
 #[test]
-fn values_that_cannot_last_are_named_by_path_and_reset() {
+fn values_that_cannot_be_saved_are_reported_by_path_and_reset() {
     let cases = [
         ("world.state.f = print", "world.state.f is a function"),
         (
@@ -79,7 +79,7 @@ fn values_that_cannot_last_are_named_by_path_and_reset() {
         ),
         ("world.state.kept[{}] = 1", "world.state.kept has a table as a key"),
         ("local t = {} t.t = t world.state.kept = t", "too deep"),
-        ("world.state.kept = { 1, 2, name = 'x' }", "is a list and has names too"),
+        ("world.state.kept = { 1, 2, name = 'x' }", "is a list and also has names"),
         ("world.state.kept = { [1] = 1, [3] = 3 }", "after a gap"),
         ("world.state[1] = 2", "world.state has a number as a key"),
         ("world.state.kept = ('x'):rep(2e6)", "world.state.kept"),
@@ -100,7 +100,7 @@ fn values_that_cannot_last_are_named_by_path_and_reset() {
 }
 
 #[test]
-fn a_table_that_lasts_is_visited_in_the_order_of_its_keys() {
+fn a_saved_table_is_visited_in_the_order_of_its_keys() {
     let setup = "world.state { names = {} }";
     let lines = [
         "for _, name in { 'zoe', 'ada', 'mia', 'bo' } do world.state.names[name] = #name end",
@@ -117,7 +117,7 @@ fn a_table_that_lasts_is_visited_in_the_order_of_its_keys() {
 }
 
 #[test]
-fn a_world_with_a_script_goes_on_the_same_after_a_restore_at_any_step() {
+fn a_world_restored_at_any_step_stays_equal() {
     let text = "
         local Crate = world.kind('crate', {
             body = { shape = 'box', size = vector.one },

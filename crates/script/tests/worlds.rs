@@ -1,4 +1,4 @@
-//! The sample worlds, played by their own tests.
+//! The sample worlds and their own tests.
 
 use nowcast_script::{Limits, Scenario, Script, advice, forgotten};
 
@@ -38,7 +38,7 @@ fn every_sample_world_passes_its_own_tests() {
 }
 
 #[test]
-fn a_module_of_a_sample_world_is_no_longer_than_a_person_reads_at_once() {
+fn sample_modules_are_shorter_than_300_lines() {
     for world in worlds() {
         for (path, text) in sources_of(&world).iter() {
             let lines = text.lines().count();
@@ -48,7 +48,7 @@ fn a_module_of_a_sample_world_is_no_longer_than_a_person_reads_at_once() {
 }
 
 #[test]
-fn no_sample_world_is_warned_of_anything() {
+fn sample_worlds_have_no_warnings() {
     for world in worlds() {
         let sources = sources_of(&world);
         let script = Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));

@@ -1,7 +1,7 @@
-//! Models: whether a binary glTF 2.0 file holds together, and is no larger than a page should draw.
+//! Checks models: a binary glTF 2.0 file must be consistent, and no larger than a page should draw.
 //!
-//! Everything that a loader follows is checked here first: indices, ranges of bytes, the tree of nodes. Section numbers
-//! are those of the glTF 2.0 specification.
+//! Checks everything that a loader follows: indices, ranges of bytes, the tree of nodes. Section numbers are those of
+//! the glTF 2.0 specification.
 
 use super::json::{Accessor, Attributes, Closed, EXTERNAL, Primitive, Root, TextureUse, View};
 use super::picture::{self, Format};
@@ -16,13 +16,13 @@ const DEPTH_MAX: usize = 64;
 /// Triangles of one model, counted for each node that shows them.
 const TRIANGLES_MAX: u64 = 500_000;
 
-/// Joints of one skin: three.js hands that many to a graphics card without a thought.
+/// Joints of one skin: three.js can give this number to a graphics card.
 const JOINTS_MAX: usize = 256;
 
-/// Bytes of all accessors once they are unpacked.
+/// Bytes of all accessors after unpacking.
 const UNPACKED_BYTES_MAX: u64 = 64 << 20;
 
-/// Extensions that pages know without a decoder of their own, and of which nothing is left out when one is required.
+/// Extensions that pages read without a decoder of their own; requiring one of these loses nothing.
 const KNOWN: [&str; 20] = [
     "EXT_texture_webp",
     "KHR_animation_pointer",
@@ -46,7 +46,7 @@ const KNOWN: [&str; 20] = [
     "KHR_node_visibility",
 ];
 
-/// Extensions that change what a file holds, so that nothing here would be true of it, even where one is only used.
+/// Extensions that change the meaning of a file, so these checks would not hold, even if one is only used.
 const REFUSED: [&str; 5] = [
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
@@ -56,7 +56,7 @@ const REFUSED: [&str; 5] = [
 ];
 
 const EXPORT: &str = "export it again as glTF binary (.glb), version 2.0";
-const BROKEN: &str = "the file contradicts itself: export it again, or mend it with a glTF validator";
+const BROKEN: &str = "the file is inconsistent: export it again, or check it with a glTF validator";
 const SIMPLER: &str = "make the model simpler, or split it";
 
 /// Checks a whole file.
@@ -79,12 +79,12 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
 
-/// The JSON and the binary chunk of a file (section 4.4).
+/// Returns the JSON and the binary chunk of a file (section 4.4).
 fn chunks(bytes: &[u8]) -> Checked<(&[u8], &[u8])> {
     if !bytes.starts_with(b"glTF") || word(bytes, 4) != Some(2) {
-        return Err(Problem::new("it does not begin like a binary glTF file of version 2", EXPORT));
+        return Err(Problem::new("it does not begin as a binary glTF file of version 2", EXPORT));
     }
-    let cut_off = || Problem::new("it is cut off, or has bytes behind its end", EXPORT);
+    let cut_off = || Problem::new("it is cut off, or has bytes after its end", EXPORT);
     if word(bytes, 8).map(u64::from) != Some(bytes.len() as u64) {
         return Err(cut_off());
     }
@@ -99,15 +99,15 @@ fn chunks(bytes: &[u8]) -> Checked<(&[u8], &[u8])> {
         match (kind, json, binary) {
             (0x4e4f_534a, None, None) => json = Some(chunk),
             (0x004e_4942, Some(_), None) => binary = Some(chunk),
-            (_, None, _) => return Err(Problem::new("its first chunk is no JSON", EXPORT)),
-            // A reader ignores chunks that it does not know.
+            (_, None, _) => return Err(Problem::new("its first chunk is not JSON", EXPORT)),
+            // A reader ignores unknown chunks.
             _ => {}
         }
         at = end;
     }
     let json = json.ok_or_else(|| Problem::new("it has no JSON", EXPORT))?;
     if json.len() > JSON_BYTES_MAX {
-        let message = format!("{} bytes of JSON, but a model has {JSON_BYTES_MAX} at most", json.len());
+        let message = format!("{} bytes of JSON, but a model may have at most {JSON_BYTES_MAX}", json.len());
         return Err(Problem::new(message, SIMPLER));
     }
     Ok((json, binary.unwrap_or_default()))
@@ -121,14 +121,14 @@ fn parse<'j, T: serde::Deserialize<'j>>(json: &'j [u8]) -> Checked<T> {
         } else if message.starts_with("more than ") {
             Problem::new(message, SIMPLER)
         } else {
-            Problem::new(format!("its JSON is no glTF: {message}"), BROKEN)
+            Problem::new(format!("its JSON is not valid glTF: {message}"), BROKEN)
         }
     })
 }
 
 fn check_head(root: &Root) -> Checked {
     if !root.asset.version.starts_with("2.") {
-        return Err(Problem::new("it is not of version 2", EXPORT));
+        return Err(Problem::new("its version is not 2", EXPORT));
     }
     let refused = root.extensions_used.0.iter().chain(&root.extensions_required.0);
     let refused = refused.map(String::as_str).find(|name| REFUSED.contains(name));
@@ -147,7 +147,7 @@ fn broken(message: String) -> Problem {
     Problem::new(message, BROKEN)
 }
 
-/// A range of bytes, as where a list of values lies.
+/// A range of bytes that holds a list of values.
 struct Span {
     offset: u32,
     stride: u64,
@@ -198,7 +198,7 @@ struct Model<'a> {
 
 fn of<'l, T>(list: &'l [T], index: u32, path: &dyn Fn() -> String) -> Checked<&'l T> {
     list.get(index as usize)
-        .ok_or_else(|| broken(format!("{} is {index}, and there are {}", path(), list.len())))
+        .ok_or_else(|| broken(format!("{} is {index}, but there are only {}", path(), list.len())))
 }
 
 impl Model<'_> {
@@ -229,7 +229,7 @@ impl Model<'_> {
         for (index, accessor) in self.root.accessors.0.iter().enumerate() {
             let path = || format!("accessors[{index}]");
             let size = value_bytes(accessor)
-                .ok_or_else(|| broken(format!("{} has a type that glTF has not", path())))?;
+                .ok_or_else(|| broken(format!("{} has a type that glTF does not know", path())))?;
             unpacked = unpacked.saturating_add(size * u64::from(accessor.count));
             if let Some(view) = accessor.buffer_view {
                 let stride = self.view(view, &path)?.byte_stride.map_or(size, u64::from);
@@ -239,7 +239,7 @@ impl Model<'_> {
             if let Some(sparse) = &accessor.sparse {
                 let indices =
                     component_bytes(sparse.indices.component_type).filter(|_| sparse.count <= accessor.count);
-                let indices = indices.ok_or_else(|| broken(format!("{}.sparse is none", path())))?;
+                let indices = indices.ok_or_else(|| broken(format!("{}.sparse is invalid", path())))?;
                 let count = sparse.count;
                 let offset = sparse.indices.byte_offset;
                 let span = Span { offset, stride: indices, size: indices, count };
@@ -250,7 +250,7 @@ impl Model<'_> {
         }
         if unpacked > UNPACKED_BYTES_MAX {
             let message = format!(
-                "{unpacked} bytes of geometry and animation, but a model has {UNPACKED_BYTES_MAX} at most"
+                "{unpacked} bytes of geometry and animation, but a model may have at most {UNPACKED_BYTES_MAX}"
             );
             return Err(Problem::new(message, SIMPLER));
         }
@@ -274,7 +274,7 @@ impl Model<'_> {
             let path = || format!("images[{index}]");
             let format = image.mime_type.as_deref().and_then(Format::of_media_type);
             let (Some(view), Some(format)) = (image.buffer_view, format) else {
-                let message = format!("{} is no PNG, JPEG or WebP inside of the file", path());
+                let message = format!("{} is not a PNG, JPEG or WebP inside of the file", path());
                 return Err(Problem::new(
                     message,
                     "let the exporter put textures into the file as PNG or JPEG",
@@ -307,7 +307,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Nodes make trees (section 3.5.1), none of them too deep.
+    /// Checks that nodes are trees (section 3.5.1), and none of them too deep.
     fn check_nodes(&self) -> Checked {
         let nodes = &self.root.nodes.0;
         let mut parents: Vec<Option<usize>> = vec![None; nodes.len()];
@@ -332,10 +332,10 @@ impl Model<'_> {
             }
         }
         for node in 0..nodes.len() {
-            // A circle has no end, so it counts as too deep.
+            // A cycle has no end, so it counts as too deep.
             let depth = std::iter::successors(Some(node), |node| parents[*node]).take(DEPTH_MAX + 1).count();
             if depth > DEPTH_MAX {
-                let message = format!("nodes[{node}] hangs {DEPTH_MAX} or more nodes deep, or in a circle");
+                let message = format!("nodes[{node}] is {DEPTH_MAX} or more levels deep, or part of a cycle");
                 return Err(Problem::new(message, "flatten the tree of nodes"));
             }
         }
@@ -355,13 +355,13 @@ impl Model<'_> {
         let shown =
             self.root.nodes.0.iter().filter_map(|node| triangles.get(node.mesh? as usize)).sum::<u64>();
         if shown > TRIANGLES_MAX {
-            let message = format!("{shown} triangles, but a model has {TRIANGLES_MAX} at most");
+            let message = format!("{shown} triangles, but a model may have at most {TRIANGLES_MAX}");
             return Err(Problem::new(message, SIMPLER));
         }
         Ok(())
     }
 
-    /// Returns how many triangles it has.
+    /// Returns the number of triangles.
     fn check_primitive(&self, primitive: &Primitive, path: &dyn Fn() -> String) -> Checked<u64> {
         let position = primitive.attributes.get("POSITION");
         let position = position.ok_or_else(|| broken(format!("{} has no positions", path())))?;
@@ -387,28 +387,29 @@ impl Model<'_> {
             0..=3 => 0,
             4 => u64::from(corners) / 3,
             5 | 6 => u64::from(corners.saturating_sub(2)),
-            mode => return Err(broken(format!("{} has the mode {mode}, which glTF has not", path()))),
+            mode => return Err(broken(format!("{} has the mode {mode}, which glTF does not know", path()))),
         })
     }
 
-    /// Every index names a vertex: a graphics card may not be asked for others. Returns how many there are.
+    /// Checks that every index names a vertex, because a graphics card must not read others. Returns the number of
+    /// indices.
     fn check_indices(&self, accessor: &Accessor, vertices: u32, path: &dyn Fn() -> String) -> Checked<u32> {
         let size = component_bytes(accessor.component_type).filter(|_| {
             accessor.shape == "SCALAR" && matches!(accessor.component_type, 5_121 | 5_123 | 5_125)
         });
         let (Some(size), Some(view), None) = (size, accessor.buffer_view, &accessor.sparse) else {
-            return Err(broken(format!("{}.indices are none", path())));
+            return Err(broken(format!("{}.indices are invalid", path())));
         };
         let view = self.view(view, path)?;
         let begin = u64::from(view.byte_offset) + u64::from(accessor.byte_offset);
-        // The range was checked with the accessor; a view with a stride is no list of indices.
+        // The accessor's range is already checked. A view with a stride cannot hold indices.
         let end = begin + size * u64::from(accessor.count);
         let bytes = self.binary.get(begin as usize..end as usize).filter(|_| view.byte_stride.is_none());
-        let bytes = bytes.ok_or_else(|| broken(format!("{}.indices are none", path())))?;
+        let bytes = bytes.ok_or_else(|| broken(format!("{}.indices are invalid", path())))?;
         let index =
             |bytes: &[u8]| bytes.iter().rev().fold(0_u32, |index, byte| index << 8 | u32::from(*byte));
         if bytes.chunks_exact(size as usize).any(|bytes| index(bytes) >= vertices) {
-            return Err(broken(format!("{}.indices name vertices that are not there", path())));
+            return Err(broken(format!("{}.indices name vertices that do not exist", path())));
         }
         Ok(accessor.count)
     }
@@ -418,7 +419,7 @@ impl Model<'_> {
             let path = || format!("skins[{index}]");
             if skin.joints.0.len() > JOINTS_MAX {
                 let message =
-                    format!("{} has {} joints, but {JOINTS_MAX} is the most", path(), skin.joints.0.len());
+                    format!("{} has {} joints, but the limit is {JOINTS_MAX}", path(), skin.joints.0.len());
                 return Err(Problem::new(message, SIMPLER));
             }
             for node in skin.joints.0.iter().chain(&skin.skeleton) {
@@ -447,7 +448,7 @@ impl Model<'_> {
                 let (input, output) =
                     (self.accessor(sampler.input, &path)?, self.accessor(sampler.output, &path)?);
                 if input.shape != "SCALAR" || input.component_type != 5_126 || output.count < input.count {
-                    return Err(broken(format!("{} has a sampler whose times are none", path())));
+                    return Err(broken(format!("{} has a sampler with invalid times", path())));
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! The JSON of a glTF file, as far as it is checked. Lists are bounded while they are read, so a small file cannot become large.
+//! The checked part of the JSON of a glTF file. Lists are bounded while they are read, so a small file cannot become
+//! large.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,10 +9,10 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// What [`Closed`] says about a reference to another file.
+/// The error of [`Closed`] for a reference to another file.
 pub(super) const EXTERNAL: &str = "it names another file by `uri`";
 
-/// Something that there may be only so many of.
+/// An item whose number is limited.
 pub(super) trait Counted {
     const WHAT: &'static str;
     const MAX: usize;
@@ -46,7 +47,7 @@ counted! {
     Attributes: "morph targets of one primitive", 64;
 }
 
-/// A list of no more than its items' number.
+/// A list with at most the maximum number of its items.
 pub(super) struct List<T>(pub(super) Vec<T>);
 
 impl<T> Default for List<T> {
@@ -80,7 +81,7 @@ impl<'de, T: Counted + Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// The whole of it.
+/// The root of the file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Root {
@@ -137,7 +138,7 @@ pub(super) struct Mesh {
     pub(super) primitives: List<Primitive>,
 }
 
-/// Accessors by the names of what they hold.
+/// Accessors by the names of their contents.
 pub(super) type Attributes = BTreeMap<String, u32>;
 
 #[derive(Deserialize)]
@@ -163,7 +164,7 @@ pub(super) struct Accessor {
     pub(super) sparse: Option<Sparse>,
 }
 
-/// Values that stand for some of an accessor's.
+/// Values that replace some of an accessor's values.
 #[derive(Deserialize)]
 pub(super) struct Sparse {
     pub(super) count: u32,
@@ -268,7 +269,8 @@ pub(super) struct Sampler {
     pub(super) output: u32,
 }
 
-/// Any value in which nothing refers to another file, whatever extension it belongs to. `extras` are nobody's but the author's.
+/// Any value without a reference to another file, regardless of its extension. `extras` belong to the author and are
+/// not read.
 pub(super) struct Closed;
 
 impl<'de> Deserialize<'de> for Closed {

@@ -1,7 +1,7 @@
-//! The files beside a world's rules: models, textures, sounds. They are known by name to rules, and by hash to whoever fetches them.
+//! The assets of a world: models, textures, sounds. Rules refer to them by name, clients fetch them by hash.
 //!
-//! Every byte here is untrusted. A file that does not match its name, is larger than a page should load, or reaches for
-//! something outside of itself, is refused before a world shows it; nothing is decoded.
+//! Every byte is untrusted. A file that does not match its name, is larger than a page should load, or refers to
+//! something outside of itself, is refused before a world shows it. Nothing is decoded.
 
 mod glb;
 mod json;
@@ -18,19 +18,19 @@ use ring::digest::{SHA256, digest};
 
 use crate::fault::{Fault, FaultKind};
 
-/// The folder of a world in which its assets are, with the slash that names begin with.
+/// The folder of a world's assets, with the slash: the names of assets begin with it.
 pub const ASSETS_FOLDER: &str = "assets/";
 
-/// Files in it.
+/// Maximum number of files in it.
 pub const ASSETS_MAX: usize = 256;
 
-/// Bytes of one file.
+/// Maximum bytes of one file.
 pub const ASSET_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes of all of a world's files.
+/// Maximum bytes of all of a world's files.
 pub const ASSETS_BYTES_MAX: usize = 64 << 20;
 
-/// Bytes of a file's name, with its folder.
+/// Maximum bytes of a file's name, with its folder.
 pub const ASSET_NAME_BYTES_MAX: usize = 96;
 
 const _: () = assert!(ASSET_BYTES_MAX <= ASSETS_BYTES_MAX);
@@ -46,7 +46,7 @@ pub enum AssetKind {
     Sound,
 }
 
-/// The fault of a file, and its cure.
+/// The problem of a file, and its cure.
 struct Problem {
     message: String,
     cure: &'static str,
@@ -74,7 +74,7 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// Checks a file by what its name says it is.
+    /// Checks a file against the kind that its name says.
     ///
     /// # Errors
     /// A [`Fault`] of kind [`FaultKind::Asset`] names the file, what is wrong with it, and what helps.
@@ -91,7 +91,7 @@ impl Asset {
     }
 }
 
-/// Returns the kind that a name stands for; `None` for a file that is no asset. Capital letters count as small ones.
+/// Returns the kind that a name stands for; `None` for a file that is not an asset. Case is ignored.
 pub fn asset_kind(name: &str) -> Option<AssetKind> {
     Some(match extension(name)?.as_str() {
         "glb" => AssetKind::Model,
@@ -113,15 +113,13 @@ fn hash_of(content: &[u8]) -> String {
 fn check(name: &str, content: &[u8]) -> Checked<&'static str> {
     if name.len() > ASSET_NAME_BYTES_MAX || name.chars().any(char::is_control) {
         return Err(Problem::new(
-            format!(
-                "its name is longer than {ASSET_NAME_BYTES_MAX} bytes, or has characters that do not show"
-            ),
+            format!("its name is longer than {ASSET_NAME_BYTES_MAX} bytes, or has invisible characters"),
             "give it another name",
         ));
     }
     if content.len() > ASSET_BYTES_MAX {
         return Err(Problem::new(
-            format!("{} bytes, but an asset has {ASSET_BYTES_MAX} at most", content.len()),
+            format!("{} bytes, but an asset may have at most {ASSET_BYTES_MAX}", content.len()),
             "make its textures smaller, or split it",
         ));
     }
@@ -135,19 +133,19 @@ fn check(name: &str, content: &[u8]) -> Checked<&'static str> {
         Some("wav") => sound::check(content, sound::Format::Wav)?,
         _ => {
             return Err(Problem::new(
-                "this is no asset",
+                "this type of file is not an asset",
                 "assets are .glb, .png, .jpg, .webp, .ogg, .mp3 and .wav",
             ));
         }
     })
 }
 
-/// All assets of a version of a world, ordered by name. Copies share what is in them.
+/// All assets of a version of a world, ordered by name. Clones share their contents.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Assets(Arc<BTreeMap<String, Arc<Asset>>>);
 
 impl Assets {
-    /// Takes files by their names, and returns all faults. Faulty files are left out. Files that `known` has already
+    /// Takes files by their names, and returns all faults. Faulty files are left out. Files that are also in `known`
     /// are not checked again, and share its bytes.
     pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>, known: &Assets) -> (Assets, Vec<Fault>) {
         let mut assets = BTreeMap::new();
@@ -157,10 +155,10 @@ impl Assets {
             bytes = bytes.saturating_add(content.len());
             if assets.len() >= ASSETS_MAX || bytes > ASSETS_BYTES_MAX {
                 let message = format!(
-                    "a world has {ASSETS_MAX} assets of {ASSETS_BYTES_MAX} bytes together at most, and this one is beyond"
+                    "this file exceeds the limit of a world: {ASSETS_MAX} assets of {ASSETS_BYTES_MAX} bytes together"
                 );
                 let fault = Fault::of_file(FaultKind::Asset, &name, message);
-                faults.push(fault.with_cure("leave out what is not used"));
+                faults.push(fault.with_cure("remove unused files"));
                 break;
             }
             let hash = hash_of(&content);
@@ -176,22 +174,22 @@ impl Assets {
         (Assets(Arc::new(assets)), faults)
     }
 
-    /// The asset of a name.
+    /// Returns the asset of a name.
     pub fn get(&self, name: &str) -> Option<&Arc<Asset>> {
         self.0.get(name)
     }
 
-    /// Every asset, ordered by name.
+    /// Returns every asset, ordered by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Asset>> {
         self.0.values()
     }
 
-    /// How many there are.
+    /// Returns the number of assets.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no assets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Names of assets in rules that no file has, found with the line on which they stand.
+//! Finds names of assets in rules that match no file, with their lines.
 
 use nowcast_world::{Definition, Value};
 
@@ -7,11 +7,11 @@ use crate::fault::{Fault, FaultKind};
 use crate::forgotten::tokens;
 use crate::sources::{MAIN, Sources};
 
-/// Names listed as what there is instead.
+/// Maximum number of existing names that an error lists.
 const NAMES_LISTED_MAX: usize = 8;
 
 /// Checks the models and textures that kinds name: missing files and files of another kind. Rules with such a name are
-/// not run.
+/// refused.
 pub fn missing_assets(sources: &Sources, definition: &Definition, assets: &Assets) -> Vec<Fault> {
     let mut faults = Vec::new();
     for kind in &definition.kinds {
@@ -19,8 +19,8 @@ pub fn missing_assets(sources: &Sources, definition: &Definition, assets: &Asset
             let Some(name) = kind.look.get(field).and_then(Value::as_text) else { continue };
             let message = match assets.get(name) {
                 Some(asset) if asset_kind(&asset.name) == Some(wanted) => continue,
-                Some(_) => format!("{}.look.{field} names {name:?}, which is no {field}", kind.name),
-                None => format!("{}.look.{field} names {name:?}, and there is no such file", kind.name),
+                Some(_) => format!("{}.look.{field} names {name:?}, which is not a {field}", kind.name),
+                None => format!("{}.look.{field} names {name:?}, but that file does not exist", kind.name),
             };
             faults.push(fault(place(sources, name), message, assets, wanted));
         }
@@ -28,14 +28,14 @@ pub fn missing_assets(sources: &Sources, definition: &Definition, assets: &Asset
     faults
 }
 
-/// Names of assets anywhere in the rules that no file has, such as those of sounds. Rules run with them: a page makes sounds of its
-/// own, and draws the form where it has no model. Names that are put together while rules run are not seen.
+/// Finds all names of assets in the rules that match no file, such as those of sounds. Rules run with them: a page
+/// makes sounds itself, and draws the shape in place of a model. Names that are built while rules run are not found.
 pub fn unknown_names(sources: &Sources, assets: &Assets) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (file, line, name) in literals(sources) {
         let Some(kind) = asset_kind(name).filter(|_| name.starts_with(ASSETS_FOLDER)) else { continue };
         if assets.get(name).is_none() {
-            let message = format!("there is no file {name:?}");
+            let message = format!("the file {name:?} does not exist");
             faults.push(fault(Some((file, line)), message, assets, kind));
         }
     }
@@ -53,7 +53,7 @@ fn fault(place: Option<(&str, u32)>, message: String, assets: &Assets, kind: Ass
     Fault { line, ..Fault::of_file(FaultKind::Asset, file, message) }.with_cure(&cure)
 }
 
-/// Texts in quotes, of all modules but tests.
+/// Returns the quoted texts of all modules except tests.
 fn literals(sources: &Sources) -> impl Iterator<Item = (&str, u32, &str)> {
     let modules = sources.iter().filter(|(path, _)| !path.starts_with("tests/"));
     modules.flat_map(|(path, text)| {
@@ -92,13 +92,13 @@ mod tests {
         assert_eq!(
             missing(&rules("{ texture = 'assets/mos.png' }")),
             [
-                r#"world.luau:3: rock.look.texture names "assets/mos.png", and there is no such file (there are: assets/moss.png)"#
+                r#"world.luau:3: rock.look.texture names "assets/mos.png", but that file does not exist (there are: assets/moss.png)"#
             ]
         );
         assert_eq!(
             missing(&rules("{ model = 'assets/' .. 'moss' .. '.png' }")),
             [
-                r#"world.luau: rock.look.model names "assets/moss.png", which is no model (put the file into the world's folder assets/)"#
+                r#"world.luau: rock.look.model names "assets/moss.png", which is not a model (put the file into the world's folder assets/)"#
             ]
         );
     }
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                r#"world.luau:2: there is no file "assets/horn.ogg" (put the file into the world's folder assets/)"#
+                r#"world.luau:2: the file "assets/horn.ogg" does not exist (put the file into the world's folder assets/)"#
             ]
         );
     }

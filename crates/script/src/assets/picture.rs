@@ -1,11 +1,11 @@
-//! Pictures: what they are and how large, read from their heads. Nothing is decoded.
+//! Reads the format and the size of pictures from their headers. Nothing is decoded.
 
 use super::{Checked, Problem};
 
-/// Pixels along one side. A texture of 4,096 by 4,096 takes 85 MiB of a graphics card with its smaller copies.
+/// Maximum pixels along one side. A texture of 4,096 by 4,096 takes 85 MiB of a graphics card with its smaller copies.
 const SIDE_MAX: u32 = 4_096;
 
-/// How a picture is written down.
+/// The format of a picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Format {
     Png,
@@ -14,7 +14,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format of a media type, as glTF names it.
+    /// Returns the format of a media type, as glTF names it.
     pub(super) fn of_media_type(media_type: &str) -> Option<Format> {
         Some(match media_type {
             "image/png" => Format::Png,
@@ -33,7 +33,8 @@ impl Format {
     }
 }
 
-/// Checks that a picture is what it is said to be and no larger than a texture should be. Returns its media type.
+/// Checks that a picture has the format that its name says, and is no larger than a texture should be. Returns its
+/// media type.
 pub(super) fn check(bytes: &[u8], format: Format) -> Checked<&'static str> {
     let size = match format {
         Format::Png => png(bytes),
@@ -41,13 +42,13 @@ pub(super) fn check(bytes: &[u8], format: Format) -> Checked<&'static str> {
         Format::WebP => webp(bytes),
     };
     let Some((width, height)) = size else {
-        let message = format!("it does not begin like a picture of type {}", format.media_type());
-        return Err(Problem::new(message, "export it again, and let the end of its name say what it is"));
+        let message = format!("it does not begin as a picture of type {}", format.media_type());
+        return Err(Problem::new(message, "export it again, and give it the ending of its format"));
     };
     if width == 0 || height == 0 || width > SIDE_MAX || height > SIDE_MAX {
         let message =
-            format!("a picture of {width} by {height} pixels, but a texture has 1 to {SIDE_MAX} a side");
-        return Err(Problem::new(message, "make it smaller; 1024 by 1024 is much for most things"));
+            format!("a picture of {width} by {height} pixels, but a texture may have 1 to {SIDE_MAX} a side");
+        return Err(Problem::new(message, "make it smaller; 1024 by 1024 is enough for most things"));
     }
     Ok(format.media_type())
 }

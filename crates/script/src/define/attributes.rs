@@ -1,4 +1,4 @@
-//! What a script declares of attributes, and of the arguments of actions and events.
+//! Declarations of attributes, and of the arguments of actions and events.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use nowcast_world::{Attributes, Value};
 use super::Special;
 use crate::fields::{Declared, Fields};
 
-/// Names that entities have anyway.
+/// Names of fields that every entity has.
 const RESERVED: [&str; 21] = [
     "id",
     "kind",
@@ -33,10 +33,10 @@ const RESERVED: [&str; 21] = [
     "is_program",
 ];
 
-const TYPES: &str = "\"bool\", \"text\", \"entity\", \"vector\", \"u8\" to \"i64\", \"f32\", \"f64\", \"any\", each with `?` behind it when it may be nil, or { \"f32\", min =, max =, step =, default = }";
+const TYPES: &str = "\"bool\", \"text\", \"entity\", \"vector\", \"u8\" to \"i64\", \"f32\", \"f64\", \"any\", each followed by `?` if it may be nil, or { \"f32\", min =, max =, step =, default = }";
 
-/// The attributes of a kind, and which of them only Luau has types for. They are fields of entities, so they have other names
-/// than the fields that every entity has.
+/// Reads the attributes of a kind, and their types that only Luau has. Attributes are fields of entities, so their
+/// names must differ from the fields that every entity has.
 pub(super) fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String, Special>)> {
     match fields.names()?.into_iter().filter(|name| RESERVED.contains(&name.as_str())).min() {
         Some(name) => Err(format!("{}: every entity has `{name}`; choose another name", fields.path)),
@@ -44,10 +44,10 @@ pub(super) fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTre
     }
 }
 
-/// The arguments of an action or the fields of an event, and which of them only Luau has types for.
+/// Reads the arguments of an action or the fields of an event, and their types that only Luau has.
 pub(super) fn read_arguments(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String, Special>)> {
     let mut names = fields.names()?;
-    // The order in which a table is visited is none that an author wrote, and clients are told the order.
+    // Tables have no order of writing, and clients receive the order, so fields are sorted.
     names.sort_unstable();
     let mut schema = String::new();
     let mut defaults = Vec::new();
@@ -56,7 +56,10 @@ pub(super) fn read_arguments(fields: &Fields<'_>) -> Declared<(Attributes, BTree
     for name in &names {
         let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_word || name.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(format!("{}: `{name}` is no name: letters, digits and `_`", fields.path));
+            return Err(format!(
+                "{}: `{name}` is not a valid name: use letters, digits and `_`",
+                fields.path
+            ));
         }
         let AttributeType { ty, default, special, formerly: former } = read_type(fields, name)?;
         specials.extend(special.map(|special| (name.clone(), special)));
@@ -75,13 +78,13 @@ pub(super) fn read_arguments(fields: &Fields<'_>) -> Declared<(Attributes, BTree
     Ok((attributes, specials))
 }
 
-/// What is declared of one attribute.
+/// The declaration of one attribute.
 struct AttributeType {
-    /// As the wire format's schemas write it.
+    /// Its type in the notation of the wire format's schemas.
     ty: String,
     default: Option<Value>,
     special: Option<Special>,
-    /// What it was called in earlier versions.
+    /// Its names in earlier versions.
     formerly: Vec<String>,
 }
 

@@ -1,10 +1,10 @@
-//! What a script declares of a body and its shape.
+//! Declarations of a body and its shape.
 
 use nowcast_world::{Body, ColliderShape, Mass, Motion, Pose};
 
 use crate::fields::{Declared, Fields};
 
-/// A body: its shape, what moves it, and what it is made of.
+/// Reads a body: its shape, its motion, and its material.
 pub(super) fn read_body(fields: &Fields<'_>) -> Declared<Body> {
     fields.nothing_else(&[SHAPE_FIELDS.as_slice(), &BODY_FIELDS].concat())?;
     let motion = match fields.text("motion")?.as_deref() {
@@ -22,7 +22,7 @@ pub(super) fn read_body(fields: &Fields<'_>) -> Declared<Body> {
     };
     let mut body = Body::new(motion, read_shape(fields)?);
     match (fields.number("mass")?, fields.number("density")?) {
-        (Some(_), Some(_)) => return Err(format!("{}: say `mass` or `density`, not both", fields.path)),
+        (Some(_), Some(_)) => return Err(format!("{}: declare `mass` or `density`, not both", fields.path)),
         (Some(mass), None) => body.mass = Mass::Kilograms(mass),
         (None, Some(density)) => body.mass = Mass::Density(density),
         (None, None) => {}
@@ -64,7 +64,7 @@ const BODY_FIELDS: [&str; 10] = [
 
 const SHAPES: &str = "\"box\", \"sphere\", \"capsule\", \"cylinder\", \"cone\", \"hull\", \"mesh\", \"heights\" or \"compound\"";
 
-/// A shape: `shape` says which, the fields beside it how large.
+/// Reads a shape: `shape` names it, the other fields are its measures.
 pub(crate) fn read_shape(fields: &Fields<'_>) -> Declared<ColliderShape> {
     let shape = fields.text("shape")?.ok_or_else(|| format!("{}.shape is missing: {SHAPES}", fields.path))?;
     let number = |name: &str| {
@@ -86,7 +86,10 @@ pub(crate) fn read_shape(fields: &Fields<'_>) -> Declared<ColliderShape> {
             if !corners.len().is_multiple_of(3)
                 || corners.iter().any(|corner| corner.fract() != 0.0 || *corner < 1.0)
             {
-                return Err(format!("{}.triangles: three numbers of vertices each, from 1 on", fields.path));
+                return Err(format!(
+                    "{}.triangles: three numbers of vertices each, starting with 1",
+                    fields.path
+                ));
             }
             let corner = |corner: f32| corner as u32 - 1;
             let triangles =
@@ -110,7 +113,7 @@ pub(crate) fn read_shape(fields: &Fields<'_>) -> Declared<ColliderShape> {
             let mut parts = Vec::new();
             for part in fields.tables("parts")? {
                 if part.text("shape")?.as_deref() == Some("compound") {
-                    return Err(format!("{}: a part is a compound itself", part.path));
+                    return Err(format!("{}: a part cannot be a compound", part.path));
                 }
                 part.nothing_else(&[SHAPE_FIELDS.as_slice(), &["at"]].concat())?;
                 let position = part.vector("at")?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Entities and players: what a handle's fields and methods do.
+//! Fields and methods of entities and players.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ use crate::namespace::{Name, Namespace, Shared};
 use crate::reference::names_of;
 use crate::suggest::{closest, instead};
 
-/// Units of work that making and removing a body cost beside what they look through: far more than a call does.
+/// Units of work for making and removing a body, beside the cost of its searches.
 const UNITS_A_BODY: u64 = 100;
 
-/// So many of these cost one unit of work to look through.
+/// Items that cost one unit of work to search.
 const ENTITIES_A_UNIT: u64 = 16;
 const ROWS_A_UNIT: u64 = 64;
 const PLAYERS_A_UNIT: u64 = 64;
 
-/// So many points, triangles or fields of a shape cost one unit of work to compare with another shape.
+/// Points, triangles or fields of a shape that cost one unit of work to compare with another shape.
 const PARTS_A_UNIT: usize = 16;
 
-/// So many of them cost one unit of work to make a shape of.
+/// Points, triangles or fields that cost one unit of work to build a shape of.
 const BUILT_A_UNIT: usize = 2;
 
 pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
@@ -52,7 +52,7 @@ fn vector([x, y, z]: [f32; 3]) -> Vector {
 fn gone(handle: Handle) -> mlua::Error {
     match handle {
         Handle::Entity(id) => mlua::Error::runtime(format!("entity {} is gone", id.0)),
-        Handle::Player(id) => mlua::Error::runtime(format!("player {} has no avatar, or is gone", id.0)),
+        Handle::Player(id) => mlua::Error::runtime(format!("player {} has no avatar, or has left", id.0)),
     }
 }
 
@@ -61,12 +61,12 @@ fn pose(scene: &Scene, handle: Handle) -> mlua::Result<(EntityId, Pose)> {
     Ok((id, scene.pose(id).ok_or_else(|| gone(handle))?))
 }
 
-/// Where an entity is, or where a player saw it while the world is rewound.
+/// Returns the pose of an entity; while the world is rewound, the pose that the player saw.
 fn seen(scene: &Scene, handle: Handle) -> mlua::Result<Pose> {
     scene.seen_pose(handle.entity(scene)?).ok_or_else(|| gone(handle))
 }
 
-/// How far a pose is turned about the upright axis, in radians; 0 looks along -Z.
+/// Returns the rotation of a pose about the upright axis, in radians; 0 looks along -Z.
 fn yaw_of(pose: &Pose) -> f32 {
     let [x, y, z, w] = pose.rotation;
     libm::atan2f(2.0 * (w * y + x * z), 1.0 - 2.0 * (x * x + y * y))
@@ -76,7 +76,7 @@ fn turned(yaw: f32) -> [f32; 4] {
     [0.0, libm::sinf(yaw / 2.0), 0.0, libm::cosf(yaw / 2.0)]
 }
 
-/// A quaternion as scripts write it.
+/// Reads a quaternion of a script.
 pub(crate) fn rotation(parts: &Table) -> mlua::Result<[f32; 4]> {
     let read: mlua::Result<Vec<f32>> = parts.sequence_values().take(5).collect();
     let four = read.ok().and_then(|parts| <[f32; 4]>::try_from(parts).ok());
@@ -87,7 +87,7 @@ fn no_rotation() -> mlua::Error {
     mlua::Error::runtime("a rotation is four numbers, { x, y, z, w }, as world.rotation gives them")
 }
 
-/// The vector that a field is set to.
+/// Reads the vector for a field.
 fn vector_for(name: &str, given: &Luau) -> mlua::Result<[f32; 3]> {
     match given {
         Luau::Vector(given) => Ok(position(*given)),
@@ -170,7 +170,7 @@ fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
     })
 }
 
-/// Where an entity is and how it moves.
+/// Adds position, rotation and movement.
 fn add_places(get: &Namespace<'_>) -> mlua::Result<()> {
     get.add("position", |_, handle: Handle| with_scene(|scene| Ok(vector(seen(scene, handle)?.position))))?;
     get.add("yaw", |_, handle: Handle| with_scene(|scene| Ok(yaw_of(&seen(scene, handle)?))))?;
@@ -190,7 +190,7 @@ fn add_places(get: &Namespace<'_>) -> mlua::Result<()> {
     })
 }
 
-/// To whom an entity belongs, and what belongs to a player.
+/// Adds ownership, parents and avatars.
 fn add_belongings(get: &Namespace<'_>) -> mlua::Result<()> {
     get.add("owner", |_, handle: Handle| {
         with_scene(|scene| {
@@ -338,7 +338,7 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
         with_scene(|scene| {
             let (one, other) = (handle.entity(scene)?, other.entity(scene)?);
             let parts = |id| scene.shape_parts(id).div_ceil(PARTS_A_UNIT) as u64;
-            // Parts of one are compared with parts of the other.
+            // Each part of one shape is compared with each part of the other.
             charge(parts(one).saturating_mul(parts(other)))?;
             scene.distance(one, other).map_err(refused)
         })
@@ -403,7 +403,7 @@ fn add_attributes(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     })
 }
 
-/// What does not fit where Luau has a type and the wire a number or a list.
+/// Words a type mismatch by the Luau type, where the wire format has only a number or a list.
 fn in_words_of_luau(misfit: MisfitError, special: Option<Special>, given: &Luau) -> MisfitError {
     let expected = match special {
         Some(Special::Entity) => "an entity",
@@ -420,14 +420,14 @@ fn how_else(name: &str) -> &'static str {
     match name {
         "kind" => "an entity keeps its kind; despawn it, and spawn one of the other kind",
         "facing" => "set `yaw` or `rotation`",
-        "scale" => "give it in `Kind:spawn { scale = … }`",
-        "mass" => "a kind's `body` says it",
+        "scale" => "set it in `Kind:spawn { scale = … }`",
+        "mass" => "the `body` of the kind declares it",
         "alive" => "call `entity:despawn()`",
-        "asleep" => "the physics decides it; set `velocity` to wake a body",
+        "asleep" => "physics decides it; set `velocity` to wake a body",
         "avatar" | "player" => "call `player:spawn_avatar(Kind, { at = … })`",
         "tags" => "call `entity:tag(name)` and `entity:untag(name)`",
         "name" | "id" | "is_program" => "the server decides it",
-        _ => "it is a function of every entity; choose another name for your own value",
+        _ => "every entity has a function of that name; choose another name for your own value",
     }
 }
 
@@ -436,11 +436,11 @@ fn no_field(scene: &Scene, handle: Handle, name: &str) -> mlua::Error {
         return mlua::Error::runtime(format!("entities have no `{name}`; {cure}"));
     }
     mlua::Error::runtime(match handle {
-        Handle::Player(_) => format!(
-            "a player has no field `{name}`; what your world keeps of a player belongs in `player.private`"
-        ),
+        Handle::Player(_) => {
+            format!("a player has no field `{name}`; your own data of a player belongs in `player.private`")
+        }
         Handle::Entity(id) => match scene.entity(id) {
-            None => format!("entity {} is gone; `entity.alive` tells", id.0),
+            None => format!("entity {} is gone; check `entity.alive` first", id.0),
             Some(entity) => {
                 let kind = scene.kind_of(entity.kind);
                 let declared: Vec<_> =
@@ -456,7 +456,7 @@ fn no_field(scene: &Scene, handle: Handle, name: &str) -> mlua::Error {
     })
 }
 
-/// A declared value with what Luau has types for and the wire has not.
+/// Converts a declared value to its Luau type, where the wire format has only a number or a list.
 pub(crate) fn special_to_luau(lua: &Lua, value: &Value, special: Option<Special>) -> mlua::Result<Luau> {
     match (special, value) {
         (Some(Special::Entity), value) => match value.as_f64() {
@@ -475,7 +475,7 @@ pub(crate) fn special_to_luau(lua: &Lua, value: &Value, special: Option<Special>
     }
 }
 
-/// Arguments of an action as a table.
+/// Converts the arguments of an action to a table.
 pub(crate) fn arguments(
     lua: &Lua,
     value: &Value,

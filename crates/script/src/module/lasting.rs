@@ -1,4 +1,4 @@
-//! What lasts: the world's state and what scripts keep of entities and players.
+//! Saved data: the world's state and the private tables of entities and players.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::handle::{Handle, with_scene};
 use crate::meter::Meter;
 use crate::namespace::{Namespace, Shared};
 
-/// Fields of a world's state; each may hold a table of any number.
+/// Maximum number of fields of a world's state; each may hold a table of any size.
 const FIELDS_MAX: usize = 16_384;
 
 pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
@@ -42,7 +42,7 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     })
 }
 
-/// The tables of a script whose contents last.
+/// The saved tables of a script.
 pub(crate) struct Lasting {
     pub(crate) state: Table,
     /// By handle.
@@ -50,7 +50,7 @@ pub(crate) struct Lasting {
 }
 
 impl Lasting {
-    /// Makes the tables what the world says. They stay the same tables: whoever holds one sees what is in it now.
+    /// Fills the tables with the world's values. The tables themselves stay, so references to them stay valid.
     pub(crate) fn refill(&self, lua: &Lua, scene: &Scene) -> mlua::Result<()> {
         for (key, value) in scene.all_state() {
             refill_field(lua, &self.state, key, value)?;
@@ -83,7 +83,7 @@ fn player_private_of(scene: &Scene, id: PlayerId) -> mlua::Result<&Value> {
     Ok(&player.private)
 }
 
-/// Hands over to the world what lasts.
+/// Saves the script's tables into the world.
 struct Keeper {
     console: Console,
     kept: Rc<RefCell<Option<Table>>>,
@@ -95,8 +95,8 @@ impl Keeper {
         Keeper { console: shared.console.clone(), kept: shared.kept.clone(), meter: shared.meter.clone() }
     }
 
-    /// Writes down what a script keeps of an entity or a player. Returns the table that holds from now on: the same, or, when it
-    /// cannot be kept, what was kept before.
+    /// Saves the private table of an entity or a player. Returns the table that is valid from now on: the same, or the
+    /// last saved one if the new one cannot be saved.
     fn keep_private(&self, lua: &Lua, scene: &mut Scene, handle: Handle, live: Luau) -> mlua::Result<Luau> {
         let is_gone = match handle {
             Handle::Entity(id) => scene.private(id).is_none(),
@@ -131,8 +131,8 @@ impl Keeper {
         }
     }
 
-    /// Writes down what changed in the state of the world. What it costs is charged afterwards: a state is written down whatever was
-    /// spent before, and a large one leaves less for the hooks that follow.
+    /// Saves changes of the world's state. The cost is charged afterwards: a state is saved regardless of the budget,
+    /// and a large one leaves less for the following hooks.
     fn keep_state(&self, lua: &Lua, scene: &mut Scene, state: &Table) -> mlua::Result<()> {
         let live = self.named_fields(state)?;
         let mut units = 0;
@@ -163,8 +163,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// The fields of a state that have names, ordered by name. Others are reported and removed, and so are those whose names are too
-    /// long, or beyond [`FIELDS_MAX`].
+    /// Returns the named fields of a state, ordered by name. Fields without a name, with a name that is too long, or
+    /// beyond [`FIELDS_MAX`] are reported and removed.
     fn named_fields(&self, state: &Table) -> mlua::Result<Vec<(String, Luau)>> {
         let mut live: Vec<(String, Luau)> = Vec::new();
         let mut foreign = Vec::new();
@@ -182,7 +182,7 @@ impl Keeper {
         for key in foreign {
             told.get_or_insert_with(|| match key.as_string() {
                 Some(name) => format!(
-                    "world.state.{} has too long a name, or is one field too many: {FIELDS_MAX} fields with names of {NAME_BYTES_MAX} bytes at most",
+                    "world.state.{} has a name that is too long, or exceeds the number of fields: at most {FIELDS_MAX} fields with names of {NAME_BYTES_MAX} bytes",
                     shown(&name.to_string_lossy())
                 ),
                 None => format!("world.state has {} as a key; keys are texts", with_article(&key)),
@@ -199,10 +199,10 @@ impl Keeper {
 
 fn not_kept(problem: String) -> Fault {
     let fault = Fault { kind: FaultKind::State, file: None, line: None, message: problem, cure: None };
-    fault.with_cure("it is again what it was; keep nil, true and false, numbers, texts, vectors, entities, players, lists, and tables with texts as keys")
+    fault.with_cure("the last saved value was restored; saved data may hold nil, booleans, numbers, texts, vectors, entities, players, lists, and tables with texts as keys")
 }
 
-/// Makes a table what `value` says, and keeps the table: whoever holds it sees the new.
+/// Changes the contents of a table to `value`. The table itself stays, so references to it see the new contents.
 fn refill(lua: &Lua, table: &Table, value: &Value) -> mlua::Result<()> {
     match value {
         Value::Map(pairs) => {

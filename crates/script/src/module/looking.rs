@@ -1,4 +1,4 @@
-//! Looking around: rays, overlaps, tags, joints, paths.
+//! Queries and constraints: rays, overlaps, tags, joints, paths.
 
 use mlua::{Function, Lua, MultiValue, Table, Value as Luau, Vector};
 use nowcast_world::{EntityId, Filter, Hit, Joint, JointId, JointKind, Motor, Pose, Scene, SceneError};
@@ -9,24 +9,24 @@ use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
 use crate::namespace::{Name, Namespace};
 
-/// So many things that were seen elsewhere cost a query one unit of work.
+/// Entities that were seen elsewhere that cost a query one unit of work.
 const ELSEWHERE_PER_CHARGE: u64 = 4;
 
-/// So many tags cost one unit of work to compare.
+/// Tags that cost one unit of work to compare.
 const TAGS_A_UNIT: usize = 8;
 
 /// Units of work that a joint costs.
 const UNITS_A_JOINT: u64 = 50;
 
-/// So many points, triangles or heights cost one unit of work to make a shape of.
+/// Points, triangles or heights that cost one unit of work to build a shape of.
 const PARTS_A_UNIT: u64 = 2;
 
-/// Charges a query for the bodies that it had to look at.
+/// Charges a query for the bodies that it examined.
 fn charge_looked_at(scene: &Scene) -> mlua::Result<()> {
     charge(scene.take_looked_at() / LOOKED_AT_A_UNIT)
 }
 
-/// So many parts of bodies that a query looked at cost one unit of work.
+/// Examined parts of bodies that cost one unit of work.
 const LOOKED_AT_A_UNIT: u64 = 4;
 
 pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
@@ -105,7 +105,8 @@ fn no_past(error: SceneError) -> mlua::Error {
     }
 }
 
-/// Turned to the left by `yaw`, then up by `pitch`, then clockwise by `roll`: about Y, X and -Z, each as the one before left it.
+/// Returns a quaternion: turned to the left by `yaw`, then up by `pitch`, then clockwise by `roll`, each about the axis
+/// (Y, X, -Z) that the rotation before left.
 fn rotation(yaw: f32, pitch: f32, roll: f32) -> [f32; 4] {
     let half = |angle: f32| (libm::sinf(angle / 2.0), libm::cosf(angle / 2.0));
     let ((sy, cy), (sx, cx), (sz, cz)) = (half(yaw), half(pitch), half(-roll));

@@ -1,4 +1,4 @@
-//! What a world says: events, screens, timers, time, chance.
+//! Output of a world: events, screens, timers; and its time and random numbers.
 
 use mlua::Value as Luau;
 use nowcast_world::{Scene, TimerId, To};
@@ -9,10 +9,10 @@ use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
 use crate::namespace::{Name, Namespace};
 
-/// The first letter of places on screens that servers keep for themselves.
+/// First letter of the screen places that are reserved for servers.
 const RESERVED: char = '@';
 
-/// So many waiting timers cost a search among them one unit of work, and so many players.
+/// Waiting timers, and players, that cost a search one unit of work.
 const TIMERS_A_UNIT: u64 = 32;
 const PLAYERS_A_UNIT: u64 = 8;
 
@@ -42,7 +42,7 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
     host.add("show", |_, (place, value, player): (Name, Luau, Option<Handle>)| {
         if place.starts_with(RESERVED) {
             return Err(mlua::Error::runtime(format!(
-                "world.show: the place \"{}\" begins with `{RESERVED}`, and such places are the server's own; take another name",
+                "world.show: the place \"{}\" begins with `{RESERVED}`, which is reserved for the server; choose another name",
                 &*place
             )));
         }
@@ -69,7 +69,7 @@ fn addressee(options: &mlua::Table) -> mlua::Result<To> {
     }
 }
 
-/// Players or programs; those with a tag, if one is named.
+/// Returns players or programs; with a tag, only those that have it.
 fn participants(scene: &Scene, are_programs: bool, tag: Option<&str>) -> mlua::Result<Vec<Handle>> {
     charge(scene.players().len() as u64 / PLAYERS_A_UNIT)?;
     let has_tag = |tags: &[String]| tag.is_none_or(|tag| tags.iter().any(|one| one == tag));
