@@ -1,4 +1,4 @@
-//! A world of one's own in Rust: marbles roll down a chute, and whoever brings one into the bowl has a point.
+//! A world in Rust: marbles roll down a chute, and a player who brings one into the bowl scores a point.
 //! `cargo run -p nowcast-world --example marbles`
 
 use nowcast_world::{

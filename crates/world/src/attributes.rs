@@ -1,4 +1,4 @@
-//! Attributes: what a kind's entities have, as a shape of the wire format with quantisers and defaults.
+//! Attributes of a kind: a shape of the wire format with quantisers and defaults.
 
 use nowcast_wire::shape::{Field, Range, Type};
 use nowcast_wire::{Shape, Value};
@@ -10,8 +10,8 @@ use crate::problem::{DefinitionError, Path, Problem};
 
 /// Named and typed values with defaults.
 ///
-/// A value is kept exactly as every reader will see it: a number of a range is a whole number of steps when it is
-/// set, not when it is sent. Of a quaternion whose two largest parts are equal, readers may see the neighbouring step.
+/// A value is stored exactly as every reader receives it. A number with a range is rounded to a step when it is set,
+/// not when it is sent. A quaternion with two equal largest components may read back as the neighbouring step.
 ///
 /// ```
 /// use nowcast_world::{Attributes, Value};
@@ -27,7 +27,7 @@ use crate::problem::{DefinitionError, Path, Problem};
 pub struct Attributes {
     shape: Shape,
     defaults: Vec<Value>,
-    /// Names of earlier versions, and the places of the attributes that take over their values.
+    /// Names of earlier versions, and the indices of the attributes that take over their values.
     formerly: Vec<(String, usize)>,
     out_of_range: OutOfRange,
     value_bytes_max: usize,
@@ -40,8 +40,8 @@ impl Default for Attributes {
 }
 
 impl Attributes {
-    /// Attributes of a shape whose root is a struct. Defaults are those of its fields, and otherwise nil, zero, the
-    /// least or empty.
+    /// Makes attributes of a shape whose root is a struct. Defaults are those of its fields; otherwise nil, zero, the
+    /// minimum or empty.
     pub fn new(shape: Shape) -> Result<Attributes, DefinitionError> {
         let path = Path::default();
         let value_bytes_max = crate::Limits::DEFAULT.value_bytes_max;
@@ -64,7 +64,7 @@ impl Attributes {
         })
     }
 
-    /// Attributes as people write them: names and types, between commas.
+    /// Parses attributes from text: names and types, separated by commas.
     ///
     /// | written | means |
     /// | --- | --- |
@@ -77,7 +77,7 @@ impl Attributes {
         Attributes::new(shape)
     }
 
-    /// The same with another default for one of them.
+    /// Sets another default for one attribute.
     pub fn with_default(mut self, name: &str, value: Value) -> Result<Attributes, DefinitionError> {
         let path = Path::default();
         let path = path.field("attributes");
@@ -90,12 +90,12 @@ impl Attributes {
         Ok(self)
     }
 
-    /// The same, with another answer to numbers outside of their range.
+    /// Sets the treatment of numbers outside of their range.
     pub fn with_out_of_range(self, out_of_range: OutOfRange) -> Attributes {
         Attributes { out_of_range, ..self }
     }
 
-    /// The same, and the attribute `name` takes over the values that were written down as `former`.
+    /// Lets the attribute `name` take over the values that were saved as `former`.
     pub fn with_former_name(mut self, name: &str, former: &str) -> Result<Attributes, DefinitionError> {
         let path = Path::default();
         let path = path.field("attributes");
@@ -110,7 +110,7 @@ impl Attributes {
         Ok(self)
     }
 
-    /// The shape, as it is told to clients.
+    /// The shape, as clients receive it.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -125,19 +125,19 @@ impl Attributes {
         &self.defaults
     }
 
-    /// The place of one of them.
+    /// Returns the index of an attribute.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.fields().iter().position(|field| field.name == name)
     }
 
-    /// The place of the attribute that takes over what was written down under this name.
+    /// Returns the index of the attribute that takes over values saved under this name.
     pub(crate) fn index_of_written(&self, name: &str) -> Option<usize> {
         let formerly = || self.formerly.iter().find(|(former, _)| former == name).map(|(_, index)| *index);
         self.index(name).or_else(formerly)
     }
 
-    /// A value as one of them keeps it: quantised, and of the type that its shape says. Whole floats are taken for
-    /// integers.
+    /// Converts a value to the stored form of an attribute: quantised, and of the type in the shape. Floats without a
+    /// fraction are accepted as integers.
     ///
     /// # Panics
     /// When there is no attribute at `index`.
@@ -147,7 +147,8 @@ impl Attributes {
             .map_err(|error| error.inside(&field.name))
     }
 
-    /// A whole map of them, where missing ones are the defaults and unknown ones an error: arguments of an action.
+    /// Converts a whole map, such as the arguments of an action. Missing values become defaults; unknown ones are an
+    /// error.
     pub fn conform_map(&self, values: &Value) -> Result<Value, MisfitError> {
         let given: &[(Value, Value)] = match values {
             Value::Map(pairs) => pairs,

@@ -7,13 +7,12 @@ use crate::id::{EntityId, PlayerId};
 use crate::scene::Scene;
 use crate::timer::Timer;
 
-/// The rules of a world, as hooks. Every hook is given the [`Scene`], through which it reads and changes everything.
+/// The rules of a world, as hooks. Every hook receives the [`Scene`], through which it reads and changes the world.
 ///
 /// # State of a behaviour
-/// Nothing that must last. A behaviour is made anew at a reload, after a restart and on another server, and the same
-/// commands must give the same world there. Lasting data belongs to the world: [`Scene::state`], attributes,
-/// [`Scene::private`], the data of timers. A behaviour may keep what it can compute again from these, and things that
-/// change no rule.
+/// A behaviour must not keep lasting data. It is made again at a reload, after a restart and on another server, and the
+/// same commands must give the same world there. Lasting data belongs to the world: [`Scene::state`], attributes,
+/// [`Scene::private`], the data of timers. A behaviour may keep values that it can compute again from these.
 ///
 /// # Order
 /// In one step the engine calls, in this order:
@@ -24,19 +23,19 @@ use crate::timer::Timer;
 /// 4. after walkers and physics have moved: [`contact`](Self::contact) for each contact that began or ended, ordered
 ///    by the ids of the two.
 ///
-/// Hooks never call each other: what one changes, the others see at their turn.
+/// Hooks never call each other. A later hook sees the changes of an earlier one.
 ///
 /// # Failure
-/// Hooks return nothing, because a world goes on whatever its rules do. A behaviour that can fail (a script) catches
-/// its own errors and reports them in its own way.
+/// Hooks return no errors, because a world continues even if its rules fail. A behaviour that can fail (a script)
+/// catches its errors and reports them itself.
 ///
 /// # Determinism
-/// A hook uses no clock, no randomness but [`Scene::random`], no order of a hash map, no address.
+/// A hook uses no clock, no hash-map order and no addresses. [`Scene::random`] is its only source of randomness.
 ///
 /// ```
 /// use nowcast_world::{Behaviour, Body, ColliderShape, Definition, Kind, PlayerId, Scene, Spawn, Timer, To, Value, World};
 ///
-/// /// Drops a ball every second and tells everybody.
+/// /// Drops a ball every second and emits an event.
 /// struct Rain;
 ///
 /// impl Behaviour for Rain {
@@ -62,55 +61,55 @@ use crate::timer::Timer;
 /// # Ok::<(), nowcast_world::DefinitionError>(())
 /// ```
 pub trait Behaviour {
-    /// The world begins. Called once in a world's life, before its first step; not after a restore.
+    /// The world begins. Called once, before its first step; not after a restore.
     fn start(&mut self, _scene: &mut Scene) {}
 
-    /// The world continues with this behaviour: after a restore or a reload, before the next step. The entities that
-    /// [`start`](Self::start) made are there. Compute here the values that the behaviour keeps beside the world. It
-    /// must not change the world, or the restored world differs from the one that was not restored.
+    /// The world continues with this behaviour: called after a restore or a reload, before the next step. The entities
+    /// that [`start`](Self::start) made exist. Compute here the values that the behaviour keeps beside the world. This
+    /// hook must not change the world. Otherwise the restored world would differ from one that was not restored.
     fn resume(&mut self, _scene: &Scene) {}
 
-    /// Other rules than before rule a world that goes on: called once after [`resume`](Self::resume) and before the next
-    /// step, and here the world may be changed. `from` is the [`crate::Definition::version`] of the rules before, `None`
-    /// where nobody knows them.
+    /// The world continues with other rules than before. Called once after [`resume`](Self::resume) and before the next
+    /// step; this hook may change the world. `from` is the [`crate::Definition::version`] of the earlier rules, or
+    /// `None` if it is unknown.
     fn upgrade(&mut self, _scene: &mut Scene, _from: Option<u32>) {}
 
-    /// A step of 1/60 s begins: commands and timers have had their turn, walkers and physics move next.
+    /// A step of 1/60 s begins. Commands and timers are done; walkers and physics move next.
     fn step(&mut self, _scene: &mut Scene) {}
 
-    /// A player came. It has no avatar until one is spawned for it ([`Scene::spawn_avatar`]).
+    /// A player joined. It has no avatar until the rules spawn one ([`Scene::spawn_avatar`]).
     fn join(&mut self, _scene: &mut Scene, _player: PlayerId) {}
 
-    /// A player is about to go. Its avatar and all else are still there; afterwards what it owns goes as its kind says
-    /// ([`crate::OwnerLeaves`]).
+    /// A player is about to leave. Its avatar and entities still exist. After this hook its kinds decide about the
+    /// entities that it owns ([`crate::OwnerLeaves`]).
     fn leave(&mut self, _scene: &mut Scene, _player: PlayerId) {}
 
-    /// A player does something that the definition declares. `arguments` is a map that fits the declared shape: every
-    /// field is there, quantised, and within bounds.
+    /// A player does a declared action. `arguments` is a map that fits the declared shape: all fields are present,
+    /// quantised and within bounds.
     fn action(&mut self, _scene: &mut Scene, _player: PlayerId, _action: &str, _arguments: &Value) {}
 
-    /// A player asks for an entity that its kind lets it have, or just made one ([`crate::Command::Spawn`]). Returns whether it
-    /// gets it; one that was made goes otherwise.
+    /// A player asks for an entity that its kind allows it to own, or has just spawned one ([`crate::Command::Spawn`]).
+    /// Returns whether the player gets it. A refused spawn is removed.
     fn own(&mut self, _scene: &mut Scene, _entity: EntityId, _player: PlayerId) -> bool {
         true
     }
 
-    /// A player gives an entity back to the server, or leaves; it is the owner's a last time. Not called for an entity that
-    /// is passed on to another player, which is asked for by [`own`](Self::own).
+    /// A player gives an entity back to the server, or leaves. The player still owns the entity during this hook. Not
+    /// called if the entity is passed to another player; that calls [`own`](Self::own).
     fn release(&mut self, _scene: &mut Scene, _entity: EntityId, _player: PlayerId) {}
 
     /// Two entities began or ceased to touch, and the kind of at least one of them reports contacts. Called once for
-    /// the two.
+    /// each pair.
     fn contact(&mut self, _scene: &mut Scene, _contact: &Contact) {}
 
-    /// A timer that [`Scene::after`] set is due. It is gone already; set it again to repeat.
+    /// A timer that [`Scene::after`] set is due. It is removed already; set it again to repeat.
     fn timer(&mut self, _scene: &mut Scene, _timer: &Timer) {}
 
-    /// A player says something. Returns whether everybody is to hear it ([`crate::Event::Said`]).
+    /// A player sends a line of chat. Returns whether all players receive it ([`crate::Event::Said`]).
     fn message(&mut self, _scene: &mut Scene, _player: PlayerId, _text: &str) -> bool {
         true
     }
 }
 
-/// No rules at all: physics alone.
+/// No rules, only physics.
 impl Behaviour for () {}

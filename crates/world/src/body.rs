@@ -1,4 +1,4 @@
-//! How entities of a kind are seen by physics.
+//! The physical body of a kind's entities.
 
 use crate::problem::{DefinitionError, Path, Problem};
 use crate::shape::ColliderShape;
@@ -6,17 +6,17 @@ use crate::shape::ColliderShape;
 /// The cause of a body's motion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Motion {
-    /// Nothing but being put elsewhere: ground, walls.
+    /// Never moves by itself: ground, walls.
     Fixed,
     /// Forces, contacts, joints.
     Dynamic,
-    /// The velocity that it was given, whatever is in its way: lifts, doors.
+    /// Its own velocity, whatever is in its way: lifts, doors.
     Kinematic,
-    /// As fixed, and others pass through it: it only reports whom it overlaps.
+    /// Fixed, and other bodies pass through it. It only reports overlaps.
     Sensor,
 }
 
-/// How heavy a body is.
+/// The mass of a body.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Mass {
     /// Kilograms a cubic metre.
@@ -25,33 +25,33 @@ pub enum Mass {
     Kilograms(f32),
 }
 
-/// How entities of a kind are seen by physics.
+/// The physical body of a kind's entities.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Body {
     /// The cause of its motion.
     pub motion: Motion,
-    /// Its form.
+    /// Its shape.
     pub shape: ColliderShape,
-    /// How heavy it is.
+    /// Its mass.
     pub mass: Mass,
-    /// 0 is ice; averaged with that of what it touches.
+    /// 0 is ice. Averaged with the friction of the other body.
     pub friction: f32,
-    /// 0 stays where it falls, 1 bounces back as fast as it came; averaged with that of what it touches.
+    /// 0 does not bounce, 1 bounces back at the same speed. Averaged with the restitution of the other body.
     pub restitution: f32,
-    /// How much of the world's gravity it feels.
+    /// Factor of the world's gravity.
     pub gravity_scale: f32,
-    /// How fast it loses speed by itself, a second.
+    /// Relative loss of speed a second.
     pub linear_damping: f32,
-    /// How fast it loses spin by itself, a second.
+    /// Relative loss of spin a second.
     pub angular_damping: f32,
     /// Whether it never turns.
     pub locks_rotation: bool,
-    /// Whether every path is checked for what it would pass through: for small fast things. It costs more.
+    /// Whether its whole path is checked for collisions: for small, fast bodies. It costs more.
     pub is_bullet: bool,
 }
 
 impl Body {
-    /// A body of a shape.
+    /// Makes a body of a shape.
     pub fn new(motion: Motion, shape: ColliderShape) -> Body {
         Body {
             motion,
@@ -67,22 +67,22 @@ impl Body {
         }
     }
 
-    /// One that never moves.
+    /// Makes a body that never moves.
     pub fn fixed(shape: ColliderShape) -> Body {
         Body::new(Motion::Fixed, shape)
     }
 
-    /// One that forces move.
+    /// Makes a body that forces move.
     pub fn dynamic(shape: ColliderShape) -> Body {
         Body::new(Motion::Dynamic, shape)
     }
 
-    /// One that moves by its velocity alone.
+    /// Makes a body that moves only by its own velocity.
     pub fn kinematic(shape: ColliderShape) -> Body {
         Body::new(Motion::Kinematic, shape)
     }
 
-    /// One that others pass through.
+    /// Makes a body that other bodies pass through.
     pub fn sensor(shape: ColliderShape) -> Body {
         Body::new(Motion::Sensor, shape)
     }

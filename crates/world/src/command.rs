@@ -8,141 +8,141 @@ use crate::input::Input;
 use crate::limits::VELOCITY_MAX;
 use crate::pose::{Pose, Velocity};
 
-/// Something that is to be done at the next step, in the order of [`crate::World::apply`].
+/// A change that the next step applies, in the order of [`crate::World::apply`].
 ///
 /// A world is a function of its definition, its seed, its behaviour and its commands, each with the step before which
-/// it came. A program that keeps these can build the same world again.
+/// it was applied. A program that stores these can rebuild the world.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Command {
-    /// Somebody comes.
+    /// A player joins.
     Join {
-        /// Its number, greater than all that were used before.
+        /// Its number, greater than all earlier ones.
         player: PlayerId,
-        /// The wanted name; it is sanitised, and becomes `guest-N` when nothing is left.
+        /// The wanted name. It is sanitised, and becomes `guest-N` if nothing is left.
         name: String,
     },
-    /// Somebody goes.
+    /// A player leaves.
     Leave {
         /// The player that leaves.
         player: PlayerId,
     },
     /// Sets a player's input until the next one.
     Input {
-        /// Whose.
+        /// The player.
         player: PlayerId,
         /// The new input.
         input: Input,
     },
-    /// The walker that a player moves stands still in this step of the world, as if the step were not: what its controls say
-    /// in it is not known yet. See `spec/MOVEMENT.md`, section 9.
+    /// The player's walker does not move in this step, because its input is not known yet. See `spec/MOVEMENT.md`,
+    /// section 9.
     StallStep {
-        /// Whose.
+        /// The player.
         player: PlayerId,
     },
-    /// The walker that a player moves takes a step more in this step of the world, before the one with its controls, to make up
-    /// for one that it waited. It does so only where nothing else moves nearby.
+    /// The player's walker takes an additional step in this step of the world, before the one with its input, to catch
+    /// up a stalled step. This requires that nothing else moves nearby.
     CatchUpStep {
-        /// Whose.
+        /// The player.
         player: PlayerId,
         /// The input of the first of the two steps.
         first: Input,
     },
-    /// A player sees the world as it was so long ago ([`crate::Scene::rewind`]). It holds until the next one.
+    /// Sets the age of the world that a player sees ([`crate::Scene::rewind`]), until the next such command.
     SetViewDelay {
         /// The player whose view is delayed.
         player: PlayerId,
-        /// In milliseconds; [`crate::limits::REWIND_MS_MAX`] counts for more.
+        /// In milliseconds, limited to [`crate::limits::REWIND_MS_MAX`].
         behind_ms: u16,
     },
-    /// A player does something that the definition declares.
+    /// A player does a declared action.
     Action {
         /// The player that acts.
         player: PlayerId,
         /// The name of the action.
         name: String,
-        /// With what: a map.
+        /// The arguments: a map.
         arguments: Value,
     },
-    /// A player says something.
+    /// A player sends a line of chat.
     Message {
         /// The player that speaks.
         player: PlayerId,
         /// The line; it is sanitised before anybody receives it.
         text: String,
     },
-    /// A player takes another name.
+    /// A player changes its name.
     Rename {
         /// The player that is renamed.
         player: PlayerId,
-        /// The name; sanitised, and `guest-N` when nothing is left.
+        /// The name. It is sanitised, and becomes `guest-N` if nothing is left.
         name: String,
     },
-    /// A program comes. It is a player that [`crate::Behaviour::join`] may know by [`crate::Player::is_program`].
+    /// A program joins as a player. [`crate::Behaviour::join`] can recognise it by [`crate::Player::is_program`].
     JoinProgram {
-        /// Its number, greater than all that were used before.
+        /// Its number, greater than all earlier ones.
         player: PlayerId,
-        /// The wanted name; it is sanitised, and becomes `guest-N` when nothing is left.
+        /// The wanted name. It is sanitised, and becomes `guest-N` if nothing is left.
         name: String,
     },
-    /// A player asks for an entity, by the rules of its kind ([`crate::OwnerRules`]).
+    /// A player asks to own an entity, by the rules of its kind ([`crate::OwnerRules`]).
     Own {
         /// The player that asks.
         player: PlayerId,
-        /// Which.
+        /// The entity.
         entity: EntityId,
-        /// By which the answer, an [`crate::Event::Granted`] or a refusal, is known.
+        /// Identifies the answer, an [`crate::Event::Granted`] or a refusal.
         number: u32,
     },
-    /// A player gives an entity back that it owns, or passes it on.
+    /// An owner gives an entity back or passes it on.
     Release {
         /// The owner.
         player: PlayerId,
-        /// Which.
+        /// The entity.
         entity: EntityId,
-        /// To whom; `None` for the server. It has to be one that might ask for it.
+        /// The new owner; `None` for the server. It must be a player that may own the entity.
         to: Option<PlayerId>,
     },
-    /// An owner says where its entity is to be. A state: the newest counts.
+    /// An owner sets the target pose of its entity. This is a state: only the newest counts.
     Move {
         /// The owner.
         player: PlayerId,
-        /// Which.
+        /// The entity.
         entity: EntityId,
-        /// Where, and how turned.
+        /// The target pose.
         pose: Pose,
-        /// How that moves, if the owner knows: it goes on so for a tenth of a second.
+        /// The velocity of the target, if the owner knows it. The target moves on with it for a tenth of a second.
         velocity: Option<Velocity>,
     },
-    /// An owner sets attributes that its kind leaves to owners.
+    /// An owner sets attributes that its kind allows.
     Set {
         /// The owner.
         player: PlayerId,
-        /// Of which entity.
+        /// The entity.
         entity: EntityId,
-        /// A map of names and values. All of them are set, or none.
+        /// A map of names and values. Either all of them are set, or none.
         attributes: Value,
     },
-    /// A player makes an entity of its own, as far as its kind allows.
+    /// A player spawns an entity of its own, if its kind allows.
     Spawn {
         /// The player that asks.
         player: PlayerId,
-        /// Of this kind.
+        /// The kind of the entity.
         kind: String,
-        /// Here.
+        /// The initial pose.
         pose: Pose,
-        /// The attributes that differ from their defaults, of those that an owner may set: a map, or nil.
+        /// The owner's attributes that differ from their defaults: a map, or nil.
         attributes: Value,
-        /// By which the answer is known.
+        /// Identifies the answer.
         number: u32,
     },
-    /// An owner removes an entity of a kind that owners may make.
+    /// An owner removes an entity of a kind that owners may spawn.
     Despawn {
         /// The owner.
         player: PlayerId,
-        /// Which.
+        /// The entity.
         entity: EntityId,
     },
-    /// Somebody who may edit the world does so, past its behaviour.
+    /// An editor changes the world directly, without its behaviour.
     Edit {
         /// The player that edits.
         player: PlayerId,
@@ -151,26 +151,26 @@ pub enum Command {
     },
 }
 
-/// A change of the world by hand.
+/// A direct change of the world by an editor.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Edit {
-    /// Makes an entity.
+    /// Spawns an entity.
     Spawn {
-        /// Of this kind.
+        /// The kind of the entity.
         kind: String,
-        /// Here.
+        /// The initial pose.
         pose: Pose,
     },
-    /// Removes an entity and what hangs on it.
+    /// Removes an entity and all attached entities.
     Despawn(EntityId),
-    /// Puts an entity elsewhere, at rest.
+    /// Moves an entity to a pose, at rest.
     Place(EntityId, Pose),
     /// Sets an attribute.
     Attribute(EntityId, String, Value),
 }
 
 impl Command {
-    /// The same with poses whose rotations are of length 1; `None` when a number of an owner is none that a world holds.
+    /// Normalises the rotations of all poses. Returns `None` if a number is outside the limits of worlds.
     pub(crate) fn checked(self) -> Option<Command> {
         match self {
             Command::Move { player, entity, pose, velocity } => {
@@ -187,7 +187,7 @@ impl Command {
         }
     }
 
-    /// About how many bytes it holds beside itself.
+    /// Approximate heap memory, in bytes.
     pub(crate) fn held_bytes(&self) -> usize {
         match self {
             Command::Join { name, .. } | Command::JoinProgram { name, .. } | Command::Rename { name, .. } => {
@@ -203,7 +203,7 @@ impl Command {
         }
     }
 
-    /// Whose it is.
+    /// The player of the command.
     pub fn player(&self) -> PlayerId {
         match self {
             Command::Join { player, .. }

@@ -1,4 +1,4 @@
-//! Dynamic values that fit a type: checked, bounded, and quantised as every reader will see them.
+//! Converts dynamic values to a type: checked, bounded, and quantised as every reader receives them.
 
 use nowcast_wire::quantise::{SmallestThree, dequantise_angle, quantise_angle};
 use nowcast_wire::shape::{DefinitionKind, NumberType, Type};
@@ -6,11 +6,11 @@ use nowcast_wire::{Shape, Value};
 
 use crate::limits::VALUE_DEPTH_MAX;
 
-/// A value that does not fit. It is the fault of whoever gave the value.
+/// A value that does not fit its type. The caller that passed it is at fault.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}{expected} is expected, not {found}", if .field.is_empty() { String::new() } else { format!("{field}: ") })]
 pub struct MisfitError {
-    /// Where, as in `target.x`; empty for the value itself.
+    /// The path of the field, as in `target.x`; empty for the value itself.
     pub field: String,
     /// The type that would fit.
     pub expected: String,
@@ -32,14 +32,14 @@ impl MisfitError {
 /// The treatment of a number outside of its range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OutOfRange {
-    /// The nearest that is in the range.
+    /// Takes the nearest value in the range.
     #[default]
     Clamp,
-    /// An error.
+    /// Returns an error.
     Refuse,
 }
 
-/// `value` as `ty` keeps it.
+/// Converts `value` to its stored form of type `ty`.
 pub(crate) fn conform(
     shape: &Shape,
     ty: &Type,
@@ -50,12 +50,12 @@ pub(crate) fn conform(
     Conform { shape, out_of_range, bytes_left: bytes_max }.value(ty, value, 0)
 }
 
-/// A dynamic value of any type, within bounds of depth and size.
+/// Checks a dynamic value of any type against the limits of depth and size.
 pub(crate) fn bounded(value: &Value, bytes_max: usize) -> Result<(), MisfitError> {
     if !is_shallow(value, VALUE_DEPTH_MAX) {
         return Err(MisfitError::new(format!("a value at most {VALUE_DEPTH_MAX} deep"), "a deeper one"));
     }
-    // Most values are small, and need not be written to know it.
+    // Most values are small, and this estimate is enough for them.
     if bytes_at_most(value) <= bytes_max {
         return Ok(());
     }
@@ -66,7 +66,7 @@ pub(crate) fn bounded(value: &Value, bytes_max: usize) -> Result<(), MisfitError
     Ok(())
 }
 
-/// No fewer bytes than the value has as MessagePack: headers are counted as if they were the longest.
+/// An upper bound of the MessagePack size: headers are counted with their maximum length.
 fn bytes_at_most(value: &Value) -> usize {
     match value {
         Value::Nil | Value::Bool(_) => 1,
@@ -83,7 +83,7 @@ fn bytes_at_most(value: &Value) -> usize {
     }
 }
 
-/// Bytes of memory that a value holds beside itself.
+/// Heap memory of a value, in bytes.
 pub(crate) fn held_bytes(value: &Value) -> usize {
     match value {
         Value::Text(text) => text.len(),
@@ -108,14 +108,14 @@ fn is_shallow(value: &Value, depth_left: usize) -> bool {
     }
 }
 
-/// The value that a type has when nobody says one. Of a type whose value has more parts than a value may have bytes it is one that
-/// does not fit.
+/// Returns the default value of a type. For a type with more parts than the byte limit of a value, the result does not
+/// fit that limit.
 pub(crate) fn zero(shape: &Shape, ty: &Type) -> Value {
     let mut zero = Zero { shape, parts_left: crate::Limits::DEFAULT.value_bytes_max };
     zero.of(ty, VALUE_DEPTH_MAX)
 }
 
-/// Arrays in arrays are short to write and long to make, so parts are counted.
+/// Nested arrays are short to declare and expensive to make, so parts are counted.
 struct Zero<'a> {
     shape: &'a Shape,
     parts_left: usize,
@@ -207,7 +207,7 @@ impl Conform<'_> {
             (Type::Range(range), value) => {
                 let number = value.as_f64().filter(|number| !number.is_nan()).ok_or_else(misfit)?;
                 let kept = range.dequantise(range.quantise(number));
-                // The last step may end a little behind the range; what was kept there fits again.
+                // The last step may lie a little above the range. A value that was rounded there fits again.
                 let fits = (range.low..=range.high).contains(&number) || number == kept;
                 if self.out_of_range == OutOfRange::Refuse && !fits {
                     return Err(MisfitError::new(self.expected(ty), number.to_string()));
@@ -242,7 +242,7 @@ impl Conform<'_> {
         })
     }
 
-    /// A type in the words of whoever writes values; numbers with their bounds.
+    /// Describes a type for authors, with the bounds of numbers.
     fn expected(&self, ty: &Type) -> String {
         match ty {
             Type::Number(NumberType::F32 | NumberType::F64) => "a number that is finite".to_owned(),
@@ -317,7 +317,7 @@ fn number_of(number: NumberType, value: &Value) -> Option<Value> {
     }
 }
 
-/// The least and the greatest value of a type of whole numbers.
+/// The minimum and maximum of an integer type.
 fn bounds(number: NumberType) -> (i128, i128) {
     match number {
         NumberType::U8 => (0, u8::MAX.into()),
@@ -343,7 +343,7 @@ fn found(value: &Value) -> String {
     }
 }
 
-/// The whole number that a value is, floats without a fraction included: scripts know no other numbers.
+/// Converts a value to an integer. Accepts floats without a fraction, because scripts have no other numbers.
 fn integer(value: &Value) -> Option<i128> {
     match value {
         Value::Int(value) => Some((*value).into()),

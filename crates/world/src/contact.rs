@@ -5,12 +5,12 @@ use crate::id::EntityId;
 /// Two entities that began or ceased to touch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Contact {
-    /// The one with the smaller id.
+    /// The entity with the smaller id.
     pub a: EntityId,
-    /// The other.
+    /// The other entity.
     pub b: EntityId,
-    /// Whether they touch from now on. When they ceased because one of them was removed, that one is gone already.
+    /// Whether the contact began. If it ended because an entity was removed, that entity no longer exists.
     pub is_begin: bool,
-    /// How hard they met, in newton seconds; 0 for sensors and at the end.
+    /// The impulse of the collision, in newton seconds; 0 for sensors and at the end.
     pub impulse: f32,
 }

@@ -16,19 +16,20 @@ pub struct Definition {
     pub kinds: Vec<Kind>,
     /// The actions of players, by name.
     pub actions: Vec<Action>,
-    /// The events that the behaviour tells with payloads of a known shape. Others may be told too, with any payload.
+    /// The declared events with the shapes of their payloads. Other events may be emitted with any payload.
     pub events: Vec<EventDeclaration>,
-    /// The state that a new world begins with: a map.
+    /// The initial state of a new world: a map.
     pub state: Value,
-    /// The number that the author gives to this version of the rules: [`crate::Behaviour::upgrade`] is told the one before.
+    /// The author's version number of the rules. [`crate::Behaviour::upgrade`] receives the previous one.
     pub version: u32,
-    /// In metres a second squared.
+    /// Gravity, in metres a second squared.
     pub gravity: [f32; 3],
     /// The limits of the world.
     pub limits: Limits,
-    /// Which clients are told of an entity whose kind does not say.
+    /// The interest policy of kinds that have none of their own.
     pub interest: Interest,
-    /// Whether the world remembers the last half second, so that the behaviour can judge by what a player saw ([`crate::Scene::rewind`]).
+    /// Whether the world records the last half second, so that rules can judge by what a player saw
+    /// ([`crate::Scene::rewind`]).
     pub rewinds: bool,
 }
 
@@ -48,20 +49,20 @@ impl Default for Definition {
     }
 }
 
-/// Something that players can do.
+/// An action of players.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Action {
     /// Its name.
     pub name: String,
     /// Its arguments.
     pub arguments: Attributes,
-    /// How people do it: a key, a label. Nothing that the engine reads; clients are told. Nil for nothing.
+    /// The binding for clients: a key, a label. The engine does not read it. Nil for none.
     pub hint: Value,
-    /// Whether it must happen once and last. The engine marks what it tells ([`crate::Event::Emitted`]); the rest is the host's.
+    /// Whether the action is durable. The engine marks its events ([`crate::Event::Emitted`]); the host does the rest.
     pub durable: bool,
 }
 
-/// Something that may happen, with what is told of it.
+/// A declared event with its payload.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EventDeclaration {
     /// Its name.
@@ -71,7 +72,7 @@ pub struct EventDeclaration {
 }
 
 impl EventDeclaration {
-    /// An event with a payload, written as fields are in [`Attributes::parse`].
+    /// Makes an event with a payload in the notation of [`Attributes::parse`].
     pub fn new(name: &str, payload: &str) -> Result<EventDeclaration, DefinitionError> {
         let payload = Attributes::parse(payload).map_err(|error| error.within("events", name))?;
         Ok(EventDeclaration { name: name.to_owned(), payload })
@@ -79,7 +80,7 @@ impl EventDeclaration {
 }
 
 impl Action {
-    /// An action with arguments, written as fields are in [`Attributes::parse`].
+    /// Makes an action with arguments in the notation of [`Attributes::parse`].
     pub fn new(name: &str, arguments: &str) -> Result<Action, DefinitionError> {
         let arguments = Attributes::parse(arguments).map_err(|error| error.within("actions", name))?;
         Ok(Action { name: name.to_owned(), arguments, hint: Value::Nil, durable: false })
@@ -87,7 +88,7 @@ impl Action {
 }
 
 impl Definition {
-    /// Checks everything that can be wrong.
+    /// Validates the definition.
     pub fn validate(&self) -> Result<(), DefinitionError> {
         let path = Path::default();
         path.field("kinds").count(self.kinds.len(), 0, KINDS_MAX)?;
@@ -124,19 +125,19 @@ impl Definition {
         path.field("state").count(bytes, 0, self.limits.state_bytes_max)
     }
 
-    /// Which clients are told of the entities of a kind.
+    /// Returns the interest policy of a kind.
     pub fn interest_of(&self, kind: &Kind) -> Interest {
         kind.interest.unwrap_or(self.interest)
     }
 
-    /// The place of the kind that takes over entities that were written down under this name.
+    /// Returns the index of the kind that takes over entities saved under this name.
     pub fn kind_of_written(&self, name: &str) -> Option<usize> {
         let named = self.kinds.iter().position(|kind| kind.name == name);
         let was_named = |kind: &Kind| kind.formerly.iter().any(|former| former == name);
         named.or_else(|| self.kinds.iter().position(was_named))
     }
 
-    /// Whether what rests in a world of one of the two may not rest in the other: gravity differs, or a body that both have.
+    /// Whether bodies at rest under one definition may move under the other, because gravity or a body differs.
     pub fn moves_otherwise(&self, before: &Definition) -> bool {
         let is_other = |kind: &Kind| {
             let now = self.kind_of_written(&kind.name).map(|index| &self.kinds[index]);
@@ -145,12 +146,12 @@ impl Definition {
         self.gravity != before.gravity || before.kinds.iter().any(is_other)
     }
 
-    /// The declaration of an event of this name.
+    /// Returns the declaration of an event.
     pub fn event(&self, name: &str) -> Option<&EventDeclaration> {
         self.events.iter().find(|event| event.name == name)
     }
 
-    /// Whether an action of this name with these arguments would be carried out now.
+    /// Checks whether the world would accept an action with these arguments.
     ///
     /// # Errors
     /// [`Refusal::UnknownAction`] and [`Refusal::Arguments`], as an [`crate::Event::Refused`] would tell them.
@@ -160,7 +161,7 @@ impl Definition {
         conformed.map(drop).map_err(|misfit| Refusal::Arguments { action: name.to_owned(), misfit })
     }
 
-    /// The action of this name.
+    /// Returns the action of this name.
     pub fn action(&self, name: &str) -> Option<&Action> {
         self.actions.iter().find(|action| action.name == name)
     }

@@ -1,4 +1,4 @@
-//! Entities, and the columns in which a world keeps them.
+//! Entities, and the columns that store them.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use crate::id::{EntityId, KindId, PlayerId};
 use crate::physics::Handles;
 use crate::pose::{Pose, Velocity};
 
-/// The initial state of a new entity. Everything left out is as its kind says.
+/// The initial state of a new entity. Omitted values are those of its kind.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Spawn {
-    /// Where it is and how it is turned.
+    /// Its position and rotation.
     pub pose: Pose,
-    /// How large it is, as a multiple of its kind's shape along its own axes; `None` for 1.
+    /// Scale factors of its kind's shape along its own axes; `None` for 1.
     pub scale: Option<[f32; 3]>,
-    /// How it moves.
+    /// Its velocity.
     pub velocity: Velocity,
     /// Attributes that differ from their defaults.
     pub attributes: Vec<(String, Value)>,
@@ -26,30 +26,30 @@ pub struct Spawn {
 }
 
 impl Spawn {
-    /// At rest at this place, upright.
+    /// Makes an entity at rest at this place, upright.
     pub fn at(position: [f32; 3]) -> Spawn {
         Spawn { pose: Pose { position, ..Pose::IDENTITY }, ..Spawn::default() }
     }
 
-    /// With this attribute.
+    /// Adds an attribute.
     pub fn with(mut self, attribute: &str, value: impl Into<Value>) -> Spawn {
         self.attributes.push((attribute.to_owned(), value.into()));
         self
     }
 }
 
-/// One entity as it is now.
+/// The present state of one entity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EntityRef<'a> {
-    /// Its name in this world.
+    /// Its id.
     pub id: EntityId,
     /// Its kind.
     pub kind: KindId,
-    /// Where its origin is, and how it is turned.
+    /// The pose of its origin.
     pub pose: Pose,
-    /// How large it is, as a multiple of its kind's shape.
+    /// Scale factors of its kind's shape.
     pub scale: [f32; 3],
-    /// How it moves.
+    /// Its velocity.
     pub velocity: Velocity,
     /// The entity that this one is attached to.
     pub parent: Option<EntityId>,
@@ -57,15 +57,16 @@ pub struct EntityRef<'a> {
     pub owner: Option<PlayerId>,
     /// Its tags, sorted.
     pub tags: &'a [String],
-    /// Its attributes, in the order of its kind's.
+    /// Its attributes, in the order of its kind.
     pub attributes: &'a [Value],
-    /// The step after which its attributes, tags, scale, parent or owner last changed, or it came.
+    /// The step after which the entity was spawned, or its attributes, tags, scale, parent or owner last changed.
     pub changed_tick: u64,
 }
 
 /// All entities of a world, as columns of equal length, ordered by id.
 ///
-/// Row `n` of each column belongs to the entity `ids()[n]`. Rows move when entities go, at the end of a step.
+/// Row `n` of each column belongs to the entity `ids()[n]`. Rows move at the end of a step, when removed entities are
+/// swept.
 #[derive(Default)]
 pub struct Entities {
     pub(crate) ids: Vec<EntityId>,
@@ -83,7 +84,7 @@ pub struct Entities {
     pub(crate) gravity_scales: Vec<f32>,
     pub(crate) passes: Vec<Option<EntityId>>,
     pub(crate) changed_ticks: Vec<u64>,
-    /// Those that hang on another: few, so that nobody has to look through all rows for them in every step.
+    /// Entities with a parent. There are few, so no step searches all rows for them.
     hanging: BTreeSet<EntityId>,
     dead: usize,
 }
@@ -114,17 +115,17 @@ pub(crate) struct Row {
 }
 
 impl Entities {
-    /// How many there are.
+    /// Number of entities.
     pub fn len(&self) -> usize {
         self.ids.len() - self.dead
     }
 
-    /// Whether there are none.
+    /// Whether there are no entities.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The column of ids, growing. Between two steps every row is alive.
+    /// The column of ids, ascending. Between two steps every row is alive.
     pub fn ids(&self) -> &[EntityId] {
         &self.ids
     }
@@ -154,26 +155,26 @@ impl Entities {
         &self.owners
     }
 
-    /// For each entity the step after which anything but its pose and velocity last changed, or it came.
+    /// For each entity the step after which it was spawned, or anything except pose and velocity last changed.
     pub fn changed_ticks(&self) -> &[u64] {
         &self.changed_ticks
     }
 
-    /// The row of an entity, if it is in the world.
+    /// Returns the row of an entity, if it exists.
     pub fn row(&self, id: EntityId) -> Option<usize> {
-        // Where nobody left, the place follows from the id.
+        // Without removed entities the row follows from the id.
         let first = self.ids.first()?.0;
         let guess = (id.0.checked_sub(first)? as usize).min(self.ids.len() - 1);
         let row = if self.ids[guess] == id { guess } else { self.ids[..guess].binary_search(&id).ok()? };
         self.is_alive[row].then_some(row)
     }
 
-    /// One entity, if it is in the world.
+    /// Returns one entity, if it exists.
     pub fn get(&self, id: EntityId) -> Option<EntityRef<'_>> {
         self.row(id).map(|row| self.at(row))
     }
 
-    /// Everything, ordered by id.
+    /// Iterates over all entities, ordered by id.
     pub fn iter(&self) -> impl Iterator<Item = EntityRef<'_>> {
         (0..self.ids.len()).filter(|row| self.is_alive[*row]).map(|row| self.at(row))
     }
@@ -205,7 +206,7 @@ impl Entities {
         }
     }
 
-    /// Adds a row; its id is greater than all before.
+    /// Adds a row. Its id is greater than all earlier ones.
     pub(crate) fn push(&mut self, row: Row) {
         debug_assert!(self.ids.last().is_none_or(|last| *last < row.id), "ids grow");
         if row.parent.is_some() {
@@ -228,7 +229,7 @@ impl Entities {
         self.changed_ticks.push(row.changed_tick);
     }
 
-    /// Marks a row; [`Entities::sweep`] removes it.
+    /// Marks a row as removed; [`Entities::sweep`] deletes it.
     pub(crate) fn kill(&mut self, row: usize) {
         self.is_alive[row] = false;
         self.handles[row] = None;
@@ -236,7 +237,7 @@ impl Entities {
         self.dead += 1;
     }
 
-    /// Hangs the entity of a row on another, or takes it off.
+    /// Attaches the entity of a row to a parent, or detaches it.
     pub(crate) fn hang(&mut self, row: usize, parent: Option<Parent>) {
         self.parents[row] = parent;
         if parent.is_some() {
@@ -246,12 +247,12 @@ impl Entities {
         }
     }
 
-    /// Everything that hangs on something, ordered by id.
+    /// All attached entities, ordered by id.
     pub(crate) fn hanging(&self) -> &BTreeSet<EntityId> {
         &self.hanging
     }
 
-    /// Removes the rows of those that are gone.
+    /// Deletes the rows of removed entities.
     pub(crate) fn sweep(&mut self) {
         if self.dead == 0 {
             return;

@@ -6,102 +6,102 @@ use crate::conform::MisfitError;
 use crate::id::{EntityId, PlayerId};
 use crate::owner::{OwnerError, OwnerRequest};
 
-/// Something that happened, in order. [`crate::World::poll_event`] gives each once.
+/// An event of the world, in order. [`crate::World::poll_event`] returns each once.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
-    /// An entity came into the world.
+    /// An entity was spawned.
     Spawned(EntityId),
-    /// An entity left the world; its id is never used again.
+    /// An entity was removed. Its id is never used again.
     Despawned(EntityId),
-    /// An entity was put elsewhere: nobody should interpolate across the jump.
+    /// An entity was teleported: do not interpolate across the jump.
     Teleported(EntityId),
-    /// A player came.
+    /// A player joined.
     Joined(PlayerId),
-    /// A player went.
+    /// A player left.
     Left(PlayerId),
-    /// A player has another name.
+    /// A player changed its name.
     Renamed {
-        /// The new player.
+        /// The player.
         player: PlayerId,
         /// The new name, after [`crate::text::sanitize`].
         name: String,
     },
-    /// A player spoke, and the behaviour lets everybody hear it.
+    /// A player sent a line of chat, and the behaviour forwards it.
     Said {
         /// The player that spoke.
         player: PlayerId,
         /// The name at that time.
         name: String,
-        /// The line, after [`crate::text::sanitize`]; markup is passed on unchanged.
+        /// The line, after [`crate::text::sanitize`]. Markup is not changed.
         text: String,
     },
-    /// The behaviour tells something.
+    /// The behaviour emitted an event.
     Emitted {
         /// The name of the event.
         name: String,
-        /// The players that hear it.
+        /// The players that receive it.
         to: To,
         /// Its payload.
         payload: Value,
-        /// Whether a durable action caused it: then nobody should hear of it before the action is kept.
+        /// Whether a durable action caused it. Then no player should receive it before the action is stored.
         durable: bool,
     },
     /// A place of a screen has a new value. This is a state: the newest value counts.
     Screen {
-        /// Whose; `None` for everybody's.
+        /// The player; `None` for all players.
         player: Option<PlayerId>,
-        /// Which place, as in `score`.
+        /// The place, as in `score`.
         place: String,
-        /// The new value; nil for nothing.
+        /// The new value; nil clears the place.
         value: Value,
     },
-    /// A player owns an entity that it asked for, or made.
+    /// A player received an entity that it asked for or spawned.
     Granted {
         /// The player that asked.
         player: PlayerId,
-        /// Which.
+        /// The entity.
         entity: EntityId,
-        /// That of its command.
+        /// The number of its command.
         number: u32,
     },
-    /// A command was not carried out.
+    /// A command was refused.
     Refused {
-        /// Whose.
+        /// The player.
         player: PlayerId,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
     },
 }
 
-/// The players that hear of something.
+/// The players that receive an event.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum To {
-    /// Everybody.
+    /// All players.
     All,
     /// One player.
     Player(PlayerId),
-    /// Players whose avatars are near to a place.
+    /// Players whose avatars are near a position.
     Near {
-        /// The place, in metres.
+        /// The position, in metres.
         position: [f32; 3],
-        /// How near, in metres.
+        /// The radius, in metres.
         radius: f32,
     },
 }
 
-/// Why a command was not carried out.
+/// The reason why a command was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
-    /// As many players as may be are in the world.
+    /// The world has the maximum number of players.
     #[error("the world is full: {players_max} players are in it")]
     Full {
         /// The limit.
         players_max: usize,
     },
-    /// A player joins with a number that was used.
+    /// A player joins with a number that was used before.
     #[error("player {0} has joined before")]
     PlayerUsed(u32),
-    /// Somebody does something who has not joined.
+    /// The player of the command has not joined.
     #[error("no player {0} is in the world")]
     UnknownPlayer(u32),
     /// The definition has no such action.
@@ -110,12 +110,12 @@ pub enum Refusal {
     /// Arguments do not fit.
     #[error("action {action:?}: {misfit}")]
     Arguments {
-        /// Of which action.
+        /// The action.
         action: String,
         /// The mismatch.
         misfit: MisfitError,
     },
-    /// An edit cannot be made.
+    /// An edit is invalid.
     #[error("edit: {0}")]
     Edit(String),
     /// The refused request of an owner.
@@ -123,9 +123,9 @@ pub enum Refusal {
     Owner {
         /// The request.
         request: OwnerRequest,
-        /// Of which entity; `None` for one that was to be made.
+        /// The entity; `None` for one that was to be spawned.
         entity: Option<EntityId>,
-        /// That of its command; 0 where it has none.
+        /// The number of its command; 0 if it has none.
         number: u32,
         /// The reason of the refusal.
         why: OwnerError,

@@ -1,11 +1,11 @@
-//! Fields as people write them: `heat: range(0, 1, 0.01), last: u32?`.
+//! Fields in the notation of authors: `heat: range(0, 1, 0.01), last: u32?`.
 
 use nowcast_wire::Shape;
 use nowcast_wire::shape::{Definition, DefinitionKind, Field, NumberType, Range, Type};
 
 use crate::limits::VALUE_DEPTH_MAX;
 
-/// The shape of a struct with these fields. The error says what is wrong, and with what.
+/// Parses the shape of a struct with these fields. The error names the fault and its place.
 pub(crate) fn parse(text: &str) -> Result<Shape, String> {
     let mut parser = Parser { rest: text.trim() };
     let mut fields: Vec<Field> = Vec::new();
@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Result<Shape, String> {
     }
     let definition = Definition { name: "Attributes".to_owned(), kind: DefinitionKind::Struct(fields) };
     let shape = Shape { root: Type::Ref(0), definitions: vec![definition] };
-    // All other rules of shapes are checked where shapes are read.
+    // The reader of shapes checks all other rules.
     Shape::from_bytes(&shape.to_bytes()).map_err(|error| error.to_string())
 }
 

@@ -11,14 +11,16 @@ use crate::pose::{Pose, rapier_pose};
 use crate::shape::ColliderShape;
 use crate::solid::{Form, Solid, Triangle};
 
-/// Triangles of one surface that are looked at for one step of a walker.
+/// Maximum number of triangles of one surface that one step of a walker examines.
 const TRIANGLES_NEAR_MAX: usize = 1_024;
 
-/// The faces of each hull in a shape, scaled, in the order of its parts. The geometry library merges faces, so they are kept beside it.
+/// The faces of each hull in a shape, scaled, in the order of its parts. They are stored separately, because the
+/// geometry library merges faces.
 pub(crate) type Hulls = Vec<Arc<[Triangle]>>;
 
 impl ColliderShape {
-    /// The triangles that enclose the points of a hull, counter-clockwise seen from outside; empty for points without a volume.
+    /// Returns the triangles that enclose the points of a hull, counter-clockwise seen from outside; empty for points
+    /// without a volume.
     pub fn hull_triangles(points: &[[f32; 3]]) -> Vec<[u32; 3]> {
         let vectors: Vec<Vector> = points.iter().map(|point| Vector::from_array(*point)).collect();
         let Ok((vertices, triangles)) = try_convex_hull(&vectors) else { return Vec::new() };
@@ -38,7 +40,7 @@ impl ColliderShape {
     ///
     /// # Errors
     ///
-    /// Why the shape cannot be scaled so, or has no volume.
+    /// Returns the reason why the shape cannot be scaled like this, or that it has no volume.
     pub fn solids(&self, scale: [f32; 3], pose: &Pose) -> Result<Vec<Solid>, &'static str> {
         let shape = self.build(scale)?;
         let mut solids = Vec::new();
@@ -47,7 +49,7 @@ impl ColliderShape {
         if is_known { Ok(solids) } else { Err("a walker does not meet such a shape") }
     }
 
-    /// The faces of the hulls in it.
+    /// Returns the faces of its hulls.
     pub(crate) fn hulls(&self, scale: [f32; 3]) -> Hulls {
         match self {
             ColliderShape::ConvexHull { points } => {
@@ -66,8 +68,8 @@ impl ColliderShape {
     }
 }
 
-/// Adds what a walker meets of a shape, of surfaces only what lies in the box `reach` of the world. `None` for a shape of which
-/// too much does, or that is none of [`ColliderShape`].
+/// Adds the solids of a shape that a walker may collide with; of surfaces only the triangles inside the box `reach` of
+/// the world. `None` if there are too many, or if the shape is not a [`ColliderShape`].
 pub(crate) fn push_solids(
     shape: &SharedShape,
     hulls: &[Arc<[Triangle]>],
@@ -108,7 +110,7 @@ pub(crate) fn push_solids(
     Some(())
 }
 
-/// Where a part of a compound is, by single operations in a stated order: `spec/MOVEMENT.md`, section 2.
+/// Returns the pose of a part of a compound, by single operations in a stated order: `spec/MOVEMENT.md`, section 2.
 fn part_pose(body: &RapierPose, part: &RapierPose) -> RapierPose {
     let [x1, y1, z1, w1] = body.rotation.to_array();
     let [x2, y2, z2, w2] = part.rotation.to_array();
@@ -168,7 +170,7 @@ fn field_triangles(field: &HeightField, reach: Option<&Aabb>) -> Option<Arc<[Tri
     Some(triangles.into())
 }
 
-/// The cells of a side that a stretch of it can touch, and one more at each end.
+/// The range of cells that a stretch of a side can touch, and one more at each end.
 fn cells(low: f32, high: f32, count: usize, size: f32) -> std::ops::Range<usize> {
     let cell = |at: f32| (at / size + 0.5) * count as f32;
     let first = (cell(low) - 1.0).floor().clamp(0.0, count as f32) as usize;

@@ -1,7 +1,7 @@
-//! One number for the whole state of a world.
+//! A hash of the whole state of a world.
 
-/// FNV-1a over 64 bits: simple, the same everywhere, and every bit of the state counts. It is no defence against
-/// somebody who looks for collisions; nobody has a reason to.
+/// FNV-1a over 64 bits: simple, equal on all machines, and sensitive to every bit of the state. It does not resist
+/// deliberate collisions, which nobody has a reason to make.
 pub(crate) struct Hasher(u64);
 
 impl Hasher {

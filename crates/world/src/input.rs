@@ -1,38 +1,39 @@
 //! The input of a player, and its validation.
 
-/// How far outside −1..1 a control may be for its sender's rounding to be forgiven.
+/// Tolerance of controls outside −1..1, for rounding by their sender.
 const CONTROL_SLACK: f32 = 1e-3;
 
-/// Yaws are told apart in parts of a radian: 0.007°. As a power of two it makes each of them exact in 32 bits, and one takes 16 bits.
+/// Resolution of yaws: 1/8192 radian (0.007°). A power of two makes each yaw exact in 32 bits, and one takes 16 bits.
 const YAW_PARTS: f32 = 8_192.0;
 
-/// The most parts that are not beyond π.
+/// The largest number of parts that is not beyond π.
 const YAW_PARTS_MAX: f32 = 25_735.0;
 
-/// The longest name, in characters.
+/// Maximum length of a name, in characters.
 pub const NAME_CHARS_MAX: usize = 24;
 
-/// The longest chat line, in characters.
+/// Maximum length of a chat line, in characters.
 pub const CHAT_CHARS_MAX: usize = 300;
 
-/// The input of one avatar. State: it holds until the next one.
+/// The input of one avatar. This is a state: it applies until the next one.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Input {
     /// −1..1 along the direction that `yaw` faces.
     pub forward: f32,
     /// −1..1 to the right of it.
     pub right: f32,
-    /// Radians; 0 faces −Z, growing counter-clockwise seen from above. A world takes the nearest multiple of 1/8192.
+    /// Direction in radians; 0 faces −Z, growing counter-clockwise seen from above. A world rounds it to a multiple of
+    /// 1/8192.
     pub yaw: f32,
-    /// Runs instead of walking.
+    /// Whether to run instead of walking.
     pub run: bool,
-    /// Jumps whenever there is ground to jump from.
+    /// Whether to jump whenever there is ground below.
     pub jump: bool,
 }
 
 impl Input {
-    /// Checks what came from outside. `yaw` may be any finite angle, is brought into −π..π, and becomes the
-    /// nearest multiple of 1/8192 (`spec/MOVEMENT.md`, section 3).
+    /// Validates values from outside. `yaw` may be any finite angle; it is wrapped to −π..π and rounded to a multiple
+    /// of 1/8192 (`spec/MOVEMENT.md`, section 3).
     pub fn new(forward: f32, right: f32, yaw: f32, run: bool, jump: bool) -> Result<Input, InputError> {
         let control = |field, value: f32| {
             within(field, value, -1.0 - CONTROL_SLACK, 1.0 + CONTROL_SLACK).map(|v| v.clamp(-1.0, 1.0))
@@ -43,25 +44,25 @@ impl Input {
         Ok(Input { forward, right, yaw, run, jump })
     }
 
-    /// The same checks for a value that was built by hand.
+    /// Validates a value that was built by hand.
     pub fn validate(self) -> Result<Input, InputError> {
         Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
     }
 }
 
-/// A number from outside that no honest client sends.
+/// A number that no correct client sends.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum InputError {
     /// NaN or infinite (or too large for an `f32`).
     #[error("{field} is not a finite number")]
     NotFinite {
-        /// Which one.
+        /// The field.
         field: &'static str,
     },
-    /// Finite, and outside its bounds.
+    /// Finite, but outside its bounds.
     #[error("{field} is {value}, outside {min}..{max}")]
     OutOfBounds {
-        /// Which one.
+        /// The field.
         field: &'static str,
         /// The refused value.
         value: f32,
@@ -82,12 +83,12 @@ fn within(field: &'static str, value: f32, min: f32, max: f32) -> Result<f32, In
     Ok(value)
 }
 
-/// The yaw that controls have which say this one: it is between −π and π, and stays as it is when it is brought there again.
+/// Wraps a yaw to −π..π and rounds it. Doing so twice changes nothing.
 pub(crate) fn quantise_yaw(angle: f32) -> f32 {
     yaw_of(yaw_parts(angle))
 }
 
-/// How many parts of 1/8192 the yaw is that controls have which say this one.
+/// Returns a yaw in parts of 1/8192.
 pub(crate) fn yaw_parts(angle: f32) -> i16 {
     let parts = libm::floorf(wrap_angle(angle) * YAW_PARTS + 0.5);
     parts.clamp(-YAW_PARTS_MAX, YAW_PARTS_MAX) as i16

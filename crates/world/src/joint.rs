@@ -1,42 +1,42 @@
-//! Joints: what holds two bodies together.
+//! Joints between two bodies.
 
 use rapier3d::prelude::*;
 
 use crate::id::EntityId;
 
-/// Names one joint of a world. Ids grow, and are never given twice.
+/// Names one joint of a world. Ids grow and are never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct JointId(pub u32);
 
-/// Two bodies, and how they are held together. A joint goes with either of its entities.
+/// A connection of two bodies. A joint is removed with either of its entities.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Joint {
-    /// One of them.
+    /// The first entity.
     pub a: EntityId,
-    /// The other.
+    /// The second entity.
     pub b: EntityId,
-    /// Where it is fastened, seen from `a`, in metres.
+    /// The anchor relative to `a`, in metres.
     pub anchor_a: [f32; 3],
-    /// Where it is fastened, seen from `b`, in metres.
+    /// The anchor relative to `b`, in metres.
     pub anchor_b: [f32; 3],
     /// The degrees of freedom that it leaves.
     pub kind: JointKind,
-    /// Whether the two touch each other all the same.
+    /// Whether the two bodies still collide with each other.
     pub collides: bool,
 }
 
 /// The degrees of freedom of a joint.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum JointKind {
-    /// Nothing: the two are one.
+    /// None: the two bodies move as one.
     Fixed,
-    /// Every turn about the anchor.
+    /// Rotates freely around the anchor.
     Ball,
-    /// Turns about one axis.
+    /// Rotates around one axis.
     Hinge {
         /// The axis, in the frames of both.
         axis: [f32; 3],
-        /// The least and the greatest angle in radians; `None` for any.
+        /// Minimum and maximum angle in radians; `None` for no limits.
         limits: Option<[f32; 2]>,
         /// The motor: radians a second, and the maximum torque in newton metres.
         motor: Option<Motor>,
@@ -45,16 +45,16 @@ pub enum JointKind {
     Slider {
         /// The axis, in the frames of both.
         axis: [f32; 3],
-        /// The least and the greatest way in metres; `None` for any.
+        /// Minimum and maximum distance in metres; `None` for no limits.
         limits: Option<[f32; 2]>,
         /// The motor: metres a second, and the maximum force in newtons.
         motor: Option<Motor>,
     },
-    /// Pulls and pushes toward a length between the anchors.
+    /// Pulls and pushes toward a distance between the anchors.
     Spring {
-        /// In metres.
+        /// The distance, in metres.
         length: f32,
-        /// In newtons a metre.
+        /// In newtons for each metre.
         stiffness: f32,
         /// In newtons for a metre a second.
         damping: f32,
@@ -64,19 +64,19 @@ pub enum JointKind {
 /// The motor of a joint.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Motor {
-    /// A second: radians or metres.
+    /// Target velocity: radians or metres a second.
     pub velocity: f32,
-    /// The most that it can: newton metres or newtons.
+    /// Maximum force: newton metres or newtons.
     pub force_max: f32,
 }
 
 impl Joint {
-    /// A joint at the origins of both, which do not touch each other.
+    /// Makes a joint at the origins of both entities, which do not collide with each other.
     pub fn new(a: EntityId, b: EntityId, kind: JointKind) -> Joint {
         Joint { a, b, anchor_a: [0.0; 3], anchor_b: [0.0; 3], kind, collides: false }
     }
 
-    /// Whether every number is finite and every axis an axis.
+    /// Whether every number is finite and every axis has a direction.
     pub(crate) fn is_valid(&self) -> bool {
         let is_axis = |axis: [f32; 3]| {
             axis.iter().all(|v| v.is_finite() && v.abs() <= 1e6) && Vector::from_array(axis).length() > 1e-3

@@ -1,8 +1,8 @@
-//! The journal of a world, as bytes: with it, a world can be replayed.
+//! The journal of a world as bytes, from which a world can be replayed.
 //!
-//! A journal is a list of [`Entry`]s in the order in which they happened. [`encode`] writes any number of them as
-//! columns, so that the controls of two hundred players take a few bytes each; [`decode`] reads bytes that may be
-//! anybody's. [`replay`] does to a world what its journal says.
+//! A journal is a list of [`Entry`]s in order. [`encode`] writes any number of them as columns, so that the input of
+//! two hundred players takes a few bytes each. [`decode`] reads untrusted bytes. [`replay`] applies a journal to a
+//! world.
 //!
 //! ```
 //! use nowcast_world::journal::{self, Entry, Record};
@@ -38,16 +38,16 @@ use self::saved::Saved;
 use crate::command::Command;
 use crate::world::World;
 
-/// The version of the bytes, which is their first one.
+/// The version of the format, which is the first byte.
 const VERSION: u8 = 2;
 
 /// Limits for reading one block of entries.
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimits::MESSAGE };
 
-/// Something that happened to a world, and when.
+/// A change of a world, with its tick.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// [`World::tick`] at that moment: how many steps came before.
+    /// [`World::tick`] at that moment: the number of steps before.
     pub tick: u64,
     /// The recorded change.
     pub record: Record,
@@ -58,15 +58,15 @@ pub struct Entry {
 pub enum Record {
     /// [`World::apply`] took a command.
     Command(Command),
-    /// [`World::apply_waiting`] and then [`World::snapshot`] were called: the latter changes the course of the world
-    /// a little, whatever becomes of its bytes.
+    /// [`World::apply_waiting`] and then [`World::snapshot`] were called. A snapshot changes the course of the world a
+    /// little, even if its bytes are lost.
     Settled,
-    /// The world's [`World::hash`] was this one.
+    /// The world's [`World::hash`] had this value.
     Hash(u64),
 }
 
 impl Entry {
-    /// About how many bytes it takes in memory, and no fewer than [`encode`] writes of it.
+    /// Approximate size in memory; an upper bound of the bytes that [`encode`] writes for it.
     pub fn memory_bytes(&self) -> usize {
         let held = match &self.record {
             Record::Command(command) => command.held_bytes(),
@@ -76,43 +76,43 @@ impl Entry {
     }
 }
 
-/// Why bytes are no journal.
+/// The reason why bytes are not a journal.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum JournalError {
-    /// There is not even a version.
+    /// The bytes are empty.
     #[error("the journal is empty")]
     Empty,
-    /// A program from before the first release wrote it.
+    /// A program before the first release wrote it.
     #[error(
         "the journal has version {found}, which no release wrote, and this program reads version {VERSION}"
     )]
     Older {
-        /// The version that it has.
+        /// The version of the bytes.
         found: u8,
     },
     /// A newer program wrote it.
     #[error("the journal has version {found}, and this program reads version {VERSION}: a newer release can")]
     Newer {
-        /// The version that it has.
+        /// The version of the bytes.
         found: u8,
     },
     /// The bytes are damaged.
     #[error("the journal is damaged: {0}")]
     Damaged(#[from] nowcast_wire::Error),
-    /// The bytes say what no world writes.
+    /// An entry has a value that no world writes.
     #[error("entry {index} of the journal is damaged: {what}")]
     Invalid {
-        /// The place in the list, from 0.
+        /// The index of the entry, from 0.
         index: usize,
         /// The fault.
         what: &'static str,
     },
 }
 
-/// Why a world cannot go the way that its journal says.
+/// The reason why a journal cannot be replayed.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// An entry lies before the world's tick, or behind the end: the journal belongs to another snapshot.
+    /// An entry lies before the world's tick or after the end: the journal belongs to another snapshot.
     #[error("the journal has an entry of tick {entry} where the world is at tick {world}")]
     Misplaced {
         /// The entry's tick.
@@ -120,19 +120,18 @@ pub enum ReplayError {
         /// The world's tick.
         world: u64,
     },
-    /// The world had taken a command, and this one does not.
+    /// The world refuses a command that it accepted when it was recorded.
     #[error("at tick {tick} the world refuses a command that it had taken: {why}")]
     Refused {
-        /// When.
+        /// The tick.
         tick: u64,
         /// The reason of the refusal.
         why: crate::ApplyError,
     },
-    /// The replayed world differs from the recorded one: its definition, its rules or this program is not the one that
-    /// recorded it.
+    /// The replayed world differs from the recorded one: its definition, its rules or the program has changed.
     #[error("at tick {tick} the world's hash is {found:016x}, and {expected:016x} was recorded")]
     Diverged {
-        /// When.
+        /// The tick.
         tick: u64,
         /// The recorded hash.
         expected: u64,
@@ -141,13 +140,13 @@ pub enum ReplayError {
     },
 }
 
-/// Appends entries as bytes, in columns: many at a time take fewer bytes than one by one.
+/// Appends entries as bytes, in columns. Many entries in one call take fewer bytes than single ones.
 pub fn encode(entries: &[Entry], out: &mut Vec<u8>) {
     out.push(VERSION);
     nowcast_wire::encode_with(&Saved::of(entries), Effort::Small, out);
 }
 
-/// The entries that [`encode`] wrote.
+/// Reads the entries that [`encode`] wrote.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
     let (version, body) = bytes.split_first().ok_or(JournalError::Empty)?;
     match version.cmp(&VERSION) {
@@ -157,9 +156,9 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
     }
 }
 
-/// Does to a world what its journal says, and then takes steps until it is at tick `through`.
+/// Applies a journal to a world, and then takes steps until the tick `through`.
 ///
-/// Events of the world are dropped: they were told when they happened.
+/// Events of the world are dropped, because they were delivered when they happened.
 pub fn replay(
     world: &mut World,
     entries: impl IntoIterator<Item = Entry>,

@@ -1,4 +1,4 @@
-//! Kinds: what an entity has and how it behaves as a body.
+//! Kinds: the attributes, body and rules that their entities share.
 
 use nowcast_wire::Value;
 
@@ -15,31 +15,31 @@ pub struct Kind {
     pub name: String,
     /// Names in earlier versions: the kind takes over the entities that were saved under these names.
     pub formerly: Vec<String>,
-    /// How it is seen by physics; `None` for what is only somewhere: a mark, a zone, a rule.
+    /// Its physical body; `None` for entities such as marks or zones.
     pub body: Option<Body>,
-    /// How it looks: nothing that the engine reads. Clients are told.
+    /// Its look, for clients. The engine does not read it.
     pub look: Value,
-    /// The walker that input moves; needs a dynamic body.
+    /// The walker that follows input; requires a dynamic body.
     pub walker: Option<Walker>,
     /// The attributes of each of its entities.
     pub attributes: Attributes,
-    /// The tags that a new one begins with.
+    /// The initial tags of a new entity.
     pub tags: Vec<String>,
-    /// The players that may own one, and its fate when the owner leaves.
+    /// The players that may own an entity, and its fate when the owner leaves.
     pub owner: OwnerRules,
-    /// Whether the behaviour is told whom its entities touch ([`crate::Behaviour::contact`]).
+    /// Whether the behaviour receives the contacts of its entities ([`crate::Behaviour::contact`]).
     pub reports_contacts: bool,
-    /// Which clients are told of its entities; `None` for what [`crate::Definition::interest`] says.
+    /// The interest policy of its entities; `None` for [`crate::Definition::interest`].
     pub interest: Option<Interest>,
-    /// How far off the positions may be that clients are told, in metres, from 0.001 to 1; `None` for as little as possible.
+    /// Maximum error of replicated positions, in metres, from 0.001 to 1; `None` for the smallest possible.
     pub precision: Option<f32>,
-    /// How far off each of the three smaller components of quaternions may be that clients are told, from 0.0002 to 0.04; `None` for as
-    /// little as possible.
+    /// Maximum error of each of the three smaller components of replicated quaternions, from 0.0002 to 0.04; `None` for
+    /// the smallest possible.
     pub rotation_precision: Option<f32>,
 }
 
 impl Kind {
-    /// A kind without a body, a look or attributes.
+    /// Makes a kind without a body, a look or attributes.
     pub fn new(name: &str) -> Kind {
         Kind {
             name: name.to_owned(),
@@ -57,27 +57,27 @@ impl Kind {
         }
     }
 
-    /// The same with a body.
+    /// Adds a body.
     pub fn with_body(self, body: Body) -> Kind {
         Kind { body: Some(body), ..self }
     }
 
-    /// The same with attributes.
+    /// Adds attributes.
     pub fn with_attributes(self, attributes: Attributes) -> Kind {
         Kind { attributes, ..self }
     }
 
-    /// The same, with owners.
+    /// Adds owner rules.
     pub fn with_owner(self, owner: OwnerRules) -> Kind {
         Kind { owner, ..self }
     }
 
-    /// The same, and the behaviour is told whom its entities touch.
+    /// Lets the behaviour receive the contacts of its entities.
     pub fn reporting_contacts(self) -> Kind {
         Kind { reports_contacts: true, ..self }
     }
 
-    /// A person: a capsule 1.8 m high that walks as its controls say.
+    /// Makes a person: a capsule 1.8 m high that walks as its input says.
     pub fn walker(name: &str, walker: Walker) -> Kind {
         Kind { body: Some(walker.body()), walker: Some(walker), ..Kind::new(name) }
     }
@@ -121,24 +121,24 @@ impl Kind {
     }
 }
 
-/// Which clients are told of an entity. The engine tells nobody: the server of a world follows it.
+/// The clients that receive an entity. The engine only stores the policy; the server applies it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Interest {
-    /// Players whose avatars are near; those without an avatar, too.
+    /// Players whose avatars are near, and players without an avatar.
     Near {
-        /// In metres, from 1 to 10,000.
+        /// The radius in metres, from 1 to 10,000.
         radius: f32,
     },
-    /// Everybody.
+    /// All clients.
     Always,
-    /// Nobody.
+    /// No client.
     Never,
-    /// The player that owns it.
+    /// The owner.
     Owner,
 }
 
 impl Interest {
-    /// As far as most worlds are wide.
+    /// The diameter of most worlds.
     pub const DEFAULT: Interest = Interest::Near { radius: 256.0 };
 
     pub(crate) fn check(self, path: &Path<'_>) -> Result<(), DefinitionError> {

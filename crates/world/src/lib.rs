@@ -1,12 +1,12 @@
 //! The engine of shared worlds: entities of kinds, moved by sixty fixed steps a second.
 //!
-//! One invariant drives this crate: **a world is a function of its [`Definition`], its seed, its [`Behaviour`] and
-//! its [`Command`]s, in order.** It reads no clock, opens no socket, starts no thread and draws no randomness of its
-//! own; two worlds that were given the same have the same [`World::hash`] after each step, on every machine, and a
-//! world that was restored from a [`World::snapshot`] goes on to the last bit as the one that was not.
+//! One invariant drives this crate: **a world is a function of its [`Definition`], its seed, its [`Behaviour`] and its
+//! [`Command`]s, in order.** It reads no clock, opens no socket, starts no thread and has no randomness of its own. Two
+//! worlds with the same inputs have the same [`World::hash`] after each step, on every machine. A world restored from a
+//! [`World::snapshot`] continues exactly like the original, to the last bit.
 //!
-//! Three things make a world: a [`Definition`] says what there can be, a [`Behaviour`] is the rules, and the
-//! [`Scene`] is what is there. The rules of no one game are in this crate.
+//! A world has three parts. The [`Definition`] declares what can exist, the [`Behaviour`] is the rules, and the
+//! [`Scene`] is the present state. This crate has no rules of any one game.
 //!
 //! ```
 //! use nowcast_world::{Action, Behaviour, Body, ColliderShape, Command, Definition, Event, Input, Kind, PlayerId, Scene};

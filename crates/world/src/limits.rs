@@ -9,20 +9,20 @@ pub struct Limits {
     pub players_max: usize,
     /// Joints at a time.
     pub joints_max: usize,
-    /// Timers that wait at a time.
+    /// Waiting timers at a time.
     pub timers_max: usize,
-    /// Commands that wait for one step.
+    /// Waiting commands for one step.
     pub commands_max: usize,
-    /// Commands of one player that wait for one step.
+    /// Waiting commands of one player for one step.
     pub commands_per_player_max: usize,
-    /// Events that nobody has polled. Beyond that the oldest are dropped and counted.
+    /// Unpolled events. Beyond that the oldest are dropped and counted.
     pub events_max: usize,
     /// Bytes of the world's state as MessagePack.
     pub state_bytes_max: usize,
     /// Bytes of one value as MessagePack: an attribute, the private value of an entity, the data of a timer, the
     /// payload of an event, a value on a screen.
     pub value_bytes_max: usize,
-    /// Bytes in memory of all values that the world keeps: attributes, private values, the state, screens and the data of timers.
+    /// Bytes in memory of all stored values: attributes, private values, the state, screens and the data of timers.
     pub kept_bytes_max: usize,
     /// Bytes in memory of the events of one step that rules emit or show.
     pub event_bytes_max: usize,
@@ -30,7 +30,7 @@ pub struct Limits {
     pub tags_max: usize,
     /// Values on all screens together.
     pub screens_max: usize,
-    /// Hits of one query; those beyond are left out, the highest ids first.
+    /// Hits of one query. Further hits are dropped, the highest ids first.
     pub hits_max: usize,
 }
 
@@ -78,20 +78,19 @@ pub const ATTRIBUTES_MAX: usize = 64;
 /// Depth of a dynamic value: of a state, an argument, a payload.
 pub const VALUE_DEPTH_MAX: usize = 16;
 
-/// How many entities may hang below each other.
+/// Maximum length of a chain of parents.
 pub const PARENTS_DEPTH_MAX: usize = 8;
 
-/// The farthest coordinate, in metres. Beyond it 32 bits no longer tell millimetres apart well enough for physics.
+/// The largest coordinate, in metres. Beyond it 32 bits do not resolve millimetres well enough for physics.
 pub const POSITION_MAX: f32 = 100_000.0;
 
-/// The greatest speed that can be asked for, in metres a second. The solver lets nothing move faster than
-/// [`crate::SPEED_MAX`].
+/// The largest speed that rules can set, in metres a second. The solver limits speeds to [`crate::SPEED_MAX`].
 pub const VELOCITY_MAX: f32 = 1_000.0;
 
-/// How far back anything is seen by [`crate::Scene::rewind`], in milliseconds.
+/// Maximum age of the past for [`crate::Scene::rewind`], in milliseconds.
 pub const REWIND_MS_MAX: u16 = 500;
 
-/// Places of the past that a world remembers for that. Beyond it the oldest step is forgotten.
+/// Maximum number of recorded past poses. Beyond it the oldest step is dropped.
 pub const PLACES_REMEMBERED_MAX: usize = 131_072;
 
 const _: () = assert!(Limits::DEFAULT.value_bytes_max <= Limits::DEFAULT.state_bytes_max);

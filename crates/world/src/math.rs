@@ -1,6 +1,6 @@
-//! The arithmetic of the engine, which has the same bits on every machine: vectors, rotations, and two directions.
+//! The engine's arithmetic, with the same bits on every machine: vectors, rotations, and two directions.
 //!
-//! Of the methods of these types only `+ − × ÷ √` and what is made of them is portable. For sines and their kin use
+//! Of the methods of these types, only those built from `+ − × ÷ √` are portable. For sines and similar functions use
 //! the functions here, or the `libm` crate.
 
 pub use rapier3d::prelude::{Matrix as Mat3, Rotation as Quat, Vector as Vec3};
@@ -17,7 +17,7 @@ pub fn facing(yaw: f32) -> Vec3 {
     Vec3::new(-sin, 0.0, -cos)
 }
 
-/// `vector`, made no longer than `length_max`.
+/// Returns `vector`, shortened to `length_max` if it is longer.
 pub fn shortened(vector: Vec3, length_max: f32) -> Vec3 {
     let length = vector.length();
     if length > length_max { vector * (length_max / length) } else { vector }

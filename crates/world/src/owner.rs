@@ -6,14 +6,14 @@ use crate::limits::{POSITION_MAX, VELOCITY_MAX};
 use crate::pose::{Pose, Velocity};
 use crate::problem::{DefinitionError, Path, Problem};
 
-/// Entities that one player may have asked for, or made by [`crate::Command::Spawn`], at a time. The rules of the world
+/// Maximum number of entities that one player may own by asking or by [`crate::Command::Spawn`]. The rules of the world
 /// may give it more.
 pub const OWNED_MAX: usize = 32;
 
-/// For how many steps a goal goes on with its velocity when its owner says nothing newer: a tenth of a second.
+/// Number of steps for which a target moves on with its velocity without news from the owner: a tenth of a second.
 pub(crate) const GOAL_STEPS_MAX: u32 = 6;
 
-/// How far ahead of its entity a goal may be, in seconds at full speed, where what is beyond is refused.
+/// Maximum distance of a target, in seconds at full speed, if targets beyond the limits are refused.
 pub(crate) const GOAL_SECONDS_MAX: f32 = 0.25;
 
 // The commands of an owner for all its entities in one step fit within the limit of commands.
@@ -26,21 +26,22 @@ const _: () = assert!(OWNED_MAX < crate::Limits::DEFAULT.commands_per_player_max
 /// target.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OwnerRules {
-    /// The players that may claim its entities; `None` when only the behaviour gives them away.
+    /// The players that may claim its entities; `None` if only the behaviour assigns owners.
     pub by: Option<OwnedBy>,
-    /// How fast an owner moves them at most, in metres a second.
+    /// Maximum speed, in metres a second.
     pub speed: f32,
-    /// How fast an owner turns them at most, in radians a second.
+    /// Maximum turn, in radians a second.
     pub turn: f32,
-    /// How far from the owner's avatar they may be brought, in metres; for an owner without one, from where it got them.
+    /// Maximum distance from the owner's avatar, in metres. For an owner without an avatar, from the place where it got
+    /// the entity.
     pub reach: Option<f32>,
-    /// Where they may be brought.
+    /// The area that the entities must stay in.
     pub area: Option<Area>,
     /// The treatment of a target outside of `reach` or `area`.
     pub beyond: Beyond,
     /// The attributes that an owner may set.
     pub attributes: Vec<String>,
-    /// How many an owner may have of those that it made itself; 0 when it can make none.
+    /// Number of own entities that an owner may spawn; 0 for none.
     pub spawns_max: u32,
     /// The treatment of owned entities when the owner leaves.
     pub leave: OwnerLeaves,
@@ -65,9 +66,9 @@ impl Default for OwnerRules {
 /// The players that may claim an entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OwnedBy {
-    /// People alone.
+    /// Only people.
     Player,
-    /// Programs alone ([`crate::Command::JoinProgram`]).
+    /// Only programs ([`crate::Command::JoinProgram`]).
     Program,
     /// Both.
     Anyone,
@@ -86,36 +87,36 @@ impl OwnedBy {
 /// The treatment of a target outside of the limits of the kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Beyond {
-    /// The nearest that is allowed takes its place.
+    /// The target is moved to the nearest allowed pose.
     #[default]
     Clamp,
-    /// It is refused: also one that is more than a quarter of a second away at full speed.
+    /// The target is refused, also if it is more than a quarter of a second away at full speed.
     Refuse,
 }
 
 /// The treatment of an entity when its owner leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OwnerLeaves {
-    /// It stays, and the server owns it: somebody else may ask for it.
+    /// It stays, and the server owns it. Other players may ask for it.
     #[default]
     Release,
-    /// It stays where it is, and remains the one's who left, until the behaviour gives it to somebody.
+    /// It stays and remains owned by the player who left, until the behaviour assigns another owner.
     Keep,
-    /// It goes too.
+    /// It is removed.
     Despawn,
 }
 
 /// A box whose sides are parallel to the axes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Area {
-    /// Its middle, in metres.
+    /// Its centre, in metres.
     pub at: [f32; 3],
     /// Its edges, in metres.
     pub size: [f32; 3],
 }
 
 impl Area {
-    /// The nearest place that is in it.
+    /// Returns the nearest point inside.
     pub fn nearest(&self, place: [f32; 3]) -> [f32; 3] {
         std::array::from_fn(|axis| {
             let half = self.size[axis] / 2.0;
@@ -159,25 +160,25 @@ impl OwnerRules {
     }
 }
 
-/// An entity in somebody's hands.
+/// The claim of an owner on an entity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct OwnerClaim {
-    /// Where it was when it came into these hands.
+    /// The position at the time of the claim.
     pub(crate) home: [f32; 3],
     pub(crate) goal: Option<Goal>,
 }
 
-/// Where an owner wants an entity to be.
+/// The target pose of an owner.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Goal {
     pub(crate) pose: Pose,
-    /// How the goal itself moves.
+    /// The velocity of the target itself.
     pub(crate) velocity: Velocity,
-    /// Steps since its owner said so.
+    /// Steps since the owner set the target.
     pub(crate) steps: u32,
 }
 
-/// A request of a player for an entity that it owns, or wants to own.
+/// A request of a player about an entity that it owns or wants to own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum OwnerRequest {
     /// [`crate::Command::Own`].
@@ -195,7 +196,7 @@ pub enum OwnerRequest {
 }
 
 impl OwnerRequest {
-    /// The word by which protocols know it.
+    /// The name in protocols.
     pub fn word(self) -> &'static str {
         match self {
             OwnerRequest::Own => "own",
@@ -211,57 +212,57 @@ impl OwnerRequest {
 /// The reason why an owner's request was refused. The client is at fault.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum OwnerError {
-    /// No such entity is there, or not any more.
+    /// No such entity exists (any more).
     #[error("there is no such entity")]
     UnknownEntity,
     /// The definition has no such kind.
     #[error("no kind is called {0:?}")]
     UnknownKind(String),
-    /// Nobody who asks can have one.
+    /// No player may ask for this kind.
     #[error("nobody may ask for a {0:?}")]
     NotGiven(String),
-    /// People or programs alone may have one.
+    /// Only people, or only programs, may own it.
     #[error("a {kind:?} is for {whom}")]
     NotForYou {
         /// The kind.
         kind: String,
-        /// For whom it is.
+        /// The players that may own it.
         whom: &'static str,
     },
-    /// It is somebody else's.
+    /// Another player owns it.
     #[error("player {} owns it", .0.0)]
     Taken(PlayerId),
     /// The player does not own the entity.
     #[error("you do not own it")]
     NotYours,
-    /// It is to be passed to somebody who is not there.
+    /// The new owner is not in the world.
     #[error("no player {} is in the world", .0.0)]
     UnknownPlayer(PlayerId),
-    /// As many as may be are owned already.
+    /// The player owns the maximum number.
     #[error("you may own {max} at a time")]
     TooMany {
-        /// How many may be.
+        /// The maximum.
         max: usize,
     },
-    /// A place is beyond the kind's reach.
+    /// A position is beyond the kind's reach.
     #[error("it is out of reach")]
     OutOfReach,
-    /// A place is outside of the kind's area.
+    /// A position is outside of the kind's area.
     #[error("it is outside of its area")]
     OutsideArea,
-    /// A goal is further away than the kind's speed allows.
+    /// A target is further away than the kind's speed allows.
     #[error("it is too far to be there in time")]
     TooFast,
-    /// It hangs on another entity.
+    /// It is attached to another entity.
     #[error("it hangs on another entity")]
     Hangs,
     /// The kind does not let its owner set this attribute.
     #[error("its owner may not set {0:?}")]
     Attribute(String),
-    /// The rules of the world do not want it.
+    /// The rules of the world refuse it.
     #[error("the rules of the world do not allow it")]
     Denied,
-    /// Something that no entity can be.
+    /// A value that no entity can have.
     #[error("{0}")]
     Impossible(String),
 }

@@ -1,4 +1,4 @@
-//! Commands of players on entities that they own, or want to own.
+//! Commands of players about entities that they own or want to own.
 
 use crate::behaviour::Behaviour;
 use crate::command::Command;
@@ -7,7 +7,7 @@ use crate::id::{EntityId, PlayerId};
 use crate::owner::{OwnerError, OwnerRequest};
 use crate::scene::Scene;
 
-/// Carries out the command of an owner; others do nothing.
+/// Applies a command of an owner; other commands do nothing.
 pub(crate) fn carry_out(
     scene: &mut Scene,
     behaviour: &mut dyn Behaviour,
@@ -35,7 +35,7 @@ pub(crate) fn carry_out(
                 if behaviour.own(scene, entity, player) && scene.check_owned(player, entity).is_ok() {
                     return Ok(entity);
                 }
-                // The rules may have removed it themselves.
+                // The rules may have removed the entity.
                 let _ = scene.despawn(entity);
                 Err(OwnerError::Denied)
             });
@@ -66,7 +66,7 @@ fn own(
     if !behaviour.own(scene, entity, player) {
         return Err(OwnerError::Denied);
     }
-    // The rules may have done with it what they like.
+    // The rules may have changed the entity or its owner.
     scene.check_own(player, entity)?;
     scene.set_owner(entity, Some(player)).map_err(|_| OwnerError::UnknownEntity)
 }
@@ -90,7 +90,7 @@ fn release(
             }
         }
     }
-    // The rules may have given it to somebody, or removed it.
+    // The rules may have assigned another owner, or removed the entity.
     if scene.check_owned(player, entity).is_ok() {
         scene.set_owner(entity, to).map_err(|_| OwnerError::UnknownEntity)?;
     }

@@ -1,4 +1,4 @@
-//! Where things were in the last half second, for rules that judge by what a player saw.
+//! Poses of the last half second, for rules that judge by what a player saw.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +9,7 @@ use crate::limits::{PLACES_REMEMBERED_MAX, REWIND_MS_MAX};
 use crate::physics::SPEED_MAX;
 use crate::pose::Pose;
 
-/// Steps that are remembered.
+/// Number of recorded steps.
 pub(crate) const STEPS_REMEMBERED_MAX: u64 = REWIND_MS_MAX as u64 * STEP_HZ as u64 / 1_000 + 1;
 
 /// An entity that moves farther than this in one step, in metres, was teleported.
@@ -18,19 +18,19 @@ const JUMP_DISTANCE: f32 = 2.0 * SPEED_MAX / STEP_HZ as f32;
 /// The entities that moved in one step, and their poses before it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PastStep {
-    /// How many steps came before it.
+    /// Number of steps before it.
     pub(crate) tick: u64,
     /// Ordered by id.
     pub(crate) before: Vec<(EntityId, Pose)>,
 }
 
-/// The recent past: of each step only what moved in it.
+/// The recent past: for each step only the entities that moved in it.
 #[derive(Default)]
 pub(crate) struct Past {
     steps: VecDeque<PastStep>,
-    /// How many places all steps have together.
+    /// Number of recorded poses of all steps.
     places: usize,
-    /// Where everything was after the last step, as columns.
+    /// All poses after the last step, as columns.
     ids: Vec<EntityId>,
     poses: Vec<Pose>,
 }
@@ -51,7 +51,7 @@ impl Past {
         self.steps.iter()
     }
 
-    /// Notes what moved in the step after `tick` others. Returns whether something had to be forgotten before its time.
+    /// Records the entities that moved in the step with this tick. Returns whether a step was dropped early.
     pub(crate) fn remember(&mut self, tick: u64, entities: &Entities) -> bool {
         let before = if self.ids == entities.ids { self.compare(entities) } else { self.match_up(entities) };
         self.places += before.len();
@@ -69,7 +69,7 @@ impl Past {
         is_short
     }
 
-    /// The same entities as after the step before, which is so in nearly all steps.
+    /// The entities are the same as after the previous step, as in nearly all steps.
     fn compare(&mut self, entities: &Entities) -> Vec<(EntityId, Pose)> {
         let mut before = Vec::new();
         for ((known, pose), id) in self.poses.iter_mut().zip(&entities.poses).zip(&entities.ids) {
@@ -97,10 +97,10 @@ impl Past {
         before
     }
 
-    /// Where everything that is not there any more was `behind_ms` before the step after `tick` others.
+    /// Returns the entities that were elsewhere `behind_ms` before the given step, with their poses at that time.
     pub(crate) fn places(&self, tick: u64, behind_ms: u16, now: &Entities) -> BTreeMap<EntityId, Pose> {
         let behind = f32::from(behind_ms.min(REWIND_MS_MAX)) * STEP_HZ as f32 / 1_000.0;
-        // The moment lies by `share` between the beginning and the end of this step.
+        // The moment lies at `share` between the beginning and the end of this step.
         let whole = libm::ceilf(behind);
         let share = whole - behind;
         let since = tick.saturating_sub(whole as u64);
@@ -116,7 +116,7 @@ impl Past {
     }
 }
 
-/// The way from one place to another by a share of it; what was put elsewhere is still where it was.
+/// Interpolates between two poses. A teleported entity stays at its earlier pose.
 fn between(from: &Pose, to: &Pose, share: f32) -> Pose {
     let way = [0, 1, 2].map(|axis| to.position[axis] - from.position[axis]);
     let squared: f32 = way.iter().map(|part| part * part).sum();

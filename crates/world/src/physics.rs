@@ -1,4 +1,4 @@
-//! The one place that knows the physics engine's parts: bodies in, poses out.
+//! The only module that uses the physics engine: bodies in, poses out.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use crate::pose::{Pose as PublicPose, Velocity, rapier_pose};
 use crate::shape::ColliderShape;
 use crate::solid::Solid;
 
-/// Nothing moves faster, in metres a second, so nothing tunnels through ground of usual thickness.
+/// Maximum speed of all bodies, in metres a second, so that nothing tunnels through ground of usual thickness.
 pub const SPEED_MAX: f32 = 40.0;
 
-/// The length of a step in which nothing gets anywhere.
+/// A step so short that no body moves noticeably.
 const TINY_SECONDS: f32 = 1e-7;
 
 /// The handles of one entity's body.
@@ -25,7 +25,7 @@ pub(crate) struct Handles {
     pub(crate) collider: ColliderHandle,
 }
 
-/// How a new body begins.
+/// The initial state of a body.
 pub(crate) struct BodyState {
     pub(crate) id: EntityId,
     pub(crate) pose: PublicPose,
@@ -35,18 +35,19 @@ pub(crate) struct BodyState {
     pub(crate) passes: Option<EntityId>,
 }
 
-/// The physical world, without any meaning.
+/// The physics of a world, without any meaning.
 pub(crate) struct Physics {
     pub(crate) world: PhysicsWorld,
-    /// The shapes of kinds at their own size and the faces of their hulls, which their bodies share; filled as they are needed.
+    /// The shapes of kinds at their own size and the faces of their hulls, which their bodies share. They are built on
+    /// first use.
     shapes: Vec<Option<(SharedShape, Hulls)>>,
     /// The faces of bodies that have hulls.
     hulls: BTreeMap<EntityId, Hulls>,
     /// Bodies that were awake after the last step.
     awake: Vec<RigidBodyHandle>,
-    /// Bodies on which a force acts for one step.
+    /// Bodies with a force for one step.
     pushed: Vec<RigidBodyHandle>,
-    /// Those on which one acted in the last step.
+    /// Bodies that had a force in the last step.
     pushed_in_step: Vec<RigidBodyHandle>,
 }
 
@@ -66,7 +67,7 @@ impl Physics {
         }
     }
 
-    /// One step of 1/60 s. Forces act in it and end with it.
+    /// Advances by 1/60 s. Forces act in this step and end with it.
     pub(crate) fn step(&mut self) {
         self.world.step_with_events(&Passing, &());
         self.pushed_in_step.clear();
@@ -77,7 +78,8 @@ impl Physics {
                 body.reset_torques(false);
             }
         }
-        // Bodies with values that are not finite were put back and disabled: they continue from there, at rest.
+        // Bodies with values that are not finite were reset and disabled. They continue from their last valid pose, at
+        // rest.
         let broken: Vec<_> = self.world.quarantine().bodies().to_vec();
         for handle in broken {
             if let Some(body) = self.world.bodies.get_mut(handle) {
@@ -86,11 +88,11 @@ impl Physics {
         }
     }
 
-    /// Every body that may have moved in the last step, in a fixed order.
+    /// Calls `moved` for every body that may have moved in the last step, in a fixed order.
     pub(crate) fn drain_moved(&mut self, mut moved: impl FnMut(EntityId, &RigidBody)) {
         let PhysicsWorld { islands, bodies, .. } = &self.world;
         let now: Vec<_> = islands.active_bodies().collect();
-        // A body that fell asleep in this step has moved in it.
+        // A body that fell asleep in this step has also moved in it.
         let asleep =
             self.awake.iter().filter_map(|handle| bodies.get(*handle)).filter(|body| body.is_sleeping());
         for body in asleep.chain(now.iter().filter_map(|handle| bodies.get(*handle))) {
@@ -99,22 +101,22 @@ impl Physics {
         self.awake = now;
     }
 
-    /// Readies a world without bodies for many at once ([`Physics::find_contacts`]). Its first step of some length looks for islands
-    /// among all bodies, and so lets none of them sleep: it is taken while there are none.
+    /// Prepares an empty world for many bodies at once ([`Physics::find_contacts`]). The first step with a duration
+    /// searches islands among all bodies and lets none of them sleep. So this step is taken while there are no bodies.
     pub(crate) fn expect_bodies(&mut self) {
         self.step_still(TINY_SECONDS);
     }
 
-    /// Finds the contacts of bodies that are all new, lets nothing move, and puts the pinned ones to sleep where
-    /// everything that they touch sleeps too.
+    /// Finds the contacts of bodies that are all new, without moving any. Then puts the pinned ones to sleep if all
+    /// bodies that they touch sleep, too.
     pub(crate) fn find_contacts(&mut self, pinned: &[Handles]) {
-        // A step of no length finds contacts and islands, and wakes whatever touches something.
+        // A step of zero length finds contacts and islands, and wakes all bodies that touch others.
         self.step_still(0.0);
         for handles in pinned {
             self.world.bodies[handles.body].sleep();
         }
-        // Only a step of some length lets islands sleep whose bodies all do. In it even the fastest body goes no farther than
-        // 4 µm.
+        // Islands of sleeping bodies fall asleep only in a step with a duration. In this one even the fastest body
+        // moves at most 4 µm.
         self.step_still(TINY_SECONDS);
     }
 
@@ -124,7 +126,7 @@ impl Physics {
         self.world.integration_parameters.dt = crate::STEP_SECONDS;
     }
 
-    /// Gives a body the motion that it had.
+    /// Restores the motion of a body.
     pub(crate) fn resume(
         &mut self,
         handles: Handles,
@@ -149,7 +151,7 @@ impl Physics {
         self.world.gravity
     }
 
-    /// Adds a body of the kind with this index. The error says why its shape cannot be scaled so.
+    /// Adds a body of the kind with this index. The error says why its shape cannot be scaled like this.
     pub(crate) fn add(
         &mut self,
         kind: usize,
@@ -184,7 +186,7 @@ impl Physics {
             Mass::Density(density) => collider.density(density),
             Mass::Kilograms(mass) => collider.mass(mass),
         };
-        // A body without friction slides on everything.
+        // A body without friction slides on every surface.
         if body.friction == 0.0 {
             collider = collider.friction_combine_rule(CoefficientCombineRule::Min);
         }
@@ -236,7 +238,7 @@ impl Physics {
         &self.world.colliders[handles.collider]
     }
 
-    /// How many bodies that forces move were awake after the last step.
+    /// Number of dynamic bodies that were awake after the last step.
     pub(crate) fn awake(&self) -> usize {
         let PhysicsWorld { islands, bodies, .. } = &self.world;
         let active = islands.active_bodies().filter_map(|handle| bodies.get(handle));
@@ -254,7 +256,7 @@ impl Physics {
         self.pushed.push(handles.body);
     }
 
-    /// The surfaces that a body touches: the normal toward the body, and how far it still is (negative inside).
+    /// The surfaces that a body touches: the normal toward the body, and the distance (negative inside).
     pub(crate) fn contacts(&self, handles: Handles) -> impl Iterator<Item = (Vector, f32)> {
         let collider = handles.collider;
         self.world.narrow_phase.contact_pairs_with(collider).flat_map(move |pair| {
@@ -272,7 +274,8 @@ impl Physics {
     /// fall, in metres a second squared. Returns `None` where only physics can say how the body moves: near bodies
     /// that can move, near a surface with too many triangles, or under forces that clients do not know.
     ///
-    /// It depends on what is there alone, not on how it came there: what the world's index of places keeps for speed is not asked.
+    /// The result depends only on the present bodies, not on their history. So the world's spatial index is not used
+    /// here.
     pub(crate) fn still_surroundings(
         &self,
         handles: Handles,
@@ -319,7 +322,7 @@ impl Physics {
         Some((-gravity.y * body.gravity_scale(), solids))
     }
 
-    /// Whether a body pushed or was pushed by something that can move; it may be out of reach already.
+    /// Whether a body exchanged forces with a movable body, which may be out of reach already.
     fn meets_moving(&self, handles: Handles) -> bool {
         self.world.narrow_phase.contact_pairs_with(handles.collider).any(|pair| {
             let other = if pair.collider1 == handles.collider { pair.collider2 } else { pair.collider1 };
@@ -330,11 +333,11 @@ impl Physics {
         })
     }
 
-    /// Puts a body that is awake to where it got in this step.
+    /// Moves an awake body to its pose in this step.
     pub(crate) fn place(&mut self, handles: Handles, position: [f32; 3], velocity: [f32; 3]) {
         let (position, velocity) = (Vector::from_array(position), Vector::from_array(velocity));
         let body = self.get(handles);
-        // Every mutable borrow costs the next step as much as a change, so unchanged bodies are not borrowed.
+        // A mutable borrow costs the next step as much as a change, so unchanged bodies are not borrowed.
         if (body.translation(), body.linvel()) == (position, velocity) {
             return;
         }
@@ -343,7 +346,8 @@ impl Physics {
         body.set_linvel(velocity, false);
     }
 
-    /// Whom a body touches, and how hard; sensors and what overlaps them without force.
+    /// Calls `each` for the bodies that a body touches, with their impulses, and for sensors and overlaps without
+    /// force.
     pub(crate) fn touched(&self, handles: Handles, mut each: impl FnMut(EntityId, f32)) {
         let collider = handles.collider;
         let other = |a: ColliderHandle, b: ColliderHandle| {
@@ -361,7 +365,7 @@ impl Physics {
         }
     }
 
-    /// From now on a body and one other do not touch each other, or (`None`) everything touches again.
+    /// Disables contacts between a body and one other, or (`None`) enables them again.
     pub(crate) fn set_passes(&mut self, handles: Handles, id: EntityId, other: Option<EntityId>) {
         let collider = &mut self.world.colliders[handles.collider];
         collider.user_data = tag(id, other);
@@ -369,7 +373,7 @@ impl Physics {
     }
 }
 
-/// Lets a body and the one that it passes go through each other.
+/// Disables contacts between a body and the body that it passes.
 struct Passing;
 
 impl PhysicsHooks for Passing {
@@ -381,12 +385,12 @@ impl PhysicsHooks for Passing {
     }
 }
 
-/// Contacts are only asked about where one passes another, because others are cheaper.
+/// The hook is enabled only for bodies with such a pair, because other contacts are cheaper without it.
 fn hooks(passes: Option<EntityId>) -> ActiveHooks {
     if passes.is_some() { ActiveHooks::FILTER_CONTACT_PAIRS } else { ActiveHooks::empty() }
 }
 
-/// The user data of a collider: its entity, and the entity that it does not touch.
+/// The user data of a collider: its entity, and the entity that it passes.
 fn tag(id: EntityId, passes: Option<EntityId>) -> u128 {
     u128::from(id.0) | passes.map_or(0, |other| u128::from(other.0) << 32 | 1 << 64)
 }

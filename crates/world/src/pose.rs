@@ -1,11 +1,11 @@
-//! Where something is, how it is turned and how it moves.
+//! Poses and velocities.
 
 use rapier3d::prelude::{Pose as RapierPose, Rotation, Vector};
 
 /// A position and a rotation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Pose {
-    /// Of the centre, in metres.
+    /// Position of the centre, in metres.
     pub position: [f32; 3],
     /// A unit quaternion: x, y, z, w.
     pub rotation: [f32; 4],
@@ -18,18 +18,18 @@ impl Default for Pose {
 }
 
 impl Pose {
-    /// At the origin, not turned.
+    /// At the origin, without rotation.
     pub const IDENTITY: Pose = Pose { position: [0.0; 3], rotation: [0.0, 0.0, 0.0, 1.0] };
 
-    /// The same with a rotation of length 1; `None` when a number is not finite, the place too far away, or the
-    /// rotation none.
+    /// Normalises the rotation. Returns `None` if a number is not finite, the position is too far away, or the rotation
+    /// has no length.
     pub fn checked(&self) -> Option<Pose> {
         let is_place = self.position.iter().all(|v| v.is_finite() && v.abs() <= crate::limits::POSITION_MAX);
         let squared: f32 = self.rotation.iter().map(|v| v * v).sum();
         if !is_place || !squared.is_finite() || squared < 1e-6 {
             return None;
         }
-        // A rotation that is as good as normalised keeps its bits, so that setting what was read changes nothing.
+        // A rotation that is nearly normalised keeps its bits, so that setting a pose that was read changes nothing.
         if (squared - 1.0).abs() < 1e-5 {
             return Some(*self);
         }
@@ -37,7 +37,7 @@ impl Pose {
         Some(Pose { position: self.position, rotation: self.rotation.map(|v| v / length) })
     }
 
-    /// A pose that is seen from this one, seen from where this one is seen.
+    /// Composes two poses: `local` is relative to this pose, and the result is relative to the frame of this pose.
     pub fn then(&self, local: &Pose) -> Pose {
         public_pose(&(rapier_pose(self) * rapier_pose(local)))
     }
@@ -47,7 +47,7 @@ impl Pose {
         public_pose(&rapier_pose(self).inverse())
     }
 
-    /// Which way it faces, in radians: 0 is −Z, and it grows counter-clockwise seen from above.
+    /// The direction that it faces, in radians: 0 is −Z, growing counter-clockwise seen from above.
     pub fn yaw(&self) -> f32 {
         let [x, y, z, w] = self.rotation;
         libm::atan2f(2.0 * (x * z + w * y), 1.0 - 2.0 * (x * x + y * y))
@@ -55,7 +55,7 @@ impl Pose {
 
     /// The rotation as three angles in radians, intrinsic XYZ: R = Rx · Ry · Rz, the order that three.js calls `'XYZ'`.
     ///
-    /// At the poles (Y at ±π/2) Z is 0 and X carries the whole remaining turn.
+    /// At the poles (Y at ±π/2) Z is 0 and X carries the whole remaining rotation.
     pub fn euler_xyz(&self) -> [f32; 3] {
         let [x, y, z, w] = self.rotation.map(f64::from);
         let m13 = 2.0 * (x * z + w * y);
@@ -75,12 +75,12 @@ impl Pose {
     }
 }
 
-/// How something moves.
+/// Linear and angular velocity.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Velocity {
-    /// Of the centre of mass, in metres a second.
+    /// Velocity of the centre of mass, in metres a second.
     pub linear: [f32; 3],
-    /// The axis of the turn, as long as its radians a second.
+    /// Axis of rotation; its length is the speed in radians a second.
     pub angular: [f32; 3],
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn public_pose(pose: &RapierPose) -> Pose {
     Pose { position: pose.translation.to_array(), rotation: pose.rotation.to_array() }
 }
 
-/// The same for physics.
+/// Converts a pose for the physics engine.
 pub(crate) fn rapier_pose(pose: &Pose) -> RapierPose {
     RapierPose::from_parts(Vector::from_array(pose.position), Rotation::from_array(pose.rotation))
 }

@@ -4,18 +4,18 @@ use std::fmt;
 
 use crate::limits::NAME_BYTES_MAX;
 
-/// A mistake in a definition. It is the fault of whoever wrote the world.
+/// A fault of a definition. The author of the world is at fault.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct DefinitionError {
-    /// Where, as in `kinds.ball.body.shape.radius`.
+    /// The path of the field, as in `kinds.ball.body.shape.radius`.
     pub path: String,
     /// The fault.
     pub problem: Problem,
 }
 
 impl DefinitionError {
-    /// The same mistake, found inside of something.
+    /// Prefixes the path of an error with its container.
     pub(crate) fn within(self, list: &str, name: &str) -> DefinitionError {
         DefinitionError { path: format!("{list}.{name}.{}", self.path), ..self }
     }
@@ -32,22 +32,22 @@ pub enum Problem {
     OutOfBounds {
         /// The refused value.
         value: f32,
-        /// The least.
+        /// The minimum.
         min: f32,
-        /// The greatest.
+        /// The maximum.
         max: f32,
     },
-    /// Too few or too many of something.
+    /// Too few or too many elements.
     #[error("there are {count}, and there may be {min} to {max}")]
     Count {
-        /// How many.
+        /// The number of elements.
         count: usize,
-        /// The fewest.
+        /// The minimum.
         min: usize,
-        /// The most.
+        /// The maximum.
         max: usize,
     },
-    /// Anything else.
+    /// Any other fault.
     #[error("{0}")]
     Invalid(&'static str),
     /// The fault that the wire format found in a shape.
@@ -55,7 +55,7 @@ pub enum Problem {
     Shape(String),
 }
 
-/// Where in a definition something is, written down only when it is wrong.
+/// A path in a definition. It is formatted only for an error.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -104,7 +104,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Whether something can be called so.
+/// Whether a text is a valid name.
 pub(crate) fn is_name(name: &str) -> bool {
     (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.chars().any(char::is_control)
 }

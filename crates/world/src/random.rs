@@ -1,21 +1,21 @@
-//! The only source of variety in a world.
+//! The only source of randomness in a world.
 
-/// SplitMix64 (Steele, Lea, Flood 2014), seeded by whoever makes the world.
+/// SplitMix64 (Steele, Lea, Flood 2014), seeded by the host of the world.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The same seed gives the same numbers.
+    /// Makes a generator. The same seed gives the same numbers.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// Where it stands: a seed that goes on from here.
+    /// The present state, as a seed that continues from here.
     pub fn seed(&self) -> u64 {
         self.0
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -24,12 +24,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Evenly spread over 0..1, 1 excluded.
+    /// Returns a number uniformly distributed over 0..1, 1 excluded.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Evenly spread over −1..1.
+    /// Returns a number uniformly distributed over −1..1.
     pub fn signed(&mut self) -> f32 {
         (self.bits() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
     }

@@ -6,7 +6,7 @@ use rapier3d::prelude::{Pose as RapierPose, Rotation, SharedShape, Vector};
 use crate::pose::Pose;
 use crate::problem::{DefinitionError, Path, Problem};
 
-/// The smallest extent of a shape, in metres. Thinner things are not felt by physics.
+/// The smallest extent of a shape, in metres. Physics does not detect thinner bodies.
 pub const EXTENT_MIN: f32 = 0.001;
 /// The largest extent of a shape, in metres.
 pub const EXTENT_MAX: f32 = 10_000.0;
@@ -34,38 +34,38 @@ pub enum ColliderShape {
     },
     /// A cylinder with two half spheres, upright.
     Capsule {
-        /// Of cylinder and half spheres.
+        /// Radius of cylinder and half spheres.
         radius: f32,
-        /// From end to end, at least twice the radius.
+        /// Length from end to end, at least twice the radius.
         height: f32,
     },
     /// An upright cylinder.
     Cylinder {
         /// Its radius.
         radius: f32,
-        /// From end to end.
+        /// Length from end to end.
         height: f32,
     },
-    /// An upright cone, its point up. Its origin is half way up its axis.
+    /// An upright cone, its point up. Its origin is half-way up its axis.
     Cone {
-        /// Of the base.
+        /// Radius of the base.
         radius: f32,
         /// From base to point.
         height: f32,
     },
     /// The smallest convex body around these points.
     ConvexHull {
-        /// At least four that don't lie in one plane.
+        /// At least four points that do not lie in one plane.
         points: Vec<[f32; 3]>,
     },
-    /// Triangles, for bodies that forces don't move: a mesh is a surface without an inside.
+    /// Triangles, for bodies that forces do not move: a mesh is a surface without an inside.
     TriangleMesh {
         /// The corners.
         vertices: Vec<[f32; 3]>,
         /// Indices of three corners each.
         triangles: Vec<[u32; 3]>,
     },
-    /// Ground over a grid, for bodies that forces don't move.
+    /// Ground over a grid, for bodies that forces do not move.
     HeightField {
         /// Heights row by row: rows along Z, columns along X.
         heights: Vec<f32>,
@@ -74,20 +74,20 @@ pub enum ColliderShape {
         /// Extent along X and Z.
         size: [f32; 2],
     },
-    /// Several shapes that are one body. Parts are no compounds themselves.
+    /// Several shapes that form one body. A part cannot be a compound.
     Compound {
-        /// Where each part is in the body, and what it is.
+        /// The pose of each part in the body, and its shape.
         parts: Vec<(Pose, ColliderShape)>,
     },
 }
 
 impl ColliderShape {
-    /// A cube.
+    /// Makes a cube.
     pub fn cube(edge: f32) -> ColliderShape {
         ColliderShape::Box { size: [edge; 3] }
     }
 
-    /// Whether it has an inside, so that a body of it can be moved by forces.
+    /// Whether it has an inside, as required for dynamic bodies.
     pub fn is_solid(&self) -> bool {
         match self {
             ColliderShape::TriangleMesh { .. } | ColliderShape::HeightField { .. } => false,
@@ -96,7 +96,7 @@ impl ColliderShape {
         }
     }
 
-    /// How far it reaches from its origin, in metres, at a scale of 1.
+    /// Its extent from its origin, in metres, at a scale of 1.
     pub fn reach(&self) -> f32 {
         let length = |v: [f32; 3]| libm::sqrtf(v.iter().map(|part| part * part).sum());
         let farthest = |points: &[[f32; 3]]| points.iter().map(|point| length(*point)).fold(0.0, f32::max);
@@ -119,7 +119,7 @@ impl ColliderShape {
         }
     }
 
-    /// How many points, triangles, heights or parts it is made of; 1 for a simple shape.
+    /// Number of its points, triangles, heights or parts; 1 for a simple shape.
     pub fn part_count(&self) -> usize {
         match self {
             ColliderShape::ConvexHull { points } => points.len(),
@@ -130,7 +130,7 @@ impl ColliderShape {
         }
     }
 
-    /// Checks the extents and the number of parts, without making a shape of them.
+    /// Checks the extents and the number of parts, without building the shape.
     ///
     /// # Errors
     /// [`DefinitionError`] names the field and its bounds.
@@ -200,7 +200,8 @@ impl ColliderShape {
         Ok(())
     }
 
-    /// For physics, scaled along its own axes. The error says why it cannot be scaled, or has no volume.
+    /// Builds the shape for physics, scaled along its own axes. The error says why it cannot be scaled, or that it has
+    /// no volume.
     pub(crate) fn build(&self, scale: [f32; 3]) -> Result<SharedShape, &'static str> {
         let [x, y, z] = scale;
         let scaled = |points: &[[f32; 3]]| -> Vec<Vector> {
@@ -253,7 +254,7 @@ impl ColliderShape {
     }
 }
 
-/// The geometry library keeps matrices column after column.
+/// The geometry library stores matrices column by column.
 fn by_columns(heights: &[f32], columns: usize) -> Vec<f32> {
     (0..columns).flat_map(|column| heights.iter().skip(column).step_by(columns).copied()).collect()
 }

@@ -1,18 +1,19 @@
-//! Bodies as walkers meet them: convex solids and surfaces of triangles (`spec/MOVEMENT.md`, section 4).
+//! Bodies for the collision of walkers: convex solids and surfaces of triangles (`spec/MOVEMENT.md`, section 4).
 
 use std::sync::Arc;
 
 use crate::exact::{add, dot, scale, sub};
 
-/// How often the nearest points of a body and a walker's axis are looked for, each from the other.
+/// Number of iterations that find the nearest points of a body and a walker's axis.
 const NEAREST_ROUNDS: u32 = 8;
-/// Squares of distances below this are none.
+/// Squared distances below this count as zero.
 const DISTANCE2_MIN: f32 = 1e-12;
-/// Triangles whose normal has a smaller square, before it is brought to length 1, are left out.
+/// Triangles whose normal has a smaller square, before normalisation, are skipped.
 const NORMAL2_MIN: f32 = 1e-12;
-/// Radii below this give no direction.
+/// Smaller radii give no direction.
 const RADIUS_MIN: f32 = 1e-6;
-/// Triangles whose box is farther from a walker's axis than its radius and this cannot touch the walker, in metres.
+/// A triangle cannot touch a walker if its box is farther from the walker's axis than the radius plus this margin, in
+/// metres.
 const SKIP_MARGIN: f32 = 0.01;
 
 /// The simple form that encloses a solid, around its centre and along its axes.
@@ -35,12 +36,12 @@ pub enum Form {
 pub struct Triangle {
     /// Its corners, in metres.
     pub corners: [[f32; 3]; 3],
-    /// Of length 1.
+    /// The unit normal.
     pub normal: [f32; 3],
 }
 
 impl Triangle {
-    /// A triangle; `None` for one that is almost a line.
+    /// Makes a triangle; `None` for one that is almost a line.
     pub fn new(corners: [[f32; 3]; 3]) -> Option<Triangle> {
         let [a, b, c] = corners;
         let (u, v) = (sub(b, a), sub(c, a));
@@ -53,7 +54,7 @@ impl Triangle {
         Some(Triangle { corners, normal: [cross[0] / length, cross[1] / length, cross[2] / length] })
     }
 
-    /// Its point that is nearest to `p` (Ericson, Real-Time Collision Detection, 2005, section 5.1.5).
+    /// Returns its point nearest to `p` (Ericson, Real-Time Collision Detection, 2005, section 5.1.5).
     fn nearest(&self, p: [f32; 3]) -> [f32; 3] {
         let [a, b, c] = self.corners;
         let (ab, ac) = (sub(b, a), sub(c, a));
@@ -85,7 +86,7 @@ impl Triangle {
         sub(p, scale(self.normal, dot(ap, self.normal)))
     }
 
-    /// Whether the box around it is too far from the axis of a walker for the two to touch.
+    /// Whether its box is too far from the axis of a walker for a contact.
     fn is_beyond(&self, low: [f32; 3], high: [f32; 3]) -> bool {
         let [a, b, c] = self.corners;
         (0..3).any(|axis| {
@@ -96,23 +97,23 @@ impl Triangle {
     }
 }
 
-/// A body that a walker meets. Its surface lies `radius` outside of its form: a sphere is a box without edges, a capsule one with a
-/// single edge.
+/// A body that a walker can collide with. Its surface lies `radius` outside of its form: a sphere is a box without
+/// edges, a capsule one with a single edge.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Solid {
-    /// Its middle, in metres.
+    /// Its centre, in metres.
     pub center: [f32; 3],
-    /// Its own three axes in the world, each of length 1.
+    /// Its own three axes in the world, unit vectors.
     pub axes: [[f32; 3]; 3],
-    /// Half its extents along these axes, in metres; without a meaning for triangles.
+    /// Half its extents along these axes, in metres; unused for triangles.
     pub half: [f32; 3],
-    /// How far its surface lies outside, in metres.
+    /// The distance of its surface from the form, in metres.
     pub radius: f32,
     /// The form inside the half extents.
     pub form: Form,
 }
 
-/// The upright axis of a walker without its round ends, as seen along the axes of a solid.
+/// The upright axis of a walker without its round ends, in the frame of a solid.
 #[derive(Clone, Copy)]
 struct Axis {
     base: [f32; 3],
@@ -125,7 +126,8 @@ impl Axis {
         add(self.base, scale(self.up, along))
     }
 
-    /// The point of the axis that is nearest to a convex body, and from the body to it. `nearest` finds the body's nearest point.
+    /// Returns the point of the axis nearest to a convex body, and the vector from the body to it. `nearest` finds the
+    /// body's nearest point.
     fn meet(&self, nearest: impl Fn([f32; 3]) -> [f32; 3]) -> ([f32; 3], [f32; 3]) {
         let mut along = 0.0;
         let mut near = nearest(self.base);
@@ -147,14 +149,14 @@ impl Axis {
 /// The surface of a solid that is nearest to a walker.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Contact {
-    /// Toward the walker, of length 1.
+    /// Toward the walker, a unit vector.
     pub(crate) normal: [f32; 3],
     /// Metres between the two; negative inside.
     pub(crate) gap: f32,
 }
 
 impl Solid {
-    /// A box in the world, turned by a unit quaternion x, y, z, w, with a surface `radius` outside of it.
+    /// Makes a box, rotated by a unit quaternion x, y, z, w, with a surface `radius` outside of it.
     pub fn new(center: [f32; 3], rotation: [f32; 4], half: [f32; 3], radius: f32) -> Solid {
         let [x, y, z, w] = rotation;
         let axes = [
@@ -165,15 +167,15 @@ impl Solid {
         Solid { center, axes, half, radius, form: Form::Box }
     }
 
-    /// The same with another form.
+    /// Sets another form.
     #[must_use]
     pub fn with_form(self, form: Form) -> Solid {
         Solid { form, ..self }
     }
 
-    /// How a walker of these measures, whose middle is at `position`, stands to it.
+    /// Returns the contact with a walker of this size whose centre is at `position`.
     pub(crate) fn contact(&self, position: [f32; 3], radius: f32, height: f32) -> Contact {
-        // The axis of a walker is the upright line through its middle, without the round ends.
+        // The axis of a walker is the upright line through its centre, without the round ends.
         let reach = height * 0.5 - radius;
         let foot = sub([position[0], position[1] - reach, position[2]], self.center);
         let [a, b, c] = self.axes;
@@ -207,7 +209,7 @@ impl Solid {
         near
     }
 
-    /// The way out for a point in the box: direction, and how far it is outside (never positive).
+    /// Returns the shortest way out of a box for a point inside: direction and distance (never positive).
     fn out_of_box(&self, point: [f32; 3]) -> Out {
         let mut best = ([0.0, 1.0, 0.0], f32::NEG_INFINITY);
         for axis in 0..3 {
@@ -279,7 +281,7 @@ impl Solid {
     }
 }
 
-/// A direction of length 1, and how far a point is outside along it.
+/// A unit direction, and the distance of a point along it, outside positive.
 type Out = ([f32; 3], f32);
 
 fn convex(axis: &Axis, nearest: impl Fn([f32; 3]) -> [f32; 3], out: impl Fn([f32; 3]) -> Out) -> Out {
@@ -287,7 +289,7 @@ fn convex(axis: &Axis, nearest: impl Fn([f32; 3]) -> [f32; 3], out: impl Fn([f32
     outward(between).unwrap_or_else(|| out(point))
 }
 
-/// `None` for points that touch.
+/// Returns `None` for points that coincide.
 fn outward(between: [f32; 3]) -> Option<Out> {
     let distance2 = dot(between, between);
     if distance2 > DISTANCE2_MIN {
@@ -297,7 +299,7 @@ fn outward(between: [f32; 3]) -> Option<Out> {
     None
 }
 
-/// Of all faces the nearest; if the axis is inside, out by the face that is the least way.
+/// Returns the nearest face. If the axis is inside, the face with the shortest way out.
 fn hull(axis: &Axis, faces: &[Triangle]) -> Out {
     let mut best: Option<Out> = None;
     let mut is_outside = true;
@@ -328,7 +330,7 @@ fn hull(axis: &Axis, faces: &[Triangle]) -> Out {
     best
 }
 
-/// Of all triangles the nearest. One that the axis goes through pushes to the side on which the middle of the axis is.
+/// Returns the nearest triangle. A triangle that the axis crosses pushes to the side of the axis' centre.
 fn surface(axis: &Axis, triangles: &[Triangle], radius: f32) -> Out {
     let head = axis.at(axis.length);
     let margin = radius + SKIP_MARGIN;

@@ -1,8 +1,8 @@
-//! Names and chat lines: what is kept of text that came from outside (`spec/PLAIN.md`, section 6).
+//! Sanitises names and chat lines from outside (`spec/PLAIN.md`, section 6).
 
 /// Removes control and format characters (Unicode categories Cc and Cf, line and paragraph separators), trims white
-/// space at both ends and keeps at most `chars_max` characters. Of text in which nothing can be seen, nothing is left.
-/// Markup stays: whoever shows text must show it as text.
+/// space at both ends and keeps at most `chars_max` characters. Text without any visible character becomes empty.
+/// Markup is not changed: programs must show the result as plain text.
 ///
 /// ```
 /// use nowcast_world::text::sanitize;
@@ -22,7 +22,8 @@ pub fn sanitize(raw: &str, chars_max: usize) -> String {
     kept
 }
 
-/// Whether a character leaves no mark by itself. Between others it may have a use, so only text of nothing else goes.
+/// Whether a character is invisible by itself. It may have a use between others, so only text that consists of such
+/// characters is removed.
 fn is_invisible(c: char) -> bool {
     c.is_whitespace() || is_removed(c) || BLANK.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }
@@ -57,7 +58,7 @@ const FORMAT: [(char, char); 22] = [
     ('\u{e0040}', '\u{e007f}'),
 ];
 
-/// Of the Unicode property `Default_Ignorable_Code_Point`, what `FORMAT` does not have, and two characters that are drawn as
+/// The characters of the Unicode property `Default_Ignorable_Code_Point` that `FORMAT` lacks, and two that are drawn as
 /// nothing: the blank of Braille and the null notehead, as of Unicode 16.
 const BLANK: [(char, char); 12] = [
     ('\u{34f}', '\u{34f}'),

@@ -1,17 +1,17 @@
-//! Timers: named and with data, so that they can be written down.
+//! Timers, with names and data so that they can be saved.
 
 use std::collections::BTreeMap;
 
 use nowcast_wire::Value;
 
-/// Names one timer of a world. Ids are never given twice.
+/// Names one timer of a world. Ids are never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TimerId(pub u64);
 
 /// A timer that is due.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Timer {
-    /// Which one.
+    /// Its id.
     pub id: TimerId,
     /// The name given when it was set.
     pub name: String,
@@ -19,7 +19,7 @@ pub struct Timer {
     pub data: Value,
 }
 
-/// Timers that wait, ordered by the step at which they are due, then by age.
+/// Waiting timers, ordered by their due step and then by age.
 #[derive(Default)]
 pub(crate) struct Timers {
     waiting: BTreeMap<(u64, TimerId), (String, Value)>,
@@ -50,13 +50,14 @@ impl Timers {
         self.waiting.insert((due_tick, id), (name, data));
     }
 
-    /// Returns the name and the data of a timer that still waited.
+    /// Cancels a timer. Returns its name and data if it was still waiting.
     pub(crate) fn cancel(&mut self, id: TimerId) -> Option<(String, Value)> {
         let key = self.waiting.keys().find(|(_, known)| *known == id).copied()?;
         self.waiting.remove(&key)
     }
 
-    /// The next timer that is due at `tick` and was set before `before`; those set meanwhile wait for the next step.
+    /// Returns the next timer that is due at `tick` and was set before `before`. Timers set meanwhile wait for the next
+    /// step.
     pub(crate) fn take_due(&mut self, tick: u64, before: TimerId) -> Option<Timer> {
         let key = *self.waiting.range(..=(tick, TimerId(u64::MAX))).find(|((_, id), _)| *id < before)?.0;
         let (name, data) = self.waiting.remove(&key)?;

@@ -1,10 +1,10 @@
-//! Walkers: how what the controls say becomes velocity.
+//! Walkers: from input to velocity.
 //!
 //! A walker is a dynamic body that cannot tip over. It is steered by its velocity, so pushing, being pushed, standing
 //! on a stack and knocking it over are ordinary contacts and need no rules of their own.
 //!
-//! Among nothing but bodies that stand still, which is most of the time, its step is that of [`movement`] instead: clients
-//! predict it to the last bit (`spec/MOVEMENT.md`).
+//! Among fixed bodies, which is most of the time, its step is that of [`movement`] instead. Clients predict that step
+//! to the last bit (`spec/MOVEMENT.md`).
 
 mod direction;
 pub mod movement;
@@ -21,24 +21,24 @@ use crate::shape::ColliderShape;
 
 use self::movement::Mover;
 
-/// Steps between two jumps while the button is held.
+/// Steps between two jumps while the button is pressed.
 const JUMP_PAUSE_STEPS: u32 = 20;
-/// Number of steps after a jump in which the ground that it left does not count.
+/// Number of steps after a jump in which the ground below is ignored.
 const JUMP_RISE_STEPS: u32 = 4;
-/// A walker may still jump this long after its feet left the edge: people press late.
+/// Number of steps after leaving an edge in which a walker may still jump, because people press late.
 const GROUND_MEMORY_STEPS: u32 = 6;
-/// The steepest ground that can be walked, as the cosine of its slope (56°). The round foot meets the edge of a step of
-/// 15 cm at this angle, so the same rule climbs stairs.
+/// The steepest walkable ground, as the cosine of its slope (56°). The round foot touches the edge of a step of 15 cm
+/// at this angle, so the same rule climbs stairs.
 const WALKABLE_COSINE: f32 = 0.555;
-/// A surface this near counts as touched.
+/// A surface nearer than this counts as touched.
 const TOUCH_DISTANCE: f32 = 0.03;
-/// Surfaces under the feet that a walker tells apart.
+/// Maximum number of surfaces under the feet of a walker.
 const GROUNDS_MAX: usize = 4;
 
-/// How the walkers of a kind move.
+/// Parameters of the walkers of a kind.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Walker {
-    /// From the soles to the crown, in metres.
+    /// Height from soles to crown, in metres.
     pub height: f32,
     /// Half the width, in metres.
     pub radius: f32,
@@ -48,16 +48,18 @@ pub struct Walker {
     pub walk_speed: f32,
     /// In metres a second.
     pub run_speed: f32,
-    /// Legs on ground, in metres a second squared; also the limit of how hard it pushes, in units of its own weight.
+    /// Acceleration on ground, in metres a second squared. It also limits the pushing force, in units of the walker's
+    /// own weight.
     pub ground_acceleration: f32,
-    /// In metres a second squared. A little control in the air feels right; more would let people fly around corners.
+    /// Acceleration in the air, in metres a second squared. A small value feels right; with a large one people could
+    /// fly around corners.
     pub air_acceleration: f32,
-    /// At the beginning of a jump, in metres a second: it rises by v²/2g.
+    /// Initial speed of a jump, in metres a second: it rises by v²/2g.
     pub jump_speed: f32,
 }
 
 impl Default for Walker {
-    /// A person who jumps 1.25 m high and so clears a block of one metre.
+    /// A person who jumps 1.25 m high and clears a block of one metre.
     fn default() -> Walker {
         Walker {
             height: 1.8,
@@ -73,7 +75,7 @@ impl Default for Walker {
 }
 
 impl Walker {
-    /// The body of such a walker: an upright capsule that never turns and slides along walls.
+    /// Returns the body of the walker: an upright capsule that never turns and slides along walls.
     pub fn body(&self) -> Body {
         Body {
             mass: Mass::Kilograms(self.mass),
@@ -95,35 +97,35 @@ impl Walker {
     }
 }
 
-/// How a walker takes the step that comes.
+/// How a walker takes the next step.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) enum Pace {
-    /// As its controls say.
+    /// Once, by its input.
     #[default]
     Walks,
-    /// Not at all: afterwards it is where it was, and as fast.
+    /// Not at all: pose and velocity stay the same.
     Stalls,
-    /// Twice, first with these controls.
+    /// Twice, first with this input.
     CatchesUp(Input),
 }
 
-/// Minimum speed of a waiting walker that something pushes, in metres a second.
+/// Minimum speed of a stalled walker that counts as pushed, in metres a second.
 const PUSHED_SPEED: f32 = 0.05;
-/// Or gets it so far, in metres.
+/// Minimum distance that counts as pushed, in metres.
 const PUSHED_DISTANCE: f32 = 0.01;
 
-/// One walker as it is now.
+/// The state of one walker.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct WalkerState {
     pub(crate) input: Input,
     pub(crate) steps_since_ground: u32,
     pub(crate) steps_since_jump: u32,
-    /// Upward normals of what is under the feet, felt after the last step; at most [`GROUNDS_MAX`].
+    /// Upward normals of the surfaces under the feet after the last step; at most [`GROUNDS_MAX`].
     pub(crate) grounds: Vec<[f32; 3]>,
-    /// How it was before the step that is being taken; none if it is not steered in it.
+    /// The state before the present step; `None` if the walker is not steered in it.
     before: Option<Mover>,
-    /// How it takes the step that comes. Of a world that is written down between the command and its step this is forgotten, by the
-    /// running world as by the restored one.
+    /// How it takes the next step. A snapshot between the command and its step drops this, in the running world as in
+    /// the restored one.
     pub(crate) pace: Pace,
     /// Whether the last step was the one that clients can predict.
     pub(crate) is_exact: bool,
@@ -142,7 +144,7 @@ impl WalkerState {
         }
     }
 
-    /// A walker that goes on from what was written down; `None` for what none can have been.
+    /// Restores a walker from its saved state; `None` if the state is invalid.
     pub(crate) fn resume(
         input: Input,
         steps_since_ground: u32,
@@ -161,7 +163,7 @@ impl WalkerState {
         })
     }
 
-    /// Turns the controls into velocity. Gravity, slopes' reaction and everything that is pushed are the solver's work.
+    /// Computes the velocity from the input. The solver does gravity, the reaction of slopes and all pushing.
     pub(crate) fn steer(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
         let wish = self.wish(walker);
         let is_idle = wish == Vector::ZERO && !self.input.jump;
@@ -171,7 +173,7 @@ impl WalkerState {
         }
         self.before = Some(self.mover(physics.get(handles)));
         if self.pace == Pace::Stalls {
-            // As fast upward as it falls in a step: so nothing but what pushes it moves it.
+            // Compensates the fall of a step, so that only pushes move the walker.
             let body = physics.get(handles);
             let fall = physics.gravity() * (body.gravity_scale() * STEP_SECONDS);
             physics.get_mut(handles).set_linvel(-fall, false);
@@ -188,7 +190,7 @@ impl WalkerState {
             Some(normal) => walk(walker, velocity, wish, normal, gravity),
             None => drift(walker, velocity, wish),
         };
-        // A walker that runs over the top of a ramp or stair keeps to the ground; only a jump lifts it into the air.
+        // A walker that runs over the top of a ramp or stair stays on the ground; only a jump lifts it.
         if self.steps_since_ground < self.steps_since_jump.min(GROUND_MEMORY_STEPS) && ground.is_none() {
             next.y = next.y.min(0.0);
         }
@@ -200,15 +202,15 @@ impl WalkerState {
             self.steps_since_jump = 0;
             self.steps_since_ground = GROUND_MEMORY_STEPS;
         }
-        // A velocity that is as good as the old one is left alone, or a walker that stands still could never sleep,
-        // nor could the stack it stands on.
+        // A velocity that is almost the old one is not set. Otherwise a standing walker, and the stack below it, could
+        // never sleep.
         if (next - velocity).length_squared() > 1e-8 {
             physics.get_mut(handles).set_linvel(next, !is_idle);
         }
     }
 
-    /// After physics: among what stands still alone, its step is the one that clients can predict; else what physics
-    /// made of it holds. Then it feels what is under its feet.
+    /// Called after physics. Among fixed bodies only, replaces the result of physics by the step that clients can
+    /// predict. Then finds the surfaces under the feet.
     pub(crate) fn settle(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
         let pace = std::mem::take(&mut self.pace);
         if pace == Pace::Stalls {
@@ -244,7 +246,7 @@ impl WalkerState {
         self.grounds.extend(walkable.map(|(normal, _)| normal.to_array()).take(GROUNDS_MAX));
     }
 
-    /// After physics, of a walker that waited: it is where it was and as fast, unless something pushed it.
+    /// Called after physics for a stalled walker: restores its pose and velocity, unless something pushed it.
     fn stay(&mut self, handles: Handles, physics: &mut Physics) {
         let Some(Mover { position, velocity, .. }) = self.before.take() else { return };
         let body = physics.get(handles);
@@ -269,7 +271,7 @@ impl WalkerState {
         mover
     }
 
-    /// The horizontal velocity that the controls ask for.
+    /// The horizontal velocity that the input asks for.
     fn wish(&self, walker: &Walker) -> Vector {
         let ahead = facing(self.input.yaw);
         let aside = Vector::new(-ahead.z, 0.0, ahead.x);
@@ -283,8 +285,8 @@ impl WalkerState {
         controls * if self.input.run { walker.run_speed } else { walker.walk_speed }
     }
 
-    /// The normal of the ground under the feet: of several walkable surfaces the one that climbs most in the wished
-    /// direction, so that a foot at the first step of a stair takes it.
+    /// The normal of the ground under the feet. Of several walkable surfaces it is the one that climbs most in the
+    /// wished direction, so that a foot at the first step of a stair takes it.
     fn ground(&self, wish: Vector) -> Option<Vector> {
         if self.steps_since_jump < JUMP_RISE_STEPS {
             return None;
@@ -298,18 +300,18 @@ impl WalkerState {
     }
 }
 
-/// On ground: along its surface, at full speed whatever its slope, and without sliding down while standing.
+/// On ground: moves along its surface, at full speed on any slope, without sliding down while standing.
 fn walk(walker: &Walker, velocity: Vector, wish: Vector, normal: Vector, gravity: Vector) -> Vector {
     let speed = wish.length();
     let along = tangent(wish, normal);
     let along = if speed > 0.0 { along * (speed / along.length().max(1e-3)) } else { along };
-    // The solver adds gravity after this; its part along the slope is taken away beforehand.
+    // The solver adds gravity afterwards, so its part along the slope is subtracted here.
     let target = along - tangent(gravity, normal) * STEP_SECONDS;
     let change = tangent(target - velocity, normal);
     velocity + shortened(change, walker.ground_acceleration * STEP_SECONDS)
 }
 
-/// In the air: a little control.
+/// In the air: little control.
 fn drift(walker: &Walker, velocity: Vector, wish: Vector) -> Vector {
     let horizontal = Vector::new(velocity.x, 0.0, velocity.z);
     velocity + shortened(wish - horizontal, walker.air_acceleration * STEP_SECONDS)

@@ -1,4 +1,4 @@
-//! The world: a scene, its rules, and the commands that wait.
+//! The world: a scene, its rules, and the waiting commands.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -20,32 +20,32 @@ use crate::text;
 use crate::timer::TimerId;
 use crate::walker::Pace;
 
-/// Why a command was not taken.
+/// The reason why a command was refused.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// As many commands as may wait for one step wait: of this player, or of all.
+    /// The queue of this player, or of all players, is full.
     #[error("{max} commands wait for the next step, and no more may")]
     Full {
         /// The limit.
         max: usize,
     },
-    /// A number that no honest client sends.
+    /// A number that no correct client sends.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A pose or a velocity that no honest client sends: not finite, or beyond what a world can hold.
+    /// A pose or a velocity that no correct client sends: not finite, or outside the limits of worlds.
     #[error("a pose or a velocity is not finite, or beyond what a world can hold")]
     Pose,
 }
 
-/// A shared world. See the crate's page for the canonical loop.
+/// A shared world. The crate's page shows the canonical loop.
 ///
-/// Between two steps any number of [`World::apply`] may come; after a step, [`World::poll_event`] is called until it
+/// Call [`World::apply`] any number of times between two steps. After a step, call [`World::poll_event`] until it
 /// returns `None`. Reading never changes anything.
 pub struct World {
     pub(crate) scene: Scene,
     pub(crate) behaviour: Box<dyn Behaviour>,
     commands: VecDeque<Command>,
-    /// How many commands of each player wait.
+    /// Number of waiting commands of each player.
     waiting: BTreeMap<PlayerId, usize>,
 }
 

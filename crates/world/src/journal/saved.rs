@@ -1,4 +1,4 @@
-//! The bytes of a journal: columns of what happened, each entry told by its difference to the one before.
+//! The byte format of a journal: columns of records, each entry as the difference to the previous one.
 
 use nowcast_wire::{Value, Wire};
 
@@ -11,17 +11,17 @@ use crate::pose::{Pose, Velocity};
 /// Any number of entries.
 #[derive(Wire)]
 pub(super) struct Saved {
-    /// Whose the first command is; 0 without one.
+    /// The player of the first command; 0 without one.
     first_player: u32,
     entries: Vec<SavedEntry>,
 }
 
 #[derive(Wire)]
 struct SavedEntry {
-    /// Since the entry before.
+    /// Ticks since the previous entry.
     #[wire(var)]
     ticks: u64,
-    /// Less the number that [`Neighbours::expected`] says.
+    /// Minus the number that [`Neighbours::expected`] returns.
     #[wire(var)]
     player: i64,
     record: SavedRecord,
@@ -65,10 +65,10 @@ fn player_of(entry: &Entry) -> Option<u32> {
     }
 }
 
-/// Guesses whose the next command is. A server asks its players one after the other in every step, so the numbers of one tick mostly
-/// grow by little, and the next tick begins about where this one began.
+/// Predicts the player of the next command. A server polls its players in the same order in every step. So the numbers
+/// of one tick mostly grow by little, and the next tick begins near the first number of this one.
 struct Neighbours {
-    /// Whose the first entry of the tick is.
+    /// The player of the first entry of the tick.
     first: u32,
     last: u32,
     is_first: bool,
@@ -79,7 +79,7 @@ impl Neighbours {
         Neighbours { first, last: first, is_first: true }
     }
 
-    /// Predicts a number near the player of an entry that comes this many ticks after the one before.
+    /// Predicts the number of an entry that follows the previous one after this many ticks.
     fn expected(&mut self, ticks: u64) -> u32 {
         if ticks > 0 {
             (self.last, self.is_first) = (self.first, true);
@@ -140,7 +140,7 @@ impl SavedControls {
     fn load(self) -> Result<Input, &'static str> {
         let SavedControls { forward, right, yaw, run, jump } = self;
         let input = Input { forward, right, yaw: input::yaw_of(yaw), run, jump };
-        // As they came: the world brings them into their bounds again.
+        // Unchanged values; the world validates them again.
         let known = input.validate().map_err(|_| "controls are out of bounds")?;
         if known.yaw == input.yaw { Ok(input) } else { Err("a yaw is out of bounds") }
     }

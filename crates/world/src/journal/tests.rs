@@ -108,8 +108,8 @@ fn an_older_journal_is_refused_by_its_version() {
     assert!(error.to_string().starts_with("the journal has version 1, which no release wrote"), "{error}");
 }
 
-/// The input of two hundred players who all turn, for three steps: thirty inputs a second of each, in the order in
-/// which a server asks its players.
+/// The input of two hundred turning players for three steps: thirty inputs a second of each, in the order in which a
+/// server polls its players.
 fn inputs(first_player: u32, has_turn: impl Fn(u32, u32) -> bool) -> Vec<Entry> {
     let mut random = Random::new(5);
     let mut entries = Vec::new();
@@ -124,7 +124,7 @@ fn inputs(first_player: u32, has_turn: impl Fn(u32, u32) -> bool) -> Vec<Entry> 
     entries
 }
 
-/// How many bytes entries take when something is the same in all of them.
+/// Size of entries if one field is the same in all of them.
 fn bytes_without(entries: &[Entry], level: impl Fn(&mut PlayerId, &mut Input)) -> usize {
     let mut same = entries.to_vec();
     for Entry { record, .. } in &mut same {
@@ -155,7 +155,7 @@ fn an_input_takes_two_bytes_for_its_yaw_and_little_else() {
     }
 }
 
-/// Counts in the world's state what it hears.
+/// Counts its hook calls in the world's state.
 struct Counter;
 
 impl Behaviour for Counter {

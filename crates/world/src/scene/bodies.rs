@@ -1,4 +1,4 @@
-//! Where things are, how they move, and what pushes them.
+//! Poses, velocities and forces.
 
 use rapier3d::prelude::Vector;
 
@@ -12,7 +12,7 @@ use crate::physics::Handles;
 use crate::pose::{Pose, Velocity, rapier_pose};
 
 impl Scene {
-    /// Where an entity is, if it is in the world.
+    /// Returns the pose of an entity, if it exists.
     pub fn pose(&self, id: EntityId) -> Option<Pose> {
         Some(self.entities.poses[self.entities.row(id)?])
     }
@@ -28,12 +28,12 @@ impl Scene {
         Ok(())
     }
 
-    /// How an entity moves, if it is in the world.
+    /// Returns the velocity of an entity, if it exists.
     pub fn velocity(&self, id: EntityId) -> Option<Velocity> {
         Some(self.entities.velocities[self.entities.row(id)?])
     }
 
-    /// Sets how a dynamic or kinematic body moves.
+    /// Sets the velocity of a dynamic or kinematic body.
     pub fn set_velocity(&mut self, id: EntityId, velocity: Velocity) -> Result<(), SceneError> {
         let handles = self.moving(id)?;
         let velocity = checked(velocity)?;
@@ -45,7 +45,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Sets how a kinematic body moves so that it is at `pose` after the next step.
+    /// Sets the velocity of a kinematic body so that it is at `pose` after the next step.
     pub fn move_to(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
         let from = self.pose(id).ok_or(SceneError::UnknownEntity(id))?;
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
@@ -56,7 +56,7 @@ impl Scene {
         self.set_velocity(id, Velocity { linear, angular })
     }
 
-    /// Lets a force (newtons) and a torque (newton metres) act on a dynamic body for one step.
+    /// Applies a force (newtons) and a torque (newton metres) to a dynamic body for one step.
     pub fn push(&mut self, id: EntityId, force: [f32; 3], torque: [f32; 3]) -> Result<(), SceneError> {
         let handles = self.pushable(id)?;
         let are_finite = force.iter().chain(&torque).all(|v| v.is_finite() && v.abs() <= 1e9);
@@ -99,7 +99,7 @@ impl Scene {
         self.note_velocity(id, handles)
     }
 
-    /// How much of the world's gravity a body feels; 0 lets it float.
+    /// Sets the factor of the world's gravity on a body; 0 lets it float.
     pub fn set_gravity_scale(&mut self, id: EntityId, scale: f32) -> Result<(), SceneError> {
         let handles = self.moving(id)?;
         if !scale.is_finite() || scale.abs() > 100.0 {
@@ -113,13 +113,13 @@ impl Scene {
         Ok(())
     }
 
-    /// How heavy a body is, in kilograms; `None` without a dynamic one. Before its first step it is 0.
+    /// Returns the mass of a body in kilograms; `None` without a dynamic body. Before its first step it is 0.
     pub fn mass(&self, id: EntityId) -> Option<f32> {
         let handles = self.entities.handles[self.entities.row(id)?]?;
         Some(self.physics.get(handles).mass()).filter(|_| self.physics.get(handles).is_dynamic())
     }
 
-    /// Whether a body is at rest and costs nothing; also what has none.
+    /// Whether a body rests and costs nothing; also true for entities without a body.
     pub fn is_asleep(&self, id: EntityId) -> Option<bool> {
         let handles = self.entities.handles[self.entities.row(id)?];
         Some(handles.is_none_or(|handles| self.physics.get(handles).is_sleeping()))
@@ -139,7 +139,7 @@ impl Scene {
         self.walkers.get(&id).map(|walker| walker.input)
     }
 
-    /// Puts a row elsewhere, in its column and in physics.
+    /// Moves the entity of a row, in its column and in physics.
     pub(super) fn put(&mut self, row: usize, pose: Pose) {
         let id = self.entities.ids[row];
         let Some(handles) = self.entities.handles[row] else {
@@ -148,7 +148,7 @@ impl Scene {
         };
         let mut placed = rapier_pose(&pose);
         if let Some(walker) = self.walkers.get_mut(&id) {
-            // A walker never tips over: of a rotation it keeps where it faces.
+            // A walker never tips over: it keeps only the yaw of a rotation.
             let ahead = placed.rotation * -Vector::Z;
             walker.input.yaw = quantise_yaw(libm::atan2f(-ahead.x, -ahead.z));
             walker.grounds.clear();

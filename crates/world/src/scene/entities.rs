@@ -1,4 +1,4 @@
-//! Making and removing entities, and what they have beside a body.
+//! Spawning and removing entities, and their data besides the body.
 
 use std::sync::Arc;
 
@@ -25,17 +25,17 @@ impl Scene {
         &self.entities
     }
 
-    /// One entity, if it is in the world.
+    /// Returns one entity, if it exists.
     pub fn entity(&self, id: EntityId) -> Option<EntityRef<'_>> {
         self.entities.get(id)
     }
 
-    /// The id that the next entity will have.
+    /// Returns the id of the next entity.
     pub fn next_id(&self) -> EntityId {
         EntityId(self.next_entity)
     }
 
-    /// Makes an entity. It is there at once; queries and contacts see it from the next step on.
+    /// Spawns an entity. It exists at once; queries and contacts find it from the next step on.
     ///
     /// # Panics
     /// For a kind of another definition.
@@ -101,14 +101,14 @@ impl Scene {
             self.holds.insert(id, OwnerClaim { home: pose.position, goal: None });
         }
         if of.walker.is_some() {
-            // Its body keeps of the rotation where it faces.
+            // Its body keeps only the yaw of the rotation.
             self.put(self.entities.ids.len() - 1, pose);
         }
         self.push_event(Event::Spawned(id));
         Ok(id)
     }
 
-    /// Removes an entity, its joints, and what hangs on it.
+    /// Removes an entity, its joints and all attached entities.
     pub fn despawn(&mut self, id: EntityId) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let hangs_here = |child: &&EntityId| {
@@ -147,15 +147,14 @@ impl Scene {
         children.into_iter().try_for_each(|child| self.despawn(child))
     }
 
-    /// An attribute; `None` when the entity is not there or its kind has no such attribute.
+    /// Returns an attribute; `None` if the entity does not exist or its kind has no such attribute.
     pub fn attribute(&self, id: EntityId, name: &str) -> Option<&Value> {
         let row = self.entities.row(id)?;
         let index = self.kind_of(self.entities.kinds[row]).attributes.index(name)?;
         Some(&self.entities.attributes[row][index])
     }
 
-    /// Sets an attribute, quantised as its kind says. Setting what it is already changes nothing, and costs nobody a
-    /// byte.
+    /// Sets an attribute, quantised as its kind says. Setting the present value changes nothing and is not replicated.
     pub fn set_attribute(
         &mut self,
         id: EntityId,
@@ -182,7 +181,7 @@ impl Scene {
         self.entities.row(id).map(|row| &self.entities.privates[row])
     }
 
-    /// Sets what the behaviour keeps of an entity.
+    /// Sets the private data of an entity.
     pub fn set_private(&mut self, id: EntityId, value: impl Into<Value>) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let value = value.into();
@@ -192,7 +191,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Gives an entity a tag, or takes it away.
+    /// Adds or removes a tag of an entity.
     pub fn set_tag(&mut self, id: EntityId, tag: &str, is_set: bool) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let tags_max = self.definition.limits.tags_max;
@@ -213,7 +212,7 @@ impl Scene {
             None => None,
             Some(parent) => {
                 let parent_row = self.row(parent)?;
-                // The chain above must end, and must not come back to this entity; what hangs on it counts too.
+                // The chain of parents must end without coming back to this entity. Entities attached to it count, too.
                 let above = self.chain_above(parent).filter(|chain| !chain.contains(&id) && parent != id);
                 let depth = above.ok_or(SceneError::BadParent(id))?.len() + self.depth_below(id) + 1;
                 if depth >= PARENTS_DEPTH_MAX {
@@ -228,13 +227,13 @@ impl Scene {
         Ok(())
     }
 
-    /// How many entities hang on another.
+    /// Number of attached entities.
     pub fn hanging_count(&self) -> usize {
         self.entities.hanging().len()
     }
 
-    /// From now on two entities do not touch each other, or (`None`) the first touches everything again. An entity
-    /// passes one other at a time.
+    /// Disables contacts between two entities, or (`None`) enables all contacts of the first again. An entity passes
+    /// one other at a time.
     pub fn set_passes(&mut self, id: EntityId, other: Option<EntityId>) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let handles = self.entities.handles[row].ok_or(SceneError::NoBody(id))?;
@@ -248,7 +247,7 @@ impl Scene {
         Ok(())
     }
 
-    /// The entity that one passes through, if any.
+    /// Returns the entity that this one passes through, if any.
     pub fn passes(&self, id: EntityId) -> Option<EntityId> {
         self.entities.passes[self.entities.row(id)?]
     }
@@ -283,7 +282,7 @@ impl Scene {
         Some(chain)
     }
 
-    /// How deep the deepest entity hangs below this one.
+    /// Depth of the deepest entity that is attached below this one.
     fn depth_below(&self, id: EntityId) -> usize {
         let depths = self.entities.hanging().iter().filter_map(|hanging| {
             let chain = self.chain_above(*hanging)?;
@@ -292,7 +291,7 @@ impl Scene {
         depths.max().unwrap_or(0)
     }
 
-    /// Puts everything that hangs where its parent says.
+    /// Moves all attached entities to the poses that follow from their parents.
     pub(crate) fn follow_parents(&mut self) {
         let hanging = self.entities.hanging().iter();
         for row in hanging.filter_map(|id| self.entities.row(*id)).collect::<Vec<_>>() {
@@ -314,12 +313,12 @@ impl Scene {
 
     fn hanging_pose(&self, row: usize) -> Pose {
         let Some(Parent { id, local }) = self.entities.parents[row] else { return self.entities.poses[row] };
-        // Chains are no deeper than `PARENTS_DEPTH_MAX`, and have no circles.
+        // Chains are limited by `PARENTS_DEPTH_MAX` and have no cycles.
         self.entities.row(id).map_or(local, |parent| self.hanging_pose(parent).then(&local))
     }
 }
 
-/// The defaults of a kind, and what differs from them.
+/// The defaults of a kind with the given values.
 fn attributes_of(kind: &Kind, given: &[(String, Value)]) -> Result<Box<[Value]>, SceneError> {
     let mut attributes: Box<[Value]> = kind.attributes.defaults().into();
     for (name, value) in given {

@@ -1,10 +1,10 @@
-//! Why something cannot be done to a scene.
+//! Errors of calls of a scene.
 
 use crate::conform::MisfitError;
 use crate::id::{EntityId, PlayerId};
 use crate::joint::JointId;
 
-/// Why a call changed nothing. It is the fault of the behaviour, or of the edit, that called.
+/// The reason why a call changed nothing. The behaviour or the edit that called is at fault.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum SceneError {
     /// No entity with this id is in the world.
@@ -27,39 +27,39 @@ pub enum SceneError {
         /// The name that was asked for.
         attribute: String,
     },
-    /// The kind has no body, or none of the sort that is needed.
+    /// The kind has no body, or a body of another motion.
     #[error("entity {} has no body that can do this", .0.0)]
     NoBody(EntityId),
     /// A value does not fit its type or its bounds.
     #[error(transparent)]
     Misfit(#[from] MisfitError),
-    /// A number is not finite, or out of the bounds of all worlds.
+    /// A number is not finite, or outside the limits of all worlds.
     #[error("{0} is not finite, or beyond what a world can hold")]
     BadNumber(&'static str),
     /// A name is empty, too long or has control characters.
     #[error("{0:?} is no name: it has 1 to 64 bytes, and no control characters")]
     BadName(String),
-    /// A shape cannot be scaled so.
+    /// A shape cannot be scaled like this.
     #[error("{0}")]
     BadScale(&'static str),
     /// Dynamic bodies cannot have a parent.
     #[error("entity {} is moved by forces (motion = \"dynamic\"), so it cannot have a parent; declare motion = \"kinematic\", or hold it with world.joint", .0.0)]
     DynamicChild(EntityId),
-    /// An entity would hang on itself, or too deep.
+    /// An entity would be attached to itself, or too deep.
     #[error("entity {} cannot have that parent: a chain of parents must not come back to its beginning, and may not be so long", .0.0)]
     BadParent(EntityId),
     /// The scene is rewound already.
     #[error("the world is already as a player saw it; one rewinding does not stand inside of another")]
     Rewound,
-    /// The definition does not ask for the past.
+    /// The definition does not record the past.
     #[error("this world does not remember where things were")]
     NoPast,
     /// A table is full.
     #[error("there may be {max} {of} at most")]
     Full {
-        /// The table that is full.
+        /// The full table.
         of: &'static str,
-        /// How many there may be.
+        /// The maximum.
         max: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! Holding bodies together.
+//! Joints between bodies.
 
 use super::{BoundJoint, Scene, SceneError};
 use crate::joint::{Joint, JointId};
@@ -26,7 +26,7 @@ impl Scene {
         Ok(())
     }
 
-    /// A joint, if it is in the world.
+    /// Returns a joint, if it exists.
     pub fn joint(&self, id: JointId) -> Option<&Joint> {
         self.joints.get(&id).map(|bound| &bound.joint)
     }

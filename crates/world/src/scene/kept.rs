@@ -1,4 +1,4 @@
-//! Counts the bytes of everything that a world keeps of values, and of the events that wait: one bound for all of it.
+//! Counts the bytes of all stored values, and of waiting events, against one limit.
 
 use nowcast_wire::Value;
 
@@ -9,7 +9,7 @@ use crate::event::Event;
 /// Limit of unpolled events, as a multiple of the bytes of one step. Beyond it the oldest are dropped and counted.
 const STEPS_UNPOLLED: usize = 8;
 
-/// Bytes of a value with its place and its name.
+/// Bytes of a value with its key and name.
 pub(super) fn named_bytes(name: &str, value: &Value) -> usize {
     name.len() + size_of::<Value>() + held_bytes(value)
 }
@@ -30,12 +30,12 @@ pub(super) fn event_bytes(event: &Event) -> usize {
 }
 
 impl Scene {
-    /// Bytes in memory of all values that the world keeps, of [`crate::Limits::kept_bytes_max`].
+    /// Bytes in memory of all stored values, limited by [`crate::Limits::kept_bytes_max`].
     pub fn kept_bytes(&self) -> usize {
         self.kept_bytes
     }
 
-    /// Takes bytes for a value in the place of one with other bytes.
+    /// Reserves the bytes of a value that replaces another.
     pub(super) fn replace_kept(&mut self, before: usize, after: usize) -> Result<(), SceneError> {
         let max = self.definition.limits.kept_bytes_max;
         let bytes = self.kept_bytes.saturating_sub(before).saturating_add(after);
@@ -46,19 +46,19 @@ impl Scene {
         Ok(())
     }
 
-    /// Gives bytes of a value back that is kept no longer.
+    /// Releases the bytes of a removed value.
     pub(crate) fn release_kept(&mut self, bytes: usize) {
         self.kept_bytes = self.kept_bytes.saturating_sub(bytes);
     }
 
-    /// Gives back the bytes of an entity that goes.
+    /// Releases the bytes of a removed entity.
     pub(super) fn release_entity(&mut self, row: usize) {
         let entities = &self.entities;
         let bytes = entity_bytes(&entities.attributes[row], &entities.privates[row]);
         self.release_kept(bytes);
     }
 
-    /// Counts everything anew, of a scene that was just made.
+    /// Counts all bytes of a scene that was just loaded.
     pub(crate) fn count_kept(&self) -> usize {
         let entities = &self.entities;
         let rows = (0..entities.ids.len()).filter(|row| entities.is_alive[*row]);
@@ -70,7 +70,7 @@ impl Scene {
         of_entities.chain(of_players).chain(of_state).chain(of_screens).chain(of_timers).sum()
     }
 
-    /// Takes bytes for an event of this step, unless it has too many.
+    /// Adds an event of this step, unless the step has too many bytes.
     pub(super) fn emit_bounded(&mut self, event: Event) -> Result<(), SceneError> {
         let max = self.definition.limits.event_bytes_max;
         let bytes = self.emitted_bytes + event_bytes(&event);
@@ -82,7 +82,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Adds an event. The oldest are dropped and counted where nobody polls them.
+    /// Adds an event. If nobody polls, the oldest are dropped and counted.
     pub(crate) fn push_event(&mut self, event: Event) {
         let limits = self.definition.limits;
         self.waiting_event_bytes += event_bytes(&event);
@@ -95,7 +95,7 @@ impl Scene {
         }
     }
 
-    /// The oldest event.
+    /// Returns the oldest event.
     pub(crate) fn take_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;
         self.waiting_event_bytes -= event_bytes(&event);

@@ -1,4 +1,4 @@
-//! Everything in a world but its rules: what hooks are given.
+//! The state of a world without its rules: the argument of hooks.
 
 mod bodies;
 mod entities;
@@ -38,25 +38,30 @@ use crate::stats::Stats;
 use crate::timer::Timers;
 use crate::walker::WalkerState;
 
-/// Everything in a world but its rules: entities and what they have, players, joints, timers, the world's state.
+/// The state of a world without its rules: entities, players, joints, timers and state.
 ///
 /// A [`crate::Behaviour`] receives it in every hook and changes the world through it; all other readers use
 /// [`crate::World::scene`]. A call with a wrong argument returns an error and changes nothing.
 ///
-/// | to | use |
+/// | task | use |
 /// | --- | --- |
-/// | make and remove | [`spawn`](Self::spawn), [`despawn`](Self::despawn) |
+/// | spawn and remove | [`spawn`](Self::spawn), [`despawn`](Self::despawn) |
 /// | find | [`entities`](Self::entities), [`entity`](Self::entity), [`kind`](Self::kind) |
 /// | move | [`set_pose`](Self::set_pose), [`set_velocity`](Self::set_velocity), [`push`](Self::push), [`apply_impulse`](Self::apply_impulse), [`set_input`](Self::set_input) |
-/// | remember | [`set_attribute`](Self::set_attribute), [`set_private`](Self::set_private), [`set_state`](Self::set_state) |
-/// | give away | [`set_owner`](Self::set_owner) |
-/// | hold together | [`join`](Self::join), [`part`](Self::part), [`set_parent`](Self::set_parent), [`set_passes`](Self::set_passes) |
-/// | look around | [`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps), [`distance`](Self::distance), [`touching`](Self::touching) |
-/// | judge by what a player saw | [`rewind`](Self::rewind), [`end_rewind`](Self::end_rewind), [`seen_pose`](Self::seen_pose) |
-/// | wait | [`after`](Self::after), [`cancel`](Self::cancel) |
-/// | people | [`players`](Self::players), [`player`](Self::player), [`spawn_avatar`](Self::spawn_avatar), [`set_player_tag`](Self::set_player_tag) |
-/// | tell | [`emit`](Self::emit), [`show`](Self::show) |
-/// | chance | [`random`](Self::random) |
+/// | store data | [`set_attribute`](Self::set_attribute), [`set_private`](Self::set_private),
+/// [`set_state`](Self::set_state) |
+/// | assign owners | [`set_owner`](Self::set_owner) |
+/// | connect | [`join`](Self::join), [`part`](Self::part), [`set_parent`](Self::set_parent),
+/// [`set_passes`](Self::set_passes) |
+/// | query | [`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps),
+/// [`distance`](Self::distance), [`touching`](Self::touching) |
+/// | query as a player saw it | [`rewind`](Self::rewind), [`end_rewind`](Self::end_rewind),
+/// [`seen_pose`](Self::seen_pose) |
+/// | set timers | [`after`](Self::after), [`cancel`](Self::cancel) |
+/// | players | [`players`](Self::players), [`player`](Self::player), [`spawn_avatar`](Self::spawn_avatar),
+/// [`set_player_tag`](Self::set_player_tag) |
+/// | send | [`emit`](Self::emit), [`show`](Self::show) |
+/// | randomness | [`random`](Self::random) |
 pub struct Scene {
     pub(crate) definition: Arc<Definition>,
     pub(crate) tick: u64,
@@ -72,25 +77,25 @@ pub struct Scene {
     pub(crate) state: BTreeMap<String, Value>,
     pub(crate) state_bytes: usize,
     pub(crate) screens: BTreeMap<(Option<PlayerId>, String), Value>,
-    /// The entities of kinds that report whom they touch.
+    /// The entities of kinds that report contacts.
     pub(crate) reporters: BTreeSet<EntityId>,
-    /// Pairs that touch and have a kind that reports it, the smaller id first.
+    /// Touching pairs of which a kind reports contacts, the smaller id first.
     pub(crate) touching: BTreeSet<(EntityId, EntityId)>,
-    /// Contacts that ended because an entity went, to be reported with those of this step.
+    /// Contacts that ended because an entity was removed, to be reported with those of this step.
     pub(crate) ended: Vec<Contact>,
     pub(crate) events: VecDeque<Event>,
-    /// Bytes of those that wait, and of those of this step.
+    /// Bytes of waiting events, and of the events of this step.
     pub(crate) waiting_event_bytes: usize,
     pub(crate) emitted_bytes: usize,
-    /// Bytes of all values that are kept.
+    /// Bytes of all stored values.
     pub(crate) kept_bytes: usize,
-    /// Parts of bodies that queries looked at since the last call of [`Self::take_looked_at`].
+    /// Parts of bodies that queries examined since the last call of [`Self::take_looked_at`].
     pub(crate) looked_at: Cell<u64>,
-    /// Whether a durable action is being carried out.
+    /// Whether a durable action is running.
     pub(crate) acts_durably: bool,
-    /// Where things were, if the definition asks for it.
+    /// Past poses, if the definition records them.
     pub(crate) past: Past,
-    /// While the world is seen as somebody saw it: where those were that are elsewhere now.
+    /// While the scene is rewound: the rewound poses of entities that are elsewhere now.
     pub(crate) view: Option<BTreeMap<EntityId, Pose>>,
     pub(crate) stats: Stats,
     pub(crate) next_entity: u32,
@@ -151,17 +156,17 @@ impl Scene {
         &self.definition
     }
 
-    /// Steps taken so far.
+    /// Number of steps so far.
     pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    /// Seconds of the world's own time so far.
+    /// Time of the world so far, in seconds.
     pub fn seconds(&self) -> f64 {
         self.tick as f64 / f64::from(crate::STEP_HZ)
     }
 
-    /// The kind of this name.
+    /// Returns the kind of this name.
     pub fn kind(&self, name: &str) -> Option<KindId> {
         let place = self.definition.kinds.iter().position(|kind| kind.name == name)?;
         Some(KindId(place as u16))
@@ -175,17 +180,18 @@ impl Scene {
         &self.definition.kinds[usize::from(kind.0)]
     }
 
-    /// A random number, evenly spread over 0..1, 1 excluded. The same seed and the same calls give the same numbers.
+    /// Returns a random number, uniformly distributed over 0..1, 1 excluded. The same seed and the same calls give the
+    /// same numbers.
     pub fn random(&mut self) -> f64 {
         self.random.unit()
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn random_bits(&mut self) -> u64 {
         self.random.bits()
     }
 
-    /// How many bodies were moving or not yet at rest after the last step.
+    /// Number of bodies that were awake after the last step.
     pub fn awake(&self) -> usize {
         self.physics.awake()
     }
@@ -195,7 +201,7 @@ impl Scene {
         self.stats
     }
 
-    /// Wakes everything that sleeps.
+    /// Wakes all sleeping bodies.
     pub fn wake_all(&mut self) {
         self.physics.wake_all();
     }

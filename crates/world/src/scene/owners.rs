@@ -17,7 +17,7 @@ use crate::owner::{
 use crate::pose::{Pose, Velocity, rapier_pose};
 use crate::{STEP_HZ, STEP_SECONDS};
 
-/// A goal that is nearer than this is reached: metres, and parts of a quaternion.
+/// A target nearer than this is reached: metres, and components of a quaternion.
 const REACHED: f32 = 1e-6;
 
 type Asked<T> = Result<T, OwnerError>;
@@ -42,7 +42,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Drops the owner's target. Bodies that forces move keep their motion.
+    /// Drops the owner's target. Dynamic bodies keep their motion.
     pub(super) fn let_rest(&mut self, id: EntityId) {
         let Some(hold) = self.holds.get_mut(&id) else { return };
         if hold.goal.take().is_none() {
@@ -54,7 +54,7 @@ impl Scene {
         }
     }
 
-    /// Whether a player may have an entity, as far as its kind says.
+    /// Checks whether its kind allows a player to own an entity.
     pub(crate) fn check_own(&self, player: PlayerId, id: EntityId) -> Asked<()> {
         let row = self.entities.row(id).ok_or(OwnerError::UnknownEntity)?;
         let kind = self.kind_of(self.entities.kinds[row]);
@@ -73,7 +73,7 @@ impl Scene {
         if is_far { Err(OwnerError::OutOfReach) } else { Ok(()) }
     }
 
-    /// Whether a player may pass an entity of its own on to another.
+    /// Checks whether a player may pass its entity on to another.
     pub(crate) fn check_pass(&self, player: PlayerId, id: EntityId, to: PlayerId) -> Asked<()> {
         let kind = self.owned(player, id)?;
         if self.player(to).is_none() {
@@ -83,18 +83,18 @@ impl Scene {
         self.check_room(to)
     }
 
-    /// Whether a player owns an entity.
+    /// Checks whether a player owns an entity.
     pub(crate) fn check_owned(&self, player: PlayerId, id: EntityId) -> Asked<()> {
         self.owned(player, id).map(drop)
     }
 
-    /// Whether a player may remove an entity of its own.
+    /// Checks whether a player may remove its entity.
     pub(crate) fn check_despawn(&self, player: PlayerId, id: EntityId) -> Asked<()> {
         let kind = self.owned(player, id)?;
         if kind.owner.spawns_max == 0 { Err(OwnerError::NotGiven(kind.name.clone())) } else { Ok(()) }
     }
 
-    /// Makes an entity for an owner.
+    /// Spawns an entity for an owner.
     pub(crate) fn spawn_owned(
         &mut self,
         player: PlayerId,
@@ -128,7 +128,7 @@ impl Scene {
         self.spawn(id, spawn).map_err(|error| OwnerError::Impossible(error.to_string()))
     }
 
-    /// Sets attributes for an owner: all of them, or none.
+    /// Sets attributes for an owner: either all of them, or none.
     pub(crate) fn set_owned(&mut self, player: PlayerId, id: EntityId, attributes: &Value) -> Asked<()> {
         let kind = self.owned(player, id)?;
         let impossible = |error: String| OwnerError::Impossible(error);
@@ -143,7 +143,7 @@ impl Scene {
         Ok(())
     }
 
-    /// An owner says where its entity is to be.
+    /// Sets an owner's target.
     pub(crate) fn set_goal(
         &mut self,
         player: PlayerId,
@@ -183,7 +183,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Brings everything that owners move a step nearer to where they want it.
+    /// Moves all owned entities one step toward their targets.
     pub(crate) fn follow_owners(&mut self) {
         let moved: Vec<_> =
             self.holds.iter().filter(|(_, hold)| hold.goal.is_some()).map(|(id, _)| *id).collect();
@@ -194,7 +194,7 @@ impl Scene {
 
     fn follow_owner(&mut self, id: EntityId) {
         let Some(row) = self.entities.row(id) else { return };
-        // An attached entity stays where its parent puts it.
+        // An attached entity stays at the pose that its parent gives it.
         if self.entities.parents[row].is_some() {
             return;
         }
@@ -218,7 +218,7 @@ impl Scene {
         }
     }
 
-    /// Lets an entity move so, if that is not how it rests already.
+    /// Sets the velocity of an entity, unless it rests with it already.
     fn move_at(&mut self, row: usize, velocity: Velocity) {
         if let Some(handles) = self.entities.handles[row] {
             let is_held = self.motion_of(row) == Some(Motion::Dynamic);
@@ -236,7 +236,7 @@ impl Scene {
         self.kind_of(self.entities.kinds[row]).body.as_ref().map(|body| body.motion)
     }
 
-    /// The kind of an entity that a player owns.
+    /// Returns the kind of an entity that a player owns.
     fn owned(&self, player: PlayerId, id: EntityId) -> Asked<&Kind> {
         let row = self.entities.row(id).ok_or(OwnerError::UnknownEntity)?;
         if self.entities.owners[row] != Some(player) {
@@ -266,8 +266,7 @@ impl Scene {
         Some(self.pose(avatar)?.position)
     }
 
-    /// The place to which an owner may bring something that is nearest to one where it wants it: within reach, and then in the
-    /// area.
+    /// Returns the allowed position nearest to a target: within reach, and then in the area.
     fn allowed(&self, owner: PlayerId, rules: &OwnerRules, home: [f32; 3], place: [f32; 3]) -> [f32; 3] {
         let mut place = place;
         if let Some(reach) = rules.reach {
@@ -281,7 +280,7 @@ impl Scene {
     }
 }
 
-/// The attributes of a map, if an owner may set all of them.
+/// Returns the attributes of a map, if an owner may set all of them.
 fn settable(kind: &Kind, attributes: &Value) -> Asked<Vec<(String, Value)>> {
     let given: &[(Value, Value)] = match attributes {
         Value::Map(pairs) => pairs,
@@ -299,7 +298,7 @@ fn settable(kind: &Kind, attributes: &Value) -> Asked<Vec<(String, Value)>> {
     pairs.collect()
 }
 
-/// Where a goal is in the step after this one.
+/// Returns the pose of a target after the next step.
 fn advanced(goal: &Goal) -> Pose {
     let seconds = goal.steps.saturating_add(1).min(GOAL_STEPS_MAX) as f32 * STEP_SECONDS;
     let Velocity { linear, angular } = goal.velocity;
@@ -308,7 +307,8 @@ fn advanced(goal: &Goal) -> Pose {
     Pose { position, rotation: rotation.to_array() }
 }
 
-/// A pose on the way to another, as far as one step goes, and the turn up to there as an axis of its length in radians.
+/// Returns the pose that one step reaches on the way to another pose, and the rotation up to there as an axis of its
+/// length in radians.
 fn toward(from: &Pose, to: &Pose, rules: &OwnerRules) -> (Pose, Vector) {
     let way = Vector::from_array(to.position) - Vector::from_array(from.position);
     let way = if way.length() < REACHED { Vector::ZERO } else { shortened(way, rules.speed * STEP_SECONDS) };
@@ -318,7 +318,7 @@ fn toward(from: &Pose, to: &Pose, rules: &OwnerRules) -> (Pose, Vector) {
     (Pose { position, rotation: turned(before, turn).to_array() }, turn)
 }
 
-/// The turn that takes one rotation to another by the shorter way, as an axis of its length in radians.
+/// The shorter rotation from one orientation to another, as an axis of its length in radians.
 fn turn_between(from: Rotation, to: Rotation) -> Vector {
     let [x, y, z, w] = (to * from.inverse()).to_array();
     let sign = if w < 0.0 { -1.0 } else { 1.0 };
@@ -330,7 +330,7 @@ fn turn_between(from: Rotation, to: Rotation) -> Vector {
     axis * (2.0 * libm::atan2f(sine, w * sign) / sine)
 }
 
-/// A rotation, turned about an axis by its length in radians.
+/// Rotates about an axis by its length in radians.
 fn turned(rotation: Rotation, turn: Vector) -> Rotation {
     let angle = turn.length();
     if angle < REACHED {

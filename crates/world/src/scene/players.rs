@@ -16,18 +16,18 @@ use crate::text;
 use crate::walker::Pace;
 
 impl Scene {
-    /// Everybody who takes part, ordered by number.
+    /// Returns all players, ordered by number.
     pub fn players(&self) -> impl ExactSizeIterator<Item = &Player> {
         self.players.values()
     }
 
-    /// One who takes part.
+    /// Returns one player.
     pub fn player(&self, id: PlayerId) -> Option<&Player> {
         self.players.get(&id)
     }
 
-    /// Makes the entity that a player moves: it owns it, and its controls steer it. It has one avatar at a time; one
-    /// that it had goes.
+    /// Spawns the avatar of a player. The player owns it, and its input moves it. A player has one avatar; an earlier
+    /// one is removed.
     pub fn spawn_avatar(
         &mut self,
         player: PlayerId,
@@ -44,7 +44,7 @@ impl Scene {
         }
         self.change_player(player)?.avatar = Some(id);
         if self.walkers.contains_key(&id) {
-            // A player that was placed with a facing keeps it until the input changes.
+            // A player that was placed with a direction keeps it until the input changes.
             if turned {
                 input.yaw = yaw;
             }
@@ -53,13 +53,13 @@ impl Scene {
         Ok(id)
     }
 
-    /// Gives a player a tag (its team, its role), or takes it away.
+    /// Adds or removes a tag of a player (its team, its role).
     pub fn set_player_tag(&mut self, player: PlayerId, tag: &str, is_set: bool) -> Result<(), SceneError> {
         let tags_max = self.definition.limits.tags_max;
         super::entities::change_tag(&mut self.change_player(player)?.tags, tag, is_set, tags_max).map(drop)
     }
 
-    /// Sets what the behaviour keeps of a player.
+    /// Sets the private data of a player.
     pub fn set_player_private(
         &mut self,
         player: PlayerId,
@@ -102,19 +102,19 @@ impl Scene {
         Ok(())
     }
 
-    /// Everything that a player owns, ordered by id.
+    /// Returns all entities of a player, ordered by id.
     pub(crate) fn owned_by(&self, id: PlayerId) -> Vec<EntityId> {
         self.entities.iter().filter(|entity| entity.owner == Some(id)).map(|entity| entity.id).collect()
     }
 
-    /// The player is gone; what it owned goes too, is the server's, or remains its own, as its kind says.
+    /// Removes a player. Its entities are removed, released or kept, as their kinds say.
     pub(crate) fn remove_player(&mut self, id: PlayerId) {
         let owned = self.owned_by(id);
         let player = self.players.remove(&id);
         self.release_kept(player.as_ref().map_or(0, |player| held_bytes(&player.private)));
         let avatar = player.and_then(|player| player.avatar);
         for entity in owned {
-            // One that hung on another may have gone with it.
+            // An attached entity may have been removed with its parent.
             let Some(row) = self.entities.row(entity) else { continue };
             let leave = self.kind_of(self.entities.kinds[row]).owner.leave;
             let _ = match leave {
@@ -160,7 +160,7 @@ impl Scene {
         Ok(())
     }
 
-    /// How the walker of a player takes the next step; what is no walker takes it as always.
+    /// Sets how a player's walker takes the next step. Other entities ignore it.
     pub(crate) fn set_pace(&mut self, id: PlayerId, pace: Pace) {
         let avatar = self.players.get(&id).and_then(|player| player.avatar);
         if let Some(walker) = avatar.and_then(|avatar| self.walkers.get_mut(&avatar)) {
@@ -168,7 +168,8 @@ impl Scene {
         }
     }
 
-    /// Whether the walker of a player took its last step among nothing but what stands still, so that it could take two in one.
+    /// Whether the walker of a player took its last step among fixed bodies only, so that it could take two in one
+    /// step.
     pub fn may_stride(&self, id: PlayerId) -> bool {
         let avatar = self.players.get(&id).and_then(|player| player.avatar);
         avatar.and_then(|avatar| self.walkers.get(&avatar)).is_some_and(|walker| walker.is_exact)

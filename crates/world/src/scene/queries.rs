@@ -1,5 +1,6 @@
-//! Looking around: rays, shapes, overlaps, distances. They see the world as it was after the last step, or as a player saw it
-//! ([`Scene::rewind`]): then what was elsewhere is asked one by one, beside the index of what is here.
+//! Queries: rays, shapes, overlaps, distances. They see the world after the last step, or as a player saw it
+//! ([`Scene::rewind`]). In a rewound scene, entities that were elsewhere are tested one by one, beside the index of
+//! present poses.
 
 use rapier3d::parry::query::{self, RayIntersection, ShapeCastHit, ShapeCastOptions};
 use rapier3d::prelude::{
@@ -16,29 +17,29 @@ use crate::shape::ColliderShape;
 /// The filter of a query.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Filter<'a> {
-    /// Bodies that move so alone; `None` for all but sensors.
+    /// Only bodies of this motion; `None` for all but sensors.
     pub motion: Option<Motion>,
-    /// Not this one.
+    /// Excludes this entity.
     pub except: Option<EntityId>,
-    /// Entities with this tag alone.
+    /// Only entities with this tag.
     pub tag: Option<&'a str>,
 }
 
 /// A hit of a query.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Hit {
-    /// Whom.
+    /// The entity.
     pub entity: EntityId,
-    /// After how many metres.
+    /// The distance in metres.
     pub distance: f32,
-    /// Where in the world.
+    /// The point in the world.
     pub point: [f32; 3],
     /// The direction away from its surface.
     pub normal: [f32; 3],
 }
 
 impl Scene {
-    /// The first thing that a ray from `origin` meets within `reach` metres. `direction` need not be of length 1.
+    /// Returns the first hit of a ray from `origin` within `reach` metres. `direction` need not have length 1.
     pub fn cast_ray(
         &self,
         origin: [f32; 3],
@@ -71,8 +72,8 @@ impl Scene {
         }))
     }
 
-    /// The first thing that a shape meets that moves from `pose` in a direction, within `reach` metres. At distance 0
-    /// it overlaps it from the beginning.
+    /// Returns the first hit of a shape that moves from `pose` in a direction, within `reach` metres. Distance 0 means
+    /// that it overlaps from the beginning.
     pub fn cast_shape(
         &self,
         shape: &ColliderShape,
@@ -106,7 +107,7 @@ impl Scene {
             let is_nearer = |met: &ShapeCastHit| {
                 hit.as_ref().is_none_or(|(_, known)| met.time_of_impact < known.time_of_impact)
             };
-            // Shapes between which nothing can be cast do not meet.
+            // Shapes that the library cannot cast against each other do not collide.
             if let Some(met) = met.ok().flatten().filter(is_nearer) {
                 hit = Some((id, met.transform1_by(&place)));
             }
@@ -147,7 +148,7 @@ impl Scene {
         Ok(ids)
     }
 
-    /// Metres between the surfaces of two bodies; 0 when they overlap.
+    /// Returns the distance between the surfaces of two bodies in metres; 0 if they overlap.
     pub fn distance(&self, a: EntityId, b: EntityId) -> Result<f32, SceneError> {
         let (a, b) = (self.collider(a)?, self.collider(b)?);
         let apart = query::distance(&self.place_of(a), a.shape(), &self.place_of(b), b.shape());
@@ -156,7 +157,7 @@ impl Scene {
             .map_err(|_| SceneError::BadScale("these two shapes have no distance"))
     }
 
-    /// The point of a body that is nearest to `from`; `from` itself when it is inside.
+    /// Returns the point of a body that is nearest to `from`; `from` itself if it is inside.
     pub fn nearest_point(&self, id: EntityId, from: [f32; 3]) -> Result<[f32; 3], SceneError> {
         let collider = self.collider(id)?;
         if !from.iter().all(|v| v.is_finite()) {
@@ -167,7 +168,7 @@ impl Scene {
         Ok(projected.point.to_array())
     }
 
-    /// Whom a body touches or, as a sensor, overlaps, ordered by id.
+    /// Returns the entities that a body touches or, as a sensor, overlaps, ordered by id.
     pub fn touching(&self, id: EntityId) -> Result<Vec<EntityId>, SceneError> {
         let handles = self.entities.handles[self.row(id)?].ok_or(SceneError::NoBody(id))?;
         let mut ids = Vec::new();
@@ -182,24 +183,24 @@ impl Scene {
         Ok(self.physics.collider(handles))
     }
 
-    /// Parts of the shapes of bodies that queries looked at since the last call: what they cost.
+    /// Returns the cost of queries since the last call: the number of examined parts of shapes.
     pub fn take_looked_at(&self) -> u64 {
         self.looked_at.take()
     }
 
-    /// How many points, triangles or fields an entity's shape has; 1 for a simple one, 0 without a body.
+    /// Number of points, triangles or fields of an entity's shape; 1 for a simple shape, 0 without a body.
     pub fn shape_parts(&self, id: EntityId) -> usize {
         self.collider(id).map_or(0, |collider| parts_of(collider.shape()))
     }
 
-    /// How many of them are to be made into a shape for a new entity of a kind: bodies of a scale of 1 share one shape.
+    /// Number of parts that a new entity of a kind has to build: bodies with a scale of 1 share one shape.
     pub fn parts_to_build(&self, kind: KindId, scale: Option<[f32; 3]>) -> usize {
         let is_shared = scale.is_none_or(|scale| scale == [1.0; 3]);
         let body = self.definition.kinds.get(usize::from(kind.0)).and_then(|kind| kind.body.as_ref());
         body.filter(|_| !is_shared).map_or(0, |body| body.shape.part_count())
     }
 
-    /// Whether a query of what is here looks at a collider.
+    /// Whether a query of present poses examines a collider.
     fn finds(&self, collider: &Collider, filter: Filter<'_>) -> bool {
         let parts = parts_of(collider.shape()) / PARTS_A_LOOK;
         self.looked_at.set(self.looked_at.get() + LOOKS_A_BODY + parts as u64);
@@ -229,7 +230,7 @@ impl Scene {
     }
 }
 
-/// A query goes through the parts of a shape by an index, so that a large one costs little more than a small one.
+/// A query uses an index over the parts of a shape, so a large shape costs little more than a small one.
 const PARTS_A_LOOK: usize = 256;
 const LOOKS_A_BODY: u64 = 4;
 
@@ -255,7 +256,7 @@ fn rapier_filter<'f>(filter: Filter<'_>) -> QueryFilter<'f> {
     }
 }
 
-/// The beginning and the direction of length 1 of a line.
+/// Returns the origin and the unit direction of a line.
 fn line(origin: [f32; 3], direction: [f32; 3], reach: f32) -> Result<(Vector, Vector), SceneError> {
     let direction = Vector::from_array(direction);
     let length = direction.length();

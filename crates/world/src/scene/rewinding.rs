@@ -1,4 +1,4 @@
-//! The world as a player saw it: what looks around looks there meanwhile.
+//! The world as a player saw it: queries of the past.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,15 @@ use crate::physics::id_of;
 use crate::pose::{Pose, rapier_pose};
 
 impl Scene {
-    /// From now on queries ([`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps),
-    /// [`distance`](Self::distance), [`nearest_point`](Self::nearest_point)) and [`seen_pose`](Self::seen_pose) find everything where
-    /// a player saw it, by what [`crate::Command::SetViewDelay`] said of it last; its own avatar and what hangs on that stay where they are, because a
-    /// player sees itself at once. Nothing else is different. Returns how many entities are elsewhere.
+    /// Rewinds queries ([`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps),
+    /// [`distance`](Self::distance), [`nearest_point`](Self::nearest_point)) and [`seen_pose`](Self::seen_pose) to the
+    /// poses that a player saw, by its last [`crate::Command::SetViewDelay`]. The player's own avatar and the entities
+    /// attached to it keep their present poses, because a player sees itself without delay. Nothing else changes.
+    /// Returns the number of entities that are elsewhere.
     ///
-    /// [`end_rewind`](Self::end_rewind) must follow before the hook returns. Removed entities are not found; entities
-    /// that are newer stand where they began. A second rewind is refused, and so is a rewind where the definition does
-    /// not ask for the past ([`crate::Definition::rewinds`]).
+    /// [`end_rewind`](Self::end_rewind) must follow before the hook returns. Removed entities are not found; newer
+    /// entities are at their first poses. A second rewind is refused, and so is a rewind if the definition does not
+    /// record the past ([`crate::Definition::rewinds`]).
     ///
     /// The idea is that of lag compensation (Bernier, Latency Compensating Methods in Client/Server In-game Protocol Design and Optimization, 2001).
     pub fn rewind(&mut self, player: PlayerId) -> Result<usize, SceneError> {
@@ -39,39 +40,39 @@ impl Scene {
         Ok(count)
     }
 
-    /// The world is seen as it is again.
+    /// Ends the rewind: queries see the present again.
     pub fn end_rewind(&mut self) {
         self.view = None;
     }
 
-    /// Where an entity is; while the scene is rewound, where it was seen.
+    /// Returns the pose of an entity; in a rewound scene, the pose that the player saw.
     pub fn seen_pose(&self, id: EntityId) -> Option<Pose> {
         let pose = self.pose(id)?;
         Some(self.view.as_ref().and_then(|view| view.get(&id)).copied().unwrap_or(pose))
     }
 
-    /// How many entities are elsewhere than they are seen now: what a query costs beside what it always does.
+    /// Number of entities that are elsewhere in the rewound scene: the additional cost of a query.
     pub fn elsewhere_count(&self) -> usize {
         self.view.as_ref().map_or(0, BTreeMap::len)
     }
 
-    /// Notes how long ago that was what a player sees.
+    /// Sets the age of the world that a player sees.
     pub(crate) fn set_behind(&mut self, id: PlayerId, behind_ms: u16) {
         if let Some(player) = self.players.get_mut(&id) {
             player.behind_ms = behind_ms.min(REWIND_MS_MAX);
         }
     }
 
-    /// After a step: remembers where everything was before it.
+    /// Records past poses after a step.
     pub(crate) fn remember_places(&mut self) {
-        // A hook that left the scene rewound shall not have the next one look into the past.
+        // A hook that left the scene rewound must not affect the next hook.
         self.view = None;
         if self.definition.rewinds && self.past.remember(self.tick, &self.entities) {
             self.stats.past_shortened += 1;
         }
     }
 
-    /// Whether a collider is where it was seen, so that a query of what is there now finds it.
+    /// Whether a collider has its present pose in the rewound scene, so that the index finds it.
     pub(super) fn is_here(&self, collider: &Collider) -> bool {
         self.view.as_ref().is_none_or(|view| !view.contains_key(&id_of(collider.user_data)))
     }
@@ -85,7 +86,7 @@ impl Scene {
         })
     }
 
-    /// Where a body is, or was seen.
+    /// Returns the pose of a body in the present or rewound scene.
     pub(super) fn place_of(&self, collider: &Collider) -> RapierPose {
         let seen = self.view.as_ref().and_then(|view| view.get(&id_of(collider.user_data)));
         seen.map_or(*collider.position(), rapier_pose)

@@ -9,7 +9,7 @@ use crate::math::yaw_rotation;
 use crate::pose::{Velocity, public_pose};
 
 impl Scene {
-    /// Turns the controls of walkers into velocity.
+    /// Computes the velocity of walkers from their input.
     pub(crate) fn steer_walkers(&mut self) {
         let Scene { walkers, entities, physics, definition, .. } = self;
         for (id, state) in walkers {
@@ -21,14 +21,14 @@ impl Scene {
         }
     }
 
-    /// Physics, and what it did as columns.
+    /// Steps physics and copies the results into the columns.
     pub(crate) fn move_bodies(&mut self) {
         self.physics.step();
         self.settle_walkers();
         self.note_moved();
     }
 
-    /// Takes poses and velocities over from physics.
+    /// Copies poses and velocities from physics.
     pub(crate) fn note_moved(&mut self) {
         let Scene { physics, entities, .. } = self;
         physics.drain_moved(|id, body| {
@@ -37,7 +37,7 @@ impl Scene {
             entities.velocities[row] =
                 Velocity { linear: body.linvel().to_array(), angular: body.angvel().to_array() };
         });
-        // A walker's body never turns; the walker faces where its controls say.
+        // A walker's body never turns; the walker faces the yaw of its input.
         for (id, state) in &self.walkers {
             if let Some(row) = self.entities.row(*id) {
                 self.entities.poses[row].rotation = yaw_rotation(state.input.yaw).to_array();

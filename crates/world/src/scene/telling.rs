@@ -10,16 +10,16 @@ use crate::id::PlayerId;
 use crate::problem::is_name;
 use crate::timer::{Timer, TimerId};
 
-/// The longest wait, in seconds: four weeks.
+/// Maximum delay of a timer, in seconds: four weeks.
 const WAIT_SECONDS_MAX: f64 = 28.0 * 86_400.0;
 
 impl Scene {
-    /// A value of the world's own state, which lasts as long as the world; `None` when nothing was set.
+    /// Returns a value of the world's state, which lasts as long as the world; `None` if it is not set.
     pub fn state(&self, key: &str) -> Option<&Value> {
         self.state.get(key)
     }
 
-    /// All of the state, ordered by key.
+    /// Returns the whole state, ordered by key.
     pub fn all_state(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.state.iter().map(|(key, value)| (key.as_str(), value))
     }
@@ -69,7 +69,7 @@ impl Scene {
         Ok(self.timers.set(self.tick + steps, name.to_owned(), data))
     }
 
-    /// Takes a timer back. Returns whether it still waited.
+    /// Cancels a timer. Returns whether it was still waiting.
     pub fn cancel(&mut self, timer: TimerId) -> bool {
         let canceled = self.timers.cancel(timer);
         if let Some((name, data)) = &canceled {
@@ -78,20 +78,19 @@ impl Scene {
         canceled.is_some()
     }
 
-    /// How many timers wait.
+    /// Number of waiting timers.
     pub fn timers_waiting(&self) -> usize {
         self.timers.len()
     }
 
-    /// The next timer that is due and was set before another one.
+    /// Returns the next timer that is due and was set before `before`.
     pub(crate) fn take_due_timer(&mut self, before: TimerId) -> Option<Timer> {
         let timer = self.timers.take_due(self.tick, before)?;
         self.release_kept(named_bytes(&timer.name, &timer.data));
         Some(timer)
     }
 
-    /// Tells players something, once. The payload of an event that the definition declares has to fit: what is missing has its
-    /// default.
+    /// Sends an event to players, once. The payload of a declared event must fit; missing fields have their defaults.
     pub fn emit(&mut self, name: &str, to: To, payload: Value) -> Result<(), SceneError> {
         if !is_name(name) {
             return Err(SceneError::BadName(name.to_owned()));
@@ -114,8 +113,8 @@ impl Scene {
         self.emit_bounded(Event::Emitted { name: name.to_owned(), to, payload, durable })
     }
 
-    /// Writes something on a player's screen, or (`None`) on everybody's, now and later: a score, a clock, a sentence.
-    /// Nil clears the place.
+    /// Sets a value on a player's screen, or (`None`) on all screens, now and later: a score, a clock, a sentence. Nil
+    /// clears the place.
     pub fn show(
         &mut self,
         player: Option<PlayerId>,

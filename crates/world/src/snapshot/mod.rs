@@ -1,9 +1,9 @@
-//! A world as a few bytes, and back.
+//! Saves a world as bytes and restores it.
 //!
-//! Physics remembers more than poses and velocities: which contacts it solved last and how, which bodies rest together.
-//! Its own memory is large (about 5.8 kB a body), and without it a world goes on a little differently. So a snapshot
-//! does not only write: **the running world builds its physics anew from the very state that it wrote**, as a restored
-//! one does. Both continue identically because they *are* identical. Resting bodies stay at rest.
+//! Physics has more state than poses and velocities: contacts with their solutions, and islands of resting bodies. This
+//! state is large (about 5.8 kB a body), and without it a world continues a little differently. So a snapshot does more
+//! than write: **the running world rebuilds its physics from the state that it wrote**, as a restored world does. Both
+//! continue identically because they *are* identical. Resting bodies stay at rest.
 
 mod saved;
 mod scene;
@@ -20,24 +20,24 @@ use crate::scene::Scene;
 use crate::world::World;
 use saved::{Saved, SavedPast, SavedWithPast};
 
-/// The first bytes of a snapshot; the last of them is its version.
+/// The first bytes of a snapshot. The last of them is the version.
 const MAGIC: [u8; 8] = *b"nowworl\x02";
-/// The same of a world that remembers where things were.
+/// The first bytes of the snapshot of a world that records the past.
 const MAGIC_WITH_PAST: [u8; 8] = *b"nowworl\x03";
 
-/// Why a world cannot be restored.
+/// The reason why a world cannot be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// The bytes are no snapshot of a world, or one of another version.
+    /// The bytes are not a snapshot of a world, or have another version.
     #[error("these bytes are no snapshot of a world, or one of another version")]
     Foreign,
     /// The bytes are damaged.
     #[error(transparent)]
     Damaged(#[from] nowcast_wire::Error),
-    /// The bytes say what no world writes.
+    /// The bytes contain a value that no world writes.
     #[error("the snapshot is damaged: {0}")]
     Invalid(String),
-    /// Entities of this kind are in the snapshot, and the definition has none.
+    /// The snapshot has entities of a kind that the definition lacks.
     #[error(
         "{count} entities of kind {kind:?} are in the world, and these rules have no such kind: if it has another name now, \
          say formerly = {{ {kind:?} }} in the kind that takes them over; if not, despawn them by the rules before"
@@ -45,21 +45,20 @@ pub enum RestoreError {
     UnknownKind {
         /// The name of the kind.
         kind: String,
-        /// How many entities of it there are.
+        /// Number of such entities.
         count: usize,
     },
-    /// The definition itself is wrong.
+    /// The definition itself is invalid.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
 }
 
 impl World {
-    /// The world as bytes, from which [`World::restore`] makes one that goes on as this one does.
+    /// Returns the world as bytes, from which [`World::restore`] makes a world that continues like this one.
     ///
-    /// It is taken between two steps. It changes the course of the world a little (contacts are solved anew, see the
-    /// module's page), so who keeps a journal of commands notes at which step it was taken, and repeats
-    /// [`World::settle`] there. Commands that wait and events that nobody polled are not in it: they are still to be
-    /// carried out and told.
+    /// Call it between two steps. It changes the course of the world a little, because contacts are solved again (see
+    /// the module's page). So a program with a journal of commands records the tick and calls [`World::settle`] at the
+    /// same tick of a replay. Waiting commands and unpolled events are not part of a snapshot.
     pub fn snapshot(&mut self) -> Vec<u8> {
         let (saved, past) = (self.scene.save(), self.scene.save_past());
         let (bytes, saved, past) = to_bytes(saved, past);
@@ -67,12 +66,12 @@ impl World {
         bytes
     }
 
-    /// Does to the world what [`World::snapshot`] does, without the bytes.
+    /// Changes the world like [`World::snapshot`], without making the bytes.
     pub fn settle(&mut self) {
         self.settle_from(self.scene.save(), self.scene.save_past());
     }
 
-    /// Makes the scene anew from what was just written down of it.
+    /// Rebuilds the scene from its saved form.
     fn settle_from(&mut self, saved: Saved, past: Option<SavedPast>) {
         let before = std::mem::replace(&mut self.scene, Scene::new(Arc::new(Definition::default()), 0));
         let mut scene = Scene::load(before.definition, saved).expect("a world can read what it writes");
@@ -85,8 +84,8 @@ impl World {
         self.behaviour.resume(&self.scene);
     }
 
-    /// A world that goes on where another was. The definition may have changed since: kinds and attributes are
-    /// matched by name, attributes that are new or don't fit have their defaults.
+    /// Restores a world. The definition may have changed: kinds and attributes are matched by name, and attributes that
+    /// are new or do not fit have their defaults.
     pub fn restore(
         definition: Definition,
         behaviour: Box<dyn Behaviour>,
@@ -110,13 +109,13 @@ impl World {
         Ok(world)
     }
 
-    /// The same with the definition and the behaviour of this world, which is given up: for a host that can make a world
-    /// and does not know of what.
+    /// Restores a snapshot with the definition and the behaviour of this world, and drops this world. For a host that
+    /// can make a world but does not know its definition.
     pub fn resume_from(self, bytes: &[u8]) -> Result<World, RestoreError> {
         World::restore(self.scene.definition().clone(), self.behaviour, bytes)
     }
 
-    /// One number for everything in the world, to the last bit. Reading it changes nothing.
+    /// Returns a hash of the whole world, to the last bit. Reading it changes nothing.
     pub fn hash(&self) -> u64 {
         let mut hasher = Hasher::new();
         hasher.bytes(&self.scene.to_bytes());
@@ -130,7 +129,7 @@ impl Scene {
     }
 }
 
-/// The bytes of a scene, and what they were made of.
+/// Returns the bytes of a scene, and the saved form that they were made from.
 fn to_bytes(saved: Saved, past: Option<SavedPast>) -> (Vec<u8>, Saved, Option<SavedPast>) {
     let Some(past) = past else {
         let mut bytes = MAGIC.to_vec();

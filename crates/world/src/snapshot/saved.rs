@@ -29,12 +29,12 @@ pub(super) struct Saved {
     pub(super) state: Vec<SavedState>,
     pub(super) screens: Vec<SavedScreen>,
     pub(super) touching: Vec<SavedPair>,
-    /// Contacts that ended because an entity went, and that nobody was told of yet.
+    /// Contacts that ended because an entity was removed, and that are not reported yet.
     pub(super) ended: Vec<SavedPair>,
     pub(super) holds: Vec<SavedHold>,
 }
 
-/// The same of a world that remembers where things were.
+/// The saved form of a world that records the past.
 #[derive(Wire)]
 pub(super) struct SavedWithPast {
     pub(super) now: Saved,
@@ -61,14 +61,14 @@ pub(super) struct SavedPlace {
     pub(super) rotation: [f32; 4],
 }
 
-/// How long ago that was what a player sees.
+/// The age of the world that a player sees.
 #[derive(Wire)]
 pub(super) struct SavedView {
     pub(super) player: u32,
     pub(super) behind_ms: u16,
 }
 
-/// A kind that is in use, and the names of its attributes: what the numbers of entities mean.
+/// A kind in use with the names of its attributes: the meaning of the numbers in entities.
 #[derive(Wire)]
 pub(super) struct SavedKind {
     pub(super) name: String,
@@ -78,7 +78,7 @@ pub(super) struct SavedKind {
 #[derive(Wire)]
 pub(super) struct SavedEntity {
     pub(super) id: u32,
-    /// A place in the list of kinds.
+    /// An index into the list of kinds.
     pub(super) kind: u32,
     pub(super) position: [f32; 3],
     pub(super) rotation: [f32; 4],
@@ -157,7 +157,7 @@ pub(super) struct SavedPlayer {
     pub(super) is_program: bool,
 }
 
-/// An entity in the hands of a player.
+/// An entity with an owner's claim.
 #[derive(Wire)]
 pub(super) struct SavedHold {
     pub(super) id: u32,

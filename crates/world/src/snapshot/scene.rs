@@ -1,4 +1,4 @@
-//! Writes down what is there, and makes it again.
+//! Saves a scene and loads it again.
 
 use std::sync::Arc;
 
@@ -157,7 +157,10 @@ impl Scene {
             let id = EntityId(walker.id);
             let state =
                 load_walker(walker).ok_or_else(|| invalid("a walker's controls are out of bounds"))?;
-            let known = scene.walkers.get_mut(&id).ok_or_else(|| invalid("a walker's state belongs to an entity that is not a walker"))?;
+            let known = scene
+                .walkers
+                .get_mut(&id)
+                .ok_or_else(|| invalid("a walker's state belongs to an entity that is not a walker"))?;
             *known = state;
         }
         for hold in saved.holds {
@@ -192,7 +195,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Makes an entity, and notes how its body begins, if it has one.
+    /// Loads an entity, and collects the initial state of its body, if it has one.
     fn load_entity(
         &mut self,
         kinds: &[SavedKind],
@@ -263,8 +266,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Gives entities their bodies, those that nothing moves last: physics looks for a contact among all that the older of two
-    /// bodies has, and ground has as many as there are things on it.
+    /// Adds the bodies of entities, fixed ones last. Physics searches a contact among all contacts of the older of two
+    /// bodies, and ground has one for each body on it.
     fn load_bodies(&mut self, bodies: Vec<BodyState>) -> Result<(), RestoreError> {
         let definition = Arc::clone(&self.definition);
         self.physics.expect_bodies();
@@ -284,7 +287,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Lets physics find the contacts of its new bodies, and what rested rest again.
+    /// Lets physics find the contacts of its new bodies, and puts bodies to sleep that slept before.
     fn wake_as_before(&mut self, motions: &[Motion]) {
         let handles: Vec<_> = self.entities.handles.iter().zip(motions).collect();
         let pinned: Vec<_> = handles
@@ -310,7 +313,7 @@ impl Scene {
     }
 }
 
-/// Whether ids and counts are those of a world.
+/// Validates ids and counts.
 fn check(saved: &Saved, definition: &Definition) -> Result<(), RestoreError> {
     if !saved.entities.is_sorted_by(|a, b| a.id < b.id)
         || saved.entities.last().is_some_and(|last| last.id >= saved.next_entity)
@@ -342,7 +345,7 @@ fn check(saved: &Saved, definition: &Definition) -> Result<(), RestoreError> {
     }
 }
 
-/// How a body moved when it was written down.
+/// The motion of a body when it was saved.
 struct Motion {
     velocity: Velocity,
     force: [f32; 3],

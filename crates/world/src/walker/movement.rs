@@ -1,7 +1,7 @@
-//! One step of a walker among bodies that stand still, to the last bit: `spec/MOVEMENT.md`.
+//! One step of a walker among fixed bodies, to the last bit: `spec/MOVEMENT.md`.
 //!
-//! Clients predict their own avatar with the same arithmetic, in another language. So everything here is made of single
-//! operations on 32-bit floats (`+ − × ÷ √`, comparisons) in a stated order, and depends on nothing but its arguments.
+//! Clients predict their own avatar with the same arithmetic, in another language. So this code consists of single
+//! operations on 32-bit floats (`+ − × ÷ √`, comparisons) in a stated order, and depends only on its arguments.
 
 use super::{
     GROUND_MEMORY_STEPS, GROUNDS_MAX, JUMP_PAUSE_STEPS, JUMP_RISE_STEPS, WALKABLE_COSINE, Walker, direction,
@@ -12,23 +12,23 @@ use crate::input::Input;
 use crate::physics::SPEED_MAX;
 use crate::solid::{Contact, Solid};
 
-/// A surface this near carries, in metres.
+/// A surface nearer than this carries the walker, in metres.
 const TOUCH_DISTANCE: f32 = 0.002;
-/// A walker moves no farther than this share of its radius before it looks for what it met.
+/// Maximum distance, as a share of the radius, before the walker is pushed out of solids.
 const STRIDE_SHARE: f32 = 0.5;
-/// Room beside the way of a step, in metres.
+/// Margin around the path of a step, in metres.
 const REACH_MARGIN: f32 = 0.1;
-/// Strides of one step: enough for the narrowest walker at the greatest speed.
+/// Maximum number of strides of a step: enough for the narrowest walker at the greatest speed.
 const STRIDES_MAX: u32 = 32;
-/// How often a walker is pushed out of what it met, after each stride.
+/// Maximum number of push-outs after each stride.
 const PUSHES_MAX: u32 = 6;
-/// Controls below this length are none.
+/// Controls below this length count as zero.
 const DEAD_ZONE: f32 = 0.01;
 
-/// A walker at one step: all that the next step depends on beside its controls.
+/// A walker at one step: the whole state that the next step depends on, besides the input.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Mover {
-    /// Of its middle, in metres.
+    /// Position of its centre, in metres.
     pub position: [f32; 3],
     /// In metres a second.
     pub velocity: [f32; 3],
@@ -36,14 +36,14 @@ pub struct Mover {
     pub steps_since_ground: u32,
     /// Steps since it jumped.
     pub steps_since_jump: u32,
-    /// Upward normals of what carries it, of which the first `ground_count` hold.
+    /// Upward normals of the surfaces that carry it; the first `ground_count` are valid.
     pub grounds: [[f32; 3]; GROUNDS_MAX],
-    /// How many surfaces carry it.
+    /// Number of surfaces that carry it.
     pub ground_count: usize,
 }
 
 impl Mover {
-    /// At rest in the air.
+    /// Makes a walker at rest in the air.
     pub fn new(position: [f32; 3]) -> Mover {
         Mover {
             position,
@@ -55,7 +55,7 @@ impl Mover {
         }
     }
 
-    /// The box in which everything lies that can matter in its next step: two corners, in metres.
+    /// Returns the box that contains everything that can affect the next step: two corners, in metres.
     pub fn reach(&self, walker: &Walker) -> [[f32; 3]; 2] {
         let speed = dot(self.velocity, self.velocity).sqrt() + walker.run_speed + walker.jump_speed;
         let margin = speed * STEP_SECONDS + REACH_MARGIN;
@@ -75,7 +75,7 @@ impl Mover {
             Some(normal) => walk(walker, self.velocity, wish, normal),
             None => drift(walker, self.velocity, wish),
         };
-        // A walker that runs over the top of a ramp or stair keeps to the ground; only a jump lifts it into the air.
+        // A walker that runs over the top of a ramp or stair stays on the ground; only a jump lifts it.
         if ground.is_none()
             && self.steps_since_ground < self.steps_since_jump.min(GROUND_MEMORY_STEPS)
             && next[1] > 0.0
@@ -92,7 +92,7 @@ impl Mover {
         }
         let fall = gravity * STEP_SECONDS;
         match ground {
-            // The feet hold against the pull along a slope; the remaining force presses them on it.
+            // The feet hold against the pull along a slope; the remaining force presses them onto it.
             Some(normal) if !jumps => next = sub(next, scale(normal, fall * normal[1])),
             _ => next[1] -= fall,
         }
@@ -101,7 +101,7 @@ impl Mover {
         self.feel(walker, solids);
     }
 
-    /// Finds what is under the feet where it is.
+    /// Finds the surfaces under the feet at the present position.
     pub fn feel(&mut self, walker: &Walker, solids: &[Solid]) {
         self.ground_count = 0;
         for solid in solids {
@@ -113,7 +113,7 @@ impl Mover {
         }
     }
 
-    /// Goes where its velocity leads, and is pushed out of what it meets.
+    /// Moves along the velocity, and pushes the walker out of solids.
     fn travel(&mut self, walker: &Walker, solids: &[Solid]) {
         let mut way = scale(self.velocity, STEP_SECONDS);
         let length = dot(way, way).sqrt();
@@ -130,7 +130,7 @@ impl Mover {
         }
     }
 
-    /// Pushes it out of what it is deepest in, until it is in nothing.
+    /// Pushes the walker out of the deepest solid, until it is in none.
     fn push_out(&mut self, walker: &Walker, solids: &[Solid]) {
         for _ in 0..PUSHES_MAX {
             let mut deepest = Contact { normal: [0.0, 1.0, 0.0], gap: 0.0 };
@@ -151,8 +151,8 @@ impl Mover {
         }
     }
 
-    /// Of several surfaces the one that climbs most in the wished direction, so that a foot at the first step of a
-    /// stair takes it.
+    /// Of several surfaces it is the one that climbs most in the wished direction, so that a foot at the first step of
+    /// a stair takes it.
     fn ground(&self, wish: [f32; 3]) -> Option<[f32; 3]> {
         if self.steps_since_jump < JUMP_RISE_STEPS {
             return None;
@@ -168,7 +168,7 @@ impl Mover {
     }
 }
 
-/// The horizontal velocity that the controls ask for.
+/// The horizontal velocity that the input asks for.
 fn wish(walker: &Walker, input: &Input) -> [f32; 3] {
     let [sine, cosine] = direction::sine_cosine(input.yaw);
     let (mut x, mut z) =
@@ -184,7 +184,7 @@ fn wish(walker: &Walker, input: &Input) -> [f32; 3] {
     [x * speed, 0.0, z * speed]
 }
 
-/// On ground: along its surface, at full speed whatever its slope.
+/// On ground: moves along its surface, at full speed on any slope.
 fn walk(walker: &Walker, velocity: [f32; 3], wish: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
     let mut target = tangent(wish, normal);
     let speed = dot(wish, wish).sqrt();
@@ -196,7 +196,7 @@ fn walk(walker: &Walker, velocity: [f32; 3], wish: [f32; 3], normal: [f32; 3]) -
     add(velocity, shortened(change, walker.ground_acceleration * STEP_SECONDS))
 }
 
-/// In the air: a little control.
+/// In the air: little control.
 fn drift(walker: &Walker, velocity: [f32; 3], wish: [f32; 3]) -> [f32; 3] {
     let change = [wish[0] - velocity[0], 0.0, wish[2] - velocity[2]];
     add(velocity, shortened(change, walker.air_acceleration * STEP_SECONDS))

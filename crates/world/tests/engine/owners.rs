@@ -274,7 +274,10 @@ fn an_entity_is_passed_on_to_one_who_may_have_it() {
     assert_eq!(refused(&mut world, pass(8)), None);
     assert_eq!(owner(&world, CRATE), Some(TRACKER));
     steps(&mut world, 120);
-    assert!(position(&world, CRATE)[1] < 0.3, "the former owner's target no longer counts, so the crate falls");
+    assert!(
+        position(&world, CRATE)[1] < 0.3,
+        "the former owner's target no longer counts, so the crate falls"
+    );
     assert_eq!(refused(&mut world, to(ADA, CRATE, [0.0; 3])), Some(OwnerError::NotYours));
 }
 

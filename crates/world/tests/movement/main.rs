@@ -244,7 +244,11 @@ fn a_walker_that_waits_and_makes_up_takes_the_same_steps_to_the_last_bit() {
         late.step([]);
         for _ in 0..60 {
             while network.next() % 3 == 0 {
-                assert_eq!(late.step([Command::StallStep { player }]), place, "a stalled player does not move");
+                assert_eq!(
+                    late.step([Command::StallStep { player }]),
+                    place,
+                    "a stalled player does not move"
+                );
             }
             let [first, second] = [random.input(), random.input()];
             plain.step([Command::Input { player, input: first }]);
