@@ -110,6 +110,9 @@ impl Live {
     const KEPT_MAX: usize = 4_096;
 
     /// Loads the first version and starts the world.
+    ///
+    /// # Errors
+    /// Fails if the version does not load, or raises an error while the world begins.
     pub fn new(sources: Sources, seed: u64, limits: Limits) -> Result<Live, Fault> {
         let script = Script::load(&sources, limits)?;
         let (definition, console, printed) =
@@ -121,6 +124,9 @@ impl Live {
 
     /// Resumes a saved world: `make` restores it with the definition and the rules of these sources, as
     /// [`World::restore`] and a replay do. Events and faults of that restoration are not reported again.
+    ///
+    /// # Errors
+    /// Fails if the version does not load, or if `make` fails.
     pub fn resume<E>(
         sources: Sources,
         limits: Limits,
@@ -191,6 +197,9 @@ impl Live {
     }
 
     /// See [`World::apply`].
+    ///
+    /// # Errors
+    /// Fails as [`World::apply`] does.
     pub fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
         let is_kept = match &command {
             Command::Join { .. }
@@ -237,6 +246,9 @@ impl Live {
 
     /// Switches to a new version: all modules at once, with the world's state. Its rules receive the version number
     /// before ([`Behaviour::upgrade`]). A version that does not load, or fails in its upgrade, changes nothing.
+    ///
+    /// # Errors
+    /// Fails if the version does not load, or raises an error while it takes over. Then the version before it goes on.
     pub fn reload(&mut self, sources: Sources) -> Result<Version, Fault> {
         self.tried += 1;
         let version = Version { number: self.tried, hash: sources.hash() };

@@ -61,6 +61,9 @@ struct Loader {
 
 impl Sandbox {
     /// Makes a state without modules.
+    ///
+    /// # Errors
+    /// Fails if the memory limit leaves no room for the library.
     pub fn new(limits: Limits) -> Result<Sandbox, Fault> {
         let libraries = StdLib::COROUTINE
             | StdLib::TABLE
@@ -152,6 +155,9 @@ impl Sandbox {
 
     /// Freezes the globals of scripts and runs the modules, beginning with `world.luau`, whose value is returned. `own`
     /// are modules of the embedder, whose names begin with `@`.
+    ///
+    /// # Errors
+    /// Fails if a module does not compile, raises an error, is not there, or uses more work or memory than the limits allow.
     pub fn load<R: FromLuaMulti>(
         &self,
         sources: &Sources,
@@ -205,6 +211,9 @@ impl Sandbox {
     }
 
     /// Runs code that may call a script, and returns its fault with its place.
+    ///
+    /// # Errors
+    /// Fails if the script raises an error, or uses more work or memory than the limits allow.
     pub fn run<R>(&self, work: impl FnOnce(&Lua) -> mlua::Result<R>) -> Result<R, Fault> {
         self.meter.reset_weight();
         self.meter.measure(|| work(&self.lua)).map_err(|error| self.fault(&error))

@@ -80,6 +80,9 @@ struct Exchange {
 
 impl Scenario {
     /// Loads the module with its world, and lists its cases.
+    ///
+    /// # Errors
+    /// Fails if the rules or the module do not load.
     pub fn new(sources: Sources, module: &str, limits: Limits) -> Result<Scenario, Fault> {
         if sources.text(module).is_none() {
             return Err(Fault::of_file(FaultKind::Syntax, module, "the module does not exist"));

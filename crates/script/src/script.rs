@@ -68,6 +68,10 @@ struct Hooks {
 
 impl Script {
     /// Loads a version. It runs the modules, which declare everything; nothing happens in a world yet.
+    ///
+    /// # Errors
+    /// Fails if a module does not compile, raises an error, declares something that cannot be, or uses more work or memory than
+    /// the limits allow.
     pub fn load(sources: &Sources, limits: Limits) -> Result<Script, Fault> {
         Self::load_with(sources, limits, &[], |_, _| Ok(Vec::new())).map_err(|fault| fault.explained(sources))
     }

@@ -83,6 +83,10 @@ pub struct Handle {
 
 impl Server {
     /// Listens on every address of the configuration. Nobody is answered before [`Server::run`].
+    ///
+    /// # Errors
+    /// Fails if the configuration has a mistake, if a port or an address cannot be had, if the rules of a world do not load, or
+    /// if the certificate or the data folder cannot be read. The message names cause and cure.
     pub async fn bind(config: Config) -> Result<Self, BindError> {
         config.check().map_err(BindError::Config)?;
         let catalogue = Catalogue::new(&config.worlds)?;

@@ -53,6 +53,9 @@ impl Default for Limits {
 
 impl Limits {
     /// The first limit that is out of the bounds of the specification, by name.
+    ///
+    /// # Errors
+    /// Returns the name of the first limit that is out of bounds.
     pub fn check(&self) -> Result<(), &'static str> {
         let bounds = [
             ("lanes_max", (1..=LANES_MAX).contains(&self.lanes_max)),

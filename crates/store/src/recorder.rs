@@ -105,6 +105,9 @@ impl Recorder {
     }
 
     /// Gives a command to the world, and notes it if the world takes it.
+    ///
+    /// # Errors
+    /// Fails as [`World::apply`] does. Then nothing is recorded.
     pub fn apply(&mut self, world: &mut World, command: Command) -> Result<(), ApplyError> {
         world.apply(command.clone())?;
         self.note_command(world.tick(), command);
@@ -121,6 +124,9 @@ impl Recorder {
     ///
     /// A command that the world does not take is none: the completion is dropped, and the client may try again. One that
     /// it takes and then refuses ([`nowcast_world::Event::Refused`]) is done with, and is refused in every replay.
+    ///
+    /// # Errors
+    /// Fails as [`World::apply`] does. Then nothing is recorded.
     pub fn apply_once(
         &mut self,
         world: &mut World,

@@ -72,6 +72,9 @@ impl SavedWorld {
     /// that it had, and the journal is replayed. Each hash that was recorded is compared.
     ///
     /// It takes as long as the world's steps since the snapshot take.
+    ///
+    /// # Errors
+    /// Fails if `make` fails, if an entry of the journal does not fit the world, or if a hash is another than was recorded.
     pub fn replay<E>(
         &self,
         make: impl FnOnce(&Snapshot) -> Result<World, E>,
@@ -90,6 +93,9 @@ impl SavedWorld {
     /// Returns the nearest world where [`SavedWorld::replay`] finds another hash, because its rules or the program have
     /// changed since: the same commands, and no hash is compared. A host that goes on from there begins anew with a
     /// snapshot ([`crate::Continuity::BeginsAnew`]).
+    ///
+    /// # Errors
+    /// Fails if `make` fails, or if an entry of the journal does not fit the world.
     pub fn replay_unchecked<E>(
         &self,
         make: impl FnOnce(&Snapshot) -> Result<World, E>,
@@ -128,6 +134,9 @@ impl SavedWorld {
     }
 
     /// All of it as one save file, which [`crate::SqliteStore::import`] reads.
+    ///
+    /// # Errors
+    /// Fails as [`write_file`] does.
     pub fn to_file(&self) -> Result<Vec<u8>, FileError> {
         let mut batches = self.batches.clone();
         // Time in which nothing happened stands in no batch.

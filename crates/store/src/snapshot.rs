@@ -97,6 +97,9 @@ pub enum FileError {
 /// A world as one save file, which `nowcast save inspect` reads, too: a snapshot, and the batches after it.
 ///
 /// This is what a row of the store holds (without batches) and what is exported (with them).
+///
+/// # Errors
+/// Returns the errors of [`FileWriter`]. Writing to memory causes none.
 pub fn write_file(name: &str, snapshot: &Snapshot, batches: &[Batch]) -> Result<Vec<u8>, FileError> {
     let mut writer = FileWriter::new(Vec::new(), Options::default())?;
     let Origin { definition, sources, seed } = snapshot.origin;
@@ -127,6 +130,9 @@ pub fn write_file(name: &str, snapshot: &Snapshot, batches: &[Batch]) -> Result<
 }
 
 /// Reads the output of [`write_file`]: the world's name, the snapshot, the batches. The bytes are untrusted.
+///
+/// # Errors
+/// Fails if the bytes are no save file of a world, or are damaged.
 pub fn read_file(bytes: &[u8]) -> Result<(String, Snapshot, Vec<Batch>), FileError> {
     let mut reader = FileReader::new(bytes, LIMITS)?;
     let mut parts = Parts::default();

@@ -22,9 +22,15 @@ use crate::snapshot::{Origin, Snapshot};
 pub trait Store: Send + Sync {
     /// Takes a stretch of a world's life. It has to begin where the last one ended; after a refusal, only a snapshot
     /// goes on. Making bytes of it is the store's own thread's work.
+    ///
+    /// # Errors
+    /// Returns why the batch is not taken, and the completions that came with it.
     fn append(&self, world: &WorldName, batch: Batch, then: Vec<Completion>) -> Result<(), Refused>;
 
     /// Takes a world's state. The first one of a name makes the world. A refused one can be given again later.
+    ///
+    /// # Errors
+    /// Returns why the snapshot is not taken, and the completions that came with it.
     fn snapshot(
         &self,
         world: &WorldName,
@@ -34,25 +40,46 @@ pub trait Store: Send + Sync {
     ) -> Result<(), Refused>;
 
     /// Waits until everything that was given before is kept.
+    ///
+    /// # Errors
+    /// Fails if the store cannot keep it in time.
     fn commit(&self, within: Duration) -> Result<(), StoreError>;
 
     /// A world as it is kept; none when there is none of this name, or nothing is kept of that moment.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read, or if a record of the world is damaged.
     fn load(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, StoreError>;
 
     /// All worlds, by name.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
     fn list(&self) -> Result<Vec<Summary>, StoreError>;
 
     /// Forgets what is too old or too much, never the newest state of a world. Marks that have expired go, too.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read or written.
     fn prune(&self, retention: &Retention, now_ms: u64) -> Result<Pruned, StoreError>;
 
     /// Notes something that holds for a time, such as a used token: the completion says whether it was new. Of a refused
     /// mark it is dropped.
+    ///
+    /// # Errors
+    /// Returns why the mark is not taken.
     fn mark(&self, mark: Mark, now_ms: u64, then: MarkCompletion) -> Result<(), Refused>;
 
     /// Takes a mark back.
+    ///
+    /// # Errors
+    /// Returns why the mark is not taken back.
     fn unmark(&self, kind: MarkKind, key: &[u8], then: Vec<Completion>) -> Result<(), Refused>;
 
     /// The marks of a kind that hold at a time.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
     fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError>;
 
     /// Whether a snapshot is worth making now: the disk works, and less than half of what may wait does.

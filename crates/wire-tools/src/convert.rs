@@ -57,6 +57,9 @@ impl Format {
 pub type Progress<'p> = dyn FnMut(u64) + 'p;
 
 /// Converts a file. `bytes` is the size of the input, which decides whether a list is written as a stream.
+///
+/// # Errors
+/// Fails if the input is malformed or of another format, or if the output cannot be written.
 pub fn convert<W: Write>(
     input: impl Read,
     bytes: u64,
@@ -73,6 +76,9 @@ pub fn convert<W: Write>(
 }
 
 /// Reads all values of a file: of JSON and MessagePack the one, of a save file its rows.
+///
+/// # Errors
+/// Fails if the file cannot be read, or is malformed.
 pub fn read_values(input: impl Read, from: Format) -> Result<Vec<Value>, ToolError> {
     let mut values = Vec::new();
     each_value(input, from, false, &mut |_| {}, &mut |part| {

@@ -35,6 +35,9 @@ pub struct SchemaError {
 }
 
 /// The shapes of all structs and enums of a schema, in the order in which they are written.
+///
+/// # Errors
+/// Returns the first mistake in the schema, with its line.
 pub fn parse(text: &str) -> Result<Vec<Shape>, SchemaError> {
     let mut parser = Parser { text, tokens: text.char_indices().peekable(), line: 1 };
     let mut named = Vec::new();

@@ -104,6 +104,9 @@ impl<'de> Input<'de> {
     }
 
     /// Reads `rows` rows with their own bits; `row_bytes` is the memory of one row.
+    ///
+    /// # Errors
+    /// Fails if the rows exceed the limits of the input, if their bits are missing, or if `read` fails.
     pub fn block<R>(
         &mut self,
         rows: usize,
@@ -133,6 +136,9 @@ impl<'de> Input<'de> {
     }
 
     /// Reads a struct's fields, one level deeper in the same block.
+    ///
+    /// # Errors
+    /// Fails if the structs are nested too deeply, or if `read` fails.
     pub fn nested<R>(&mut self, read: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         if self.depth == self.limits.depth_max {
             return Err(self.error(ErrorKind::Depth { max: self.limits.depth_max }));
@@ -156,6 +162,9 @@ impl<'de> Input<'de> {
     }
 
     /// Charges `count` items of `bytes` to the memory limit, at least one byte each.
+    ///
+    /// # Errors
+    /// Fails if the limit of memory is used up.
     pub fn charge(&mut self, count: usize, bytes: usize) -> Result<()> {
         let cost = count.checked_mul(bytes.max(1));
         match cost.and_then(|cost| self.memory_left.checked_sub(cost)) {
@@ -184,6 +193,9 @@ impl<'de> Input<'de> {
     }
 
     /// Takes `count` bytes.
+    ///
+    /// # Errors
+    /// Fails if fewer bytes are left.
     #[inline]
     pub fn take(&mut self, count: usize) -> Result<&'de [u8]> {
         let rest = &self.data[self.position..];
@@ -210,6 +222,9 @@ impl<'de> Input<'de> {
     }
 
     /// Takes one byte.
+    ///
+    /// # Errors
+    /// Fails if no byte is left.
     #[inline]
     pub fn byte(&mut self) -> Result<u8> {
         self.array::<1>().map(|[byte]| byte)
@@ -221,6 +236,9 @@ impl<'de> Input<'de> {
     }
 
     /// Takes a variable-length number.
+    ///
+    /// # Errors
+    /// Fails if the bytes end inside the number, or if it has more than 64 bits.
     #[inline]
     pub fn varint(&mut self) -> Result<u64> {
         match self.data.get(self.position) {

@@ -100,11 +100,17 @@ pub fn encode_to_vec<T: Wire>(value: &T) -> Vec<u8> {
 }
 
 /// Reads a body that exactly this type wrote. The value may borrow text and bytes from it.
+///
+/// # Errors
+/// Fails if the bytes are no body of this type, if bytes follow it, or if it exceeds the default limits.
 pub fn decode<'de, T: Read<'de>>(body: &'de [u8]) -> Result<T> {
     decode_resolved(None, body, 0, &Limits::MESSAGE)
 }
 
 /// Reads a body that exactly this type wrote, within given limits.
+///
+/// # Errors
+/// Fails if the bytes are no body of this type, if bytes follow it, or if it exceeds the limits.
 pub fn decode_with<'de, T: Read<'de>>(body: &'de [u8], limits: &Limits) -> Result<T> {
     decode_resolved(None, body, 0, limits)
 }
@@ -149,6 +155,9 @@ impl<T: Wire> Reader<T> {
     }
 
     /// Reads a body of the writer's shape.
+    ///
+    /// # Errors
+    /// Fails if the body is not one of the writer's shape, or exceeds the default limits.
     pub fn decode<'de>(&self, body: &'de [u8]) -> Result<T>
     where
         T: Read<'de>,
@@ -157,6 +166,9 @@ impl<T: Wire> Reader<T> {
     }
 
     /// Reads a body of the writer's shape within given limits.
+    ///
+    /// # Errors
+    /// Fails if the body is not one of the writer's shape, or exceeds the limits.
     pub fn decode_with<'de>(&self, body: &'de [u8], limits: &Limits) -> Result<T>
     where
         T: Read<'de>,

@@ -61,6 +61,10 @@ impl Sender {
     }
 
     /// Appends a value of a shape, and before it the announcement of the shape when it is the first.
+    ///
+    /// # Errors
+    /// Fails if the value does not fit the shape. Then `out` may hold the announcement, which is not repeated, and a part of the
+    /// message.
     pub fn encode_value(&mut self, shape: &Shape, value: &Value, out: &mut Vec<u8>) -> Result<()> {
         let id = self.announce(shape, out);
         put_varint(out, id);
@@ -133,6 +137,9 @@ impl Receiver {
     }
 
     /// Takes announcements in; returns false when the message had nothing else.
+    ///
+    /// # Errors
+    /// Fails if an announcement is malformed, or if the sender announces more shapes than the limits allow.
     pub fn accept(&mut self, message: &[u8]) -> Result<bool> {
         self.open(message).map(|body| body.is_some())
     }
@@ -143,6 +150,9 @@ impl Receiver {
     }
 
     /// Reads a message as a type, whatever version of the type the sender has.
+    ///
+    /// # Errors
+    /// Fails if the message is malformed, names a shape that was never announced, or does not fit the type.
     pub fn decode<'de, T: Read<'de>>(&mut self, message: &'de [u8]) -> Result<T> {
         let limits = self.limits;
         let Some(body) = self.open(message)? else {
@@ -160,11 +170,17 @@ impl Receiver {
     }
 
     /// Reads a message of any shape, or without one; none when it holds announcements alone.
+    ///
+    /// # Errors
+    /// Fails if the message is malformed, or names a shape that was never announced.
     pub fn decode_value(&mut self, message: &[u8]) -> Result<Option<Value>> {
         Ok(self.decode_with_shape(message)?.map(|(_, value)| value))
     }
 
     /// As [`decode_value`](Self::decode_value), with the shape, if the message has one.
+    ///
+    /// # Errors
+    /// Fails if the message is malformed, or names a shape that was never announced.
     pub fn decode_with_shape(&mut self, message: &[u8]) -> Result<Option<(Option<&Shape>, Value)>> {
         let limits = self.limits;
         let Some(body) = self.open(message)? else { return Ok(None) };

@@ -86,6 +86,9 @@ pub trait Column<'de>: Sized {
     fn absent(rows: usize) -> Self;
 
     /// Reads and checks `rows` rows of the current block. Without a plan the writer's type is exactly this one.
+    ///
+    /// # Errors
+    /// Fails if the rows are malformed, do not fit the type, or exceed the limits of the input.
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self>;
 
     /// The value of a row; its texts lie in `text`.
@@ -136,12 +139,18 @@ pub trait PayloadColumn<'de>: Sized {
     /// See [`Column::absent`].
     fn absent(rows: usize) -> Self;
     /// See [`Column::open`].
+    ///
+    /// # Errors
+    /// Fails as [`Column::open`] does.
     fn open(plan: Option<PayloadPlan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self>;
     /// See [`Column::get`].
     fn get(&self, row: usize, text: &'de str) -> Self::Item;
 }
 
 /// Opens the block of a variant's payload. Without a plan a row takes `bits` bits; with one, what the writer's takes.
+///
+/// # Errors
+/// Fails if the payload is malformed, or exceeds the limits of the input.
 pub fn open_payload<'de, C: PayloadColumn<'de>>(
     plan: Option<PayloadPlan<'_>>,
     bits: usize,

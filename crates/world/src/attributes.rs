@@ -42,6 +42,9 @@ impl Default for Attributes {
 impl Attributes {
     /// Makes attributes of a shape whose root is a struct. Defaults are those of its fields; otherwise nil, zero, the
     /// minimum or empty.
+    ///
+    /// # Errors
+    /// Fails if the root of the shape is no struct, or if a default does not fit its field.
     pub fn new(shape: Shape) -> Result<Attributes, DefinitionError> {
         let path = Path::default();
         let value_bytes_max = crate::Limits::DEFAULT.value_bytes_max;
@@ -71,6 +74,9 @@ impl Attributes {
     /// | `bool` `u8` … `i64` `f32` `f64` `uvar` `ivar` `text` `bytes` `any` | these types |
     /// | `T?` `[T]` `[T; 3]` | option, list, array |
     /// | `range(0, 100, 0.5)` `quat(10)` `angle(16)` | quantisers |
+    ///
+    /// # Errors
+    /// Fails if the text is malformed, with the place, or for the reasons of [`Attributes::new`].
     pub fn parse(fields: &str) -> Result<Attributes, DefinitionError> {
         let shape = fields::parse(fields)
             .map_err(|reason| Path::default().field("attributes").error(Problem::Shape(reason)))?;
@@ -78,6 +84,9 @@ impl Attributes {
     }
 
     /// Sets another default for one attribute.
+    ///
+    /// # Errors
+    /// Fails if there is no attribute of this name, or if the value does not fit it.
     pub fn with_default(mut self, name: &str, value: Value) -> Result<Attributes, DefinitionError> {
         let path = Path::default();
         let path = path.field("attributes");
@@ -96,6 +105,9 @@ impl Attributes {
     }
 
     /// Lets the attribute `name` take over the values that were saved as `former`.
+    ///
+    /// # Errors
+    /// Fails if there is no attribute `name`, or if `former` is the name of another one.
     pub fn with_former_name(mut self, name: &str, former: &str) -> Result<Attributes, DefinitionError> {
         let path = Path::default();
         let path = path.field("attributes");
@@ -139,6 +151,9 @@ impl Attributes {
     /// Converts a value to the stored form of an attribute: quantised, and of the type in the shape. Floats without a
     /// fraction are accepted as integers.
     ///
+    /// # Errors
+    /// Fails if the value does not fit the type of the attribute or its bounds.
+    ///
     /// # Panics
     /// When there is no attribute at `index`.
     pub fn conform(&self, index: usize, value: &Value) -> Result<Value, MisfitError> {
@@ -149,6 +164,9 @@ impl Attributes {
 
     /// Converts a whole map, such as the arguments of an action. Missing values become defaults; unknown ones are an
     /// error.
+    ///
+    /// # Errors
+    /// Fails if the value is no map, if it has an unknown name, or if a value does not fit its attribute.
     pub fn conform_map(&self, values: &Value) -> Result<Value, MisfitError> {
         let given: &[(Value, Value)] = match values {
             Value::Map(pairs) => pairs,

@@ -73,6 +73,9 @@ pub struct EventDeclaration {
 
 impl EventDeclaration {
     /// Makes an event with a payload in the notation of [`Attributes::parse`].
+    ///
+    /// # Errors
+    /// Fails if the payload is malformed, as [`Attributes::parse`] says.
     pub fn new(name: &str, payload: &str) -> Result<EventDeclaration, DefinitionError> {
         let payload = Attributes::parse(payload).map_err(|error| error.within("events", name))?;
         Ok(EventDeclaration { name: name.to_owned(), payload })
@@ -81,6 +84,9 @@ impl EventDeclaration {
 
 impl Action {
     /// Makes an action with arguments in the notation of [`Attributes::parse`].
+    ///
+    /// # Errors
+    /// Fails if the arguments are malformed, as [`Attributes::parse`] says.
     pub fn new(name: &str, arguments: &str) -> Result<Action, DefinitionError> {
         let arguments = Attributes::parse(arguments).map_err(|error| error.within("actions", name))?;
         Ok(Action { name: name.to_owned(), arguments, hint: Value::Nil, durable: false })
@@ -89,6 +95,10 @@ impl Action {
 
 impl Definition {
     /// Validates the definition.
+    ///
+    /// # Errors
+    /// Returns the first mistake, with its path: a name that is none or stands twice, too many of something, or a number outside
+    /// its bounds.
     pub fn validate(&self) -> Result<(), DefinitionError> {
         let path = Path::default();
         path.field("kinds").count(self.kinds.len(), 0, KINDS_MAX)?;

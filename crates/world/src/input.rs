@@ -34,6 +34,9 @@ pub struct Input {
 impl Input {
     /// Validates values from outside. `yaw` may be any finite angle; it is wrapped to −π..π and rounded to a multiple
     /// of 1/8192 (`spec/MOVEMENT.md`, section 3).
+    ///
+    /// # Errors
+    /// Fails if a number is not finite, or if `forward` or `right` is outside −1..1.
     pub fn new(forward: f32, right: f32, yaw: f32, run: bool, jump: bool) -> Result<Input, InputError> {
         let control = |field, value: f32| {
             within(field, value, -1.0 - CONTROL_SLACK, 1.0 + CONTROL_SLACK).map(|v| v.clamp(-1.0, 1.0))
@@ -45,6 +48,9 @@ impl Input {
     }
 
     /// Validates a value that was built by hand.
+    ///
+    /// # Errors
+    /// Fails as [`Input::new`] does.
     pub fn validate(self) -> Result<Input, InputError> {
         Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
     }

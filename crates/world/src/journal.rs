@@ -147,6 +147,9 @@ pub fn encode(entries: &[Entry], out: &mut Vec<u8>) {
 }
 
 /// Reads the entries that [`encode`] wrote.
+///
+/// # Errors
+/// Fails if the bytes are no journal, are damaged, or were written by another version.
 pub fn decode(bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
     let (version, body) = bytes.split_first().ok_or(JournalError::Empty)?;
     match version.cmp(&VERSION) {
@@ -159,6 +162,10 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
 /// Applies a journal to a world, and then takes steps until the tick `through`.
 ///
 /// Events of the world are dropped, because they were delivered when they happened.
+///
+/// # Errors
+/// Fails if an entry is before the world's step or after `through`, or if the world does not take a command, or has another hash
+/// than was recorded.
 pub fn replay(
     world: &mut World,
     entries: impl IntoIterator<Item = Entry>,

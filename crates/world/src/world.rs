@@ -51,6 +51,9 @@ pub struct World {
 
 impl World {
     /// Checks the definition, makes the world, and lets its behaviour begin.
+    ///
+    /// # Errors
+    /// Fails if the definition has a mistake, as [`Definition::validate`] says.
     pub fn new(
         definition: Definition,
         seed: u64,
@@ -69,6 +72,9 @@ impl World {
     /// Takes a command for the next step. Commands are applied in the order of these calls; of several inputs of one
     /// player in a row the newest counts. Faults other than wrong numbers are reported by an [`Event::Refused`] of that
     /// step.
+    ///
+    /// # Errors
+    /// Fails if a number is outside its bounds, or if too many commands wait. Then the command is dropped and counted.
     pub fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
         let command = match command {
             Command::Input { player, input } => {

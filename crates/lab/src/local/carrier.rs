@@ -111,6 +111,9 @@ enum Prepared {
 
 impl Meeting {
     /// Prepares the sender's side under a name that nobody else uses.
+    ///
+    /// # Errors
+    /// Fails if the system refuses the segment, socket or pipe.
     pub fn prepare(carrier: Carrier, name: &str, control: &Arc<Control>) -> Result<Meeting, LocalError> {
         let named = |door| Ok(Meeting { address: name.to_owned(), door });
         match carrier {
@@ -137,6 +140,9 @@ impl Meeting {
     }
 
     /// Meets the receiver, which has been started.
+    ///
+    /// # Errors
+    /// Fails if the receiver does not come in time, or if the system refuses a connection.
     pub fn meet(self, input: Option<ChildStdin>) -> Result<Box<dyn Outlet>, LocalError> {
         match self.door {
             Prepared::Ready(outlet) => Ok(outlet),
@@ -151,6 +157,9 @@ impl Meeting {
 
 impl Carrier {
     /// The receiver's side. Streams take `batch` messages at most from the kernel at once.
+    ///
+    /// # Errors
+    /// Fails if the sender is not there, or if the system refuses a connection.
     pub fn receive_at(
         self,
         address: &str,

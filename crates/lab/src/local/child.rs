@@ -88,6 +88,9 @@ pub struct Companion {
 
 impl Companion {
     /// Starts this program again with orders.
+    ///
+    /// # Errors
+    /// Fails if the system starts no process.
     pub fn start(orders: &Orders, piped: bool) -> Result<Companion, LocalError> {
         let failed = LocalError::system("this program could not be started again");
         let start = || {
@@ -111,6 +114,9 @@ impl Companion {
     }
 
     /// Waits for its report.
+    ///
+    /// # Errors
+    /// Fails if the process failed, or if its report cannot be read.
     pub fn report<T: DeserializeOwned>(mut self) -> Result<T, LocalError> {
         let mut text = String::new();
         if let Some(mut output) = self.process.stdout.take() {
@@ -133,6 +139,9 @@ impl Drop for Companion {
 }
 
 /// The child's own main function.
+///
+/// # Errors
+/// Fails if the orders cannot be read, or if the measurement fails.
 pub fn main(orders: &str) -> Result<(), LocalError> {
     end_with_parent();
     let orders: Orders =

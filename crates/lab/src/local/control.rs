@@ -58,6 +58,9 @@ unsafe impl Sync for Control {}
 
 impl Control {
     /// A new page.
+    ///
+    /// # Errors
+    /// Fails if the system refuses the page.
     pub fn create() -> Result<Control, LocalError> {
         let failed = LocalError::system("a shared page could not be made");
         let create = || {
@@ -69,6 +72,9 @@ impl Control {
     }
 
     /// The page that another process made, by the path that [`Control::path`] told it.
+    ///
+    /// # Errors
+    /// Fails if the page is gone, or is none of these.
     pub fn open(path: &str) -> Result<Control, LocalError> {
         let failed = LocalError::system("the shared page could not be opened");
         let file = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, rustix::fs::Mode::empty());
@@ -117,6 +123,9 @@ impl Control {
     }
 
     /// Spins until a word reaches a value. Both processes have cores of their own, so spinning keeps nobody from working.
+    ///
+    /// # Errors
+    /// Fails if the other process does not come to the value in time.
     pub fn wait(
         &self,
         word: Word,

@@ -43,6 +43,9 @@ impl Message {
     }
 
     /// Checks that the content is the one of this number.
+    ///
+    /// # Errors
+    /// Fails if the content is of another number, or damaged.
     pub fn check(&self) -> Result<(), LocalError> {
         let whole = Message::new(self.number(), self.time_ns()) == *self;
         if whole { Ok(()) } else { Err(LocalError::Torn { number: self.number() }) }

@@ -246,9 +246,15 @@ pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), PeerError>> + 'a>>;
 /// Per tick: `put` what is new, `flush`, then `work` until the next tick.
 pub trait Connection {
     /// Hands a message to the peer: a state if `key` is not 0, else an event. Never waits.
+    ///
+    /// # Errors
+    /// Fails if the connection is over.
     fn put(&mut self, key: u16, bytes: &[u8]) -> Result<(), PeerError>;
 
     /// The tick's messages are complete.
+    ///
+    /// # Errors
+    /// Fails if the connection is over.
     fn flush(&mut self) -> Result<(), PeerError> {
         Ok(())
     }

@@ -433,6 +433,9 @@ pub struct Input {
 
 impl ClientMessage {
     /// Checks every field against the bounds of section 4.
+    ///
+    /// # Errors
+    /// Returns the first field that is out of bounds, with its name.
     pub fn check(&self) -> Result<(), OutOfBounds> {
         match *self {
             Self::Input(input) => {

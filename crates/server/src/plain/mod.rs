@@ -222,6 +222,9 @@ impl ServerMessage {
     }
 
     /// Decodes a message as a client with this encoding.
+    ///
+    /// # Errors
+    /// Fails if the frame is of another type than the encoding, is malformed, or holds an unknown message.
     pub fn decode(encoding: Encoding, frame: FrameRef<'_>) -> Result<Self, DecodeError> {
         match (encoding, frame) {
             (Encoding::Json | Encoding::Custom | Encoding::Custom16, FrameRef::Text(text)) => {
@@ -248,6 +251,9 @@ impl ClientMessage {
 
     /// Decodes a message from a client that joined with this encoding. The fields may still be out of bounds:
     /// see [`ClientMessage::check`].
+    ///
+    /// # Errors
+    /// Fails if the frame is of another type than the encoding, is malformed, or holds an unknown message.
     pub fn decode(encoding: Encoding, frame: FrameRef<'_>) -> Result<Self, DecodeError> {
         match (encoding, frame) {
             (Encoding::Json | Encoding::Custom | Encoding::Custom16, FrameRef::Text(text)) => {

@@ -57,6 +57,9 @@ pub struct Hello {
 
 impl Hello {
     /// Reads a HELLO without its checksum.
+    ///
+    /// # Errors
+    /// Fails if the packet is no HELLO of `spec/SESSION.md`.
     pub fn read(packet: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(packet);
         expect_type(&mut reader, HELLO)?;
@@ -141,6 +144,9 @@ pub struct Welcome {
 
 impl Welcome {
     /// Reads a WELCOME without its checksum.
+    ///
+    /// # Errors
+    /// Fails if the packet is no WELCOME of `spec/SESSION.md`.
     pub fn read(packet: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(packet);
         expect_type(&mut reader, WELCOME)?;
@@ -199,6 +205,9 @@ impl Refuse {
     }
 
     /// Reads a REFUSE without its checksum.
+    ///
+    /// # Errors
+    /// Fails if the packet is no REFUSE of `spec/SESSION.md`.
     pub fn read(packet: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(packet);
         expect_type(&mut reader, REFUSE)?;

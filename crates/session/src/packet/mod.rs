@@ -36,6 +36,9 @@ pub enum Packet<'a> {
 
 impl<'a> Packet<'a> {
     /// Reads a packet without its checksum.
+    ///
+    /// # Errors
+    /// Fails if the packet is malformed, or of an unknown type.
     pub fn read(packet: &'a [u8]) -> Result<Self, Malformed> {
         match packet.first() {
             None => Err(Malformed { field: "type", offset: 0 }),
@@ -91,6 +94,9 @@ impl Kinds {
 
 impl<'a> Data<'a> {
     /// Reads and checks a data packet as a whole.
+    ///
+    /// # Errors
+    /// Fails if a frame is malformed. Then no frame has taken effect.
     pub fn read(packet: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(packet);
         let flags = reader.u8("flags")?;

@@ -31,6 +31,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `length` bytes.
+    ///
+    /// # Errors
+    /// Fails if fewer bytes are left.
     #[inline]
     pub fn take(&mut self, length: usize, field: &'static str) -> Result<&'a [u8], Malformed> {
         let bytes = self.rest().get(..length).ok_or_else(|| self.malformed(field))?;
@@ -39,12 +42,18 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `N` bytes as an array.
+    ///
+    /// # Errors
+    /// Fails if fewer bytes are left.
     pub fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], Malformed> {
         let bytes = self.take(N, field)?;
         Ok(bytes.try_into().expect("take returned N bytes"))
     }
 
     /// One byte.
+    ///
+    /// # Errors
+    /// Fails if no byte is left.
     pub fn u8(&mut self, field: &'static str) -> Result<u8, Malformed> {
         let byte = *self.bytes.get(self.offset).ok_or_else(|| self.malformed(field))?;
         self.offset += 1;
@@ -52,22 +61,34 @@ impl<'a> Reader<'a> {
     }
 
     /// Two bytes, little-endian.
+    ///
+    /// # Errors
+    /// Fails if fewer bytes are left.
     pub fn u16(&mut self, field: &'static str) -> Result<u16, Malformed> {
         Ok(u16::from_le_bytes(self.array(field)?))
     }
 
     /// Three bytes, little-endian.
+    ///
+    /// # Errors
+    /// Fails if fewer bytes are left.
     pub fn u24(&mut self, field: &'static str) -> Result<u32, Malformed> {
         let [a, b, c] = self.array(field)?;
         Ok(u32::from_le_bytes([a, b, c, 0]))
     }
 
     /// Eight bytes, little-endian.
+    ///
+    /// # Errors
+    /// Fails if fewer bytes are left.
     pub fn u64(&mut self, field: &'static str) -> Result<u64, Malformed> {
         Ok(u64::from_le_bytes(self.array(field)?))
     }
 
     /// A varint in its shortest form.
+    ///
+    /// # Errors
+    /// Fails if the bytes end inside the number, or if it is not in its shortest form.
     #[inline]
     pub fn varint(&mut self, field: &'static str) -> Result<u64, Malformed> {
         match self.bytes.get(self.offset) {
@@ -99,6 +120,9 @@ impl<'a> Reader<'a> {
     }
 
     /// A varint of at most `max`.
+    ///
+    /// # Errors
+    /// Fails as [`Reader::varint`] does, or if the number is larger than `max`.
     pub fn varint_max(&mut self, max: u64, field: &'static str) -> Result<u64, Malformed> {
         let before = *self;
         let value = self.varint(field)?;
@@ -109,6 +133,9 @@ impl<'a> Reader<'a> {
     }
 
     /// A varint length and that many bytes.
+    ///
+    /// # Errors
+    /// Fails if the length is malformed, or if fewer bytes are left.
     #[inline]
     pub fn bytes(&mut self, field: &'static str) -> Result<&'a [u8], Malformed> {
         let before = *self;
@@ -120,6 +147,9 @@ impl<'a> Reader<'a> {
     }
 
     /// UTF-8 text of at most `length_max` bytes.
+    ///
+    /// # Errors
+    /// Fails if the length is malformed or larger than `length_max`, or if the bytes are no UTF-8.
     pub fn text(&mut self, length_max: usize, field: &'static str) -> Result<&'a str, Malformed> {
         let before = *self;
         let bytes = self.bytes(field)?;

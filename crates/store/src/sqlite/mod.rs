@@ -67,6 +67,10 @@ impl Default for Options {
 
 impl SqliteStore {
     /// Opens the store in a folder, or makes one there.
+    ///
+    /// # Errors
+    /// Fails if another process uses the store, if the folder cannot be written, or if the database is damaged or of a newer
+    /// version.
     pub fn open(folder: &Path, options: Options) -> Result<SqliteStore, StoreError> {
         #[cfg(feature = "fail-points")]
         crate::fail_point::check_environment();
@@ -107,6 +111,9 @@ impl SqliteStore {
     }
 
     /// Adds a world from a save file ([`SqliteReader::export`]) under a name that no world has. Waits for the disk.
+    ///
+    /// # Errors
+    /// Fails if the bytes are no save file of a world, if a world has the name already, or if the database cannot be written.
     pub fn import(&self, world: &WorldName, file: &[u8]) -> Result<(), StoreError> {
         self.take_file(world, None, file)
     }
@@ -131,6 +138,9 @@ impl SqliteStore {
     }
 
     /// Removes a world and all of its past. Waits for the disk.
+    ///
+    /// # Errors
+    /// Fails if no world has the name, or if the database cannot be written.
     pub fn remove(&self, world: &WorldName) -> Result<(), StoreError> {
         let (answer, answered) = sync_channel(1);
         let work = Work::Remove { world: world.clone(), answer };
@@ -138,6 +148,9 @@ impl SqliteStore {
     }
 
     /// Opens a reader of this store.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be opened.
     pub fn reader(&self) -> Result<SqliteReader, StoreError> {
         // Files that replaced the store's are another store.
         self.places.check().map_err(|problem| self.failed(problem))?;

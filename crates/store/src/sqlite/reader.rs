@@ -46,22 +46,34 @@ struct Place {
 
 impl SqliteReader {
     /// Opens a store. It changes nothing.
+    ///
+    /// # Errors
+    /// Fails if there is no store in the folder, or if it cannot be read or is of a newer version.
     pub fn open(folder: &Path) -> Result<SqliteReader, StoreError> {
         Ok(SqliteReader { database: schema::open_reader(folder)?, folder: folder.to_owned() })
     }
 
     /// All worlds, by name.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
     pub fn list(&self) -> Result<Vec<Summary>, StoreError> {
         self.list_worlds().map_err(|problem| self.failed(problem))
     }
 
     /// A world as it is kept; none when there is none of this name, or nothing is kept of that moment.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read, or if a record of the world is damaged.
     pub fn load(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, StoreError> {
         self.load_world(world, moment).map_err(|problem| self.failed(problem).of(world))
     }
 
     /// A world as it was at a moment, and what happened next: for so long, or until the journal begins anew. None as for
     /// [`SqliteReader::load`].
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read, or if a record of the world is damaged.
     pub fn load_stretch(
         &self,
         world: &WorldName,
@@ -72,6 +84,9 @@ impl SqliteReader {
     }
 
     /// From when until when a world can be looked at, in milliseconds since 1970; none when there is none of this name.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
     pub fn span(&self, world: &WorldName) -> Result<Option<(u64, u64)>, StoreError> {
         let select = "SELECT (SELECT min(time_ms) FROM snapshots WHERE world = id), changed_ms FROM worlds WHERE name = ?";
         let times = |row: &rusqlite::Row<'_>| {
@@ -83,6 +98,9 @@ impl SqliteReader {
     }
 
     /// The time of the next snapshot that was taken after a time, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
     pub fn next_snapshot(&self, world: &WorldName, after_ms: u64) -> Result<Option<u64>, StoreError> {
         let select = "SELECT min(snapshots.time_ms) FROM snapshots JOIN worlds ON worlds.id = snapshots.world \
              WHERE worlds.name = ? AND snapshots.time_ms > ?";
@@ -94,11 +112,17 @@ impl SqliteReader {
 
     /// Returns the readable part of a damaged world: the newest snapshot that is whole, and the batches that follow it
     /// without a hole. The omissions are in [`SavedWorld::damage`].
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read at all.
     pub fn salvage(&self, world: &WorldName) -> Result<Option<SavedWorld>, StoreError> {
         self.salvage_world(world).map_err(|problem| self.failed(problem).of(world))
     }
 
     /// A world as one save file, as it was at a moment: the snapshot before it and the journal since.
+    ///
+    /// # Errors
+    /// Fails if no world has the name, if nothing is kept of that moment, or if the database cannot be read.
     pub fn export(&self, world: &WorldName, moment: Moment) -> Result<Vec<u8>, StoreError> {
         let Some(saved) = self.load(world, moment)? else {
             return Err(self.failed(Problem::Missing).of(world));
@@ -108,12 +132,18 @@ impl SqliteReader {
 
     /// Copies the whole store, as it is at this moment, into a file that is not there yet. It may take long; whoever writes
     /// goes on.
+    ///
+    /// # Errors
+    /// Fails if the file is there already, or if it cannot be written.
     pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
         self.copy_to(to).map_err(|problem| StoreError::new(to, problem))
     }
 
     /// Reads and replays everything that is kept of a world: every sum, every hash, and between two snapshots the way from
     /// one to the next. `make` restores a world from a snapshot.
+    ///
+    /// # Errors
+    /// Fails if no world has the name, or if the database cannot be read. Faults of the world are in the result.
     pub fn check<E: std::fmt::Display>(
         &self,
         world: &WorldName,
@@ -125,6 +155,9 @@ impl SqliteReader {
     }
 
     /// Asks SQLite whether the database is whole. Returns SQLite's complaints; none in normal operation.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
     pub fn check_database(&self) -> Result<Vec<String>, StoreError> {
         let ask = || {
             let mut statement = self.database.connection.prepare("PRAGMA integrity_check(100)")?;
@@ -136,6 +169,9 @@ impl SqliteReader {
     }
 
     /// The marks of a kind that hold at a time.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
     pub fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError> {
         let ask = || {
             let select =

@@ -13,11 +13,17 @@ use crate::input::Input;
 use crate::limits::Limits;
 
 /// Reads one MessagePack value that takes all of `bytes`.
+///
+/// # Errors
+/// Fails if the bytes are no MessagePack value, if bytes follow it, or if it exceeds the default limits.
 pub fn from_slice(bytes: &[u8]) -> Result<Value> {
     from_slice_with(bytes, &Limits::MESSAGE)
 }
 
 /// Reads one MessagePack value that takes all of `bytes`, within given limits.
+///
+/// # Errors
+/// Fails if the bytes are no MessagePack value, if bytes follow it, or if it exceeds the limits.
 pub fn from_slice_with(bytes: &[u8], limits: &Limits) -> Result<Value> {
     let mut input = Input::new(bytes, 0, limits);
     let value = next_value(&mut input)?;
@@ -26,6 +32,9 @@ pub fn from_slice_with(bytes: &[u8], limits: &Limits) -> Result<Value> {
 }
 
 /// Reads one value that takes all of `bytes`, in which msgpackr's records may occur.
+///
+/// # Errors
+/// Fails if the bytes are no such value, if bytes follow it, or if it exceeds the limits.
 pub fn from_slice_with_records(bytes: &[u8], limits: &Limits) -> Result<Value> {
     let mut input = Input::new(bytes, 0, limits);
     let value = Reader { input: &mut input, records: Some(Records::new(bytes.len())) }.value(0)?;

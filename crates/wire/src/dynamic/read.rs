@@ -22,11 +22,17 @@ use crate::types::{NONE, Numbers, Spans, ranks, read_bytes, read_indices, read_l
 /// assert_eq!(value.get("num"), Some(&7.into()));
 /// # Ok::<(), nowcast_wire::Error>(())
 /// ```
+///
+/// # Errors
+/// Fails if the body is not one of this shape, if bytes follow it, or if it exceeds the default limits.
 pub fn decode_value(shape: &Shape, body: &[u8]) -> Result<Value> {
     decode_value_with(shape, body, &Limits::MESSAGE)
 }
 
 /// Reads a body of a shape within given limits.
+///
+/// # Errors
+/// Fails if the body is not one of this shape, if bytes follow it, or if it exceeds the limits.
 pub fn decode_value_with(shape: &Shape, body: &[u8], limits: &Limits) -> Result<Value> {
     let layout = Layout::new(shape.clone());
     decode_in(&layout, body, 0, limits)

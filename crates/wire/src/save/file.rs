@@ -18,6 +18,9 @@ pub struct AtomicFile {
 
 impl AtomicFile {
     /// Begins a file beside `target`, which stays as it is for now.
+    ///
+    /// # Errors
+    /// Fails if no file can be made in the folder of `target`.
     pub fn create(target: &Path) -> io::Result<Self> {
         let name = target.file_name().ok_or_else(|| io::Error::other("not the path of a file"))?;
         let mut temporary = name.to_owned();
@@ -29,6 +32,9 @@ impl AtomicFile {
     }
 
     /// Flushes the file to the disk and puts it in its place.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be flushed or renamed. Then `target` is as it was.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.flush()?;
         self.file.get_ref().sync_all()?;
@@ -64,6 +70,9 @@ impl Drop for AtomicFile {
 }
 
 /// One value as the bytes of a save file.
+///
+/// # Errors
+/// Fails if this build lacks the compression.
 pub fn to_vec<T: Wire>(value: &T, options: Options) -> Result<Vec<u8>, SaveError> {
     let mut writer = FileWriter::new(Vec::new(), options)?;
     writer.write(std::slice::from_ref(value))?;
@@ -71,6 +80,9 @@ pub fn to_vec<T: Wire>(value: &T, options: Options) -> Result<Vec<u8>, SaveError
 }
 
 /// Saves one value, and replaces the previous file.
+///
+/// # Errors
+/// Fails if the file cannot be written, or if this build lacks the compression. Then the previous file is as it was.
 pub fn to_file<T: Wire>(path: &Path, value: &T, options: Options) -> Result<(), SaveError> {
     let mut writer = FileWriter::new(AtomicFile::create(path)?, options)?;
     writer.write(std::slice::from_ref(value))?;
@@ -79,11 +91,17 @@ pub fn to_file<T: Wire>(path: &Path, value: &T, options: Options) -> Result<(), 
 }
 
 /// The one value of a save file in memory.
+///
+/// # Errors
+/// Fails if the bytes are no save file, if they are damaged, or if they do not hold exactly one value of this type.
 pub fn from_slice<T: ReadOwned>(bytes: &[u8]) -> Result<T, SaveError> {
     read_one(FileReader::new(bytes, Limits::FILE)?)
 }
 
 /// Loads one value, whatever version of the type saved it.
+///
+/// # Errors
+/// Fails if the file cannot be read, if it is no save file or damaged, or if it does not hold exactly one value of this type.
 pub fn from_file<T: ReadOwned>(path: &Path) -> Result<T, SaveError> {
     read_one(FileReader::new(BufReader::new(File::open(path)?), Limits::FILE)?)
 }

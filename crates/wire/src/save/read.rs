@@ -47,6 +47,9 @@ struct Record {
 
 impl<R: IoRead> FileReader<R> {
     /// Opens a file and reads its header.
+    ///
+    /// # Errors
+    /// Fails if the header cannot be read, or is that of no save file that this version reads.
     pub fn new(input: R, limits: Limits) -> Result<Self, SaveError> {
         let mut this = Self {
             input,
@@ -83,6 +86,9 @@ impl<R: IoRead> FileReader<R> {
     }
 
     /// The next chunk; none after the last.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read, if it ends early, or if a checksum does not match.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk<'_>>, SaveError> {
         while !self.ended {
             let record = self.record()?;
@@ -261,6 +267,9 @@ impl Chunk<'_> {
     }
 
     /// The rows as a type, whatever version of it wrote them. They may borrow from the chunk.
+    ///
+    /// # Errors
+    /// Fails if the rows do not fit the type, or exceed the limits.
     pub fn decode<'c, T: Read<'c>>(&'c self) -> Result<Vec<T>, SaveError> {
         let own = Shape::of::<T>();
         let resolution = if own == self.layout.shape {
@@ -279,11 +288,17 @@ impl Chunk<'_> {
     }
 
     /// The rows as dynamic values.
+    ///
+    /// # Errors
+    /// Fails if the rows are malformed, or exceed the limits.
     pub fn decode_values(&self) -> Result<Vec<Value>, SaveError> {
         Ok(crate::dynamic::open_rows(self.layout, self.rows, &self.raw, self.limits)?)
     }
 
     /// The bytes of each leaf of the shape, in the order of the shape: path, type, coding, bytes.
+    ///
+    /// # Errors
+    /// Fails if the rows are malformed, or exceed the limits.
     pub fn sizes(&self) -> Result<Vec<crate::LeafSize>, SaveError> {
         Ok(crate::dynamic::sizes(self.layout, self.rows, &self.raw, self.limits)?)
     }

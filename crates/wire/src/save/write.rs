@@ -22,6 +22,9 @@ pub struct FileWriter<W> {
 
 impl<W: Write> FileWriter<W> {
     /// Begins a file.
+    ///
+    /// # Errors
+    /// Fails if the header cannot be written.
     pub fn new(mut output: W, options: Options) -> Result<Self, SaveError> {
         output.write_all(&MAGIC)?;
         output.write_all(&VERSION.to_le_bytes())?;
@@ -30,11 +33,17 @@ impl<W: Write> FileWriter<W> {
     }
 
     /// Says something about the file: program, title, time.
+    ///
+    /// # Errors
+    /// Fails if the entry cannot be written.
     pub fn about(&mut self, about: &Value) -> Result<(), SaveError> {
         self.record(kind::ABOUT, &any::to_vec(about))
     }
 
     /// Writes values of one type as one chunk. A chunk of some thousand rows compresses well and stays small in memory.
+    ///
+    /// # Errors
+    /// Fails if the chunk cannot be written, or if this build lacks the compression.
     pub fn write<T: Wire>(&mut self, rows: &[T]) -> Result<(), SaveError> {
         if rows.is_empty() {
             return Ok(());
@@ -47,6 +56,9 @@ impl<W: Write> FileWriter<W> {
     }
 
     /// Writes dynamic values of one shape as one chunk.
+    ///
+    /// # Errors
+    /// Fails if a value does not fit the shape, if the chunk cannot be written, or if this build lacks the compression.
     pub fn write_values(&mut self, shape: &Shape, rows: &[&Value]) -> Result<(), SaveError> {
         if rows.is_empty() {
             return Ok(());
@@ -58,6 +70,9 @@ impl<W: Write> FileWriter<W> {
     }
 
     /// Ends the file and returns the underlying writer.
+    ///
+    /// # Errors
+    /// Fails if the end of the file cannot be written.
     pub fn finish(mut self) -> Result<W, SaveError> {
         let mut payload = Vec::new();
         put_varint(&mut payload, self.chunks);

@@ -59,6 +59,9 @@ impl Shape {
     }
 
     /// Reads and checks a shape. The bytes may be anybody's.
+    ///
+    /// # Errors
+    /// Fails if the bytes are no shape, or one beyond the limits of shapes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut input = Input::new(bytes, 0, &Limits::MESSAGE);
         if bytes.len() > SHAPE_BYTES_MAX {

@@ -35,6 +35,9 @@ impl Variants {
     }
 
     /// Reads indices. `variants` is the number of the reader's own; unknown ones read as `other`, if there is one.
+    ///
+    /// # Errors
+    /// Fails if an index is missing, or if it is unknown and there is no `other`.
     pub fn open(
         plan: Option<Plan<'_>>,
         variants: usize,

@@ -19,6 +19,9 @@ impl Scene {
 
     /// Teleports an entity. It keeps its velocity; clients show a jump instead of a path. Attached entities keep their
     /// offset to the new place.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown, or if a number of the pose is not finite or beyond the bounds of worlds.
     pub fn set_pose(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
@@ -34,6 +37,9 @@ impl Scene {
     }
 
     /// Sets the velocity of a dynamic or kinematic body.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown, if its body does not move, or if a number is not finite or too large.
     pub fn set_velocity(&mut self, id: EntityId, velocity: Velocity) -> Result<(), SceneError> {
         let handles = self.moving(id)?;
         let velocity = checked(velocity)?;
@@ -46,6 +52,10 @@ impl Scene {
     }
 
     /// Sets the velocity of a kinematic body so that it is at `pose` after the next step.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown, if its body does not move, or if the pose or the velocity has a number that is not finite
+    /// or too large.
     pub fn move_to(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
         let from = self.pose(id).ok_or(SceneError::UnknownEntity(id))?;
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
@@ -57,6 +67,9 @@ impl Scene {
     }
 
     /// Applies a force (newtons) and a torque (newton metres) to a dynamic body for one step.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown, if its body is not dynamic, or if a number is not finite or too large.
     pub fn push(&mut self, id: EntityId, force: [f32; 3], torque: [f32; 3]) -> Result<(), SceneError> {
         let handles = self.pushable(id)?;
         let are_finite = force.iter().chain(&torque).all(|v| v.is_finite() && v.abs() <= 1e9);
@@ -69,6 +82,9 @@ impl Scene {
 
     /// Applies an impulse to a dynamic body, in newton seconds, at a place in the world (`None` for its centre of
     /// mass).
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown, if its body is not dynamic, or if a number is not finite or too large.
     pub fn apply_impulse(
         &mut self,
         id: EntityId,
@@ -90,6 +106,9 @@ impl Scene {
     }
 
     /// Applies an angular impulse to a dynamic body, in newton metre seconds.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown, if its body is not dynamic, or if a number is not finite or too large.
     pub fn apply_torque_impulse(&mut self, id: EntityId, impulse: [f32; 3]) -> Result<(), SceneError> {
         let handles = self.pushable(id)?;
         if !impulse.iter().all(|v| v.is_finite() && v.abs() <= 1e9) {
@@ -100,6 +119,9 @@ impl Scene {
     }
 
     /// Sets the factor of the world's gravity on a body; 0 lets it float.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown, if its body does not move, or if the number is not finite or too large.
     pub fn set_gravity_scale(&mut self, id: EntityId, scale: f32) -> Result<(), SceneError> {
         let handles = self.moving(id)?;
         if !scale.is_finite() || scale.abs() > 100.0 {
@@ -126,6 +148,9 @@ impl Scene {
     }
 
     /// Sets the input of a walker from now on. A player's input sets that of its avatar automatically.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown, if it is no walker, or if the input is outside its bounds.
     pub fn set_input(&mut self, id: EntityId, input: Input) -> Result<(), SceneError> {
         self.row(id)?;
         let input = input.validate().map_err(|_| SceneError::BadNumber("input"))?;

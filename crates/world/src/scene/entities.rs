@@ -37,6 +37,10 @@ impl Scene {
 
     /// Spawns an entity. It exists at once; queries and contacts find it from the next step on.
     ///
+    /// # Errors
+    /// Fails if the world is full or has used all ids, if a number is not finite or outside its bounds, if the owner is unknown,
+    /// or if a value does not fit its attribute. Then nothing is changed.
+    ///
     /// # Panics
     /// For a kind of another definition.
     pub fn spawn(&mut self, kind: KindId, spawn: Spawn) -> Result<EntityId, SceneError> {
@@ -109,6 +113,9 @@ impl Scene {
     }
 
     /// Removes an entity, its joints and all attached entities.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown.
     pub fn despawn(&mut self, id: EntityId) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let hangs_here = |child: &&EntityId| {
@@ -155,6 +162,10 @@ impl Scene {
     }
 
     /// Sets an attribute, quantised as its kind says. Setting the present value changes nothing and is not replicated.
+    ///
+    /// # Errors
+    /// Fails if the entity or the attribute is unknown, if the value does not fit it, or if the world holds too many bytes of
+    /// values.
     pub fn set_attribute(
         &mut self,
         id: EntityId,
@@ -182,6 +193,9 @@ impl Scene {
     }
 
     /// Sets the private data of an entity.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown, if the value is too large, or if the world holds too many bytes of values.
     pub fn set_private(&mut self, id: EntityId, value: impl Into<Value>) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let value = value.into();
@@ -192,6 +206,9 @@ impl Scene {
     }
 
     /// Adds or removes a tag of an entity.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown, if the tag is no name, or if the entity has too many tags.
     pub fn set_tag(&mut self, id: EntityId, tag: &str, is_set: bool) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let tags_max = self.definition.limits.tags_max;
@@ -203,6 +220,10 @@ impl Scene {
 
     /// Attaches an entity to a parent, or (`None`) detaches it. It keeps its place in the world, and follows its parent
     /// from then on. Dynamic bodies need joints instead. Attached entities are removed together with their parent.
+    ///
+    /// # Errors
+    /// Fails if an entity is unknown, if the child has a dynamic body, or if the chain of parents would come back to its
+    /// beginning or be too long.
     pub fn set_parent(&mut self, id: EntityId, parent: Option<EntityId>) -> Result<(), SceneError> {
         let row = self.row(id)?;
         if self.entities.handles[row].is_some_and(|handles| self.physics.get(handles).is_dynamic()) {
@@ -234,6 +255,9 @@ impl Scene {
 
     /// Disables contacts between two entities, or (`None`) enables all contacts of the first again. An entity passes
     /// one other at a time.
+    ///
+    /// # Errors
+    /// Fails if an entity is unknown, or if the first has no body.
     pub fn set_passes(&mut self, id: EntityId, other: Option<EntityId>) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let handles = self.entities.handles[row].ok_or(SceneError::NoBody(id))?;

@@ -5,6 +5,10 @@ use crate::joint::{Joint, JointId};
 
 impl Scene {
     /// Holds two bodies together. It goes with either of them, or by [`Scene::part`].
+    ///
+    /// # Errors
+    /// Fails if the world has as many joints as it may or has used all ids, if an entity is unknown or has no body, or if a
+    /// number of the joint is not finite.
     pub fn join(&mut self, joint: Joint) -> Result<JointId, SceneError> {
         let joints_max = self.definition.limits.joints_max;
         if self.joints.len() >= joints_max {
@@ -20,6 +24,9 @@ impl Scene {
     }
 
     /// Removes a joint.
+    ///
+    /// # Errors
+    /// Fails if the joint is unknown.
     pub fn part(&mut self, id: JointId) -> Result<(), SceneError> {
         let bound = self.joints.remove(&id).ok_or(SceneError::UnknownJoint(id))?;
         self.physics.world.impulse_joints.remove(bound.handle, true);

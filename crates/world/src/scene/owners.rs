@@ -24,6 +24,9 @@ type Asked<T> = Result<T, OwnerError>;
 
 impl Scene {
     /// Gives an entity to a player, or (`None`) to the server. The target of an earlier owner is dropped.
+    ///
+    /// # Errors
+    /// Fails if the entity or the player is unknown.
     pub fn set_owner(&mut self, id: EntityId, owner: Option<PlayerId>) -> Result<(), SceneError> {
         let row = self.row(id)?;
         if let Some(player) = owner {

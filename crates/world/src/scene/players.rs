@@ -28,6 +28,9 @@ impl Scene {
 
     /// Spawns the avatar of a player. The player owns it, and its input moves it. A player has one avatar; an earlier
     /// one is removed.
+    ///
+    /// # Errors
+    /// Fails if the player is unknown, or as [`Scene::spawn`] does.
     pub fn spawn_avatar(
         &mut self,
         player: PlayerId,
@@ -54,12 +57,18 @@ impl Scene {
     }
 
     /// Adds or removes a tag of a player (its team, its role).
+    ///
+    /// # Errors
+    /// Fails if the player is unknown, if the tag is no name, or if the player has too many tags.
     pub fn set_player_tag(&mut self, player: PlayerId, tag: &str, is_set: bool) -> Result<(), SceneError> {
         let tags_max = self.definition.limits.tags_max;
         super::entities::change_tag(&mut self.change_player(player)?.tags, tag, is_set, tags_max).map(drop)
     }
 
     /// Sets the private data of a player.
+    ///
+    /// # Errors
+    /// Fails if the player is unknown, if the value is too large, or if the world holds too many bytes of values.
     pub fn set_player_private(
         &mut self,
         player: PlayerId,

@@ -40,6 +40,9 @@ pub struct Hit {
 
 impl Scene {
     /// Returns the first hit of a ray from `origin` within `reach` metres. `direction` need not have length 1.
+    ///
+    /// # Errors
+    /// Fails if a number is not finite, or if the direction has no length.
     pub fn cast_ray(
         &self,
         origin: [f32; 3],
@@ -74,6 +77,9 @@ impl Scene {
 
     /// Returns the first hit of a shape that moves from `pose` in a direction, within `reach` metres. Distance 0 means
     /// that it overlaps from the beginning.
+    ///
+    /// # Errors
+    /// Fails if the shape cannot be built, if a number is not finite, or if the direction has no length.
     pub fn cast_shape(
         &self,
         shape: &ColliderShape,
@@ -122,6 +128,9 @@ impl Scene {
 
     /// Returns the entities that overlap a shape, sensors included, ordered by id. The world's limits bound their
     /// number.
+    ///
+    /// # Errors
+    /// Fails if the shape or the pose has a number that is not finite or outside its bounds.
     pub fn overlaps(
         &self,
         shape: &ColliderShape,
@@ -149,6 +158,9 @@ impl Scene {
     }
 
     /// Returns the distance between the surfaces of two bodies in metres; 0 if they overlap.
+    ///
+    /// # Errors
+    /// Fails if an entity is unknown or has no body.
     pub fn distance(&self, a: EntityId, b: EntityId) -> Result<f32, SceneError> {
         let (a, b) = (self.collider(a)?, self.collider(b)?);
         let apart = query::distance(&self.place_of(a), a.shape(), &self.place_of(b), b.shape());
@@ -158,6 +170,9 @@ impl Scene {
     }
 
     /// Returns the point of a body that is nearest to `from`; `from` itself if it is inside.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown or has no body, or if a number is not finite.
     pub fn nearest_point(&self, id: EntityId, from: [f32; 3]) -> Result<[f32; 3], SceneError> {
         let collider = self.collider(id)?;
         if !from.iter().all(|v| v.is_finite()) {
@@ -169,6 +184,9 @@ impl Scene {
     }
 
     /// Returns the entities that a body touches or, as a sensor, overlaps, ordered by id.
+    ///
+    /// # Errors
+    /// Fails if the entity is unknown or has no body.
     pub fn touching(&self, id: EntityId) -> Result<Vec<EntityId>, SceneError> {
         let handles = self.entities.handles[self.row(id)?].ok_or(SceneError::NoBody(id))?;
         let mut ids = Vec::new();

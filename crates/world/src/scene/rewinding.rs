@@ -22,6 +22,9 @@ impl Scene {
     /// record the past ([`crate::Definition::rewinds`]).
     ///
     /// The idea is that of lag compensation (Bernier, Latency Compensating Methods in Client/Server In-game Protocol Design and Optimization, 2001).
+    ///
+    /// # Errors
+    /// Fails if the player is unknown, if the scene is rewound already, or if the definition does not ask for the past.
     pub fn rewind(&mut self, player: PlayerId) -> Result<usize, SceneError> {
         if self.view.is_some() {
             return Err(SceneError::Rewound);

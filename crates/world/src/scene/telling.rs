@@ -25,6 +25,9 @@ impl Scene {
     }
 
     /// Sets a value of the state; nil removes it.
+    ///
+    /// # Errors
+    /// Fails if the name is none, if the value is too large, or if the world holds too many bytes of values.
     pub fn set_state(&mut self, key: &str, value: impl Into<Value>) -> Result<(), SceneError> {
         if !is_name(key) {
             return Err(SceneError::BadName(key.to_owned()));
@@ -52,6 +55,10 @@ impl Scene {
 
     /// Schedules one call of [`crate::Behaviour::timer`] with this name and data, after this many seconds (at the next
     /// step at the earliest).
+    ///
+    /// # Errors
+    /// Fails if the name is none, if the number of seconds is negative or too large, if the data is too large, if too many timers
+    /// wait, or if the world holds too many bytes of values.
     pub fn after(&mut self, seconds: f64, name: &str, data: Value) -> Result<TimerId, SceneError> {
         if !is_name(name) {
             return Err(SceneError::BadName(name.to_owned()));
@@ -91,6 +98,10 @@ impl Scene {
     }
 
     /// Sends an event to players, once. The payload of a declared event must fit; missing fields have their defaults.
+    ///
+    /// # Errors
+    /// Fails if the name is none, if the payload does not fit or is too large, if the player is unknown or the place has a number
+    /// that is not finite, or if too many bytes of events wait.
     pub fn emit(&mut self, name: &str, to: To, payload: Value) -> Result<(), SceneError> {
         if !is_name(name) {
             return Err(SceneError::BadName(name.to_owned()));
@@ -115,6 +126,10 @@ impl Scene {
 
     /// Sets a value on a player's screen, or (`None`) on all screens, now and later: a score, a clock, a sentence. Nil
     /// clears the place.
+    ///
+    /// # Errors
+    /// Fails if the player is unknown, if the name is none, if the value is too large, if too many places are in use, or if the
+    /// world holds too many bytes of values or of events.
     pub fn show(
         &mut self,
         player: Option<PlayerId>,

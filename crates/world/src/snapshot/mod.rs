@@ -86,6 +86,10 @@ impl World {
 
     /// Restores a world. The definition may have changed: kinds and attributes are matched by name, and attributes that
     /// are new or do not fit have their defaults.
+    ///
+    /// # Errors
+    /// Fails if the bytes are no snapshot of a version that is known, if they are damaged, or if the world does not fit the
+    /// definition.
     pub fn restore(
         definition: Definition,
         behaviour: Box<dyn Behaviour>,
@@ -111,6 +115,9 @@ impl World {
 
     /// Restores a snapshot with the definition and the behaviour of this world, and drops this world. For a host that
     /// can make a world but does not know its definition.
+    ///
+    /// # Errors
+    /// Fails as [`World::restore`] does.
     pub fn resume_from(self, bytes: &[u8]) -> Result<World, RestoreError> {
         World::restore(self.scene.definition().clone(), self.behaviour, bytes)
     }
