@@ -1,11 +1,11 @@
-//! Sends everything back on the lane it came on, so that a program in any language can be tested against it over any carrier;
-//! see `nowcast::echo`.
+//! Echoes every message on its lane, so that a program in any language can be tested over any carrier; see
+//! `nowcast::echo`.
 //!
 //! ```sh
 //! cargo run -p nowcast --example echo -- --port 7777 --allow-origin http://localhost:5173
 //! ```
 //!
-//! Pages of that origin may join; without one, only programs may.
+//! Pages of this origin may join. Without it, only programs may join.
 
 use std::env;
 use std::error::Error;

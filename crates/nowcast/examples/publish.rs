@@ -1,4 +1,5 @@
-//! One task tells many: `cargo run -p nowcast --example publish`, then `nowcast watch tracker` in as many terminals as you like.
+//! One publisher and many subscribers: `cargo run -p nowcast --example publish`, then `nowcast watch tracker` in
+//! several terminals.
 
 use std::time::Duration;
 

@@ -4,11 +4,11 @@
 //! cargo run --release -p nowcast --example sessions -- [SESSIONS] [SECONDS] [ROUNDS] [PROGRAM]
 //! ```
 //!
-//! PROGRAM, for a profiler: only `quinn`, `webtransport`, `tungstenite` or `websocket`.
+//! PROGRAM, for a profiler: runs only `quinn`, `webtransport`, `tungstenite` or `websocket`.
 //!
-//! Both ends of every session are in this process and send 20 packets a second, each with 10 states of 40 bytes. Printed is
-//! the CPU time of the whole process for each such packet, and how it compares with the same bytes over quinn's datagrams
-//! and tungstenite's messages alone: the median of the rounds, in each of which all programs run one after the other.
+//! Both ends of every session are in this process and send 20 packets a second, each with 10 states of 40 bytes. The
+//! output is the CPU time of the whole process for each packet, compared with the same bytes over bare quinn datagrams
+//! and tungstenite messages. Each figure is the median of the rounds; in a round all programs run one after the other.
 
 use std::hint::black_box;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -30,7 +30,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const PERIOD: Duration = Duration::from_millis(50);
 const STATES: u64 = 10;
 const STATE_BYTES: usize = 40;
-/// The bare programs put as many messages into a packet, each behind a byte for its key and one for its length.
+/// The bare programs put the same messages into a packet, each after a byte for its key and one for its length.
 const PACKET_BYTES: usize = STATES as usize * (STATE_BYTES + 2);
 const WARM_UP: Duration = Duration::from_secs(3);
 
@@ -45,12 +45,12 @@ struct Tally {
 #[derive(Default)]
 struct Traffic {
     tasks: JoinSet<()>,
-    /// The ends of sessions, which count what they send.
+    /// The ends of sessions, which count their packets.
     channels: Vec<Arc<Channel>>,
 }
 
 impl Traffic {
-    /// Packets sent, those of them that only acknowledge, and probes.
+    /// Sent packets, acknowledgement-only packets among them, and probes.
     fn packets(&self) -> [u64; 3] {
         let stats = self.channels.iter().map(|channel| channel.status().stats);
         stats.fold([0; 3], |[packets, acks, probes], stats| {
@@ -59,7 +59,7 @@ impl Traffic {
     }
 }
 
-/// A program with the CPU time that each of its packets took, in µs, by round.
+/// A program with the CPU time of each of its packets, in µs, by round.
 struct Program {
     name: &'static str,
     micros: Vec<f64>,
@@ -70,7 +70,7 @@ impl Program {
         Self { name, micros: Vec::new() }
     }
 
-    /// Lets the traffic settle, measures it and ends it.
+    /// Waits until the traffic is steady, measures it and ends it.
     async fn measure(&mut self, tally: &Tally, mut traffic: Traffic, seconds: u64) -> Result<(), Failure> {
         sleep(WARM_UP).await;
         let read = || (tally.sent.load(Ordering::Relaxed), tally.got.load(Ordering::Relaxed));
@@ -157,7 +157,7 @@ fn cpu_time() -> Result<Duration, Failure> {
     Ok(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
 }
 
-/// The beat of one sender. The senders are spread over the period, each pair at another distance.
+/// The timer of one sender. The senders are spread over the period, each pair at another distance.
 fn beat(sender: usize) -> Interval {
     const GOLDEN: f64 = 0.618_033_988_75;
     let phase = PERIOD.mul_f64((sender as f64 * GOLDEN).fract());
@@ -168,7 +168,7 @@ fn beat(sender: usize) -> Interval {
 
 async fn sessions(kind: CarrierKind, count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure> {
     let mut config = ListenConfig::on([Ipv4Addr::LOCALHOST.into()], 0);
-    // All come from one address, as fast as they can.
+    // All connect from one address, as fast as they can.
     config.entry.limits.attempts_per_address_hz = 1e6;
     config.accept.limits =
         AcceptLimits { sessions_max: count, sessions_per_address_max: count, ..AcceptLimits::default() };
@@ -211,7 +211,7 @@ async fn put_states(channel: Arc<Channel>, tally: Arc<Tally>, sender: usize) {
 
 async fn get_states(channel: Arc<Channel>, tally: Arc<Tally>) {
     while let Ok(message) = channel.receive().await {
-        // One of ten stands for the packet they came in.
+        // One of ten messages counts as its packet.
         if message.key().is_some_and(|key| key.raw() == STATES) {
             tally.got.fetch_add(1, Ordering::Relaxed);
         }
@@ -228,7 +228,7 @@ fn filled() -> Vec<u8> {
     packet
 }
 
-/// The messages of such a packet, as their reader would have them.
+/// Reads the messages of such a packet.
 fn take(mut packet: &[u8], tally: &Tally) {
     while let [key, length, rest @ ..] = packet {
         let (message, rest) = rest.split_at(usize::from(*length));
@@ -251,7 +251,7 @@ async fn bare_quinn(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure
     let address = house.local_addr()?;
     let mut connections = Vec::new();
     for _ in 0..count {
-        // A socket for each client, as sessions have.
+        // A socket for each client, as in sessions.
         let endpoint = quinn_endpoint(None)?;
         let near = endpoint.connect_with(client.clone(), address, "localhost")?;
         let near = async { near.await.map_err(Failure::from) };
@@ -287,7 +287,7 @@ async fn bare_quinn(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure
     Ok(traffic)
 }
 
-/// An endpoint with as much room for bursts as those of sessions: what the system drops costs nothing, and is no traffic.
+/// An endpoint with the same buffers for bursts as those of sessions, because dropped packets would cost nothing.
 fn quinn_endpoint(server: Option<quinn::ServerConfig>) -> Result<quinn::Endpoint, Failure> {
     const BUFFER_BYTES: usize = 4 * 1_024 * 1_024;
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;

@@ -1,4 +1,4 @@
-//! Takes carriers in: a HELLO that resumes goes to its session whatever carrier it came on, others begin sessions.
+//! Accepts carriers. A HELLO that resumes goes to its session, on any carrier; other HELLOs begin sessions.
 
 mod limits;
 mod sessions;
@@ -24,14 +24,14 @@ use crate::channel::{Channel, Entry, Phase};
 use crate::driver::{Driver, SessionLink, Shared};
 use crate::{clock, random};
 
-/// A carrier without a HELLO is closed after this (`spec/CARRIERS.md`, section 6).
+/// A carrier without a HELLO is closed after this time (`spec/CARRIERS.md`, section 6).
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
-/// Channels that the application has not accepted yet; beyond that new sessions are refused as busy.
+/// Channels that the application has not accepted yet. Beyond that new sessions are refused as busy.
 const BACKLOG_MAX: usize = 1_024;
 
-/// Where carriers are handed over; cheap to clone.
+/// Receives accepted carriers; cheap to clone.
 ///
-/// An endpoint of your own hands its upgraded WebSockets to it:
+/// An endpoint of your own passes its upgraded WebSockets to it:
 ///
 /// ```no_run
 /// # async fn upgraded() -> Result<tokio::net::TcpStream, std::io::Error> { unimplemented!() }
@@ -62,22 +62,22 @@ struct Inner {
     ready: mpsc::Sender<Channel>,
 }
 
-/// How an acceptor behaves.
+/// Configuration of an acceptor.
 #[derive(Clone, Debug, Default)]
 pub struct AcceptConfig {
     /// Configuration of new sessions.
     pub session: Config,
-    /// How many are taken.
+    /// Limits of carriers and sessions.
     pub limits: AcceptLimits,
 }
 
-/// Gives the channels that were accepted.
+/// Returns the accepted channels.
 pub struct Accepted {
     ready: mpsc::Receiver<Channel>,
 }
 
 impl Acceptor {
-    /// An acceptor, and where its channels come out.
+    /// Makes an acceptor and the receiver of its channels.
     #[must_use]
     pub fn new(config: AcceptConfig) -> (Acceptor, Accepted) {
         let (sender, ready) = mpsc::channel(BACKLOG_MAX);
@@ -90,15 +90,15 @@ impl Acceptor {
         (Acceptor { inner: Arc::new(inner) }, Accepted { ready })
     }
 
-    /// Takes over a carrier whose peer may enter as `entry` says. Must be called within a tokio runtime.
+    /// Accepts a carrier whose peer was admitted with `entry`. Must be called within a tokio runtime.
     pub fn hand_over(&self, carrier: Box<dyn Carrier>, entry: Entry) {
         let (permit, displaced) = self.inner.permits.take_carrier(entry.address);
         let inner = Arc::clone(&self.inner);
         tokio::spawn(async move { inner.take_in(carrier, entry, permit, displaced).await });
     }
 
-    /// Whether a session from this address would be let in now, or the limit that stands against it. A carrier that resumes a
-    /// session needs no permit: its session has one.
+    /// Checks whether a new session from this address would be accepted now. A carrier that resumes a session needs no
+    /// permit, because its session has one.
     ///
     /// # Errors
     /// [`AcceptRefusal`].
@@ -106,7 +106,7 @@ impl Acceptor {
         self.inner.permits.check(address)
     }
 
-    /// Where channels go that did not come over a carrier.
+    /// The queue for channels that have no carrier.
     pub(crate) fn queue(&self) -> mpsc::Sender<Channel> {
         self.inner.ready.clone()
     }
@@ -117,7 +117,7 @@ impl Acceptor {
         self.inner.permits.counters()
     }
 
-    /// Ends all sessions because the endpoint goes away.
+    /// Ends all sessions because the endpoint closes.
     pub fn close_all(&self) {
         for shared in self.inner.sessions.all() {
             shared.lock().close(clock::now(), CloseCode::GOING_AWAY, "the endpoint goes away");
@@ -132,12 +132,12 @@ impl std::fmt::Debug for Acceptor {
 }
 
 impl Accepted {
-    /// Waits for the next channel; `None` when every acceptor is gone.
+    /// Waits for the next channel; `None` if every acceptor is gone.
     pub async fn next(&mut self) -> Option<Channel> {
         self.ready.recv().await
     }
 
-    /// As [`next`](Self::next); the error says that no channel will come any more.
+    /// As [`next`](Self::next). The error says that no channel will come any more.
     ///
     /// # Errors
     /// [`crate::Error::Closed`] with `going_away`.
@@ -145,7 +145,7 @@ impl Accepted {
         self.next().await.ok_or_else(is_gone)
     }
 
-    /// As [`accept`](Self::accept), but never waits: `None` where no task has connected.
+    /// As [`accept`](Self::accept), but never waits: `None` if no task has connected.
     ///
     /// # Errors
     /// As [`accept`](Self::accept).
@@ -207,7 +207,7 @@ impl Inner {
         }
     }
 
-    /// Gives a carrier to the session that its HELLO names.
+    /// Passes a carrier to the session that its HELLO names.
     fn resume(&self, carrier: Box<dyn Carrier>, hello: &Hello, packet: &[u8]) {
         let Some(resume) = &hello.resume else { return };
         let now = clock::now();
@@ -238,7 +238,7 @@ impl Inner {
         hello: &Hello,
         packet: Bytes,
     ) {
-        // Only as many channels wait as there is room for, so none is lost between its opening and its acceptance.
+        // The queue has a reserved slot before a channel opens, so no open channel is lost.
         let Ok(ready) = self.ready.clone().try_reserve_owned() else {
             self.permits.count(Counted::Busy);
             return refuse(carrier, hello, CloseCode::BUSY, "the service does not accept now");
@@ -261,7 +261,7 @@ impl Inner {
         }
         let mut changes = shared.lock().watch();
         let opening = async {
-            // A carrier may die between the answer and the proof; the session then opens on a later one.
+            // A carrier may die between the answer and the proof. The session then opens on a later carrier.
             let is_known = |phase: &Phase| matches!(phase, Phase::Open | Phase::Closed(_));
             let opened = changes.wait_for(|(phase, _)| is_known(phase)).await;
             if matches!(opened.as_deref(), Ok((Phase::Open, _))) {
@@ -277,30 +277,30 @@ impl Inner {
     }
 }
 
-/// A session may go to any carrier later, so it accepts the packets of all.
+/// A session may move to any carrier later, so it accepts the packet sizes of all.
 pub(crate) fn limits_of(config: &Config) -> Limits {
     Limits { packet_bytes_max: nowcast_session::Carrier::STREAM.packet_bytes_max, ..config.limits }
 }
 
-/// Answers a HELLO for which there is no session, and ends the carrier.
+/// Answers a HELLO without a session, and closes the carrier.
 fn refuse(carrier: Box<dyn Carrier>, hello: &Hello, code: CloseCode, text: &str) {
     let mut packet = Vec::new();
     Session::refuse(hello, code, text, carrier.properties(), &mut packet);
     send_last(carrier, packet, Ending::Done);
 }
 
-/// Sends one more packet, and ends the carrier.
+/// Sends one more packet, and closes the carrier.
 fn send_last(mut carrier: Box<dyn Carrier>, packet: Vec<u8>, ending: Ending) {
     tokio::spawn(async move {
         let ready = poll_fn(|context| carrier.poll_ready(context));
         if matches!(timeout(HELLO_TIMEOUT, ready).await, Ok(Ok(()))) && carrier.send(&packet).is_ok() {
-            // A datagram leaves on its own, a message with the closing.
+            // A datagram is sent on its own, a message together with the close.
             retire(carrier, ending);
         }
     });
 }
 
-/// The first packet that has a byte: empty ones are dropped on every carrier.
+/// Returns the first packet that is not empty. Empty packets are dropped on every carrier.
 async fn first_packet(carrier: &mut dyn Carrier) -> Result<Bytes, Ended> {
     loop {
         let packet = poll_fn(|context| carrier.poll_receive(context)).await?;

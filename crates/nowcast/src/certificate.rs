@@ -1,4 +1,4 @@
-//! The identity of an endpoint: certificates made here for development, or read from files in production.
+//! The identity of an endpoint: development certificates, or certificates from files.
 
 mod development;
 mod files;
@@ -13,27 +13,27 @@ use rustls::sign::CertifiedKey;
 use development::Development;
 use files::Files;
 
-/// How often it is looked whether something changed, when somebody asks.
+/// Minimum interval between two checks for changes.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The SHA-256 of a certificate in DER.
 pub type CertificateHash = [u8; 32];
 
-/// Where an endpoint's certificate comes from.
+/// The source of an endpoint's certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CertificateConfig {
-    /// Made by the endpoint itself, valid for less than two weeks, followed by the next in time; clients know it by the
-    /// hash that the endpoint announces. For development and local networks.
+    /// Made by the endpoint itself and valid for less than two weeks; renewed in time. Clients know it by the hash that
+    /// the endpoint announces. For development and local networks.
     #[default]
     Development,
-    /// The same, in the names and addresses by which others on the local network reach this machine, too, so that browsers
-    /// there have less to complain of.
+    /// The same, also for the names and addresses of this machine on the local network, so that browsers there show
+    /// fewer warnings.
     SelfSigned {
-        /// Host names and addresses, beside those of loopback.
+        /// Host names and addresses besides those of loopback.
         names: Vec<String>,
     },
-    /// PEM files: the chain, the endpoint's own certificate first, and its key. Read again when they change; when they
-    /// cannot be read, the last good ones stay.
+    /// PEM files: the chain, beginning with the endpoint's own certificate, and its key. They are read again when they
+    /// change. If they cannot be read, the last valid ones stay.
     Files {
         /// The chain.
         chain: PathBuf,
@@ -42,27 +42,27 @@ pub enum CertificateConfig {
     },
 }
 
-/// Why there is no certificate. Each message names the cause and the cure.
+/// The reason why there is no certificate. Each message names the cause and the cure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
     /// A file cannot be read.
     #[error("cannot read {path}: {error}: give the paths of PEM files that this user may read")]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The error of the system or the parser.
         error: String,
     },
-    /// Chain and key do not belong together, or are of a kind that is not supported.
+    /// Chain and key do not match, or their kind is not supported.
     #[error("the certificate cannot be used: {0}: give a chain and the key it was made for")]
     Unusable(#[from] rustls::Error),
-    /// None could be made.
+    /// A certificate could not be made.
     #[error("no development certificate could be made: {0}")]
     Make(String),
 }
 
-/// An endpoint's certificates, always those that hold now.
+/// The valid certificates of an endpoint.
 pub struct Certificates {
     state: Mutex<State>,
 }
@@ -78,7 +78,7 @@ enum Source {
 }
 
 impl Certificates {
-    /// Makes or reads them.
+    /// Makes or reads the certificates.
     ///
     /// # Errors
     /// [`CertificateError`].
@@ -133,7 +133,7 @@ impl std::fmt::Debug for Certificates {
     }
 }
 
-/// The SHA-256 by which clients know a certificate.
+/// The SHA-256 that identifies a certificate for clients.
 pub(crate) fn hash_of(der: &[u8]) -> CertificateHash {
     let digest = ring::digest::digest(&ring::digest::SHA256, der);
     digest.as_ref().try_into().expect("SHA-256 has 32 bytes")

@@ -40,7 +40,10 @@ fn a_state_is_received_as_its_newest_value_and_an_event_behind_it() {
     while key_of(&last) == Some(1) {
         states += 1;
         let next = receive();
-        assert!(next.kind != MessageKind::Event || last.decode::<u32>() == Ok(99), "the newest value put before the event");
+        assert!(
+            next.kind != MessageKind::Event || last.decode::<u32>() == Ok(99),
+            "the newest value put before the event"
+        );
         last = next;
     }
     assert_eq!(last.decode::<&str>(), Ok("clicked"));

@@ -1,4 +1,4 @@
-//! How many are let in, and what was refused.
+//! Limits and counters of an acceptor.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -8,17 +8,17 @@ use tokio::sync::Notify;
 
 use crate::admission;
 
-/// How many carriers and sessions an acceptor takes.
+/// Limits of an acceptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptLimits {
-    /// Sessions in all.
+    /// Maximum number of sessions.
     pub sessions_max: usize,
     /// Sessions from one address: an IPv4 address, or the /64 of an IPv6 address.
     pub sessions_per_address_max: usize,
-    /// Carriers that have not said HELLO yet. For one more, the oldest of the address that has most gives way, so that silent
-    /// carriers cannot keep others out.
+    /// Maximum number of carriers without a HELLO. One more closes the oldest carrier of the address with the most, so
+    /// that silent carriers cannot block others.
     pub carriers_max: usize,
-    /// Such carriers from one address; for one more, its oldest gives way.
+    /// The same for one address. One more closes the oldest carrier of this address.
     pub carriers_per_address_max: usize,
 }
 
@@ -33,34 +33,34 @@ impl Default for AcceptLimits {
     }
 }
 
-/// Counters of an acceptor since it began, and its present load.
+/// Counters of an acceptor, and its present load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceptCounters {
-    /// Sessions that are here.
+    /// Open sessions.
     pub sessions: usize,
-    /// Carriers that have not said HELLO yet.
+    /// Carriers without a HELLO.
     pub carriers: usize,
-    /// Carriers that were handed over.
+    /// Accepted carriers.
     pub handed_over: u64,
     /// HELLOs that resumed a session.
     pub resumed: u64,
-    /// Carriers that gave way to newer ones because too many had not said HELLO.
+    /// Carriers that were closed for newer ones, because too many had not sent HELLO.
     pub refused_carriers: u64,
     /// Sessions refused because of a limit.
     pub refused_sessions: u64,
-    /// Sessions refused because the application does not accept.
+    /// Sessions refused because the application does not accept channels.
     pub refused_busy: u64,
     /// Carriers that ended, or were closed after 5 s, without a HELLO.
     pub without_hello: u64,
     /// Carriers whose first packet was not a HELLO.
     pub malformed: u64,
-    /// HELLOs that named a session which is not here.
+    /// HELLOs that named an unknown session.
     pub unknown_session: u64,
     /// HELLOs with a wrong token or an old epoch.
     pub wrong_token: u64,
 }
 
-/// Why nobody is let in.
+/// The reason why no new session is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AcceptRefusal {
     /// A limit of this address is reached.
@@ -71,7 +71,7 @@ pub enum AcceptRefusal {
     Full,
 }
 
-/// Something to be counted.
+/// A counted event.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Counted {
     Resumed,
@@ -82,7 +82,7 @@ pub(super) enum Counted {
     WrongToken,
 }
 
-/// The permits that an acceptor gives out.
+/// The permits of an acceptor.
 #[derive(Clone)]
 pub(super) struct Permits {
     limits: AcceptLimits,
@@ -93,28 +93,28 @@ pub(super) struct Permits {
 struct Taken {
     counters: AcceptCounters,
     by_network: HashMap<IpAddr, AddressLoad>,
-    /// Carriers without a HELLO in the order in which they came, bounded by `carriers_max`.
+    /// Carriers without a HELLO in the order of their arrival, limited by `carriers_max`.
     waiting: BTreeMap<u64, Waiting>,
 }
 
-/// A carrier that has not said HELLO yet.
+/// A carrier without a HELLO.
 struct Waiting {
     network: Option<IpAddr>,
     displaced: Arc<Notify>,
 }
 
-/// The load of one address; it is removed when it is zero.
+/// The load of one address. It is removed when it is zero.
 #[derive(Clone, Copy, Default)]
 struct AddressLoad {
     carriers: usize,
     sessions: usize,
 }
 
-/// Room for a carrier, and then for its session; dropping it frees the room.
+/// A permit for a carrier and then for its session. Dropping it releases the permit.
 pub(super) struct Permit {
     permits: Permits,
     network: Option<IpAddr>,
-    /// The number of a carrier among those that wait; a session has none.
+    /// The number of a waiting carrier; a session has none.
     waiting: Option<u64>,
 }
 
@@ -136,8 +136,8 @@ impl Permits {
         Ok(())
     }
 
-    /// A permit for a new carrier, if need be that of an older one, and the signal by which the new carrier learns that it has
-    /// lost its permit to a later one.
+    /// Returns a permit for a new carrier, taken from an older one if necessary, and the signal that tells the new
+    /// carrier that it has lost its permit to a later one.
     pub(super) fn take_carrier(&self, address: Option<SocketAddr>) -> (Permit, Arc<Notify>) {
         let network = network_of(address);
         let mut taken = self.lock();
@@ -183,7 +183,8 @@ impl Permits {
 }
 
 impl Taken {
-    /// Ends the carrier that has waited longest among those of a network; `None` is for those whose address is not known.
+    /// Closes the carrier that has waited longest among those of a network; `None` stands for carriers without an
+    /// address.
     fn displace_oldest_of(&mut self, network: Option<IpAddr>) {
         let oldest =
             self.waiting.iter().find(|(_, waiting)| waiting.network == network).map(|(number, _)| *number);
@@ -193,7 +194,7 @@ impl Taken {
         }
     }
 
-    /// Frees a waiting carrier's permit, once.
+    /// Releases the permit of a waiting carrier, once.
     fn stop_waiting(&mut self, number: u64) -> Option<Waiting> {
         let waiting = self.waiting.remove(&number)?;
         self.counters.carriers -= 1;
@@ -204,7 +205,7 @@ impl Taken {
         Some(waiting)
     }
 
-    /// An address that holds nothing is not remembered.
+    /// An address without a load is forgotten.
     fn forget(&mut self, network: Option<IpAddr>) {
         let Some(network) = network else { return };
         if self.by_network.get(&network).is_some_and(|load| load.sessions == 0 && load.carriers == 0) {
@@ -214,8 +215,8 @@ impl Taken {
 }
 
 impl Permit {
-    /// The carrier said HELLO: its permit becomes one of a session. `None` where there are too many sessions, or where the
-    /// carrier has lost its permit.
+    /// Turns the permit of a carrier into one of a session after its HELLO. Returns `None` if there are too many
+    /// sessions, or if the carrier has lost its permit.
     pub(super) fn become_session(mut self) -> Option<Permit> {
         let limits = self.permits.limits;
         let mut taken = self.permits.lock();
@@ -246,7 +247,7 @@ impl Drop for Permit {
     fn drop(&mut self) {
         let mut taken = self.permits.lock();
         if let Some(number) = self.waiting {
-            // A carrier that gave way has lost its permit already.
+            // A closed carrier has lost its permit already.
             taken.stop_waiting(number);
             return;
         }

@@ -1,11 +1,11 @@
-//! The living sessions by their ids.
+//! The open sessions by their ids.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::driver::Shared;
 
-/// Sessions that can be resumed. Their number is bounded by the permits they hold.
+/// Sessions that can be resumed. Their permits limit their number.
 #[derive(Default)]
 pub(super) struct Sessions {
     by_id: Mutex<HashMap<[u8; 8], Weak<Shared>>>,

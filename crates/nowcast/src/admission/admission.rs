@@ -1,4 +1,4 @@
-//! The judgement itself.
+//! The decision on admission.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -12,38 +12,38 @@ use super::refusal::AdmissionRefusal;
 use super::token::{Claims, TokenError, unix_time};
 use super::used::{Holder, Use, UsedToken, UsedTokenStore, UsedTokens};
 
-/// The longest origin or host that an answer repeats, in characters.
+/// Maximum number of characters of an origin or host in an answer.
 const QUOTED_CHARACTERS_MAX: usize = 100;
 
 /// The rules of admission to an endpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// The key that verifies tokens. With a key a token is required; without one there are none.
+    /// The key that verifies tokens. With a key a token is required; without a key there are no tokens.
     pub key: Option<TokenKey>,
-    /// Lets in who shows no token, wherever he comes from. Without a key and without this, an endpoint listens on loopback
-    /// only, and everybody there may enter.
+    /// Admits clients without a token from any address. Without a key and without this, an endpoint listens only on
+    /// loopback and admits everyone there.
     pub anonymous: bool,
-    /// The web origins whose pages may join (`https://example.org`); programs have none. Where none is named, an endpoint
-    /// that is open to its machine lets in its own pages alone, and any other every page.
+    /// The web origins whose pages may join (`https://example.org`). Programs have no origin. If the list is empty, an
+    /// endpoint that is open to its machine admits only its own pages, and any other endpoint admits every page.
     pub origins: Vec<String>,
-    /// Proxies that are believed for whom they speak, by `X-Forwarded-For`. All others are whom their connections come from.
+    /// Proxies whose `X-Forwarded-For` is trusted. For all other peers the address of the connection counts.
     pub proxies: Vec<Network>,
-    /// Allows sessions from other machines over plain HTTP; for whoever has encryption in front of it.
+    /// Allows sessions from other machines over plain HTTP; for endpoints behind a proxy that encrypts.
     pub plain_http: bool,
-    /// How many of everything.
+    /// Rate and connection limits.
     pub limits: Limits,
 }
 
-/// Why a policy does not go with where an endpoint listens.
+/// The reason why a policy does not fit the addresses of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
-    /// Anybody on the network could enter, and nobody said that this is wanted.
+    /// Every client on the network could join, and nothing in the policy allows that.
     #[error(
         "{0} can be reached by other machines: give a key for tokens, or allow anonymous entry explicitly"
     )]
     Open(IpAddr),
-    /// No browser would ever name such an origin.
+    /// An origin that no browser sends.
     #[error(transparent)]
     Origin(#[from] OriginError),
 }
@@ -64,19 +64,19 @@ impl Policy {
         }
     }
 
-    /// Whether every program of the machine may enter, and nobody else: then its web pages are judged.
+    /// Whether every program of this machine may join, and no other client. Then web pages are checked.
     fn is_open_to_its_machine(&self, hosts: &[IpAddr]) -> bool {
         let lets_everybody_in = self.key.is_none() || self.anonymous;
         lets_everybody_in && hosts.iter().all(|host| host.to_canonical().is_loopback())
     }
 }
 
-/// Both clocks: one for rates, one for the dates in tokens.
+/// Both clocks: one for rates, one for the times in tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
-    /// Never runs backwards.
+    /// Monotonic time.
     pub instant: Instant,
-    /// Since 1970.
+    /// Time since 1970.
     pub unix: Duration,
 }
 
@@ -88,7 +88,7 @@ impl Now {
     }
 }
 
-/// A request to enter, as an endpoint read it.
+/// A parsed request for admission.
 #[derive(Clone, Copy, Debug)]
 pub struct AdmissionRequest<'a> {
     room: &'a str,
@@ -102,7 +102,7 @@ pub struct AdmissionRequest<'a> {
 }
 
 impl<'a> AdmissionRequest<'a> {
-    /// For the name `room`, from an address; without a token, not encrypted, no page.
+    /// Makes a request for the name `room` from an address, without token, encryption and page.
     #[must_use]
     pub fn new(room: &'a str, address: SocketAddr) -> AdmissionRequest<'a> {
         AdmissionRequest {
@@ -117,31 +117,31 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// With the token of the address's query, if it has one.
+    /// Adds the token of the address's query, if any.
     #[must_use]
     pub fn token(self, token: Option<&'a str>) -> AdmissionRequest<'a> {
         AdmissionRequest { token, ..self }
     }
 
-    /// With the page that asks, if one does, and the host that it asks.
+    /// Adds the requesting page, if any, and the requested host.
     #[must_use]
     pub fn page(self, page: Page<'a>) -> AdmissionRequest<'a> {
         AdmissionRequest { page, ..self }
     }
 
-    /// Asks about the name and opens nothing.
+    /// Marks a question about the name, which opens nothing.
     #[must_use]
     pub fn question(self) -> AdmissionRequest<'a> {
         AdmissionRequest { is_question: true, ..self }
     }
 
-    /// With what the query of the address says: `token` and `resume`. Anything else is the application's.
+    /// Adds the parameters `token` and `resume` of the address's query. The application uses all others.
     #[must_use]
     pub fn query(self, query: Option<&'a str>) -> AdmissionRequest<'a> {
         let mut request = self;
         for (key, value) in query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('=')) {
             match key {
-                // Tokens are written in digits that no address has to escape.
+                // Tokens consist of characters that need no escape in an address.
                 "token" => request.token = Some(value),
                 "resume" => request.is_resuming = value == "1",
                 _ => {}
@@ -150,56 +150,56 @@ impl<'a> AdmissionRequest<'a> {
         request
     }
 
-    /// Over TLS or QUIC.
+    /// Marks a request over TLS or QUIC.
     #[must_use]
     pub fn encrypted(self) -> AdmissionRequest<'a> {
         AdmissionRequest { is_encrypted: true, ..self }
     }
 
-    /// From a program on this machine that asks for itself ([`Peer::is_local`]).
+    /// Marks a request from a program on this machine ([`Peer::is_local`]).
     #[must_use]
     pub fn local(self) -> AdmissionRequest<'a> {
         AdmissionRequest { is_local: true, ..self }
     }
 
-    /// Only to resume a session (`resume=1` in the query): then no token is needed, and none is used up.
+    /// Marks a request that only resumes a session (`resume=1` in the query). It needs no token and uses none up.
     #[must_use]
     pub fn resuming(self, is_resuming: bool) -> AdmissionRequest<'a> {
         AdmissionRequest { is_resuming, ..self }
     }
 }
 
-/// The endpoint's knowledge of the peer of a channel.
+/// The endpoint's data about the peer of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// The player's or device's name, if a token says one.
+    /// The name of the player or device in the token.
     pub name: Option<String>,
-    /// The name of the service that was entered.
+    /// The name of the service.
     pub room: String,
     /// The role in the token.
     pub role: Option<String>,
-    /// The address from which the first carrier came.
+    /// The address of the first carrier.
     pub address: Option<SocketAddr>,
-    /// Whether the first carrier came from a program on this machine that asked for itself, over the network ([`Peer::is_local`]).
+    /// Whether the first carrier came over the network from a program on this machine ([`Peer::is_local`]).
     pub is_local: bool,
-    /// The number of the peer's process, if it runs on this machine and no network is between.
+    /// The process id of the peer, if it runs on this machine and no network is between.
     pub process: Option<u32>,
-    /// The ticket that the [`Admission`] needs when the session begins.
+    /// The ticket to redeem when the session begins.
     pub ticket: Option<Ticket>,
-    /// The token for one entry that was shown, if it was one.
+    /// The presented token, if it is for one entry.
     pub single_use: Option<SingleUse>,
 }
 
 impl Entry {
-    /// Whether no session may begin by it: it was opened for one that is there already.
+    /// Whether the carrier may only resume an existing session.
     #[must_use]
     pub fn only_resumes(&self) -> bool {
         self.ticket.as_ref().is_some_and(Ticket::only_resumes)
     }
 }
 
-/// A token for one entry by which a session began. An application that knows its clients again says which of them holds the
-/// token: that one may come in with it again, on another session and after a restart, and nobody else.
+/// A token for one entry that began a session. An application that recognises its clients names the client that holds
+/// the token. Only that client may use the token again, on another session and after a restart.
 #[derive(Clone, Debug)]
 pub struct SingleUse {
     admission: Arc<Admission>,
@@ -208,9 +208,9 @@ pub struct SingleUse {
 }
 
 impl SingleUse {
-    /// Says who came in with the token; `None` for a client that cannot be known again. An application that calls this at all calls
-    /// it for each session before it lets the client do anything. `then` is called when this is kept, at once where nothing is,
-    /// and dropped when it cannot be kept.
+    /// Names the client that joined with the token; `None` for a client that cannot be recognised. An application that
+    /// uses this calls it for each session before it accepts any message of the client. `then` is called when the
+    /// holder is stored, at once if there is no store. It is dropped if the holder cannot be stored.
     ///
     /// # Errors
     /// [`TokenError::Used`] when somebody else holds the token: this one may not stay.
@@ -239,8 +239,8 @@ impl PartialEq for SingleUse {
 
 impl Eq for SingleUse {}
 
-/// The argument of an [`Admission`] when a session begins. A single-use token is used up then, and not when a carrier
-/// is opened, because a client that tries two carriers at once shows it twice.
+/// The ticket that is redeemed when a session begins. A token for one entry is used up then, not when a carrier opens,
+/// because a client that tries two carriers at once presents it twice.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     admission: Arc<Admission>,
@@ -249,20 +249,20 @@ pub struct Ticket {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TicketKind {
-    /// Only a session that exists can go on.
+    /// May only resume an existing session.
     OnlyResuming,
-    /// The id and the end of a token.
+    /// The id and the expiry of a token.
     Once { id: String, exp: u64 },
 }
 
 impl Ticket {
-    /// Whether it begins nothing: it was opened for a session that is there already.
+    /// Whether the ticket begins no session, because the carrier was opened to resume one.
     #[must_use]
     pub fn only_resumes(&self) -> bool {
         self.kind == TicketKind::OnlyResuming
     }
 
-    /// A session begins.
+    /// Redeems the ticket when a session begins.
     ///
     /// # Errors
     /// When the token was used meanwhile, or the carrier was opened for resuming.
@@ -278,7 +278,7 @@ impl Ticket {
                 }
                 Ok(())
             }
-            // Whether it is the holder who comes, the application hears from the client: see [`SingleUse::hold`].
+            // The application checks that this client is the holder: see [`SingleUse::hold`].
             Use::Again { is_held: true } => Ok(()),
             Use::Again { is_held: false } => Err(self.admission.count(TokenError::Used.into())),
             Use::Full => Err(self.admission.count(AdmissionRefusal::TooManyTokens)),
@@ -294,12 +294,12 @@ impl PartialEq for Ticket {
 
 impl Eq for Ticket {}
 
-/// Judges who may enter. It is shared by everything that accepts carriers.
+/// Decides on admission. All parts of an endpoint that accept carriers share it.
 #[derive(Debug)]
 pub struct Admission {
     policy: Policy,
     named: Named,
-    /// Where the endpoint is open to its machine.
+    /// Set if the endpoint is open to its machine.
     own_pages: Option<OwnPages>,
     state: Mutex<State>,
     keeper: OnceLock<Arc<dyn UsedTokenStore>>,
@@ -313,15 +313,15 @@ struct State {
 }
 
 impl Admission {
-    /// An admission that has let nobody in yet. Where the endpoint listens is what the policy [allows](Policy::check): without a
-    /// key, and unless everybody is let in, loopback alone.
+    /// Makes an admission without clients. The policy [decides](Policy::check) on which addresses the endpoint may
+    /// listen: only on loopback, without a key and without `anonymous`.
     #[must_use]
     pub fn new(policy: Policy) -> Arc<Admission> {
         let is_local = policy.key.is_none() && !policy.anonymous;
         Self::with(policy, is_local.then_some(OwnPages { port: None }))
     }
 
-    /// Admission to an endpoint that listens on these addresses and this port.
+    /// Makes the admission of an endpoint that listens on these addresses and this port.
     #[must_use]
     pub fn listening(policy: Policy, hosts: &[IpAddr], port: u16) -> Arc<Admission> {
         let is_local = policy.is_open_to_its_machine(hosts);
@@ -341,8 +341,8 @@ impl Admission {
         Arc::new(Admission { policy, named, own_pages, state: Mutex::new(state), keeper: OnceLock::new() })
     }
 
-    /// Stores the used single-use tokens, so that the next process refuses them, too. Stored tokens are remembered, as
-    /// far as [`Limits::used_tokens_max`] goes; only the first store counts.
+    /// Stores used single-use tokens, so that the next process refuses them, too. Stored tokens are loaded, up to
+    /// [`Limits::used_tokens_max`]. Only the first store counts.
     pub fn keep_used_tokens(&self, keeper: Arc<dyn UsedTokenStore>, now: Now) {
         for UsedToken { id, exp, holder } in keeper.used() {
             let mut state = self.lock();
@@ -350,7 +350,7 @@ impl Admission {
                 state.used.hold(&id, holder);
             }
         }
-        // A second keeper would know what the first one kept.
+        // A second store would duplicate the first one.
         let _ = self.keeper.set(keeper);
     }
 
@@ -360,8 +360,8 @@ impl Admission {
         &self.policy
     }
 
-    /// Takes a place for a connection as soon as it is there, before anything is read from it. Dropping the place frees it.
-    /// Connections from this machine need none.
+    /// Reserves a place for a new connection before anything is read from it. Dropping the place frees it. Connections
+    /// from this machine need none.
     ///
     /// # Errors
     /// [`AdmissionRefusal::Crowded`].
@@ -379,7 +379,8 @@ impl Admission {
         }
     }
 
-    /// Judges a request to open a carrier. The session begins when the [`Ticket`] of the entry, if it has one, is redeemed.
+    /// Decides on a request to open a carrier. The session begins when the [`Ticket`] of the entry, if it has one, is
+    /// redeemed.
     ///
     /// # Errors
     /// Why it is refused.
@@ -391,7 +392,7 @@ impl Admission {
         self.judge(now, request).map_err(|refusal| self.count(refusal))
     }
 
-    /// Judges a request that opens nothing and asks about no name: the endpoint's pages and figures.
+    /// Decides on a request that opens nothing and asks for no name: the endpoint's pages and metrics.
     ///
     /// # Errors
     /// [`AdmissionRefusal::Host`] and [`AdmissionRefusal::Origin`], where web pages are judged.
@@ -399,14 +400,14 @@ impl Admission {
         self.judge_page(page, true).map_err(|refusal| self.count(refusal))
     }
 
-    /// Whether a session of this peer would be refused because nothing encrypts it.
+    /// Whether a session of this peer would be refused, because it is not encrypted.
     #[must_use]
     pub fn wants_encryption(&self, peer: Peer) -> bool {
         let is_far = !peer.address.ip().to_canonical().is_loopback();
         is_far && !peer.is_encrypted && !self.policy.plain_http
     }
 
-    /// Counts a refusal that is decided elsewhere, and hands it back.
+    /// Counts a refusal that was decided elsewhere, and returns it.
     pub fn count(&self, refusal: AdmissionRefusal) -> AdmissionRefusal {
         if let Some(index) = AdmissionRefusal::WORDS.iter().position(|word| *word == refusal.word()) {
             self.lock().refused[index] += 1;
@@ -414,14 +415,14 @@ impl Admission {
         refusal
     }
 
-    /// How many were refused, by [`AdmissionRefusal::word`].
+    /// Number of refusals, by [`AdmissionRefusal::word`].
     #[must_use]
     pub fn refused(&self) -> [(&'static str, u64); AdmissionRefusal::WORDS.len()] {
         let counts = self.lock().refused;
         std::array::from_fn(|index| (AdmissionRefusal::WORDS[index], counts[index]))
     }
 
-    /// The connections from other machines that have a place.
+    /// Number of counted connections from other machines.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.lock().addresses.connections()
@@ -429,8 +430,8 @@ impl Admission {
 
     fn judge(self: &Arc<Self>, now: Now, request: &AdmissionRequest<'_>) -> Result<Entry, AdmissionRefusal> {
         let ip = request.address.ip().to_canonical();
-        // Checking a signature is the most expensive thing that an unknown client can ask for. A proxy on this machine
-        // speaks for many, so that loopback is not one address.
+        // Checking a signature is the most expensive request of an unknown client. Loopback is not counted as one
+        // address, because a proxy on this machine has many clients.
         if !ip.is_loopback() {
             self.lock().addresses.attempt(ip, now.instant)?;
         }
@@ -458,8 +459,7 @@ impl Admission {
     fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), AdmissionRefusal> {
         let quoted = |text: &str| text.chars().take(QUOTED_CHARACTERS_MAX).collect();
         if let Some(own) = self.own_pages {
-            // A carrier without an origin was not opened by a browser. A browser leaves it out where it takes the page
-            // for ours.
+            // Only browsers send an origin. A browser omits it if it considers the page to be ours.
             let is_of_a_page = page.origin.is_some() || is_question;
             if let Some(host) = page.host.filter(|host| is_of_a_page && !own.knows_host(&self.named, host)) {
                 return Err(AdmissionRefusal::Host(quoted(host)));
@@ -474,7 +474,7 @@ impl Admission {
         if is_allowed { Ok(()) } else { Err(AdmissionRefusal::Origin(quoted(origin))) }
     }
 
-    /// Returns the claims of the token, if one is needed or shown.
+    /// Returns the claims of the token, if one is required or presented.
     fn claims(&self, now: Now, request: &AdmissionRequest<'_>) -> Result<Option<Claims>, TokenError> {
         let Some(key) = self.policy.key.as_ref().filter(|_| !request.is_resuming) else { return Ok(None) };
         let Some(token) = request.token else {
@@ -488,12 +488,12 @@ impl Admission {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state behind the lock is whole at every moment: counters and tables, changed one at a time.
+        // The state behind the lock is consistent at every moment, because counters and tables change one at a time.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A connection's place under the limits. Dropping it frees it.
+/// The reserved place of a connection. Dropping it frees it.
 #[derive(Debug)]
 pub struct Permit {
     admission: Arc<Admission>,

@@ -13,27 +13,27 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer};
 
-/// The shortest secret: as many bytes as HS256 puts out (RFC 7518, section 3.2).
+/// Minimum length of a secret: the output length of HS256 (RFC 7518, section 3.2).
 const SECRET_BYTES_MIN: usize = 32;
 
-/// The largest file that is read as a key.
+/// Maximum size of a key file.
 const FILE_BYTES_MAX: u64 = 16 * 1024;
 
 /// The prefix of the 32 bytes of an Ed25519 public key in DER (RFC 8410, section 4).
 const ED25519_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
-/// How public keys begin that tools write on one line: OpenSSH's four kinds, and age.
+/// Prefixes of public keys on one line: OpenSSH's four kinds, and age.
 const PUBLIC_BEGINNINGS: [&str; 5] = ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNhL", "AAAAGnNrLX", "age1"];
 
-/// The tag of a sequence, with which every key in DER begins (X.690, section 8.9).
+/// The tag of a sequence, the first byte of every key in DER (X.690, section 8.9).
 const DER_SEQUENCE: u8 = 0x30;
-/// The tag of a number. A key's sequence begins with one, or with another sequence, which names the algorithm.
+/// The tag of an integer. A key's sequence begins with an integer, or with another sequence that names the algorithm.
 const DER_INTEGER: u8 = 0x02;
 
 /// A key that signs and verifies tokens: a secret (HS256), or an Ed25519 key (EdDSA).
 ///
-/// A program that both makes tokens and admits clients needs a secret. Where another party makes them, an endpoint only
-/// needs that party's public key.
+/// A program that both signs tokens and admits clients needs a secret. If another party signs them, an endpoint needs
+/// only that party's public key.
 #[derive(Clone)]
 pub struct TokenKey {
     algorithm: Algorithm,
@@ -50,11 +50,11 @@ pub fn new_secret() -> String {
     random.iter().map(|byte| char::from(DIGITS[usize::from(byte % 64)])).collect()
 }
 
-/// Why something is no key.
+/// The reason why something is not a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// A secret that could be guessed.
+    /// A secret that is too short.
     #[error(
         "the secret has {length} bytes, fewer than {SECRET_BYTES_MIN}: make one with `openssl rand -base64 32`"
     )]
@@ -62,13 +62,13 @@ pub enum KeyError {
         /// Its length in bytes.
         length: usize,
     },
-    /// Something that everybody may know, or nobody made as a secret.
+    /// A text that is public, or was not made as a secret.
     #[error(
         "{0} is no secret: give the key file of `nowcast token --make-key FILE`, an Ed25519 key in PEM, or one line of \
          `openssl rand -base64 32`"
     )]
     NotSecret(&'static str),
-    /// A PEM file with something else in it.
+    /// A PEM file with other content.
     #[error(
         "the key is no Ed25519 key in PEM: make one with `openssl genpkey -algorithm ed25519`, or use a secret"
     )]
@@ -76,15 +76,15 @@ pub enum KeyError {
     /// The file cannot be read.
     #[error("the key file {path} cannot be read: {error}")]
     File {
-        /// Which.
+        /// The file.
         path: String,
-        /// Why not.
+        /// The error of the system.
         error: std::io::Error,
     },
 }
 
 impl TokenKey {
-    /// A secret, for HS256.
+    /// Makes a key from a secret, for HS256.
     ///
     /// # Errors
     /// [`KeyError::Short`] below 32 bytes, [`KeyError::NotSecret`] for what is a public key in one of its usual forms: whoever
@@ -100,8 +100,8 @@ impl TokenKey {
         Ok(TokenKey { algorithm: Algorithm::HS256, verifying, signing: Some(signing) })
     }
 
-    /// A key in the form that files have: an Ed25519 key in PEM, private (PKCS #8) or public, whatever stands before it, or
-    /// else the text of a secret: one word. White space around it does not count, nor does a byte order mark.
+    /// Parses a key file: an Ed25519 key in PEM, private (PKCS #8) or public, after any other text, or else the text of
+    /// a secret, which is one word. White space around it and a byte order mark are ignored.
     ///
     /// # Errors
     /// When it is neither.
@@ -133,13 +133,13 @@ impl TokenKey {
     /// When it cannot be read or holds no key.
     pub fn read(path: &Path) -> Result<TokenKey, KeyError> {
         let fail = |error| KeyError::File { path: path.display().to_string(), error };
-        // To open a pipe is to wait for its writer, so it is looked at first.
+        // Opening a pipe would wait for its writer, so the type of the file is checked first.
         if !std::fs::metadata(path).map_err(fail)?.is_file() {
             return Err(fail(std::io::Error::other("it is not a regular file")));
         }
         let file = std::fs::File::open(path).map_err(fail)?;
         let mut text = String::new();
-        // A file may say that it is empty and go on for ever, as some of the system's do.
+        // Some files of the system report the size 0 and never end.
         file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(fail)?;
         if text.len() as u64 > FILE_BYTES_MAX {
             return Err(fail(std::io::Error::other(format!("it is larger than {FILE_BYTES_MAX} bytes"))));
@@ -147,7 +147,7 @@ impl TokenKey {
         TokenKey::parse(&text)
     }
 
-    /// Whether tokens can be signed with it, which a public key cannot do.
+    /// Whether the key can sign tokens. A public key cannot.
     #[must_use]
     pub fn can_sign(&self) -> bool {
         self.signing.is_some()
@@ -173,7 +173,7 @@ impl TokenKey {
     }
 }
 
-/// Describes a text that is public, or too easy to guess, to be a secret.
+/// Describes a text that is public, or too easy to guess to be a secret.
 fn known_to_others(secret: &[u8]) -> Option<&'static str> {
     let lossy = String::from_utf8_lossy(secret);
     let text = lossy.trim_start_matches('\u{feff}').trim_ascii();
@@ -197,19 +197,19 @@ fn known_to_others(secret: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The bytes of a text in base64, with padding or without; none if it is something else.
+/// Decodes base64, with padding or without; empty if the text is not base64.
 fn decode(alphabet: &base64::alphabet::Alphabet, text: &str) -> Vec<u8> {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     GeneralPurpose::new(alphabet, config).decode(text).unwrap_or_default()
 }
 
-/// Text that a person could read. Random bytes are none: they are no UTF-8, or hold control characters.
+/// Whether bytes are readable text. Random bytes are not: they are not UTF-8, or contain control characters.
 fn is_readable(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes)
         .is_ok_and(|text| !text.contains(|letter: char| letter.is_control() && !letter.is_ascii_whitespace()))
 }
 
-/// Whether these bytes are one sequence of DER, to their last byte, as keys have it. Of random secrets one in millions is.
+/// Whether these bytes are exactly one DER sequence, like a key. One in millions of random secrets is, too.
 fn is_der(bytes: &[u8]) -> bool {
     let Some((&DER_SEQUENCE, rest)) = bytes.split_first() else { return false };
     let (length, content) = match rest {

@@ -1,4 +1,4 @@
-//! Limits for one address and for one session. No clock of its own: time is an argument.
+//! Limits for each address and each session. Time is an argument.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// A full bucket.
+    /// Makes a full bucket.
     #[must_use]
     pub fn new(per_second: f64, burst: f64, now: Instant) -> Bucket {
         Bucket { per_second, burst, tokens: burst, filled_at: now }
@@ -35,8 +35,8 @@ impl Bucket {
         enough
     }
 
-    /// Adds what the bucket fills with in `time`, beyond `burst` if need be. A bucket never holds more than `burst` and what
-    /// it fills with in [`CREDIT_MAX`].
+    /// Adds the tokens of `time`, beyond `burst` if necessary. A bucket never holds more than `burst` and the tokens of
+    /// [`CREDIT_MAX`].
     pub fn credit(&mut self, time: Duration, now: Instant) {
         self.fill(now);
         let most = self.burst + CREDIT_MAX.as_secs_f64() * self.per_second;
@@ -46,34 +46,34 @@ impl Bucket {
     fn fill(&mut self, now: Instant) {
         let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
         self.filled_at = self.filled_at.max(now);
-        // A credit beyond the burst stays.
+        // A credit beyond the burst is kept.
         let most = self.burst.max(self.tokens);
         self.tokens = (self.tokens + elapsed * self.per_second).min(most);
     }
 }
 
-/// The longest time for which a bucket is credited.
+/// Maximum time for which a bucket is credited.
 pub const CREDIT_MAX: Duration = Duration::from_secs(20);
 
-/// Seconds of the rate that may arrive over it before the sender is closed.
+/// Excess messages, in seconds of the rate, before the sender is closed.
 const TOLERATED_SECONDS: f64 = 20.0;
 
-/// The decision about a message that arrives.
+/// The decision about a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The message is within its rate.
     Pass,
-    /// The message is over its rate: it has no effect, and its sender is told.
+    /// The message is over its rate. It has no effect, and its sender is informed.
     Drop,
-    /// The sender has exceeded twice the rate for long, and is to be closed.
+    /// The sender has exceeded twice the rate for long and is closed.
     Close,
 }
 
-/// A rate that may be exceeded for a while without effect, and not for long.
+/// A rate limit that drops excess messages, and closes a sender after a long excess.
 ///
-/// It consists of two buckets. Messages that find no token in the first, which fills with the rate, are dropped. Every message,
-/// dropped or not, takes a token of the second: it fills with twice the rate, holds 20 s of the rate more than the first,
-/// and a sender that empties it is closed.
+/// It has two buckets. The first fills with the rate; a message without a token in it is dropped. Every message,
+/// dropped or not, also takes a token of the second bucket. That one fills with twice the rate and holds 20 s of the
+/// rate more than the first. A sender that empties it is closed.
 #[derive(Clone, Debug)]
 pub struct Allowance {
     rate: Bucket,
@@ -91,7 +91,7 @@ impl Allowance {
         }
     }
 
-    /// Judges one more message.
+    /// Decides about one more message.
     pub fn judge(&mut self, now: Instant) -> Verdict {
         if !self.limit.take(now) {
             Verdict::Close
@@ -102,23 +102,23 @@ impl Allowance {
         }
     }
 
-    /// Allows the messages that waited while the sender could not be heard for `time`.
+    /// Allows the messages that waited during `time` without a connection.
     pub fn credit(&mut self, time: Duration, now: Instant) {
         self.rate.credit(time, now);
         self.limit.credit(time, now);
     }
 }
 
-/// Limits for clients that have not entered yet.
+/// Limits for clients that are not admitted yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at the same time that have not entered yet, of all addresses.
+    /// Simultaneous connections that are not admitted yet, of all addresses.
     pub connections_max: usize,
     /// The same from one address.
     pub connections_per_address_max: usize,
-    /// Attempts to enter a second from one address, after a burst of as many as it may have connections.
+    /// Attempts a second from one address, after a burst of `connections_per_address_max`.
     pub attempts_per_address_hz: f64,
-    /// Tokens for one entry that are remembered until they expire.
+    /// Tokens for one entry that are stored until they expire.
     pub used_tokens_max: usize,
 }
 
@@ -149,23 +149,23 @@ struct AddressUse {
     attempts: Bucket,
 }
 
-/// Why an address has to wait.
+/// The reason why an address has to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Crowded {
-    /// There are as many connections as may be.
+    /// The maximum number of connections is reached.
     #[error("there are as many connections as may be")]
     Full,
     /// The address has reached its limit of connections.
     #[error("this address has as many connections as one may have")]
     Address,
-    /// This address tries too often.
+    /// This address makes too many attempts.
     #[error("this address tries too often")]
     TooOften,
 }
 
 impl Addresses {
-    /// Nobody is there yet. `attempts_per_address_hz` is how often an address may [try](Self::attempt) a second, after
-    /// a burst of `connections_per_address_max`.
+    /// Makes an empty table. `attempts_per_address_hz` is the rate of [attempts](Self::attempt) of one address, after a
+    /// burst of `connections_per_address_max`.
     #[must_use]
     pub fn new(
         connections_max: usize,
@@ -181,7 +181,7 @@ impl Addresses {
         }
     }
 
-    /// Takes a place for a connection; it is to be [freed](Self::free).
+    /// Reserves a place for a connection. [`free`](Self::free) releases it.
     ///
     /// # Errors
     /// [`Crowded::Full`] and [`Crowded::Address`].
@@ -189,7 +189,7 @@ impl Addresses {
         self.take_within(self.connections_per_address_max, address, now)
     }
 
-    /// The same for an address that speaks for many, such as a proxy's.
+    /// The same for an address with many clients, such as a proxy's.
     ///
     /// # Errors
     /// [`Crowded::Full`].
@@ -210,7 +210,7 @@ impl Addresses {
         Ok(())
     }
 
-    /// Gives a place back. The address stays known, so that its attempts are remembered.
+    /// Releases a place. The address stays known, so that its attempts are counted.
     pub fn free(&mut self, address: IpAddr) {
         self.connections = self.connections.saturating_sub(1);
         if let Some(used) = self.uses.get_mut(&network_of(address)) {
@@ -226,13 +226,13 @@ impl Addresses {
         if self.use_of(address, now).attempts.take(now) { Ok(()) } else { Err(Crowded::TooOften) }
     }
 
-    /// The connections that are there.
+    /// Number of connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.connections
     }
 
-    /// The addresses that are remembered, at most twice as many as there may be connections.
+    /// Number of known addresses, at most twice the maximum of connections.
     #[must_use]
     pub fn remembered(&self) -> usize {
         self.uses.len()
@@ -241,7 +241,7 @@ impl Addresses {
     fn use_of(&mut self, address: IpAddr, now: Instant) -> &mut AddressUse {
         let network = network_of(address);
         if self.uses.len() >= 2 * self.connections_max && !self.uses.contains_key(&network) {
-            // Only addresses without a connection are forgotten, so at least half of them go.
+            // Only addresses without a connection are removed, so at least half of them are.
             self.uses.retain(|_, used| used.connections > 0);
         }
         self.uses.entry(network).or_insert_with(|| AddressUse {

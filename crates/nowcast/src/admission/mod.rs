@@ -1,7 +1,7 @@
-//! Admission to an endpoint: who may enter (`spec/CARRIERS.md`, sections 1, 2 and 7), and how much of it.
+//! Admission to an endpoint (`spec/CARRIERS.md`, sections 1, 2 and 7), and its limits.
 //!
-//! [`Policy`] says what is wanted, [`Admission`] judges. It has no clock and no socket: an endpoint gives it the time and an
-//! [`AdmissionRequest`], and answers what it says.
+//! [`Policy`] is the configuration, [`Admission`] decides. It has no clock and no socket: an endpoint passes the time
+//! and an [`AdmissionRequest`], and acts on the answer.
 //!
 //! ```
 //! use nowcast::admission::{Admission, AdmissionRequest, Claims, Now, Policy, TokenKey};

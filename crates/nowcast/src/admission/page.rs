@@ -1,4 +1,4 @@
-//! Which web pages an endpoint lets in (`spec/CARRIERS.md`, section 7).
+//! Admission of web pages (`spec/CARRIERS.md`, section 7).
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -8,23 +8,23 @@ use hyper::http::uri::Authority;
 use hyper::{Uri, Version};
 use url::Url;
 
-/// The page that asks and the host that it asks, as the request names them. Browsers state both truthfully.
+/// The requesting page and the requested host, as the request names them. Browsers state both truthfully.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page<'a> {
-    /// The host and port that are asked, as `Host` or `:authority` say it.
+    /// The requested host and port, from `Host` or `:authority`.
     pub host: Option<&'a str>,
-    /// The page that asks, if one does.
+    /// The requesting page, if any.
     pub origin: Option<&'a str>,
 }
 
-/// Why something is not the origin of a web page.
+/// The reason why a text is not the origin of a web page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not an origin: write SCHEME://HOST or SCHEME://HOST:PORT without a path, such as https://example.org"
 )]
 pub struct OriginError(pub String);
 
-/// Reads an origin as people write it, and writes it as browsers do: lower case, without the scheme's own port.
+/// Normalises an origin as browsers write it: lower case, without the scheme's default port.
 ///
 /// # Errors
 /// [`OriginError`] for what no browser ever sends.
@@ -53,7 +53,7 @@ pub fn parse_origin(text: &str) -> Result<String, OriginError> {
     if origin.is_tuple() {
         return Ok(origin.ascii_serialization());
     }
-    // The scheme of an application's own pages, such as `capacitor://localhost`: what its host may be is its own matter.
+    // The scheme of an application's own pages, such as `capacitor://localhost`, may have any host.
     if url.scheme() == "file" || !rest.is_ascii() {
         Err(fail())
     } else {
@@ -61,8 +61,8 @@ pub fn parse_origin(text: &str) -> Result<String, OriginError> {
     }
 }
 
-/// The origin that a request's headers name. Bytes that are not text stay visible, and several origins are none that could
-/// be allowed, so that neither looks like no origin at all.
+/// Returns the origin in a request's headers. Bytes that are not text stay visible, and several origins become one that
+/// is never allowed. So neither case looks like a request without an origin.
 #[must_use]
 pub fn origin_of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let mut all = headers.get_all(ORIGIN).iter().map(|origin| String::from_utf8_lossy(origin.as_bytes()));
@@ -73,7 +73,7 @@ pub fn origin_of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The host that a request names: that of an address in absolute form, or else the header's.
+/// Returns the host of a request: that of an address in absolute form, or else of the header.
 ///
 /// # Errors
 /// What is wrong with a request that is to be answered 400 (RFC 9112, section 3.2): HTTP/1.1 without `Host`, several of them, or
@@ -98,13 +98,12 @@ pub fn host_of<'a>(
     Ok(uri.authority().map(Authority::as_str).or(host))
 }
 
-/// The origins that the operator has named, each once with its host.
+/// The configured origins, each with its host.
 #[derive(Debug, Default)]
 pub(super) struct Named(Vec<(String, Option<String>)>);
 
 impl Named {
-    /// A text that is no origin belongs to nobody, and so is left out; [`Policy::check`](super::Policy::check) reports
-    /// it.
+    /// An invalid origin matches nothing and is skipped; [`Policy::check`](super::Policy::check) reports it.
     pub(super) fn new(origins: &[String]) -> Named {
         let read = origins.iter().filter_map(|origin| parse_origin(origin).ok());
         let host = |origin: &str| {
@@ -122,20 +121,20 @@ impl Named {
     }
 }
 
-/// The pages that an endpoint open to its machine lets in: its own, and those that the operator has named.
+/// The pages that an endpoint open to its machine admits: its own, and those of configured origins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnPages {
-    /// The port on which it listens, where it is known.
+    /// The endpoint's port, if known.
     pub(super) port: Option<u16>,
 }
 
 impl OwnPages {
-    /// Whether a host is this machine, whoever says so, or one that the operator has named.
+    /// Whether a host is this machine or belongs to a configured origin.
     pub(super) fn knows_host(self, named: &Named, host: &str) -> bool {
         authority(host).is_some_and(|(host, _)| is_this_machine(&host) || named.has_host(&host))
     }
 
-    /// Whether a page at this origin is the endpoint's own, asked at `host`.
+    /// Whether a page at this origin is the endpoint's own, requested at `host`.
     pub(super) fn is_own(self, origin: &str, host: Option<&str>) -> bool {
         let Some((scheme, rest)) = origin.split_once("://") else { return false };
         let own_port = match scheme {

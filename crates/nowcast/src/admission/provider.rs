@@ -1,7 +1,7 @@
-//! The two signature algorithms of tokens, by the cryptography that QUIC brings along anyway.
+//! The two signature algorithms of tokens, with the cryptography that QUIC already uses.
 //!
-//! `jsonwebtoken` leaves the algorithms to a provider of the process. One that the program installed before is left in
-//! place: every provider knows HS256 and EdDSA.
+//! `jsonwebtoken` takes algorithms from a provider of the process. A provider that the program installed before is
+//! kept: every provider has HS256 and EdDSA.
 
 use std::sync::Once;
 
@@ -18,11 +18,11 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Makes sure that there is a provider.
+/// Installs a provider, if there is none.
 pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // It fails when the program has chosen one itself, which is as good.
+        // It fails if the program has installed one, which works as well.
         let _ = PROVIDER.install_default();
     });
 }

@@ -1,13 +1,13 @@
-//! Why somebody is not let in, for people and programs (`spec/CARRIERS.md`, section 2).
+//! Refusals of admission, for people and programs (`spec/CARRIERS.md`, section 2).
 
 use super::limits::Crowded;
 use super::token::TokenError;
 
-/// Why somebody is not let in.
+/// The reason of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdmissionRefusal {
-    /// The token is not good here.
+    /// The token is not valid here.
     #[error(transparent)]
     Token(#[from] TokenError),
     /// A carrier that was opened to resume a session asked for a new one.
@@ -16,19 +16,19 @@ pub enum AdmissionRefusal {
     /// Pages of this origin may not join.
     #[error("pages of the origin '{0}' may not join")]
     Origin(String),
-    /// The request names a host that this endpoint is not.
+    /// The request names another host.
     #[error("this endpoint is not called '{0}'")]
     Host(String),
     /// A session from another machine over plain HTTP.
     #[error("sessions from other machines are encrypted here, and this connection is not")]
     NotEncrypted,
-    /// Nothing of this name is here.
+    /// No service has this name.
     #[error("nothing is called '{0}' here")]
     NoSuchName(String),
     /// The address has to wait.
     #[error(transparent)]
     Crowded(#[from] Crowded),
-    /// No more tokens for one entry can be remembered.
+    /// The table of tokens for one entry is full.
     #[error("too many tokens for one entry are in use")]
     TooManyTokens,
     /// The service takes no more sessions.
@@ -37,7 +37,7 @@ pub enum AdmissionRefusal {
 }
 
 impl AdmissionRefusal {
-    /// The word for programs, and the label of its counter.
+    /// The name for programs, and the label of its counter.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl AdmissionRefusal {
         }
     }
 
-    /// Why a session does not begin, in the 64 bytes that a session's own refusal has for it.
+    /// The reason for the session's own refusal, which has 64 bytes for it.
     #[must_use]
     pub(crate) fn brief(&self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ impl AdmissionRefusal {
         }
     }
 
-    /// Every word, for whoever counts them.
+    /// All names, for counters.
     pub(super) const WORDS: [&'static str; 7] =
         ["unauthorised", "wrong_origin", "wrong_host", "not_encrypted", "no_such_name", "too_many", "full"];
 }

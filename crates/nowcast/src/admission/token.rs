@@ -1,4 +1,4 @@
-//! Tokens: who may enter what, until when, signed (JSON Web Tokens, RFC 7519; `spec/CARRIERS.md`, section 7).
+//! Signed tokens (JSON Web Tokens, RFC 7519; `spec/CARRIERS.md`, section 7).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -40,61 +40,61 @@ pub(super) const SKEW: Duration = Duration::from_secs(5);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// When it ends, in seconds since 1970.
+    /// Expiry, in seconds since 1970.
     #[serde(deserialize_with = "seconds")]
     pub exp: u64,
-    /// When it begins to be valid, in seconds since 1970.
+    /// Begin of validity, in seconds since 1970.
     #[serde(default, deserialize_with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub nbf: Option<u64>,
-    /// When it was made, in seconds since 1970.
+    /// Time of signing, in seconds since 1970.
     #[serde(default, deserialize_with = "optional_seconds", skip_serializing_if = "Option::is_none")]
     pub iat: Option<u64>,
     /// The name of the player or device, 1 to 64 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
-    /// The only name that may be entered with it; without one, every name of the endpoint.
+    /// The only room that the token is valid for; without one, all rooms of the endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room: Option<String>,
     /// Free text for the application, at most 32 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// An id that makes the token good for one entry.
+    /// An id that makes the token valid for one entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jti: Option<String>,
 }
 
-/// Why a token is refused. Each text says what is wrong; [`cure`](TokenError::cure) says what helps.
+/// The reason why a token is refused. Each text names the cause; [`cure`](TokenError::cure) names the cure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// None was shown.
+    /// The request has no token.
     #[error("a token is needed here")]
     Missing,
     /// It is longer than [`TOKEN_BYTES_MAX`].
     #[error("the token is longer than {TOKEN_BYTES_MAX} bytes")]
     TooLong,
-    /// It is no JSON Web Token, or its claims are of other types.
+    /// It is not a JSON Web Token, or its claims have wrong types.
     #[error("the token is no JSON Web Token with claims as they should be")]
     Malformed,
-    /// Its header demands that an extension is understood, and none is known here (RFC 7515, section 4.1.11).
+    /// Its header requires an extension, and this endpoint supports none (RFC 7515, section 4.1.11).
     #[error("the token's header demands an extension (`crit`) that this endpoint does not know")]
     Critical,
-    /// It is signed by another algorithm than the key's, or by none.
+    /// It is signed by another algorithm than the key's, or not signed.
     #[error("the token is not signed by the algorithm of this endpoint's key")]
     WrongAlgorithm,
     /// It was changed, or signed with another key.
     #[error("the token is not signed with this endpoint's key")]
     WrongSignature,
-    /// Its time is over.
+    /// It has expired.
     #[error("the token has expired {ago_s} s ago")]
     Expired {
-        /// For how many seconds it has been over.
+        /// Seconds since its expiry.
         ago_s: u64,
     },
-    /// Its time has not come.
+    /// It is not valid yet.
     #[error("the token is not valid before {in_s} s from now")]
     NotYetValid {
-        /// In how many seconds it begins.
+        /// Seconds until it becomes valid.
         in_s: u64,
     },
     /// The token is for another room.
@@ -103,7 +103,7 @@ pub enum TokenError {
     /// A claim is missing or out of bounds.
     #[error("the token's claim `{0}` is missing or not as it should be")]
     Claim(&'static str),
-    /// It was good for one entry, and that has been.
+    /// It was valid for one entry and is used.
     #[error("the token has been used: it is good for one entry")]
     Used,
 }
@@ -119,49 +119,51 @@ impl TokenError {
             Self::WrongAlgorithm => "sign with HS256 and the endpoint's secret, or EdDSA and its key",
             Self::WrongSignature => "ask for one that is made for this endpoint",
             Self::Expired { .. } | Self::Used => "ask for a new one",
-            Self::NotYetValid { .. } => "try again at that time, or correct the clock of the machine that issued it",
+            Self::NotYetValid { .. } => {
+                "try again at that time, or correct the clock of the machine that issued it"
+            }
             Self::OtherRoom => "ask for one for this name",
             Self::Claim(_) => "see section 7 of spec/CARRIERS.md for what claims there are",
         }
     }
 }
 
-/// Why a token cannot be made.
+/// The reason why a token cannot be signed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignError {
     /// A public key only verifies.
     #[error("tokens cannot be signed with a public key: use the private one, or a secret")]
     PublicKey,
-    /// No endpoint would take it.
+    /// A claim that no endpoint accepts.
     #[error("the claim `{0}` is not as it should be")]
     Claim(&'static str),
-    /// The library refuses.
+    /// The library's error.
     #[error("the token could not be signed: {0}")]
     Library(String),
 }
 
-/// The time now since 1970, which the functions here take as an argument.
+/// The time since 1970, which functions here take as an argument.
 #[must_use]
 pub fn unix_time() -> Duration {
-    // A clock before 1970 is a clock that was never set; then every token looks as if it were not yet valid.
+    // A clock before 1970 was never set. Then no token is valid yet.
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 impl Claims {
-    /// Claims that end at a time since 1970 and say nothing else.
+    /// Makes claims with an expiry and nothing else.
     #[must_use]
     pub fn new(exp: Duration) -> Claims {
         Claims { exp: exp.as_secs(), nbf: None, iat: None, sub: None, room: None, role: None, jti: None }
     }
 
-    /// Names the player or device.
+    /// Adds the name of the player or device.
     #[must_use]
     pub fn name(self, name: &str) -> Claims {
         Claims { sub: Some(name.to_owned()), ..self }
     }
 
-    /// Restricts entry to one name.
+    /// Restricts the token to one room.
     #[must_use]
     pub fn room(self, room: &str) -> Claims {
         Claims { room: Some(room.to_owned()), ..self }
@@ -173,7 +175,7 @@ impl Claims {
         Claims { role: Some(role.to_owned()), ..self }
     }
 
-    /// Makes it good for one entry, by an id that no other token has.
+    /// Makes it valid for one entry, by an id that no other token has.
     #[must_use]
     pub fn once(self, id: &str) -> Claims {
         Claims { jti: Some(id.to_owned()), ..self }
@@ -191,8 +193,7 @@ impl Claims {
             .map_err(|error| SignError::Library(error.to_string()))
     }
 
-    /// Reads a token and checks everything but whether it was used before: its signature by this key and no other
-    /// algorithm, its time, its bounds, and whether it is for this room.
+    /// Verifies everything except earlier use: signature and algorithm, times, bounds, and the room.
     ///
     /// # Errors
     /// Why it is not valid.
@@ -221,7 +222,7 @@ impl Claims {
         Ok(claims)
     }
 
-    /// Whether every text is within its bounds.
+    /// Checks the length of every text.
     fn check(&self) -> Result<(), &'static str> {
         let printable = |text: &str, max: usize| {
             !text.is_empty() && text.chars().count() <= max && !text.chars().any(char::is_control)
@@ -256,9 +257,9 @@ fn why(token: &str, kind: ErrorKind) -> TokenError {
     match kind {
         ErrorKind::InvalidAlgorithm | ErrorKind::UnsupportedAlgorithm => TokenError::WrongAlgorithm,
         ErrorKind::InvalidSignature => TokenError::WrongSignature,
-        // The library knows no algorithm `none`, so its header is no header to it.
+        // The library rejects the algorithm `none` as an unreadable header.
         ErrorKind::Json(_) if decode_header(token).is_err() => TokenError::WrongAlgorithm,
-        // The signature was right, so whoever has the key signed something else than our claims.
+        // The signature is right, so the owner of the key signed other claims.
         ErrorKind::Json(error) => {
             let text = error.to_string();
             let claims = ["exp", "nbf", "iat", "sub", "room", "role", "jti"];
@@ -269,10 +270,10 @@ fn why(token: &str, kind: ErrorKind) -> TokenError {
     }
 }
 
-/// A date in seconds, which RFC 7519 lets have a fraction.
+/// A date in seconds, which may have a fraction in RFC 7519.
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let seconds = f64::deserialize(deserializer)?;
-    // Below 2^53, where every whole second is a number of its own.
+    // Below 2^53, where every whole second is exact.
     if (0.0..9_007_199_254_740_992.0).contains(&seconds) {
         Ok(seconds as u64)
     } else {

@@ -1,4 +1,4 @@
-//! The ids of tokens that were good for one entry and have been used.
+//! The ids of used tokens for one entry.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -9,28 +9,28 @@ use super::token::SKEW;
 /// The client that begins a session with a single-use token, as the application recognises it on other connections.
 pub type Holder = [u8; 16];
 
-/// A token for one entry that is used.
+/// A used token for one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsedToken {
     /// The token's `jti`.
     pub id: String,
     /// When it expires, in seconds since 1970.
     pub exp: u64,
-    /// The only one who may come in with it again; nobody, if the application did not say.
+    /// The only client that may use it again; `None` if the application named none.
     pub holder: Option<Holder>,
 }
 
-/// Keeps which tokens for one entry are used, for as long as somebody would accept them: until a moment after they expire.
+/// Stores used tokens for one entry until shortly after they expire.
 pub trait UsedTokenStore: Send + Sync + std::fmt::Debug {
-    /// The tokens that are used.
+    /// Returns the stored tokens.
     fn used(&self) -> Vec<UsedToken>;
 
-    /// A token is used, or has a holder from now on. It should not wait for a disk: `then` is called when this is kept, and
-    /// dropped when it cannot be.
+    /// Stores a used token or its holder. It should not wait for a disk: `then` is called when the token is stored, and
+    /// dropped if it cannot be.
     fn keep(&self, token: &UsedToken, then: Box<dyn FnOnce() + Send>);
 }
 
-/// Remembers ids until their tokens have expired. When it is full it takes no more, rather than forget one.
+/// Stores ids until their tokens have expired. A full table accepts no more, instead of forgetting one.
 #[derive(Debug)]
 pub(super) struct UsedTokens {
     ids_max: usize,
@@ -41,14 +41,14 @@ pub(super) struct UsedTokens {
 /// The outcome of an attempt to use an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It is used now, for the first time.
+    /// The first use.
     First,
-    /// It had been used before. Whether it has a holder, who may use it again.
+    /// It was used before. If it has a holder, the holder may use it again.
     Again {
-        /// Whether it has.
+        /// Whether it has a holder.
         is_held: bool,
     },
-    /// Nothing more can be remembered.
+    /// The table is full.
     Full,
 }
 
@@ -57,12 +57,12 @@ impl UsedTokens {
         UsedTokens { ids_max, ids: HashMap::new(), by_expiry: BTreeSet::new() }
     }
 
-    /// Whether an id has been used, and nobody may use it again.
+    /// Whether an id is used and has no holder.
     pub(super) fn is_spent(&self, id: &str) -> bool {
         self.ids.get(id).is_some_and(Option::is_none)
     }
 
-    /// Uses an id whose token ends at `exp`, in seconds since 1970.
+    /// Uses an id whose token expires at `exp`, in seconds since 1970.
     pub(super) fn use_id(&mut self, id: &str, exp: u64, now: Duration) -> Use {
         self.forget(now);
         if let Some(holder) = self.ids.get(id) {
@@ -77,10 +77,10 @@ impl UsedTokens {
         Use::First
     }
 
-    /// Says who holds an id that is used. False when it is another one's.
+    /// Sets the holder of a used id. Returns false if another client holds it.
     pub(super) fn hold(&mut self, id: &str, holder: Option<Holder>) -> bool {
         match self.ids.get_mut(id) {
-            // Its token has expired meanwhile, so nobody comes in with it any more.
+            // Its token has expired meanwhile, so no client can use it.
             None => true,
             Some(known @ None) => {
                 *known = holder;
@@ -90,7 +90,7 @@ impl UsedTokens {
         }
     }
 
-    /// Forgets the ids whose tokens nobody would accept any longer.
+    /// Removes the ids of expired tokens.
     fn forget(&mut self, now: Duration) {
         while let Some((exp, id)) = self.by_expiry.first() {
             if now.as_secs() < exp.saturating_add(SKEW.as_secs()) {

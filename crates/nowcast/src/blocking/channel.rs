@@ -57,7 +57,7 @@ impl Channel {
         self.channel.clone()
     }
 
-    /// A lane of its own order; see [`crate::Channel::lane`].
+    /// Returns a lane with its own order; see [`crate::Channel::lane`].
     #[must_use]
     pub fn lane(&self, lane: impl Into<LaneId>) -> Lane {
         Lane(self.channel.lane(lane))
@@ -133,8 +133,8 @@ impl Channel {
         Ok(self.channel.message(received, bytes))
     }
 
-    /// Receives the next message into a buffer in the place of what is there, waiting for one. No memory is allocated
-    /// where the buffer is large enough.
+    /// Receives the next message into a buffer, replacing its content, and waits for one. No memory is allocated if the
+    /// buffer is large enough.
     ///
     /// # Errors
     /// As [`receive`](Self::receive).
@@ -166,7 +166,7 @@ impl Channel {
         self.channel.try_receive_into(bytes)
     }
 
-    /// Waits until all that was put has arrived at the peer.
+    /// Waits until all messages put before have arrived at the peer.
     ///
     /// # Errors
     /// How the channel ended, if it did before.
@@ -174,7 +174,7 @@ impl Channel {
         always(wait(None, |waker| self.channel.link().poll_drained(waker)))
     }
 
-    /// How the channel is.
+    /// The status of the channel.
     #[must_use]
     pub fn status(&self) -> Status {
         self.channel.status()
@@ -186,7 +186,7 @@ impl Channel {
         self.channel.entry()
     }
 
-    /// How the channel ended, if it did.
+    /// How the channel ended, if it has.
     #[must_use]
     pub fn ended(&self) -> Option<Closed> {
         match self.channel.status().phase {
@@ -218,7 +218,7 @@ impl<T: Payload + ?Sized> Lane<T> {
         self.0.id()
     }
 
-    /// Puts the newest value of `key`, at least 1. Waits only where the key is new and the lane full.
+    /// Puts the newest value of `key`, at least 1. Waits only if the key is new and the lane full.
     ///
     /// # Errors
     /// As [`crate::Lane::state`].
@@ -268,7 +268,7 @@ impl<T: Payload + ?Sized> Lane<T> {
         self.0.decode_reply(&self.command(value, timeout)?)
     }
 
-    /// Answers a command, on the lane that it came on. Waits while that is full.
+    /// Answers a command, on its lane. Waits while the lane is full.
     ///
     /// # Errors
     /// As [`crate::Lane::reply`].

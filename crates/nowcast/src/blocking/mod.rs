@@ -1,14 +1,15 @@
 //! Channels for threads without an async runtime, over any carrier.
 //!
-//! A call `x()` waits and blocks its thread; `try_x()` never waits. Where a name is found on this machine and there is shared
-//! memory, no other thread is needed. Everything else runs in one helper thread of the process.
+//! A call `x()` waits and blocks its thread; `try_x()` never waits. If the name is found on this machine and there is
+//! shared memory, no other thread is needed. All other links run in one helper thread of the process.
 //!
-//! | to | use |
+//! | task | use |
 //! | --- | --- |
-//! | offer a name to the programs of this machine | [`advertise`] |
-//! | offer names to browsers and other machines as well | [`Listener`] |
-//! | connect to a service, wherever it is | [`connect`] |
-//! | use a channel of async code in a thread | [`Channel::from`](Channel), [`Channel::to_async`] for the other way |
+//! | advertise a name to the programs of this machine | [`advertise`] |
+//! | advertise names to browsers and other machines as well | [`Listener`] |
+//! | connect to a service anywhere | [`connect`] |
+//! | use a channel of async code in a thread | [`Channel::from`](Channel); [`Channel::to_async`] for the other
+//! direction |
 
 mod channel;
 mod open;

@@ -1,4 +1,4 @@
-//! How threads get channels.
+//! Opening channels for threads.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::local::backend;
 use crate::local::{LANES, LocalLink, OpenError};
 use crate::neighbours;
 
-/// Connects to a service: `nowcast://HOST:PORT/NAME`, `nowcast://HOST/NAME`, or a mere name of this machine. See
+/// Connects to a service: `nowcast://HOST:PORT/NAME`, `nowcast://HOST/NAME`, or just a name of this machine. See
 /// [`crate::connect`].
 ///
 /// # Errors
@@ -32,7 +32,7 @@ pub fn connect(address: &str) -> Result<Channel, ConnectError> {
     connect_with(&Connector::new(), &url)
 }
 
-/// As [`connect`], with wishes of one's own; `url` is a whole address. The channel lives in the helper thread.
+/// As [`connect`], with a configured connector; `url` is a whole address. The channel lives in the helper thread.
 ///
 /// # Errors
 /// [`ConnectError`].
@@ -44,8 +44,8 @@ pub fn connect_with(connector: &Connector, url: &str) -> Result<Channel, Connect
     connected.map(Channel::from)
 }
 
-/// Connects to a name of this machine alone, and waits until it is advertised, at most for `timeout`. `outgoing` bounds what
-/// may wait in each lane that this side puts on; there are as many lanes as bounds, at most 8.
+/// Connects to a name of this machine only, and waits until it is advertised, at most for `timeout`. `outgoing` limits
+/// the waiting messages of each lane that this side puts on. The number of bounds is the number of lanes, at most 8.
 ///
 /// # Errors
 /// [`OpenError::TimedOut`], [`OpenError::Bounds`], and all that can be wrong with a peer.
@@ -54,7 +54,7 @@ pub fn connect_local(name: &str, outgoing: &[Bounds], timeout: Duration) -> Resu
     Ok(local(queues, name))
 }
 
-/// Advertises a name to the tasks of this user on this machine, without a port of the network.
+/// Advertises a name to the programs of this user on this machine, without a network port.
 ///
 /// # Errors
 /// [`OpenError::Taken`] when a living process has the name.
@@ -62,8 +62,8 @@ pub fn advertise(name: &str) -> Result<Service, OpenError> {
     advertise_with(name, &LANES)
 }
 
-/// As [`advertise`], with bounds for what may wait in each lane that this side puts on; there are as many lanes as bounds, at
-/// most 8.
+/// As [`advertise`], with limits for the waiting messages of each lane that this side puts on. The number of bounds is
+/// the number of lanes, at most 8.
 ///
 /// # Errors
 /// As [`advertise`], and [`OpenError::Bounds`].
@@ -90,13 +90,13 @@ impl Listener {
         bound.map_err(|error| BindError::Io { address, error })?.map(Self)
     }
 
-    /// The port; with port 0 in the configuration, the one the system chose.
+    /// The port. With port 0 in the configuration, the one that the system chose.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.0.port()
     }
 
-    /// Lets tasks in that ask for `name`, until the service is dropped.
+    /// Accepts programs that connect to `name`, until the service is dropped.
     ///
     /// # Errors
     /// [`AdvertiseError`].
@@ -109,7 +109,7 @@ impl Listener {
     }
 }
 
-/// An advertised name. Dropping it frees the name; the channels that were accepted stay.
+/// An advertised name. Dropping it releases the name; accepted channels stay open.
 #[derive(Debug)]
 pub struct Service(Names);
 
@@ -119,23 +119,23 @@ enum Names {
     Everywhere(crate::Service),
 }
 
-/// Why no channel was accepted.
+/// The reason why no channel was accepted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcceptError {
-    /// Something is wrong with a task of this machine; the name stays advertised, and others can be accepted.
+    /// A program on this machine failed to connect. The name stays advertised, and others can be accepted.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// No task came within the time that was given.
+    /// No program connected within the timeout.
     #[error("no task connected within the time that was given")]
     TimedOut,
-    /// The listener is gone, so that no task will come.
+    /// The listener is gone, so no program can connect.
     #[error(transparent)]
     Closed(crate::Error),
 }
 
 impl Service {
-    /// Waits for the next task that connects.
+    /// Waits for the next program that connects.
     ///
     /// # Errors
     /// [`AcceptError`].
@@ -143,7 +143,7 @@ impl Service {
         self.accept_until(None)
     }
 
-    /// Waits for the next task that connects, at most for `timeout`.
+    /// Waits for the next program that connects, at most for `timeout`.
     ///
     /// # Errors
     /// [`AcceptError`].
@@ -151,7 +151,7 @@ impl Service {
         self.accept_until(Some(deadline(timeout)))
     }
 
-    /// Accepts a task if one has connected.
+    /// Accepts a program if one has connected.
     ///
     /// # Errors
     /// [`AcceptError`].
@@ -186,7 +186,7 @@ fn local(queues: backend::Queues, name: &str) -> Channel {
     Channel::from(crate::Channel::new(Arc::new(LocalLink::new(queues, name))))
 }
 
-/// The longest time that is waited for something that has a deadline.
+/// Maximum wait for anything with a deadline.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 fn deadline(timeout: Duration) -> Instant {

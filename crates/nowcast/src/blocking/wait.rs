@@ -1,4 +1,4 @@
-//! How a thread waits.
+//! Blocking a thread.
 
 use std::io;
 use std::pin::pin;
@@ -25,7 +25,7 @@ thread_local! {
     static WAKER: Waker = Waker::from(Arc::new(Unpark(std::thread::current())));
 }
 
-/// Polls until it is ready, and lets the thread sleep in between. `None` at the deadline.
+/// Polls until the result is ready; the thread sleeps in between. `None` at the deadline.
 pub(super) fn wait<T>(deadline: Option<Instant>, mut poll: impl FnMut(&Waker) -> Poll<T>) -> Option<T> {
     WAKER.with(|waker| {
         loop {
@@ -41,7 +41,7 @@ pub(super) fn wait<T>(deadline: Option<Instant>, mut poll: impl FnMut(&Waker) ->
     })
 }
 
-/// Runs a future in this thread; the helper thread does what it needs of a runtime.
+/// Runs a future in this thread. The helper thread provides the runtime.
 ///
 /// # Errors
 /// When the system has no thread to give.

@@ -1,8 +1,8 @@
 //! The congestion controller of QUIC connections that carry sessions.
 //!
-//! The session measures delay and paces by it (`spec/SESSION.md`, section 11). QUIC's usual controllers take every lost
-//! packet for congestion and would hold datagrams back on a link that merely loses; so this one steps aside, and steps in
-//! only when everything is lost for long.
+//! The session measures delay and paces by it (`spec/SESSION.md`, section 11). QUIC's usual controllers treat every
+//! lost packet as congestion and would delay datagrams on a link with random loss. So this controller does not limit
+//! anything, except during persistent congestion.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use quinn::congestion::{Controller, ControllerFactory};
 const OPEN_BYTES: u64 = 1 << 33;
 /// The window after persistent congestion; it doubles with every acknowledgement.
 const OVERLOAD_BYTES: u64 = 128 * 1_024;
-/// Grown to this, the window opens again.
+/// At this size the window opens again.
 const RECOVERED_BYTES: u64 = 4 * 1_024 * 1_024;
 
 /// Makes [`Aside`] controllers.
@@ -27,7 +27,7 @@ impl ControllerFactory for AsideFactory {
     }
 }
 
-/// Stands aside unless the congestion is persistent (RFC 9002, section 7.6).
+/// Limits nothing unless the congestion is persistent (RFC 9002, section 7.6).
 #[derive(Clone, Debug)]
 struct Aside {
     window: u64,

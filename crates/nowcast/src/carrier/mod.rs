@@ -1,7 +1,7 @@
-//! Carriers: they move the packets of a session (`spec/CARRIERS.md`, sections 3 and 4).
+//! Carriers move the packets of a session (`spec/CARRIERS.md`, sections 3 and 4).
 //!
-//! A carrier is small on purpose: it takes a packet when it has room for one, gives those that arrive, and says when it
-//! has ended. Everything else (acknowledging, pacing, going on elsewhere) is the session's.
+//! A carrier has few tasks: it accepts a packet if it has room, returns arrived packets, and reports its end. The
+//! session does all the rest (acknowledging, pacing, moving to another carrier).
 
 mod congestion;
 mod patience;
@@ -23,51 +23,51 @@ pub use websocket::{SUBPROTOCOL, UNSENT_BYTES_MAX, WebSocket, prepare_stream};
 pub use webtransport::WebTransport;
 pub(crate) use webtransport::transport_config;
 
-/// A peer that does not help to end a carrier is waited for so long.
+/// Maximum wait for a peer that does not cooperate in closing a carrier.
 pub(crate) const RETIRE_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// Moves packets between two ends, until it dies.
+/// Moves packets between two ends.
 pub trait Carrier: Send {
-    /// Which one it is.
+    /// Its kind.
     fn kind(&self) -> CarrierKind;
 
     /// Returns its properties for the session.
     fn properties(&self) -> nowcast_session::Carrier;
 
-    /// Ready when it takes a packet at once. A packet is filled after this and not before, so that what it says is the
+    /// Ready if the carrier accepts a packet at once. The packet is filled only after this, so that its content is the
     /// newest (late binding).
     ///
     /// # Errors
     /// How the carrier ended.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>>;
 
-    /// Whether the carrier buffers next to nothing of its own. Then it is not ready only while the network path is full.
+    /// Whether the carrier buffers almost nothing. Then it is unready only while the network path is full.
     fn is_shallow(&self) -> bool {
         false
     }
 
-    /// Takes a packet, after [`poll_ready`](Self::poll_ready) was ready.
+    /// Sends a packet, after [`poll_ready`](Self::poll_ready) was ready.
     ///
     /// # Errors
     /// How the carrier ended.
     fn send(&mut self, packet: &[u8]) -> Result<(), Ended>;
 
-    /// The next packet that arrived.
+    /// Returns the next packet that arrived.
     ///
     /// # Errors
     /// How the carrier ended.
     fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Bytes, Ended>>;
 
-    /// Ends it in good order, as far as the peer cooperates; ready when there is nothing left to do.
+    /// Closes the carrier gracefully, if the peer cooperates. Ready when nothing is left to do.
     fn poll_close(&mut self, context: &mut Context<'_>, ending: Ending) -> Poll<()>;
 }
 
-/// The carriers there are, the best first.
+/// The kinds of carriers, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CarrierKind {
-    /// Queues in memory that both tasks see.
+    /// Queues in memory that both processes share.
     SharedMemory,
-    /// Queues at both ends of a socket of one machine, where there is no shared memory.
+    /// Queues at both ends of a local socket, on systems without shared memory.
     LocalSocket,
     /// QUIC datagrams.
     WebTransport,
@@ -76,7 +76,7 @@ pub enum CarrierKind {
 }
 
 impl CarrierKind {
-    /// Whether it joins tasks of one machine alone: without a network, and so without a session.
+    /// Whether it joins only programs of one machine, without a network and a session.
     #[must_use]
     pub const fn is_local(self) -> bool {
         matches!(self, CarrierKind::SharedMemory | CarrierKind::LocalSocket)
@@ -94,10 +94,10 @@ impl fmt::Display for CarrierKind {
     }
 }
 
-/// How a carrier came to its end.
+/// How a carrier ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// The peer ended it in good order.
+    /// The peer closed it gracefully.
     #[error("the peer closed the carrier")]
     Closed,
     /// The peer broke a rule of the carrier.
@@ -108,28 +108,28 @@ pub enum Ended {
     Broken(String),
 }
 
-/// Why we end a carrier.
+/// The reason why this side ends a carrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The session is over, or has moved to another carrier.
     Done,
-    /// The endpoint goes away.
+    /// The endpoint closes.
     GoingAway,
     /// The peer broke a rule of the carrier.
     Violation,
 }
 
-/// Ends a carrier in the background, within [`RETIRE_TIME_MAX`].
+/// Closes a carrier in the background, within [`RETIRE_TIME_MAX`].
 pub(crate) fn retire(carrier: Box<dyn Carrier>, ending: Ending) {
     drop(retiring(carrier, ending));
 }
 
-/// Does the same, and gives what to wait for; nothing outside of a runtime.
+/// As [`retire`], and returns a handle to wait for it; `None` outside of a runtime.
 pub(crate) fn retiring(mut carrier: Box<dyn Carrier>, ending: Ending) -> Option<JoinHandle<()>> {
     let runtime = tokio::runtime::Handle::try_current().ok()?;
     Some(runtime.spawn(async move {
         let closed = std::future::poll_fn(|context| carrier.poll_close(context, ending));
-        // A peer that does not cooperate is left; dropping the carrier frees what it holds.
+        // A peer that does not cooperate is abandoned. Dropping the carrier frees its resources.
         let _ = tokio::time::timeout(RETIRE_TIME_MAX, closed).await;
     }))
 }

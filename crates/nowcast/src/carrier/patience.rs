@@ -1,9 +1,9 @@
-//! How QUIC waits: patiently, because what it waits for is bookkeeping.
+//! Delays QUIC's timers, so that its acknowledgements share packets with data.
 //!
-//! QUIC acknowledges after 25 ms at the latest, in a packet of its own if nothing else leaves until then, and quinn lets nobody
-//! change that on paths with short round trips. Of two ends that send every 50 ms one always waits longer for its next packet.
-//! Sessions have acknowledgements of their own and do not wait for QUIC's; so QUIC's timers go off a little later, and its
-//! acknowledgements ride in the next packet. Where one does not come, they leave alone.
+//! QUIC acknowledges after at most 25 ms, in a separate packet if no other packet leaves before. Quinn does not allow
+//! to change that on paths with short round trips. Of two ends that send every 50 ms, one always waits longer for its
+//! next packet. Sessions have their own acknowledgements and do not need QUIC's. So QUIC's timers fire a little later,
+//! and its acknowledgements travel in the next data packet. If there is none, they leave alone.
 
 use std::io;
 use std::net::UdpSocket;
@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use quinn::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
 use tokio::time::{Sleep, sleep_until};
 
-/// Timers that are due sooner may hold up packets, and run on time.
+/// Timers that are due sooner may delay packets, and run on time.
 const SOON: Duration = Duration::from_millis(10);
 
-/// Later timers run this long after they are due. An acknowledgement then waits for 65 ms in total: longer than the 50
+/// Later timers fire this long after they are due. An acknowledgement then waits for 65 ms in total: longer than the 50
 /// ms between two packets of most sessions.
 const PATIENCE: Duration = Duration::from_millis(40);
 
@@ -57,7 +57,7 @@ impl AsyncTimer for PatientTimer {
     }
 }
 
-/// When a timer goes off that QUIC wants at `at`.
+/// Returns the time at which a timer fires that QUIC set for `at`.
 fn patient(now: Instant, at: Instant) -> Instant {
     if at.saturating_duration_since(now) < SOON { at } else { at + PATIENCE }
 }
@@ -75,7 +75,7 @@ mod tests {
     use crate::carrier::transport_config;
 
     const MS: Duration = Duration::from_millis(1);
-    /// Each end sends so often, and for so long.
+    /// Interval of each end's packets, and the duration of the test.
     const INTERVAL_MS: u64 = 50;
     const TIME_MS: u64 = 20_000;
 
@@ -105,7 +105,7 @@ mod tests {
             }
         }
 
-        /// Acts as a driver that wakes: sends, and looks at the timer.
+        /// Acts as a driver that wakes: sends packets, and checks the timer.
         fn drive(&mut self, now: Instant, is_woken: bool) -> Vec<BytesMut> {
             let Self { connection: Some((handle, connection)), endpoint, .. } = self else {
                 return Vec::new();
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// How many packets two ends send that each have something to say every 50 ms, the second so much after the first.
+    /// Returns the number of packets of two ends that send every 50 ms, with this offset between them.
     fn packets(goes_off: fn(Instant, Instant) -> Instant, later_ms: u64) -> usize {
         let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         let key = PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der());

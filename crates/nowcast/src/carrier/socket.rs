@@ -1,4 +1,4 @@
-//! Whether the kernel would send at once what a TCP socket is given now.
+//! Whether the kernel would send new bytes of a TCP socket at once.
 
 use std::io;
 use std::task::{Context, Poll, ready};
@@ -30,16 +30,16 @@ impl<S: OverTcp> OverTcp for tokio_rustls::client::TlsStream<S> {
     }
 }
 
-/// Ready when next to nothing waits unsent in the kernel.
+/// Ready if almost nothing waits unsent in the kernel.
 ///
-/// Writing until the socket is full does not find that out. Linux holds the bytes that wait against
-/// `TCP_NOTSENT_LOWAT` only when it begins another buffer, and a buffer that has not left takes what is written behind it
-/// until it has 64 KB: a whole backlog of values that nothing can replace any more. `poll` compares each time it is asked.
+/// Writing until the socket is full does not show this. Linux compares the waiting bytes with `TCP_NOTSENT_LOWAT` only
+/// when it begins another buffer. A buffer that has not left takes further writes until it has 64 KB: a whole backlog
+/// of values that can no longer be replaced. `poll` compares each time it is called.
 ///
 /// # Errors
 /// What the system says; a connection that broke is ready, and the next write says how.
 pub fn poll_room(socket: &TcpStream, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-    // The kernel wakes us only when acknowledgements make room, not when its own pacing does; so it is asked first.
+    // The kernel wakes us only when acknowledgements make room, not after its own pacing. So it is polled first.
     if has_room(socket)? {
         return Poll::Ready(Ok(()));
     }
@@ -56,7 +56,7 @@ pub fn poll_room(socket: &TcpStream, context: &mut Context<'_>) -> Poll<io::Resu
     }
 }
 
-/// Whether the kernel would take more now. A connection that broke says yes; the write then says how.
+/// Whether the kernel would accept more now. A broken connection returns true; the write then returns the error.
 #[cfg(unix)]
 fn has_room(socket: &TcpStream) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -66,7 +66,7 @@ fn has_room(socket: &TcpStream) -> io::Result<bool> {
     Ok(!asked[0].revents().is_empty())
 }
 
-/// Where the kernel cannot be asked, its own word that it takes more has to do.
+/// On systems without this query, the socket's readiness has to suffice.
 #[cfg(not(unix))]
 fn has_room(_socket: &TcpStream) -> io::Result<bool> {
     Ok(true)

@@ -17,9 +17,10 @@ use super::{Carrier, CarrierKind, Ended, Ending};
 
 /// The subprotocol that both ends name.
 pub const SUBPROTOCOL: &str = "nowcast.1";
-/// The kernel takes no more for a connection than it can soon send: what waits before it is newer.
+/// The kernel accepts only as many bytes for a connection as it can send soon. So data that waits above it stays
+/// replaceable.
 pub const UNSENT_BYTES_MAX: u32 = 4 * 1_024;
-/// Whether the system keeps to that.
+/// Whether the system supports this limit.
 const KEEPS_LITTLE: bool =
     cfg!(any(target_os = "linux", target_os = "macos", target_os = "ios", target_os = "android"));
 
@@ -35,18 +36,18 @@ pub struct WebSocket<S> {
 }
 
 impl<S: OverTcp> WebSocket<S> {
-    /// Takes over a connection that was upgraded with [`SUBPROTOCOL`], as the side that listened; `read` is what was read
-    /// of it already.
+    /// Takes over a connection that was upgraded with [`SUBPROTOCOL`], as the listening side. `read` holds bytes that
+    /// were read already.
     pub async fn accepted(stream: S, read: Vec<u8>) -> Self {
         if let Err(error) = prepare_stream(stream.tcp()) {
-            // The next use of the socket fails as well, and ends the carrier.
+            // The next use of the socket fails, too, and ends the carrier.
             tracing::debug!(%error, "a socket takes no options");
         }
         let stream = WebSocketStream::from_partially_read(stream, read, Role::Server, Some(config())).await;
         Self { stream, is_closing: false }
     }
 
-    /// Takes over a connection as the side that connected, after its handshake with [`config`].
+    /// Takes over a connection as the connecting side, after its handshake with [`config`].
     pub(crate) fn connected(stream: WebSocketStream<S>) -> Self {
         Self { stream, is_closing: false }
     }
@@ -62,7 +63,7 @@ pub(crate) fn config() -> WebSocketConfig {
         .max_frame_size(Some(PACKET_BYTES_MAX))
 }
 
-/// Sets what a TCP connection needs so that nothing stale waits in the kernel.
+/// Sets socket options so that no outdated data waits in the kernel.
 ///
 /// # Errors
 /// What the system says.
@@ -157,14 +158,14 @@ mod tests {
 
     use super::*;
 
-    /// So much fits into a segment, as a session fills packets for such a carrier.
+    /// Size of a segment, and of the packets of a session on such a carrier.
     const PACKET: [u8; 1_380] = [7; 1_380];
     /// Head of a frame.
     const FRAMING_BYTES: u64 = 4;
-    /// When nothing moves for so long on one machine, nothing will.
+    /// If nothing moves for this long on one machine, nothing will.
     const QUIET: Duration = Duration::from_millis(200);
 
-    /// Both ends of a TCP connection whose near end reads nothing, and has little room for what it does not read.
+    /// Both ends of a TCP connection whose near end reads nothing and has small buffers.
     async fn with_little_room() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let socket = TcpSocket::new_v4().unwrap();

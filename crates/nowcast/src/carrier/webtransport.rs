@@ -19,25 +19,26 @@ const QUARTER_STREAM_ID: u8 = 0;
 const DATAGRAM_BYTES_MAX: usize = nowcast_session::PACKET_BYTES_MIN as usize + 1;
 /// Overhead that QUIC's send buffer charges for each datagram.
 const BOOKKEEPING_BYTES: usize = 64;
-/// Packets in QUIC's buffer: the few of one turn, which then go to the system in one call. QUIC takes them out at once, because its
-/// congestion controller stands aside; so nothing stale waits there.
+/// Packets in QUIC's buffer: those of one turn, which go to the system in one call. QUIC sends them at once, because
+/// its congestion controller does not limit it. So no outdated packets wait there.
 const UNSENT_PACKETS_MAX: usize = 4;
 /// UDP payload that holds the largest datagram with all headers, and fits into a path of 1,280 bytes.
 const UDP_PAYLOAD_BYTES: u16 = 1_252;
 /// Receive buffer for datagrams. When it is full, the oldest are dropped.
 const RECEIVE_BUFFER_BYTES: usize = 256 * 1_024;
-/// The session notices a silent peer long before; this frees what it forgot.
+/// The session detects a silent peer long before. This only frees memory of forgotten connections.
 const IDLE_TIMEOUT_MS: u32 = 30_000;
-/// The session waits for nothing in QUIC's own acknowledgements, and each is a packet: at most one for this many
-/// packets.
+/// The session does not need QUIC's own acknowledgements, and each is a packet: at most one for this many packets.
 const PACKETS_PER_ACK: u32 = 10;
-/// They wait so long for a packet in which they can ride. The library asks for no more than the round trip, and for 25 ms at least.
+/// Maximum delay of acknowledgements, so that they share packets with data. The library limits it to the round trip,
+/// and to 25 ms at least.
 const ACK_DELAY_MAX: Duration = Duration::from_millis(100);
-/// HTTP/3 needs three in one direction, browsers open a few more for practice.
+/// HTTP/3 needs three in one direction; browsers open a few more to test extensions.
 const UNI_STREAMS_MAX: u32 = 8;
-/// The session itself is one.
+/// The session itself uses one.
 const BIDI_STREAMS_MAX: u32 = 4;
-/// Nothing but HTTP/3's own words comes on streams, and nobody reads any other: it waits here until the session ends.
+/// Streams carry only HTTP/3's own messages. Other streams are not read, so their bytes wait here until the session
+/// ends.
 const STREAM_BYTES_MAX: u32 = 16 * 1_024;
 /// The same over all streams of a connection.
 const STREAMS_BYTES_MAX: u32 = 64 * 1_024;
@@ -52,14 +53,14 @@ type Sending = Pin<Box<dyn Future<Output = Result<(), SendDatagramError>> + Send
 pub struct WebTransport {
     session: Session,
     arriving: Datagrams,
-    /// The packet that waits for room in QUIC's buffer.
+    /// The packet that waits for space in QUIC's buffer.
     sending: Option<Sending>,
     is_closing: bool,
 }
 
 impl WebTransport {
-    /// Takes over a session. A session whose datagrams are too small for packets is closed, and the reason tells the peer which sizes
-    /// it needs.
+    /// Takes over a session. A session whose datagrams are too small for packets is closed. The reason names the
+    /// required size.
     ///
     /// # Errors
     /// The size of datagrams that the path or the peer allows.
@@ -124,7 +125,7 @@ impl Carrier for WebTransport {
                 Some(Err(error)) => return Poll::Ready(Err(lost(&error))),
                 None => return Poll::Ready(Err(Ended::Closed)),
             };
-            // Datagrams of other streams belong to nobody here.
+            // Datagrams of other streams are ignored.
             if datagram.first() == Some(&QUARTER_STREAM_ID) {
                 return Poll::Ready(Ok(datagram.split_off(1)));
             }
@@ -161,7 +162,7 @@ fn lost(error: &ConnectionError) -> Ended {
     }
 }
 
-/// How QUIC behaves below sessions.
+/// Configuration of QUIC below sessions.
 pub(crate) fn transport_config() -> Arc<TransportConfig> {
     let mut acks = AckFrequencyConfig::default();
     acks.ack_eliciting_threshold(VarInt::from_u32(PACKETS_PER_ACK - 1)).max_ack_delay(Some(ACK_DELAY_MAX));
@@ -173,7 +174,7 @@ pub(crate) fn transport_config() -> Arc<TransportConfig> {
         .datagram_receive_buffer_size(Some(RECEIVE_BUFFER_BYTES))
         .initial_mtu(UDP_PAYLOAD_BYTES)
         .min_mtu(UDP_PAYLOAD_BYTES)
-        // Packets have one size, larger paths would gain nothing.
+        // Packets have one size, so larger paths would gain nothing.
         .mtu_discovery_config(None)
         .max_concurrent_bidi_streams(VarInt::from_u32(BIDI_STREAMS_MAX))
         .max_concurrent_uni_streams(VarInt::from_u32(UNI_STREAMS_MAX))

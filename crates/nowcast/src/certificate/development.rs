@@ -1,4 +1,4 @@
-//! Certificates that an endpoint makes for itself, one after the other.
+//! Certificates that an endpoint makes for itself, each renewed in time.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,14 +14,14 @@ use super::{CertificateError, CertificateHash, hash_of};
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 /// Browsers refuse certificates named by hash that are valid for more than 14 days.
 const VALID: Duration = DAY.saturating_mul(12);
-/// Clocks differ: some were never set to their time zone, others are a day behind.
+/// Clocks differ: some have a wrong time zone, others are a day behind.
 const VALID_BEFORE: Duration = Duration::from_secs(36 * 3_600);
-/// A certificate that was made so far in what is now the future was made under a wrong clock. Half of the time before it stays
-/// for clients whose clocks are behind.
+/// A certificate that was made this far in the future was made under a wrong clock. The other half of the margin is for
+/// clients whose clocks are behind.
 const FUTURE_MAX: Duration = Duration::from_secs(18 * 3_600);
-/// From then on the next one is announced beside it.
+/// The age at which the next certificate is announced beside it.
 const ANNOUNCE_AFTER: Duration = DAY.saturating_mul(9);
-/// From then on the next one is used.
+/// The age at which the next certificate is used.
 const SWITCH_AFTER: Duration = DAY.saturating_mul(11);
 
 const _: () = assert!(VALID.as_secs() + VALID_BEFORE.as_secs() < 14 * DAY.as_secs());
@@ -30,11 +30,11 @@ const _: () =
 
 const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// The certificate in use, and the next one when its time nears.
+/// The certificate in use, and the next one shortly before its time.
 pub(super) struct Development {
     current: Made,
     next: Option<Made>,
-    /// Whom they are for.
+    /// The names and addresses in the certificates.
     names: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ struct Made {
 }
 
 impl Development {
-    /// For this machine, and for the hosts of these names and addresses.
+    /// Makes certificates for this machine, and for these names and addresses.
     pub(super) fn new(now: SystemTime, names: &[String]) -> Result<Self, CertificateError> {
         let names: Vec<_> =
             LOOPBACK_NAMES.iter().copied().map(str::to_owned).chain(names.iter().cloned()).collect();
@@ -60,7 +60,7 @@ impl Development {
         std::iter::once(&self.current).chain(&self.next).map(|made| made.hash).collect()
     }
 
-    /// Prepares and takes the next certificate when it is time. One that was made under another clock is replaced at once.
+    /// Makes and activates the next certificate in time. A certificate made under another clock is replaced at once.
     pub(super) fn rotate(&mut self, now: SystemTime) {
         self.next = self.next.take().filter(|next| next.fits(now));
         if !self.current.fits(now) {
@@ -85,7 +85,7 @@ impl Development {
 }
 
 impl Made {
-    /// Whether it may be shown at this time.
+    /// Whether it may be used at this time.
     fn fits(&self, now: SystemTime) -> bool {
         match now.duration_since(self.at) {
             Ok(age) => age < VALID,
@@ -118,7 +118,7 @@ mod tests {
         let right = SystemTime::now();
         for wrong in [right + 300 * DAY, right + DAY, right - 20_000 * DAY] {
             let mut development = Development::new(wrong, &[]).unwrap();
-            // The next one was announced under the wrong clock, too.
+            // The next certificate was announced under the wrong clock, too.
             development.rotate(wrong + ANNOUNCE_AFTER);
             let before = development.hashes();
             development.rotate(right);

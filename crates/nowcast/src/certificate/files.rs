@@ -11,7 +11,7 @@ use rustls::sign::CertifiedKey;
 
 use super::CertificateError;
 
-/// A chain and its key, and what the files looked like when they were read.
+/// A chain and its key, and the state of the files when they were read.
 pub(super) struct Files {
     chain: PathBuf,
     key: PathBuf,
@@ -30,8 +30,8 @@ impl Files {
         Arc::clone(&self.current)
     }
 
-    /// Reads the files again if they changed. While they cannot be used, for instance because only one of them was
-    /// replaced yet, what was read before stays, and the next look tries again.
+    /// Reads the files again if they changed. If they cannot be used, for instance because only one of them is replaced
+    /// yet, the previous ones stay, and the next check tries again.
     pub(super) fn look(&mut self) {
         let seen = [stamp(&self.chain), stamp(&self.key)];
         if seen == self.seen {

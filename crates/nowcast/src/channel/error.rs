@@ -14,20 +14,20 @@ use nowcast_session::{Closed, Refused};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The channel is over. Every call after the end gives the same reason.
+    /// The channel is closed. Every call after the end returns the same reason.
     #[error(transparent)]
     Closed(#[from] Closed),
-    /// A put was not taken, and the bound that it broke. Nothing that was accepted before is lost by it.
+    /// A put was refused, with the limit that it broke. Messages that were accepted before are not lost.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// The time of the call passed before it was done: the lane was full all that time, or no reply came. A reply that
-    /// comes later is dropped and counted.
+    /// The timeout passed before the call was done: the lane was full all the time, or no reply arrived. A later reply
+    /// is dropped and counted.
     #[error("nothing came within the time that was given")]
     TimedOut,
-    /// The reply stands behind more messages than this side keeps: receive them, then ask again.
+    /// The reply waits behind more messages than this side keeps: receive them, then send the command again.
     #[error("too many messages wait to be received before the reply")]
     Behind,
-    /// A message is not of the type that it was read as. The text names the field.
+    /// A message does not have the requested type. The text names the field.
     #[error("the message is not of the expected type: {0}")]
     Invalid(String),
 }

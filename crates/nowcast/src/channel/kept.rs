@@ -1,14 +1,14 @@
-//! Messages that were taken while a reply was awaited. They obey the laws of the queue they came from.
+//! Messages that arrived while the channel waited for a reply. They obey the laws of their queue.
 
 use nowcast_queue::{Bounds, UpdatableQueue};
 
 use super::message::Message;
 
-/// Messages that wait once more, lane by lane.
+/// Messages that wait again, for each lane.
 #[derive(Default)]
 pub(crate) struct Kept {
     lanes: Vec<Option<UpdatableQueue<Message>>>,
-    /// A message that did not fit in there.
+    /// A message that did not fit into its queue.
     held: Option<Message>,
 }
 
@@ -33,7 +33,7 @@ impl Kept {
         self.held.is_none() && self.lanes.iter().flatten().all(UpdatableQueue::is_empty)
     }
 
-    /// Whether not even one more message can be kept.
+    /// Whether no further message can be kept.
     pub(crate) fn is_full(&self) -> bool {
         self.held.is_some()
     }

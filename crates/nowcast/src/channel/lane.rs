@@ -1,4 +1,4 @@
-//! One lane: what is put.
+//! One lane of a channel: putting messages.
 
 use std::future::poll_fn;
 use std::marker::PhantomData;
@@ -14,10 +14,10 @@ use super::link::{Link, Put};
 use super::shapes::{ShapeId, TypeShape, as_event};
 use super::{CommandId, Error, LaneId, Payload};
 
-/// The longest time that a command may take.
+/// Maximum timeout of a command.
 const COMMAND_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 
-/// One lane of a channel: an order of its own. Put messages that need not wait for each other on different lanes.
+/// One lane of a channel, with its own order. Put messages that need not wait for each other on different lanes.
 ///
 /// A lane is cheap to clone and can move into a task. The channel stays open as long as one of its lanes is held.
 /// `T` is what it carries: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed). The peer reads values
@@ -47,7 +47,7 @@ const COMMAND_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 pub struct Lane<T: ?Sized = [u8]> {
     link: Arc<dyn Link>,
     id: LaneId,
-    /// The shape of `T`, once it was announced on this lane.
+    /// The shape of `T`, after it was announced on this lane.
     shape: OnceLock<ShapeId>,
     carries: PhantomData<fn(&T)>,
 }
@@ -59,7 +59,7 @@ impl Lane {
 }
 
 impl<T: Payload + ?Sized> Lane<T> {
-    /// The same lane for values of another type.
+    /// Returns the same lane for values of another type.
     #[must_use]
     pub fn typed<U: Wire>(&self) -> Lane<U> {
         Lane { link: Arc::clone(&self.link), id: self.id, shape: OnceLock::new(), carries: PhantomData }
@@ -71,8 +71,8 @@ impl<T: Payload + ?Sized> Lane<T> {
         self.id
     }
 
-    /// Puts the newest value of `key`, at least 1: it replaces one that was not sent yet. Waits only where the key is new and
-    /// the lane full.
+    /// Puts the newest value of `key`, at least 1. It replaces an unsent value. Waits only if the key is new and the
+    /// lane full.
     ///
     /// # Errors
     /// [`Refused::KeyZero`], [`Refused::NoLane`], [`Refused::TooLarge`], and whatever ended the channel.
@@ -89,8 +89,8 @@ impl<T: Payload + ?Sized> Lane<T> {
         at_once(self.poll_state(key.into(), value, None))
     }
 
-    /// Puts an event, which is delivered exactly once, in order, and after the states it was put after. Waits while the lane
-    /// is full.
+    /// Puts an event. It is delivered exactly once, in order, and after the states that were put before it. Waits while
+    /// the lane is full.
     ///
     /// # Errors
     /// [`Refused::NoLane`], [`Refused::TooLarge`], and whatever ended the channel.
@@ -106,8 +106,8 @@ impl<T: Payload + ?Sized> Lane<T> {
         at_once(self.poll_event(value, None, None)).map(drop)
     }
 
-    /// As [`event`](Self::event), but given up if it was not acknowledged after `lifetime`, which
-    /// [`Channel::take_expired`](super::Channel::take_expired) then tells by the number returned here.
+    /// As [`event`](Self::event), but dropped if it is not acknowledged after `lifetime`.
+    /// [`Channel::take_expired`](super::Channel::take_expired) then returns the number that this call returned.
     ///
     /// # Errors
     /// As [`event`](Self::event).
@@ -124,7 +124,7 @@ impl<T: Payload + ?Sized> Lane<T> {
     }
 
     /// Puts a command and waits for its reply, at most for `timeout` (and a day). Messages that arrive before the reply
-    /// are received as ever. Must be called within a tokio runtime. Dropping the future gives up on the reply.
+    /// are received as usual. Must be called within a tokio runtime. Dropping the future abandons the reply.
     ///
     /// # Errors
     /// [`Error::TimedOut`] after `timeout`, [`Error::Behind`] when more arrives before the reply than this side keeps,
@@ -137,7 +137,7 @@ impl<T: Payload + ?Sized> Lane<T> {
         tokio::time::timeout(timeout.min(COMMAND_TIME_MAX), asking).await.unwrap_or(Err(Error::TimedOut))
     }
 
-    /// As [`command`](Self::command), with a reply that is a value of the type `R`, or of another version of it.
+    /// As [`command`](Self::command), with a reply of the type `R`, or of another version of it.
     ///
     /// # Errors
     /// As [`command`](Self::command), and [`Error::Invalid`] where the reply cannot be read as that type; it names the field.
@@ -145,7 +145,7 @@ impl<T: Payload + ?Sized> Lane<T> {
         self.decode_reply(&self.command(value, timeout).await?)
     }
 
-    /// Answers a command, on the lane that it came on. Waits while that is full.
+    /// Answers a command, on its lane. Waits while the lane is full.
     ///
     /// # Errors
     /// [`Refused::TooLarge`], and whatever ended the channel.
@@ -201,8 +201,8 @@ impl<T: Payload + ?Sized> Lane<T> {
         put.map(|put| put.map(drop))
     }
 
-    /// The number that stands before values of `T`, of which the peer has been told; none before bytes. `Pending` where there
-    /// was no room for that.
+    /// The shape number before values of `T`, which was announced to the peer; `None` before bytes. `Pending` if there
+    /// was no room for the announcement.
     #[inline]
     fn poll_shape(&self, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
         match (self.shape.get(), T::type_shape()) {
@@ -217,13 +217,13 @@ impl<T: Payload + ?Sized> Lane<T> {
             self.link.poll_put(self.id, Put::Event(event, None), waker).map(|put| put.map(drop))
         };
         let shape = ready!(self.link.shapes().ours().announce(type_shape, self.id.number(), put))?;
-        // Another task may have been told the same.
+        // Another task may have received the same number.
         let _ = self.shape.set(shape);
         Poll::Ready(Ok(Some(shape)))
     }
 }
 
-/// A put without room is refused.
+/// Turns a pending put into a refusal.
 fn at_once<T>(put: Poll<Result<T, Error>>) -> Result<T, Error> {
     match put {
         Poll::Ready(put) => put,
@@ -231,7 +231,7 @@ fn at_once<T>(put: Poll<Result<T, Error>>) -> Result<T, Error> {
     }
 }
 
-/// A command on its way to its reply. Dropping it gives up on the reply.
+/// A command with its reply. Dropping it abandons the reply.
 pub(crate) struct Asked<'a, T: ?Sized> {
     lane: &'a Lane<T>,
     command: Option<CommandId>,
@@ -243,12 +243,12 @@ impl<'a, T: Payload + ?Sized> Asked<'a, T> {
         Self { lane, command: None, until: Instant::now() + timeout.min(COMMAND_TIME_MAX) }
     }
 
-    /// When the command has taken too long.
+    /// The deadline of the command.
     pub(crate) fn until(&self) -> Instant {
         self.until
     }
 
-    /// Puts the command when there is room, and then waits for the reply.
+    /// Puts the command when there is room, and then polls the reply.
     pub(crate) fn poll(&mut self, value: &T, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
         let Lane { link, id, .. } = self.lane;
         if self.command.is_none() {

@@ -18,7 +18,7 @@ use crate::published::Subscription;
 pub(crate) enum Put<'a> {
     State(Key, &'a [u8]),
     Event(&'a [u8], Option<Duration>),
-    /// A command, and how long its reply may take.
+    /// A command with the timeout of its reply.
     Command(&'a [u8], Duration),
     /// A reply to the command of this number.
     Reply(u64, &'a [u8]),
@@ -26,17 +26,17 @@ pub(crate) enum Put<'a> {
 
 /// One end of a channel, shared by all handles of it. Dropping it ends the channel.
 ///
-/// The calls that may have to wait take a waker: with one, `Pending` means that it is woken when another try is worth it;
-/// without one, nothing is remembered.
+/// Calls that may have to wait take a waker. With a waker, `Pending` means that it is woken when a retry may succeed.
+/// Without a waker, nothing is registered.
 pub(crate) trait Link: Send + Sync {
-    /// Puts a message. `Pending` where the lane is full. Returns the number of an event or command.
+    /// Puts a message. `Pending` if the lane is full. Returns the number of an event or command.
     fn poll_put(&self, lane: LaneId, put: Put<'_>, waker: Option<&Waker>) -> Poll<Result<u64, Error>>;
 
-    /// Takes the next message into `bytes`, in the place of what is there. `Pending` where there is none.
+    /// Takes the next message into `bytes`, replacing its content. `Pending` if there is none.
     fn poll_receive(&self, bytes: &mut Vec<u8>, waker: Option<&Waker>) -> Poll<Result<Received, Error>>;
 
-    /// As [`poll_receive`](Self::poll_receive), but puts the calling thread to sleep until there is a message, at most until
-    /// the deadline. `None` where the link has no better way to sleep than a waker, and at the deadline.
+    /// As [`poll_receive`](Self::poll_receive), but lets the thread sleep until there is a message, at most until the
+    /// deadline. Returns `None` at the deadline, and if the link can only use wakers.
     fn receive_asleep(
         &self,
         _bytes: &mut Vec<u8>,
@@ -48,10 +48,10 @@ pub(crate) trait Link: Send + Sync {
     /// Takes the reply to a command of this side.
     fn poll_reply(&self, command: CommandId, waker: &Waker) -> Poll<Result<Vec<u8>, Error>>;
 
-    /// Nobody waits for the reply any longer.
+    /// Abandons the reply.
     fn forget_reply(&self, command: CommandId);
 
-    /// Ready when all that was put has arrived.
+    /// Ready when all messages have arrived.
     fn poll_drained(&self, waker: &Waker) -> Poll<Result<(), Error>>;
 
     fn status(&self) -> Status;
@@ -66,12 +66,12 @@ pub(crate) trait Link: Send + Sync {
     /// Ends the channel at once.
     fn close(&self, code: u32, reason: &str);
 
-    /// True once nothing more leaves; `None` where nothing has to.
+    /// Becomes true when nothing more leaves; `None` if nothing has to leave.
     fn watch_left(&self) -> Option<watch::Receiver<bool>> {
         None
     }
 
-    /// Holds back what is put until as many calls of [`end_batch`](Self::end_batch) have followed.
+    /// Holds messages back until the matching call of [`end_batch`](Self::end_batch).
     fn begin_batch(&self) {}
 
     fn end_batch(&self) {}
@@ -93,7 +93,7 @@ pub(crate) trait Link: Send + Sync {
         Duration::ZERO
     }
 
-    /// Has the channel read what is published when it sends. Gives the subscription back where nothing reads that late.
+    /// Lets the channel read published values when it sends. Returns the subscription if the link cannot do that.
     fn subscribe(&self, subscription: Subscription) -> Option<Subscription> {
         Some(subscription)
     }
@@ -108,7 +108,7 @@ pub(crate) trait Link: Send + Sync {
 }
 
 impl dyn Link {
-    /// The value of a message of this lane: of the peer's version of the type where it has announced one, else of exactly this
+    /// Decodes a message of this lane: as the peer's version of the type if it announced one, else as exactly this
     /// type.
     pub(crate) fn decode<'de, T: Read<'de>>(&self, lane: LaneId, bytes: &'de [u8]) -> Result<T, Error> {
         match self.shapes().of(lane.number()) {
@@ -117,7 +117,7 @@ impl dyn Link {
         }
     }
 
-    /// The value of a reply: of the peer's version of the type where the reply says which that is, else of exactly this type.
+    /// Decodes a reply: as the peer's version of the type if the reply names one, else as exactly this type.
     pub(crate) fn decode_reply<T: ReadOwned>(&self, reply: &[u8]) -> Result<T, Error> {
         match self.shapes().of_reply(reply) {
             Some((announced, message)) => announced.decode(message),

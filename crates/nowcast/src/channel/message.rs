@@ -9,12 +9,13 @@ use nowcast_wire::Read;
 use super::Error;
 use super::shapes::{Announced, Shapes};
 
-/// Names a lane of a channel, from 0. A channel has as many as both sides accept, 8 by default and 16 at most.
+/// Names a lane of a channel, from 0. The number of lanes is the smaller limit of both sides, 8 by default and 16 at
+/// most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaneId(pub(crate) u8);
 
 impl LaneId {
-    /// The lane of this number. Whether there is one, the first put says.
+    /// Makes the id of a lane. The first put returns an error if the lane does not exist.
     #[must_use]
     pub const fn new(number: u8) -> Self {
         Self(number)
@@ -42,28 +43,28 @@ impl std::fmt::Display for LaneId {
 /// A received message; its bytes are in the caller's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// The lane it came on.
+    /// Its lane.
     pub lane: LaneId,
     /// Its kind.
     pub kind: MessageKind,
-    /// When the value was produced (states), or when its packet left (all others), by this machine's clock as far as the
-    /// peer's is known.
+    /// When the value was produced (states), or when its packet left (all others). By this machine's clock, as far as
+    /// the peer's clock is known.
     pub produced_at: Instant,
 }
 
 /// A message from the peer.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// The lane it came on.
+    /// Its lane.
     pub lane: LaneId,
     /// Its kind.
     pub kind: MessageKind,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// When the value was produced (states), or when its packet left (all others), by this machine's clock as far as the
-    /// peer's is known.
+    /// When the value was produced (states), or when its packet left (all others). By this machine's clock, as far as
+    /// the peer's clock is known.
     pub produced_at: Instant,
-    /// The peer's announcement, where there is one on this lane.
+    /// The peer's announcement of types on this lane, if any.
     announced: Option<Arc<Announced>>,
 }
 
@@ -77,11 +78,12 @@ pub enum MessageKind {
     },
     /// Something that happened.
     Event,
-    /// Something that wants an answer, by [`Channel::reply`](super::Channel::reply) or [`Lane::reply`](super::Lane::reply).
+    /// A command that expects a reply, by [`Channel::reply`](super::Channel::reply) or
+    /// [`Lane::reply`](super::Lane::reply).
     Command(CommandId),
     /// Bytes of the peer's replication source.
     Replication {
-        /// The number of the packet they came in.
+        /// The number of their packet.
         packet: u64,
     },
 }
@@ -105,7 +107,7 @@ impl Message {
         Self { lane, kind, bytes, produced_at, announced: None }
     }
 
-    /// The same with what the peer has announced of its types, for the application.
+    /// Adds the types that the peer announced, for the application.
     pub(crate) fn with_shapes(self, shapes: &Shapes) -> Self {
         Self { announced: shapes.of(self.lane.number()), ..self }
     }
@@ -118,8 +120,8 @@ impl Message {
         Received { lane, kind, produced_at }
     }
 
-    /// The message as a value of the type that its sender put through a [typed lane](super::Lane::typed), or of another
-    /// version of that type: fields are matched by name. Text and bytes may be borrowed from the message.
+    /// Decodes the message as a value of the type that its sender put through a [typed lane](super::Lane::typed), or of
+    /// another version of that type: fields are matched by name. Text and bytes may be borrowed from the message.
     ///
     /// # Errors
     /// [`Error::Invalid`] where the bytes cannot be read as that type; it names the field.
@@ -130,7 +132,7 @@ impl Message {
         }
     }
 
-    /// How old the news is.
+    /// Age of the message.
     #[must_use]
     pub fn age(&self) -> Duration {
         self.produced_at.elapsed()
@@ -145,13 +147,13 @@ impl Message {
         }
     }
 
-    /// Returns the key under which it waits once more, and replaces its predecessor.
+    /// Returns the key under which it waits again and replaces its predecessor.
     pub(super) fn queue_key(&self) -> Key {
         self.key().unwrap_or(Key::EVENT)
     }
 }
 
-/// Messages are equal that say the same.
+/// Messages are equal if lane, kind and bytes are equal.
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
         let Self { lane, kind, bytes, produced_at, announced: _ } = self;

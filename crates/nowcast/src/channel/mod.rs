@@ -1,13 +1,13 @@
 //! The application's handle: the four verbs over any carrier.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! | --- | --- |
-//! | `mod.rs` | [`Channel`]: all of a connection, and what is received |
-//! | `lane.rs`, `batch.rs`, `payload.rs` | what is put, as bytes or typed |
-//! | `shapes.rs` | how different versions of a type understand each other |
-//! | `link.rs` | what a carrier of channels does: a session (`driver/`), or queues of one machine (`local/`) |
-//! | `message.rs`, `status.rs`, `error.rs` | what the application is told |
-//! | `kept.rs`, `replies.rs`, `wakers.rs` | what every link needs |
+//! | `mod.rs` | [`Channel`]: the connection, and receiving |
+//! | `lane.rs`, `batch.rs`, `payload.rs` | putting messages, as bytes or typed |
+//! | `shapes.rs` | compatibility of different versions of a type |
+//! | `link.rs` | the interface of links: a session (`driver/`), or queues of one machine (`local/`) |
+//! | `message.rs`, `status.rs`, `error.rs` | results for the application |
+//! | `kept.rs`, `replies.rs`, `wakers.rs` | shared parts of all links |
 
 mod batch;
 mod error;
@@ -53,15 +53,15 @@ pub use crate::admission::Entry;
 
 use crate::carrier::RETIRE_TIME_MAX;
 
-/// The longest time that [`Channel::leave`] takes: that of the session's farewell and that of its carrier's, one second each.
+/// Maximum duration of [`Channel::leave`]: one second each for closing the session and the carrier.
 pub const LEAVE_TIME_MAX: Duration = Duration::from_secs(1).saturating_add(RETIRE_TIME_MAX);
 
-/// A two-way connection to another task, over the best carrier there is.
+/// A two-way connection to another program, over the best available carrier.
 ///
-/// A channel is cheap to clone, and all handles are the same channel. When the last handle of it is dropped, its
-/// [lanes](Lane) among them, it closes after what was put has arrived, or after 5 s.
+/// A channel is cheap to clone, and all handles are the same channel. When the last handle (or [lane](Lane)) is
+/// dropped, it closes after its messages have arrived, or after 5 s.
 ///
-/// `try_x` never waits; `x().await` does, wherever there may be something to wait for. Threads without a runtime use
+/// `try_x` never waits; `x().await` may wait. Threads without a runtime use
 /// [`blocking::Channel`](crate::blocking::Channel).
 ///
 /// ```
@@ -95,7 +95,7 @@ pub const LEAVE_TIME_MAX: Duration = Duration::from_secs(1).saturating_add(RETIR
 #[derive(Clone)]
 pub struct Channel {
     link: Arc<dyn Link>,
-    /// The lane of the verbs that name none.
+    /// The lane of calls without a lane argument.
     first: Lane,
 }
 
@@ -109,8 +109,8 @@ impl Channel {
         &*self.link
     }
 
-    /// A lane of its own order; there are as many as both sides accept, 8 by default. Whether there is one of this number,
-    /// the first put says.
+    /// Returns a lane with its own order. Both sides limit the number of lanes, 8 by default. The first put returns an
+    /// error if the lane does not exist.
     #[must_use]
     pub fn lane(&self, lane: impl Into<LaneId>) -> Lane {
         Lane::new(Arc::clone(&self.link), lane.into())
@@ -156,7 +156,7 @@ impl Channel {
         self.first.command(payload, timeout).await
     }
 
-    /// Answers a command, on the lane that it came on; see [`Lane::reply`].
+    /// Answers a command, on its lane; see [`Lane::reply`].
     ///
     /// # Errors
     /// See [`Lane::reply`].
@@ -172,8 +172,8 @@ impl Channel {
         self.first.try_reply(command, payload)
     }
 
-    /// Puts many messages at once: nothing leaves before the batch is dropped, so that what belongs together travels
-    /// together. The channel can be used meanwhile, but nothing else leaves either: drop a batch soon.
+    /// Puts several messages at once: nothing leaves before the batch is dropped, so related messages travel together.
+    /// Drop a batch soon, because nothing else leaves meanwhile either.
     #[must_use]
     pub fn batch(&self) -> Batch<'_> {
         Batch::new(&*self.link)
@@ -196,8 +196,8 @@ impl Channel {
         Ok(self.try_receive_into(&mut bytes)?.map(|received| self.message(received, bytes)))
     }
 
-    /// Receives the next message into a buffer in the place of what is there, waiting for one. No memory is allocated
-    /// where the buffer is large enough.
+    /// Receives the next message into a buffer, replacing its content, and waits for one. No memory is allocated if the
+    /// buffer is large enough.
     ///
     /// # Errors
     /// As [`receive`](Self::receive).
@@ -216,7 +216,7 @@ impl Channel {
         }
     }
 
-    /// Receives the next message, or arranges for the task to be woken when there may be one.
+    /// Receives the next message, or registers the task to be woken when there may be one.
     ///
     /// # Errors
     /// As [`receive`](Self::receive).
@@ -230,7 +230,7 @@ impl Channel {
         Message::new(received, bytes).with_shapes(self.link.shapes())
     }
 
-    /// The value of a message that was received into a buffer; see [`Message::decode`].
+    /// Decodes a message that was received into a buffer; see [`Message::decode`].
     ///
     /// # Errors
     /// [`Error::Invalid`] where the bytes cannot be read as that type; it names the field.
@@ -238,40 +238,40 @@ impl Channel {
         self.link.decode(received.lane, bytes)
     }
 
-    /// The messages as a stream, which ends when the peer is done.
+    /// The messages as a stream, which ends with the channel.
     #[must_use]
     pub fn messages(&self) -> Messages {
         Messages { channel: self.clone() }
     }
 
-    /// The events that were given up at the end of their lifetime since this was last asked: lane, and what
-    /// [`Lane::event_with_lifetime`] returned. At most 1,024 are remembered.
+    /// Returns the events that expired since the last call: the lane, and the number that [`Lane::event_with_lifetime`]
+    /// returned. At most 1,024 are remembered.
     #[must_use]
     pub fn take_expired(&self) -> Vec<(LaneId, u64)> {
         self.link.take_expired()
     }
 
-    /// How the channel is.
+    /// The status of the channel.
     #[must_use]
     pub fn status(&self) -> Status {
         self.link.status()
     }
 
-    /// For how long an answer of the peer has been awaited without anything arriving; zero while none is. Where it
-    /// is much more than the round trip, the peer has gone or the path is cut, and neither may have been noticed.
+    /// Time since the first unanswered packet during which nothing arrived; zero if no answer is expected. If it is
+    /// much longer than the round trip, the peer is gone or the path is cut.
     #[must_use]
     pub fn silence(&self) -> Duration {
         self.link.silence()
     }
 
-    /// Time since the newest packet of the peer arrived, also while nothing is awaited, and after the end of the channel. Zero where
-    /// there are no packets.
+    /// Time since the newest packet of the peer arrived, also after the end of the channel. Zero for links without
+    /// packets.
     #[must_use]
     pub fn time_since_heard(&self) -> Duration {
         self.link.time_since_heard()
     }
 
-    /// Hears when it opens, is interrupted, changes its carrier, or ends.
+    /// Watches when the channel opens, is interrupted, changes its carrier, or ends.
     #[must_use]
     pub fn status_changes(&self) -> StatusChanges {
         StatusChanges { watch: self.link.watch() }
@@ -283,29 +283,30 @@ impl Channel {
         self.link.entry()
     }
 
-    /// Feeds the lanes that are configured for it from `source`. Call [`source_has_more`](Self::source_has_more) when it
-    /// has something new. Over shared memory there are no packets to fill, and it is never asked.
+    /// Sets the source of the lanes that are configured for it. Call [`source_has_more`](Self::source_has_more) when it
+    /// has new data. Over shared memory there are no packets, and the source is never polled.
     pub fn set_source(&self, source: Box<dyn Source>) {
         self.link.set_source(source);
     }
 
-    /// The source has something to send. It never waits, not even for a source that is just being asked.
+    /// Tells the channel that the source has data to send. It never waits, not even while the source is being polled.
     pub fn source_has_more(&self) {
         self.link.source_has_more();
     }
 
-    /// Measures the round trip now rather than with the next traffic; [`status`](Self::status) tells it when the answer is
-    /// there. The application at the other end does not notice. Through shared memory nothing travels, and nothing is measured.
+    /// Measures the round trip now instead of with the next traffic; [`status`](Self::status) shows it when the answer
+    /// arrives. The application at the other end does not notice. Shared memory has no round trip, and nothing is
+    /// measured.
     pub fn ping(&self) {
         self.link.ping();
     }
 
-    /// Never send faster than this, in bytes a second; `None` for as fast as the path takes it.
+    /// Limits the rate, in bytes a second; `None` for no limit besides the path.
     pub fn set_bytes_per_second_max(&self, bytes_per_second_max: Option<u64>) {
         self.link.set_bytes_per_second_max(bytes_per_second_max);
     }
 
-    /// Waits until all that was put has arrived at the peer.
+    /// Waits until all messages put before have arrived at the peer.
     ///
     /// # Errors
     /// How the channel ended, if it did before.
@@ -313,25 +314,25 @@ impl Channel {
         poll_fn(|context| self.link.poll_drained(context.waker())).await
     }
 
-    /// Ends the channel at once; the peer receives `code` (0, or 64 and above for the application's own) and `reason`.
-    /// Messages that have not arrived are given up: wait for [`drained`](Self::drained) first, or drop the channel
-    /// instead.
+    /// Closes the channel at once. The peer receives `code` (0, or 64 and above for the application's own codes) and
+    /// `reason`. Messages that have not arrived are lost: wait for [`drained`](Self::drained) first, or drop the
+    /// channel instead.
     pub fn close(&self, code: u32, reason: &str) {
         self.link.close(code, reason);
     }
 
-    /// Ends the channel as [`close`](Self::close) does, and waits until the peer has been told, as far as it listens, for at
-    /// most [`LEAVE_TIME_MAX`]. A program that ends right after a mere `close` may be gone before its farewell has left, and
-    /// then its peer keeps the session until the resume time-out.
+    /// Closes the channel like [`close`](Self::close), and waits until the peer has received that, for at most
+    /// [`LEAVE_TIME_MAX`]. A program that ends right after a mere `close` may end before the close leaves. Then its
+    /// peer keeps the session until the resume time-out.
     pub async fn leave(&self, code: u32, reason: &str) {
         self.close(code, reason);
         if let Some(mut left) = self.link.watch_left() {
-            // A peer that does not listen notices the silence.
+            // A peer that does not receive the close detects the silence.
             let _ = tokio::time::timeout(LEAVE_TIME_MAX, left.wait_for(|&has_left| has_left)).await;
         }
     }
 
-    /// Waits until the channel is over.
+    /// Waits until the channel is closed.
     pub async fn closed(&self) -> Closed {
         let mut changes = self.status_changes();
         loop {

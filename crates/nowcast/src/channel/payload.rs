@@ -10,8 +10,8 @@ use super::shapes::{ShapeId, TypeShape};
 /// A payload of a lane: raw bytes (`[u8]`), or values of any type that derives [`Wire`], in the format of
 /// `spec/WIRE.md`.
 ///
-/// The two ends of a typed lane may have different versions of a type: its shape is announced before the first value, and
-/// the reader matches fields by name (section 7 there).
+/// The two ends of a typed lane may have different versions of a type: its shape is announced before the first value,
+/// and the reader matches fields by name (section 7 there).
 pub trait Payload {
     /// Returns the type's shape for the peer. `None` for bytes, which have no shape.
     fn type_shape() -> Option<TypeShape>;
@@ -33,11 +33,11 @@ impl Payload for [u8] {
 }
 
 thread_local! {
-    /// Where values are encoded.
+    /// The buffer for encoding.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// A thread does not keep more than this because of one large value.
+/// Maximum buffer that a thread keeps after a large value.
 const SCRATCH_BYTES_MAX: usize = 256 * 1_024;
 
 impl<T: Wire> Payload for T {
@@ -47,7 +47,7 @@ impl<T: Wire> Payload for T {
     }
 
     fn with_bytes<R>(&self, shape: Option<ShapeId>, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
-        // A value whose encoding puts another one finds an empty buffer, and works all the same.
+        // If encoding a value puts another one, the inner call finds an empty buffer and allocates its own.
         let mut bytes = SCRATCH.take();
         bytes.clear();
         shape.into_iter().for_each(|shape| shape.write(&mut bytes));

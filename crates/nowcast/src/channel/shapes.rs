@@ -310,7 +310,11 @@ mod tests {
             put_announcement(&mut event, ShapeId(2 + id), &[3, 0]);
             assert!(shapes.take_in(LANE, &mut event));
         }
-        assert_eq!(announced.decode::<u16>(&[0x80, 0x02, 9, 0]), Ok(9), "a message within the limit is known");
+        assert_eq!(
+            announced.decode::<u16>(&[0x80, 0x02, 9, 0]),
+            Ok(9),
+            "a message within the limit is known"
+        );
         assert!(matches!(announced.decode::<u16>(&[0x80, 0x17, 9, 0]), Err(Error::Invalid(_))));
     }
 
