@@ -1,11 +1,11 @@
-//! The one clock of this process, as sessions want it: microseconds since the first look.
+//! The clock of this process for sessions: microseconds since the first call.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use nowcast_session::Time;
 
-/// Sessions take time zero for "long ago", so the clock begins a while after it.
+/// Sessions use time zero for "long ago", so the clock begins later.
 const BEGINNING: Duration = Duration::from_secs(3_600);
 
 static START: OnceLock<Instant> = OnceLock::new();
@@ -21,7 +21,7 @@ pub(crate) fn at(instant: Instant) -> Time {
     Time::default() + BEGINNING + instant.saturating_duration_since(start)
 }
 
-/// When the clock shows `time`.
+/// Converts `time`.
 pub(crate) fn instant(time: Time) -> Instant {
     let start = *START.get_or_init(Instant::now);
     start + time.since(Time::default() + BEGINNING)

@@ -1,4 +1,4 @@
-//! Finds a service and begins a session with it, over the best carrier there is.
+//! Finds a service and begins a session with it, over the best available carrier.
 
 mod address;
 mod error;
@@ -24,7 +24,7 @@ use address::Address;
 use error::Opening;
 use remote::Remote;
 
-/// Connects to the service at `nowcast://HOST:PORT/NAME`; see [`Connector`] for tokens and other wishes.
+/// Connects to the service at `nowcast://HOST:PORT/NAME`; see [`Connector`] for tokens and other options.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {

@@ -2,11 +2,11 @@
 
 use crate::channel::{Channel, Error, MessageKind};
 
-/// Sends everything back on the lane it came on: states as states of the same key, events as events, commands as
-/// replies. The echo obeys the laws of the queue, so that a program in any language can be tested and a path measured
-/// against it. While the peer does not read, nothing more is read of it. Returns the error that ended the channel.
+/// Echoes every message on its lane: states as states of the same key, events as events, commands as replies. The echo
+/// obeys the laws of the queue, so a program in any language can be tested and a path measured against it. While the
+/// peer does not read, the echo reads nothing more. Returns the error that ended the channel.
 ///
-/// Values of typed lanes come back as bytes, because their announcements end here.
+/// Values of typed lanes are echoed as bytes, because their announcements end here.
 pub async fn echo(channel: &Channel) -> Error {
     loop {
         if let Err(error) = send_back(channel).await {

@@ -1,4 +1,4 @@
-//! The helper thread of this process: a runtime for tasks that have none of their own.
+//! The helper thread of this process: a runtime for programs without one.
 
 use std::io;
 use std::sync::OnceLock;

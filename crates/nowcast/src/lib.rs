@@ -1,25 +1,25 @@
-//! Real-time channels between tasks: newest state first, events never lost.
+//! Real-time channels between programs: newest state first, events never lost.
 //!
-//! A channel has four verbs, whatever carries it:
+//! A channel has four verbs over any carrier:
 //!
-//! | verb | promise |
+//! | verb | guarantee |
 //! | --- | --- |
-//! | `state(key, value)` | the newest value wins; waits only where the key is new and the lane full |
-//! | `event(value)` | delivered exactly once, in order, and after the states it was put after |
-//! | `command(value, timeout)` | an event that is answered |
+//! | `state(key, value)` | the newest value wins; waits only if the key is new and the lane full |
+//! | `event(value)` | delivered exactly once, in order, and after the states that were put before it |
+//! | `command(value, timeout)` | an event with a reply |
 //! | `receive()` | the newest value of each key, and every event |
 //!
-//! Each of them is a future that waits, and has a twin that never does: `try_state`, `try_event`, `try_receive`. Values are
-//! bytes, or typed by [`nowcast_wire::Wire`]: `channel.lane(0).typed::<Pose>()`. The peer may have another version of a type:
-//! [`Message::decode`] matches fields by name.
+//! Each of them is a future that may wait, and has a variant that never waits: `try_state`, `try_event`, `try_receive`.
+//! Values are bytes, or typed by [`nowcast_wire::Wire`]: `channel.lane(0).typed::<Pose>()`. The peer may have another
+//! version of a type: [`Message::decode`] matches fields by name.
 //!
-//! [`Listener`] advertises names, [`connect`] finds them, and both sides hold a [`Channel`] over the best carrier there is:
-//! shared memory, WebTransport or WebSocket. It survives the loss of its carrier.
+//! [`Listener`] advertises names, [`connect`] finds them, and both sides hold a [`Channel`] over the best available
+//! carrier: shared memory, WebTransport or WebSocket. It survives the loss of its carrier.
 //!
-//! One task that tells many publishes: [`Listener::publish`] gives a [`Publisher`], and tasks subscribe by [`connect`]. Users of
-//! Zenoh, iceoryx2 and ROS call that a topic.
+//! A program with many receivers publishes: [`Listener::publish`] returns a [`Publisher`], and programs subscribe by
+//! [`connect`]. Users of Zenoh, iceoryx2 and ROS call that a topic.
 //!
-//! Threads without an async runtime use [`blocking`]. On one machine nothing else runs for it then:
+//! Threads without an async runtime use [`blocking`]. On one machine it needs no other thread:
 //!
 //! ```
 //! use nowcast::blocking;
@@ -77,5 +77,5 @@ pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
 pub use publish::Publisher;
 
 pub use nowcast_queue::{Bounds, Key, PublicationBounds, PublicationCounters};
-/// The protocol below channels: its configuration, and what it says.
+/// The protocol below channels: its configuration and its statistics.
 pub use nowcast_session as session;

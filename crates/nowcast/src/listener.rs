@@ -1,4 +1,4 @@
-//! An endpoint of one's own: names on one port, by TCP and UDP.
+//! A stand-alone endpoint: names on one port, by TCP and UDP.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -21,39 +21,38 @@ use crate::names::multicast;
 use crate::names::{Advertisement, PORT};
 use crate::neighbours::Neighbours;
 
-/// How an endpoint listens.
+/// Configuration of an endpoint.
 #[derive(Clone, Debug)]
 pub struct ListenConfig {
-    /// Addresses to listen on. One that this machine doesn't have is skipped as long as another one works.
+    /// Addresses to listen on. One that this machine does not have is skipped if another one works.
     pub hosts: Vec<IpAddr>,
     /// The port, for TCP and UDP; 0 lets the system choose.
     pub port: u16,
     /// Whether WebTransport is offered.
     pub webtransport: bool,
-    /// The port of UDP that clients are told, if something in front of the endpoint forwards another one.
+    /// The UDP port that clients receive, if a device in front of the endpoint forwards another one.
     pub announced_udp_port: Option<u16>,
     /// The identity of the endpoint.
     pub certificate: CertificateConfig,
-    /// The rules of admission. Where other machines can reach the endpoint, it needs a key for tokens, or an explicit
-    /// permission for everybody.
+    /// The rules of admission. If other machines can reach the endpoint, it needs a key for tokens, or `anonymous`.
     pub entry: Policy,
-    /// The name server that is told what is advertised here, if it runs; the usual one of this machine by default.
+    /// The name server that receives the advertised names, if it runs. By default the usual one of this machine.
     pub name_server: Option<SocketAddr>,
     /// The configuration of sessions, and their maximum number for each service.
     pub accept: AcceptConfig,
-    /// Whether names are also announced by multicast DNS, to everybody on the network segments of this machine.
+    /// Whether names are also announced by multicast DNS, on the network segments of this machine.
     #[cfg(feature = "mdns")]
     pub multicast: bool,
 }
 
 impl ListenConfig {
-    /// For tasks of this machine, in both address families.
+    /// For programs of this machine, in both address families.
     #[must_use]
     pub fn loopback(port: u16) -> Self {
         Self::on([Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()], port)
     }
 
-    /// For everybody who reaches this machine, in both address families.
+    /// For all machines on the network, in both address families.
     #[must_use]
     pub fn everywhere(port: u16) -> Self {
         Self::on([Ipv6Addr::UNSPECIFIED.into()], port)
@@ -77,7 +76,7 @@ impl ListenConfig {
     }
 }
 
-/// Listens on one port and lets tasks in to the names advertised there. Dropping it ends all their sessions.
+/// Listens on one port and accepts programs to the names advertised there. Dropping it ends all their sessions.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -101,14 +100,14 @@ pub struct Listener {
     _quic: Option<QuicEndpoint>,
 }
 
-/// Why a name cannot be advertised.
+/// The reason why a name cannot be advertised.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdvertiseError {
-    /// It is not a name.
+    /// The text is not a valid name.
     #[error("'{0}' is not a name: 1 to 64 of a-z A-Z 0-9 . _ -, not beginning with a dot")]
     BadName(String),
-    /// Another service of this endpoint has it.
+    /// Another service of this endpoint has the name.
     #[error("the name '{0}' is advertised already: end the other service, or take another name")]
     Taken(String),
     /// It cannot be announced by multicast DNS.
@@ -147,13 +146,13 @@ impl Listener {
         Ok(Self { names, port, accepting, _quic: quic })
     }
 
-    /// The port; with port 0 in the configuration, the one the system chose.
+    /// The port. With port 0 in the configuration, the one that the system chose.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// How many were refused admission, by the word of the refusal (`spec/CARRIERS.md`, section 2).
+    /// Number of refused admissions, by the name of the refusal (`spec/CARRIERS.md`, section 2).
     #[must_use]
     pub fn refused(&self) -> Vec<(&'static str, u64)> {
         self.names.admission.refused().to_vec()
@@ -165,8 +164,8 @@ impl Listener {
         self.names.certificates.hashes()
     }
 
-    /// Lets tasks in that ask for `name`, until the service is dropped. Tasks of the same machine and user that name no port
-    /// come through shared memory, unless another process has the name there.
+    /// Accepts programs that connect to `name`, until the service is dropped. Programs of the same machine and user
+    /// that use no port connect through shared memory, unless another process has the name there.
     ///
     /// # Errors
     /// [`AdvertiseError`].
@@ -232,7 +231,7 @@ fn serve_udp(
     })
 }
 
-/// An advertised name. Dropping it frees the name; the channels that were accepted stay.
+/// An advertised name. Dropping it releases the name; accepted channels stay open.
 #[derive(Debug)]
 pub struct Service {
     name: String,
@@ -246,7 +245,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Waits for the next task that has connected.
+    /// Waits for the next program that connects.
     ///
     /// # Errors
     /// When the listener is gone.
@@ -254,7 +253,7 @@ impl Service {
         self.accepted.accept().await
     }
 
-    /// Accepts a task if one has connected.
+    /// Accepts a program if one has connected.
     ///
     /// # Errors
     /// As [`accept`](Self::accept).
@@ -268,14 +267,14 @@ impl Service {
         &self.name
     }
 
-    /// Whether tasks of the same machine and user find the name without a port and come through shared memory: not if
-    /// another process has the name there.
+    /// Whether programs of the same machine and user find the name without a port and connect through shared memory.
+    /// False if another process has the name there.
     #[must_use]
     pub fn is_local(&self) -> bool {
         self.neighbours.is_some()
     }
 
-    /// How it stands with the name at the machine's name server; `None` if none is to be told.
+    /// The status of the name at the machine's name server; `None` if none is configured.
     #[must_use]
     pub fn advertisement(&self) -> Option<&Advertisement> {
         self.advertisement.as_ref()

@@ -1,4 +1,4 @@
-//! Tasks of the same machine and user, which need no network (`spec/CARRIERS.md`, section 5).
+//! Programs of the same machine and user, which need no network (`spec/CARRIERS.md`, section 5).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use crate::channel::Channel;
 use crate::local::backend::{self, Welcome};
 use crate::local::{LANES, LocalLink, OpenError};
 
-/// The system was short of something; there may be more after this.
+/// Pause after the system was out of a resource.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(100);
 
-/// Lets in who asks for the name on this machine; dropping it takes the name back.
+/// Accepts programs of this machine that connect to the name. Dropping it releases the name.
 #[derive(Debug)]
 pub(crate) struct Neighbours {
     task: JoinHandle<()>,
 }
 
 impl Neighbours {
-    /// Advertises the name on this machine. `None` when another process has it there, or the machine has no such names:
-    /// then everybody comes over the network.
+    /// Advertises the name on this machine. `None` if another process has it, or if the machine has no such names: then
+    /// all programs connect over the network.
     pub(crate) fn welcome(name: &str, ready: mpsc::Sender<Channel>) -> Option<Self> {
         let welcome = backend::advertise(name, &LANES)
             .and_then(Welcome::new)
@@ -56,7 +56,7 @@ async fn accept_all(welcome: Welcome, ready: mpsc::Sender<Channel>) {
     }
 }
 
-/// Connects to the task that advertises the name on this machine, if one does.
+/// Connects to the program that advertises the name on this machine, if there is one.
 pub(crate) async fn find(name: &str) -> Option<Channel> {
     let wanted = name.to_owned();
     spawn_blocking(move || find_now(&wanted)).await.ok()?

@@ -1,11 +1,11 @@
-//! The table of a publisher, which its subscribers' sessions read at the last moment.
+//! The table of a publisher, which the sessions of subscribers read when a packet leaves.
 
 use std::sync::Arc;
 
 use nowcast_queue::{Weigh, in_process};
 use nowcast_session::Time;
 
-/// A value or an event that was put for all subscribers, kept once.
+/// A value or an event for all subscribers, stored once.
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
     /// When it was put.
@@ -19,5 +19,5 @@ impl Weigh for Published {
     }
 }
 
-/// One subscriber's place in what is published.
+/// One subscriber's position in the published messages.
 pub(crate) type Subscription = in_process::Subscriber<Published>;

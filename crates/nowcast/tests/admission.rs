@@ -1,4 +1,4 @@
-//! Admission: who gets in, who does not, and what a stranger can cost.
+//! Admission: accepted and refused clients, and the cost of unknown ones.
 
 use nowcast::admission::{
     Admission, AdmissionRefusal, AdmissionRequest, Claims, KeyError, Limits, Now, Page, Policy, PolicyError,
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const SECRET: &[u8] = b"a secret of more than 32 bytes, for tests";
 const NOW: Duration = Duration::from_secs(1_800_000_000);
 
-/// Made with `openssl genpkey -algorithm ed25519`, for these tests alone.
+/// Made with `openssl genpkey -algorithm ed25519`, only for these tests.
 const PRIVATE: &str = "-----BEGIN PRIVATE KEY-----
 MC4CAQAwBQYDK2VwBCIEIEsyNzw25bjrStdOL7OQBtorQGsZB1AwFAa7xHIRMqw8
 -----END PRIVATE KEY-----";
@@ -266,7 +266,7 @@ fn a_key_is_read_from_a_file_that_ends() {
         (folder.as_path(), "not a regular file"),
         ("/dev/zero".as_ref(), "not a regular file"),
         (large.as_path(), "larger than 16384 bytes"),
-        // It says that it has no bytes, and has more.
+        // It reports the size 0, and has more.
         ("/proc/kallsyms".as_ref(), "larger than 16384 bytes"),
     ] {
         let error = TokenKey::read(path).unwrap_err().to_string();

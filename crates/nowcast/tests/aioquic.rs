@@ -1,5 +1,5 @@
-//! A stock WebTransport client that is not ours, aioquic, in a session with our endpoint. `cargo xtask interop` installs
-//! it and runs this; without the variable it is left out.
+//! A foreign WebTransport client, aioquic, in a session with our endpoint. `cargo xtask interop` installs it and runs
+//! this. Without the variable the test is skipped.
 
 use nowcast::{ListenConfig, Listener, MessageKind, Phase, Service};
 use std::path::Path;
@@ -26,7 +26,7 @@ async fn aioquic_exchanges_packets_with_our_endpoint() {
     assert!(dropped > 20, "packets out of place are counted: {dropped}");
 }
 
-/// Sends everything back, replies to commands backwards, and tells how the channel ended and what it dropped.
+/// Echoes messages, replies to commands with reversed bytes, and returns how the channel ended and the number of drops.
 async fn answer(mut service: Service) -> (u32, u64) {
     let channel = service.accept().await.unwrap();
     while let Ok(message) = channel.receive().await {

@@ -18,7 +18,7 @@ async fn a_channel_goes_on_while_a_batch_of_it_is_open() {
             theirs.try_event(b"before").expect("it is open");
             let mut batch = ours.batch();
             batch.try_state(0, 1, b"in the batch").expect("there is room");
-            // All of these would wait for ever if the batch held the channel.
+            // Each of these would wait for ever if the batch locked the channel.
             ours.try_event(b"beside it").expect("there is room");
             assert_eq!(ours.receive().await.expect("it is open").bytes, b"before");
             assert!(ours.status().carrier.is_some());

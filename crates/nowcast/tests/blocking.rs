@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(20);
 
-/// Both sides of a channel, each with this room for what it puts.
+/// Both sides of a channel with these bounds.
 fn channel(of: &str, bounds: Bounds) -> (Channel, Channel) {
     let name = format!("blocking-{}-{of}", std::process::id());
     let mut service = blocking::advertise_with(&name, &[bounds]).expect("the name is fresh");
@@ -49,7 +49,7 @@ fn a_state_is_received_as_its_newest_value_and_an_event_behind_it() {
     assert_eq!(last.decode::<&str>(), Ok("clicked"));
     let last = receive();
     assert!(key_of(&last) == Some(1) && last.decode() == Ok(100_u32), "{last:?}");
-    // Over a socket the first values may be on their way before they are replaced.
+    // Over a socket the first values may be in flight before they are replaced.
     let most = if nowcast::local::CARRIER == CarrierKind::SharedMemory { 1 } else { 32 };
     assert!((1..=most).contains(&states), "{states} values were received");
     assert!(near.status().superseded >= 100 - most, "{:?}", near.status());
@@ -253,7 +253,7 @@ fn threads_talk_over_a_network_too() {
     }
 }
 
-/// Set for the process that is killed: the name it advertises.
+/// Set for the process that is killed: the name that it advertises.
 const DOOMED: &str = "NOWCAST_LOCAL_DOOMED";
 
 #[test]
@@ -291,7 +291,7 @@ fn the_doomed_process() {
     for event in 0..3_u8 {
         channel.event(&[event]).expect("room");
     }
-    // It hears nothing and is killed meanwhile.
+    // It receives nothing and is killed meanwhile.
     let _ = channel.receive_within(SOON);
 }
 

@@ -1,5 +1,4 @@
-//! Attacks of strangers on an endpoint: named refusals, bounded memory, counters, and a session beside them that does
-//! not notice.
+//! Attacks on an endpoint: named refusals, bounded memory, counters, and a session beside them that is not affected.
 
 use futures_util::future::join_all;
 use futures_util::{SinkExt, StreamExt};
@@ -24,7 +23,7 @@ fn attempts() -> usize {
     std::env::var("NOWCAST_HOSTILE_ATTEMPTS").ok().and_then(|text| text.parse().ok()).unwrap_or(3_000)
 }
 
-/// An endpoint whose service sends everything back, and a client that talks to it all the time.
+/// An endpoint with an echo service, and a client that uses it all the time.
 struct Scene {
     listener: Listener,
     counters: tokio::sync::watch::Receiver<AcceptCounters>,
@@ -68,10 +67,10 @@ impl Scene {
         TcpStream::connect(self.address()).await.unwrap()
     }
 
-    /// Sends bytes and gives all that is answered until the endpoint closes.
+    /// Sends bytes and returns the whole answer until the endpoint closes.
     async fn answer(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect().await;
-        // The endpoint may have heard enough before all is sent.
+        // The endpoint may close before all bytes are sent.
         let _ = stream.write_all(bytes).await;
         let mut answer = Vec::new();
         let _ = timeout(DEADLINE, stream.read_to_end(&mut answer)).await.expect("the endpoint closes");
@@ -94,7 +93,7 @@ impl Scene {
         }
     }
 
-    /// The friend was answered all the time, on the session that it began with.
+    /// Checks that the friend was answered all the time, on its first session.
     async fn end(self) {
         self.friend.end().await;
     }
@@ -109,7 +108,7 @@ async fn echo(mut service: Service, counters: tokio::sync::watch::Sender<AcceptC
                 tokio::spawn(async move {
                     while let Ok(message) = channel.receive().await {
                         if let MessageKind::Command(id) = message.kind {
-                            // A peer that does not read has a full lane; that is its own matter.
+                            // A peer that does not read has a full lane, which is its own problem.
                             let _ = channel.try_reply(id, &message.bytes);
                         }
                     }
@@ -122,14 +121,14 @@ async fn echo(mut service: Service, counters: tokio::sync::watch::Sender<AcceptC
     }
 }
 
-/// How often it was answered, and the longest that it waited.
+/// Number of answers, and the longest wait.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answers {
     count: u64,
     longest: Duration,
 }
 
-/// Asks and is answered, again and again.
+/// Sends commands and waits for their replies, again and again.
 struct Friend {
     stop: tokio::sync::oneshot::Sender<()>,
     talking: tokio::task::JoinHandle<(Answers, Channel)>,
@@ -166,7 +165,7 @@ fn with_key() -> Policy {
     Policy { key: Some(TokenKey::secret(SECRET).unwrap()), ..Policy::default() }
 }
 
-/// Bytes of this process that are in memory, where the system tells.
+/// Resident memory of this process, if the system reports it.
 fn resident_bytes() -> u64 {
     if !cfg!(target_os = "linux") {
         return 0;
@@ -176,7 +175,7 @@ fn resident_bytes() -> u64 {
     pages * 4_096
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudorandom numbers that are the same in every run.
 fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -304,7 +303,7 @@ async fn pages_of_other_origins_may_not_join() {
     scene.end().await;
 }
 
-/// A WebSocket to the endpoint that speaks no session yet.
+/// A WebSocket to the endpoint that has not sent HELLO.
 async fn websocket(scene: &Scene) -> Result<WebSocketStream<TcpStream>, WebSocketError> {
     let uri = format!("ws://{}/nowcast/echo", scene.address()).parse().unwrap();
     let request = ClientRequestBuilder::new(uri).with_sub_protocol("nowcast.1");
@@ -337,7 +336,7 @@ async fn a_carrier_without_a_hello_is_counted_and_closed() {
     let ended = timeout(DEADLINE, async { while let Some(Ok(_)) = socket.next().await {} }).await;
     assert!(ended.is_ok(), "it is closed");
 
-    // Half-open: they say nothing at all. The oldest give way to those that come, and all are closed after 5 s.
+    // Half-open connections that send nothing. The oldest are closed for newer ones, and all after 5 s.
     let mut silent = Vec::new();
     for _ in 0..150 {
         silent.push(websocket(&scene).await.expect("nobody who says nothing keeps it out"));
@@ -362,7 +361,7 @@ async fn slow_lorises_lose_their_connections() {
         lorises.push(tokio::spawn(async move {
             let begin = Instant::now();
             let mut byte = [0];
-            // A header that grows by a byte now and then, until the endpoint has had enough.
+            // A header that grows byte by byte, until the endpoint closes.
             loop {
                 assert!(begin.elapsed() < DEADLINE, "a byte now and then keeps the connection");
                 let sent = stream.write_all(b"x").await;

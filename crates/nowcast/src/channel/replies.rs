@@ -1,11 +1,11 @@
-//! Commands whose replies are awaited.
+//! Commands that wait for replies.
 
 use std::collections::HashMap;
 use std::task::{Poll, Waker};
 
 use super::{CommandId, Error};
 
-/// The outcomes of this side's commands. Each reply wakes only the task that asked.
+/// The results of this side's commands. Each reply wakes only its own task.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     commands: HashMap<CommandId, Awaited>,
@@ -18,17 +18,18 @@ enum Awaited {
 }
 
 impl Replies {
-    /// A command was put. Its caller asks with [`poll`](Self::poll) until it is ready, or calls [`forget`](Self::forget).
+    /// Registers a command. Its caller polls with [`poll`](Self::poll) until it is ready, or calls
+    /// [`forget`](Self::forget).
     pub(crate) fn expect(&mut self, command: CommandId) {
         self.commands.insert(command, Awaited::Open(None));
     }
 
-    /// Whether no reply is awaited.
+    /// Whether no command waits for a reply.
     pub(crate) fn is_empty(&self) -> bool {
         self.commands.is_empty()
     }
 
-    /// The reply came, or will not come. False where nobody waits for it.
+    /// Sets the reply or its error. Returns false if no caller waits for it.
     pub(crate) fn settle(&mut self, command: CommandId, reply: Result<Vec<u8>, Error>) -> bool {
         let Some(awaited) = self.commands.get_mut(&command) else { return false };
         if let Awaited::Open(waker) = std::mem::replace(awaited, Awaited::Done(reply)) {
@@ -37,7 +38,7 @@ impl Replies {
         true
     }
 
-    /// None of the replies that are awaited will come.
+    /// Fails all waiting commands.
     pub(crate) fn settle_all(&mut self, error: &Error) {
         for awaited in self.commands.values_mut() {
             if let Awaited::Open(waker) = awaited {
@@ -47,7 +48,7 @@ impl Replies {
         }
     }
 
-    /// The reply to a command. `None` where the command is not known.
+    /// Returns the reply to a command; `None` if the command is unknown.
     pub(crate) fn poll(&mut self, command: CommandId, waker: &Waker) -> Option<Poll<Result<Vec<u8>, Error>>> {
         match self.commands.remove(&command)? {
             Awaited::Done(reply) => Some(Poll::Ready(reply)),
@@ -58,7 +59,7 @@ impl Replies {
         }
     }
 
-    /// Nobody waits for this reply any longer.
+    /// Abandons the reply.
     pub(crate) fn forget(&mut self, command: CommandId) {
         self.commands.remove(&command);
     }

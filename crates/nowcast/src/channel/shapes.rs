@@ -1,7 +1,7 @@
-//! How the two ends of a typed lane understand each other although their types may be of different versions
-//! (`spec/WIRE.md`, section 3.2): before the first value of a type, an event on the same lane announces its shape under a
-//! number, and each value begins with that number. Such events end here, the application never sees them. A reply has its
-//! announcement within, because whoever waits for it may not read events.
+//! Compatibility of different versions of a type on a typed lane (`spec/WIRE.md`, section 3.2). Before the first value
+//! of a type, an event on the same lane announces its shape under a number, and each value begins with that number.
+//! These events end here; the application never sees them. A reply contains its announcement, because the task that
+//! waits for it may not read events.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -14,22 +14,22 @@ use nowcast_wire::{Read, Receiver, Shape};
 
 use super::Error;
 
-/// Begins the events that are not the application's own as they stand, and typed replies.
+/// Prefix of announcements and other special events, and of typed replies.
 const MARK: [u8; 8] = *b"\0NCTYPED";
-/// After the mark: the application's event, which begins like the mark.
+/// After the mark: an event of the application that itself begins with the mark.
 const ESCAPED: u8 = 1;
-/// After the mark, an announcement of `spec/WIRE.md`, section 3.1, begins with this.
+/// After the mark: an announcement of `spec/WIRE.md`, section 3.1.
 const ANNOUNCEMENT: u8 = 0;
-/// Smaller numbers mean something else.
+/// Smaller numbers have other meanings.
 const SHAPE_ID_MIN: usize = 2;
 const SHAPE_ID_MAX: usize = 16_383;
 
-/// The number of a shape, as it stands before the values.
+/// The number of a shape, which precedes the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeId(u16);
 
 impl ShapeId {
-    /// Appends the number, which takes one byte or two.
+    /// Appends the number in one or two bytes.
     pub(super) fn write(self, out: &mut Vec<u8>) {
         put_varint(out, self.0.into());
     }
@@ -58,7 +58,7 @@ fn bit(lane: u8) -> u32 {
 /// The announcement of a type to a peer.
 #[derive(Clone, Copy)]
 pub struct TypeShape {
-    /// Names the type in this process.
+    /// The type in this process.
     pub(super) kind: TypeId,
     pub(super) shape: fn() -> Shape,
 }
@@ -82,7 +82,7 @@ pub(crate) struct Announcer {
 }
 
 impl Announcer {
-    /// The number of the shape of a type, which `announce` has put on this lane before the first value.
+    /// Returns the number of the shape of a type. `announce` has announced it on this lane before the first value.
     pub(crate) fn announce(
         &mut self,
         TypeShape { kind, shape }: TypeShape,
@@ -94,7 +94,7 @@ impl Announcer {
         {
             return Poll::Ready(Ok(*id));
         }
-        // Lanes do not wait for each other, so each has an announcement of its own.
+        // Lanes do not wait for each other, so each has its own announcement.
         let (id, event) = self.announcement(&shape());
         let announced = announce(&event);
         if let Poll::Ready(Ok(())) = announced {
@@ -113,7 +113,7 @@ impl Announcer {
         Arc::clone(self.heads.entry(kind).or_insert(head.into()))
     }
 
-    /// The number of a shape, and the mark and its announcement.
+    /// Returns the number of a shape, and the mark with its announcement.
     ///
     /// # Panics
     /// When a program puts values of more types than there are numbers (16,382).
@@ -127,7 +127,7 @@ impl Announcer {
         (id, announcement)
     }
 
-    /// An event that announces all shapes so far, for a peer that comes later.
+    /// Returns an event that announces all shapes so far, for a peer that joins later.
     pub(crate) fn all(&self) -> Option<Vec<u8>> {
         let mut event = MARK.to_vec();
         self.ids.iter().for_each(|(shape, id)| put_announcement(&mut event, *id, shape));
@@ -137,22 +137,22 @@ impl Announcer {
 
 impl Shapes {
     pub(crate) fn ours(&self) -> MutexGuard<'_, Announcer> {
-        // Nothing of it is left half done by a panic.
+        // A panic leaves no partial change.
         self.ours.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at an event that arrived. True if it was an announcement, which is no message.
+    /// Examines an event that arrived. Returns true for an announcement, which is not a message.
     #[inline]
     pub(crate) fn take_in(&self, lane: u8, event: &mut Vec<u8>) -> bool {
         event.starts_with(&MARK) && self.theirs.take_in(lane, event)
     }
 
-    /// The message that a typed reply holds, and how it is read; `None` for a reply of bytes.
+    /// Returns the message in a typed reply and its type; `None` for a reply of bytes.
     pub(super) fn of_reply<'a>(&self, reply: &'a [u8]) -> Option<(&Announced, &'a [u8])> {
         reply.strip_prefix(&MARK).map(|message| (&*self.theirs, message))
     }
 
-    /// How the values of a lane are read, if the peer has announced shapes on it.
+    /// Returns the types of a lane, if the peer has announced shapes on it.
     pub(crate) fn of(&self, lane: u8) -> Option<Arc<Announced>> {
         self.theirs.has(lane).then(|| Arc::clone(&self.theirs))
     }
@@ -202,7 +202,7 @@ impl Announced {
         }
     }
 
-    /// The value of a message, whatever version of the type the peer has.
+    /// Decodes a message of any version of the type.
     pub(crate) fn decode<'de, T: Read<'de>>(&self, message: &'de [u8]) -> Result<T, Error> {
         let mut scope = self.scope();
         scope.receiver.decode(message).map_err(|error| {
@@ -213,7 +213,7 @@ impl Announced {
     }
 
     fn scope(&self) -> MutexGuard<'_, Scope> {
-        // Nothing of it is left half done by a panic.
+        // A panic leaves no partial change.
         self.scope.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -224,7 +224,7 @@ impl std::fmt::Debug for Announced {
     }
 }
 
-/// An event of the application as it is put: one that begins like the mark is marked as the application's.
+/// Returns an event of the application as it is sent: one that begins with the mark gets a prefix.
 #[inline]
 pub(crate) fn as_event(payload: &[u8]) -> Cow<'_, [u8]> {
     if payload.starts_with(&MARK) {
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(id, ShapeId(2));
     }
 
-    /// And that of a reply.
+    /// The vector of a reply.
     #[test]
     fn a_reply_has_its_announcement_within() {
         let head = Announcer::default().head_of_reply(type_shape::<u16>());
@@ -304,7 +304,7 @@ mod tests {
             panic!("nothing is known")
         };
         assert!(what.contains("announcement"), "{what}");
-        // One shape after the other, each under a number of its own: no more than a scope may have are kept.
+        // Many shapes, each under its own number. No more than the limit of a scope are kept.
         for id in 0..3_000_u16 {
             let mut event = MARK.to_vec();
             put_announcement(&mut event, ShapeId(2 + id), &[3, 0]);

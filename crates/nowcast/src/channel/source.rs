@@ -9,25 +9,25 @@ use super::LaneId;
 use super::shapes::as_event;
 use crate::clock;
 
-/// Memory that is kept for what is fed next.
+/// Memory that is kept for the next call.
 const KEPT_BYTES: usize = 1_024;
 
-/// Feeds a channel from its driver's side: lanes with states of its own, which depend on what the peer has (see
-/// [`Replication`]), and whatever else is to be put before packets are filled.
+/// Fills a channel from its driver: with states of its own lanes that depend on the data that the peer has (see
+/// [`Replication`]), and with other messages before packets are filled.
 ///
-/// It is called while nothing is locked, just before a packet may leave: it may call its channel, and what it does delays the
-/// packets of that channel alone, as long as the runtime has another thread. A source that holds its channel keeps it open.
-/// When it panics, or writes more than there is
-/// room for, the channel ends with the code `APPLICATION` on both sides.
+/// It is called without any lock, just before a packet may leave. So it may call its channel, and its delays affect
+/// only the packets of that channel, as long as the runtime has another thread. A source that holds its channel keeps
+/// it open. If it panics, or writes more than there is room for, the channel ends with the code `APPLICATION` on both
+/// sides.
 ///
 /// Bytes that it wrote may fail to leave if other messages took the room in the meantime. Then the source learns at
-/// once that the bytes did not arrive, and is asked again, possibly for a packet of the same number.
+/// once that the bytes did not arrive, and is called again, possibly for a packet of the same number.
 pub trait Source: Replication + Send {
-    /// Hears what became of the bytes that it put into a packet.
+    /// Takes the outcome of a packet that it wrote into.
     fn on_outcome(&mut self, outcome: PacketOutcome);
 
-    /// Puts what is news since it was last asked. It is asked when it was set, after
-    /// [`Channel::source_has_more`](super::Channel::source_has_more), and once more when something was not taken.
+    /// Puts new messages. It is called when the source was set, after
+    /// [`Channel::source_has_more`](super::Channel::source_has_more), and once more if a put was refused.
     fn feed(&mut self, _feed: &mut PutBatch) {}
 }
 
@@ -36,29 +36,29 @@ pub trait Source: Replication + Send {
 #[derive(Debug, Default)]
 pub struct PutBatch {
     puts: Vec<FedPut>,
-    /// The payloads, one after the other.
+    /// The payloads in order.
     bytes: Vec<u8>,
     refused: Vec<RefusedPut>,
     closing: Option<(u32, String)>,
 }
 
-/// A state, if it has a key, and when it was produced; or an event.
+/// A state with its key and time, or an event.
 #[derive(Debug)]
 struct FedPut {
     lane: LaneId,
     state: Option<(Key, Instant)>,
-    /// Where its payload ends.
+    /// The end of its payload.
     end: usize,
 }
 
-/// Something that a source put and the channel did not take.
+/// A put of a source that the channel refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedPut {
-    /// Where it was put.
+    /// The lane.
     pub lane: LaneId,
     /// The state's key; `None` for an event.
     pub key: Option<Key>,
-    /// Why.
+    /// The reason.
     pub why: Refused,
 }
 
@@ -85,12 +85,12 @@ impl PutBatch {
         std::mem::take(&mut self.refused)
     }
 
-    /// Ends the channel as [`Channel::close`](super::Channel::close) does. Of several calls the first one counts.
+    /// Closes the channel as [`Channel::close`](super::Channel::close) does. The first of several calls counts.
     pub fn close(&mut self, code: u32, reason: &str) {
         self.closing.get_or_insert_with(|| (code, reason.to_owned()));
     }
 
-    /// Moves all that was put into the session. Returns whether all of it was taken.
+    /// Puts all messages into the session. Returns whether all were accepted.
     pub(crate) fn put_into(&mut self, session: &mut Session, now: Time) -> bool {
         self.refused.clear();
         let mut begin = 0;
@@ -115,7 +115,7 @@ impl PutBatch {
         self.refused.is_empty()
     }
 
-    /// How the source ends the channel, if it does.
+    /// Returns how the source closes the channel, if it does.
     pub(crate) fn take_closing(&mut self) -> Option<(u32, String)> {
         self.closing.take()
     }

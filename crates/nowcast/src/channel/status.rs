@@ -1,4 +1,4 @@
-//! How a channel is.
+//! Status of a channel.
 
 use std::time::Duration;
 
@@ -7,46 +7,46 @@ use tokio::sync::watch;
 
 use crate::carrier::CarrierKind;
 
-/// Where a channel stands.
+/// The phase of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It was never open yet.
+    /// Not opened yet.
     Connecting,
     /// Packets flow.
     Open,
-    /// The carrier is lost; what is put waits, and the channel goes on over the next carrier, or gives up after the resume
-    /// time-out.
+    /// The carrier is lost. Messages wait, and the channel continues over the next carrier, or gives up after the
+    /// resume time-out.
     Interrupted,
-    /// It is over.
+    /// Closed.
     Closed(Closed),
 }
 
-/// How a channel is now. Cheap to ask a few times a second.
+/// The present status of a channel. Cheap to read a few times a second.
 #[derive(Clone, Debug)]
 pub struct Status {
     /// The present carrier, or the last one when it is interrupted or closed; `None` before the first.
     pub carrier: Option<CarrierKind>,
-    /// Where it stands.
+    /// The phase.
     pub phase: Phase,
     /// Whether packets can flow.
     pub is_open: bool,
     /// The smoothed round-trip time, once it is known.
     pub rtt: Option<Duration>,
-    /// The share of packets that were lost, 0 to 1.
+    /// The share of lost packets, 0 to 1.
     pub loss: f64,
-    /// The age that half of the peer's values had at most when they arrived; the clocks' offset is estimated.
+    /// Median age of the peer's values at their arrival. The offset of the clocks is estimated.
     pub freshness: Option<Duration>,
-    /// The age that 99 of 100 had at most.
+    /// 99th percentile of that age.
     pub freshness_p99: Option<Duration>,
     /// Values that were never sent, because a newer one replaced them.
     pub superseded: u64,
     /// Values and events that were sent again after a loss.
     pub resent: u64,
-    /// How often the channel went on over a new carrier.
+    /// How often the channel continued over a new carrier.
     pub resumed: u64,
-    /// All that is measured now.
+    /// All present measurements.
     pub gauges: Gauges,
-    /// All that was counted.
+    /// All counters.
     pub stats: Stats,
 }
 
@@ -71,7 +71,7 @@ impl Status {
     }
 }
 
-/// Hears when a channel opens, is interrupted, changes its carrier, or ends; see
+/// Watches when a channel opens, is interrupted, changes its carrier, or ends; see
 /// [`Channel::status_changes`](super::Channel::status_changes).
 #[derive(Clone, Debug)]
 pub struct StatusChanges {
@@ -79,13 +79,13 @@ pub struct StatusChanges {
 }
 
 impl StatusChanges {
-    /// Waits for the next change; changes in between are skipped. `None` when the channel has ended and that was told.
+    /// Waits for the next change; changes in between are skipped. `None` after the end of the channel was returned.
     pub async fn changed(&mut self) -> Option<(Phase, Option<CarrierKind>)> {
         self.watch.changed().await.ok()?;
         Some(self.now())
     }
 
-    /// How it is now; the next [`changed`](Self::changed) waits for what comes after.
+    /// Returns the present status. The next [`changed`](Self::changed) waits for a later change.
     pub fn now(&mut self) -> (Phase, Option<CarrierKind>) {
         self.watch.borrow_and_update().clone()
     }

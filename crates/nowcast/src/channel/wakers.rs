@@ -1,9 +1,9 @@
-//! Tasks that wait for the same thing.
+//! Tasks that wait for the same event.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Wakes all tasks that wait, where something else remembers only one waker.
+/// Wakes all waiting tasks where another component stores only one waker.
 #[derive(Debug, Default)]
 pub(crate) struct WakerSet(Mutex<Vec<Waker>>);
 
@@ -16,15 +16,15 @@ impl WakerSet {
         }
     }
 
-    /// Adds a task; the waker that is returned wakes all.
+    /// Adds a task. The returned waker wakes all.
     pub(crate) fn join(self: &Arc<Self>, waker: &Waker) -> Waker {
         self.insert(waker);
         Waker::from(Arc::clone(self))
     }
 
-    /// Wakes all tasks that wait, once.
+    /// Wakes all waiting tasks, once.
     pub(crate) fn wake_all(&self) {
-        // A task may wait anew while it is woken, so nothing is woken under the lock.
+        // A woken task may wait again at once, so no task is woken under the lock.
         let waiting = std::mem::take(&mut *self.lock());
         waiting.into_iter().for_each(Waker::wake);
     }

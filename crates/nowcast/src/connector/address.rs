@@ -6,16 +6,16 @@ use url::{Host, Url};
 
 use crate::endpoint::is_name;
 
-/// Where a service is said to be.
+/// The address of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Address {
-    /// As written, without brackets; `localhost` if it was left out.
+    /// As written, without brackets; `localhost` if it was omitted.
     pub(super) host: String,
     pub(super) port: Option<u16>,
     pub(super) name: String,
 }
 
-/// Why a text is not an address.
+/// The reason why a text is not an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not an address: {cause}; write nowcast://HOST:PORT/NAME")]
 pub struct BadAddress {
@@ -43,18 +43,18 @@ impl Address {
         Ok(Self { host, port: url.port(), name: name.to_owned() })
     }
 
-    /// Whether this machine is meant.
+    /// Whether the address is this machine.
     pub(super) fn is_here(&self) -> bool {
         self.host == "localhost" || self.host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
-    /// Whether whoever is on this network segment is meant, found by multicast DNS.
+    /// Whether the service is found by multicast DNS on this network segment.
     #[cfg(feature = "mdns")]
     pub(super) fn is_segment(&self) -> bool {
         self.host == "local" || self.host.ends_with(".local")
     }
 
-    /// The host as it stands in other addresses.
+    /// The host as written in URLs.
     pub(super) fn host_in_url(&self) -> String {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }
     }

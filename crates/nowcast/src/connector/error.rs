@@ -1,26 +1,26 @@
-//! Why there is no channel, and what a carrier is opened for.
+//! Errors of connecting, and the purpose of a carrier.
 
 use nowcast_session::Closed;
 
 use super::address::BadAddress;
 use crate::endpoint::RefusalAnswer;
 
-/// Why there is no channel. Each message names the cause and what can be done.
+/// The reason why there is no channel. Each message names the cause and the cure.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// It is not an address.
+    /// The text is not an address.
     #[error(transparent)]
     Address(#[from] BadAddress),
-    /// Nothing of this name is known.
+    /// No service of this name is known.
     #[error("nothing is known as '{name}' at {host}: start the service, or give its port")]
     NoSuchName {
         /// The name.
         name: String,
-        /// Where it was looked for.
+        /// The host that was asked.
         host: String,
     },
-    /// Nobody answers there.
+    /// No program answers there.
     #[error("nobody answers at {place} ({cause}): start the service, or check host and port")]
     Unreachable {
         /// Host and port.
@@ -39,10 +39,10 @@ pub enum ConnectError {
     /// The endpoint refuses.
     #[error("the endpoint refuses ({}): {}: {}", .0.error, .0.cause, .0.cure)]
     Refused(RefusalAnswer),
-    /// None of the carriers that are wanted is offered.
+    /// The endpoint offers none of the allowed carriers.
     #[error("none of the carriers that are wanted is offered: allow more of them")]
     NoCarrier,
-    /// The session ended before it began.
+    /// The session ended before it opened.
     #[error(transparent)]
     Closed(#[from] Closed),
 }
@@ -52,6 +52,6 @@ pub enum ConnectError {
 pub(super) enum Opening {
     /// A new session, with the token if there is one.
     Beginning,
-    /// A session that goes on, which proves itself.
+    /// An existing session, which proves itself.
     Resuming,
 }

@@ -1,4 +1,4 @@
-//! One endpoint as a client sees it: asking it, and opening carriers to it.
+//! A client's view of one endpoint: discovery, and opening carriers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use crate::endpoint::{Discovery, RefusalAnswer, datagrams};
 
 /// An answer is a few hundred bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
-/// For one question, or one carrier.
+/// Timeout of one question, or of opening one carrier.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A service at an endpoint.
@@ -54,7 +54,7 @@ pub(super) struct Offer {
     ip: IpAddr,
     pub(super) websocket: bool,
     webtransport: Option<(u16, Vec<CertificateHash>)>,
-    /// The certificates of TLS on TCP; empty for those of the authorities.
+    /// The certificate hashes for TLS on TCP; empty for certificates of authorities.
     hashes: Vec<CertificateHash>,
 }
 
@@ -69,7 +69,7 @@ impl Offer {
 }
 
 impl Remote {
-    /// Asks the endpoint what it offers.
+    /// Asks the endpoint for its offer.
     pub(super) async fn ask(&self, opening: Opening) -> Result<Offer, ConnectError> {
         timeout(OPEN_TIMEOUT, self.ask_patiently(opening)).await.map_err(|_| self.silent())?
     }
@@ -97,7 +97,7 @@ impl Remote {
         };
         let announced = webtransport.as_ref().map_or_else(Vec::new, |(_, hashes)| hashes.clone());
         let hashes = if self.trust == Trust::Announced { announced } else { known };
-        // Other machines are reached over TLS, however they were asked.
+        // Other machines are reached over TLS, even if they were asked without.
         let websocket = answer.websocket || (answer.secure_websocket && !self.address.is_here());
         Ok(Offer { ip, websocket, webtransport, hashes })
     }
@@ -137,7 +137,7 @@ impl Remote {
             IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        // A socket of its own for each attempt: after a change of network the old one may lead nowhere.
+        // Each attempt has its own socket, because an old socket may be useless after a change of network.
         let socket = datagrams(SocketAddr::new(unspecified, 0)).map_err(|error| self.unreachable(&error))?;
         let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(QuicRuntime))
             .map_err(|error| self.unreachable(&error))?;
@@ -148,7 +148,7 @@ impl Remote {
             .await
             .map_err(|error| self.broken(&error))?;
         let url = Url::parse(&self.url("https", *port, opening)).map_err(|error| self.broken(&error))?;
-        // The libraries log whole addresses at their finer levels, and tokens stand in those.
+        // The libraries log whole addresses at fine levels, and addresses contain tokens.
         let connecting = Session::connect(connection, url).with_subscriber(Dispatch::none());
         let session = connecting.await.map_err(|error| self.broken(&error))?;
         match WebTransport::new(session) {

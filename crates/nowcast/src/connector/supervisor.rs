@@ -1,4 +1,4 @@
-//! Keeps a client's session on the best carrier that works (`spec/CARRIERS.md`, section 6).
+//! Keeps a client's session on the best working carrier (`spec/CARRIERS.md`, section 6).
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -12,24 +12,24 @@ use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::clock;
 use crate::driver::Shared;
 
-/// WebTransport is given so much time before a WebSocket is opened beside it.
+/// Head start of WebTransport before a WebSocket is opened beside it.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// A carrier is silent after this many probe time-outs, within these bounds.
+/// Number of probe time-outs after which a carrier is silent, within these bounds.
 const SILENCE_PROBES: u32 = 3;
 const SILENCE_MIN: Duration = Duration::from_millis(250);
 const SILENCE_MAX: Duration = Duration::from_millis(400);
-/// After this time without traffic in either direction a ping finds out whether datagrams still pass.
+/// After this time without traffic in either direction a ping tests whether datagrams still pass.
 const QUIET: Duration = Duration::from_millis(400);
-/// A task that runs this much later than it asked for was held up. Packets may have arrived that nobody has read yet.
+/// A task that runs this much late was delayed. Packets may have arrived that are not read yet.
 const LATE: Duration = Duration::from_millis(20);
-/// A task that was held up checks again this many times at most before it calls the carrier silent.
+/// Number of checks of a delayed task before it declares the carrier silent.
 const LATE_LOOKS_MAX: u32 = 10;
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(2);
 const COME_BACK_FIRST: Duration = Duration::from_secs(2);
 const COME_BACK_MAX: Duration = Duration::from_secs(60);
 
-/// One client's session and where it can go.
+/// One client's session and its possible carriers.
 pub(super) struct Supervisor {
     pub(super) remote: Remote,
     pub(super) offer: Offer,
@@ -37,13 +37,13 @@ pub(super) struct Supervisor {
     pub(super) shared: Weak<Shared>,
 }
 
-/// The next act.
+/// The next action.
 enum Trouble {
-    /// The carrier ended or is silent, since when.
+    /// The carrier ended or is silent.
     Fallen { was: Option<CarrierKind> },
     /// It is time to try WebTransport again.
     ComeBack,
-    /// The session is over.
+    /// The session is closed.
     Over,
 }
 
@@ -74,7 +74,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits until something is to be done.
+    /// Waits for the next action.
     async fn trouble(&self, come_back_at: Instant) -> Trouble {
         let mut changes = {
             let Some(shared) = self.shared.upgrade() else { return Trouble::Over };
@@ -126,7 +126,7 @@ impl Supervisor {
         }
     }
 
-    /// Opens carriers until the session goes on, by one of them or by the old one; false when it is over.
+    /// Opens carriers until the session continues on a new or the old one. Returns false if it is closed.
     async fn recover(&mut self, was: Option<CarrierKind>) -> bool {
         let mut wait = RETRY_FIRST;
         loop {
@@ -135,7 +135,7 @@ impl Supervisor {
                 outcome = self.heard_or_over() => return outcome,
             };
             match found {
-                // A process that was stopped finds the new carrier ready and the old one not yet looked at.
+                // A process that was stopped finds the new carrier ready and the old one not checked yet.
                 Ok(carrier) if self.is_heard() == Some(true) => {
                     retire(carrier, Ending::Done);
                     return true;
@@ -151,7 +151,7 @@ impl Supervisor {
                 outcome = self.heard_or_over() => return outcome,
             }
             wait = (2 * wait).min(RETRY_MAX);
-            // The endpoint may have begun anew, with another certificate.
+            // The endpoint may have restarted with another certificate.
             if let Ok(offer) = self.remote.ask(self.opening()).await {
                 self.offer = offer;
             }
@@ -159,7 +159,7 @@ impl Supervisor {
     }
 
     async fn open_again(&self, was: Option<CarrierKind>) -> Result<Box<dyn Carrier>, ConnectError> {
-        // If datagrams fell silent, nothing is gained by waiting for them first.
+        // If datagrams fell silent, a head start for them gains nothing.
         let head_start = if was == Some(CarrierKind::WebTransport) { Duration::ZERO } else { HEAD_START };
         open_first(&self.remote, &self.offer, &self.allowed, head_start, self.opening()).await
     }
@@ -172,7 +172,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits until the old carrier is heard again (true) or the session is over (false).
+    /// Waits until packets arrive on the old carrier (true) or the session is closed (false).
     async fn heard_or_over(&self) -> bool {
         loop {
             match self.is_heard() {
@@ -183,7 +183,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether the old carrier is not silent; `None` when the session is over.
+    /// Whether the old carrier is not silent; `None` if the session is closed.
     fn is_heard(&self) -> Option<bool> {
         let shared = self.shared.upgrade()?;
         let core = shared.lock();
@@ -206,17 +206,17 @@ impl Supervisor {
     }
 }
 
-/// When the carrier counts as silent, if nothing comes before.
+/// Returns the time at which the carrier counts as silent, if no packet arrives before.
 fn silent_at(session: &nowcast_session::Session) -> Option<Time> {
     let since = session.unanswered_since()?;
-    // The least round trip bounds it too: where that is long, an answer may be on its way all that time.
+    // The least round trip is a lower limit: on a long path an answer may be on its way all that time.
     let shortest = session.gauges().round_trip_min.unwrap_or_default();
     let patience = (SILENCE_PROBES * session.probe_timeout()).clamp(SILENCE_MIN, SILENCE_MAX);
     Some(since + patience.max(shortest * 3 / 2))
 }
 
-/// Opens WebTransport, and a WebSocket beside it when that has not come up after the head start or has failed. The first
-/// that is ready is taken.
+/// Opens WebTransport, and a WebSocket beside it if WebTransport is not open after the head start or has failed. The
+/// first that is ready is used.
 pub(super) async fn open_first(
     remote: &Remote,
     offer: &Offer,

@@ -1,4 +1,4 @@
-//! Which certificates a client accepts.
+//! The certificates that a client accepts.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,20 +9,20 @@ use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootC
 
 use crate::certificate::{CertificateHash, hash_of};
 
-/// Whom a client believes that it is the endpoint.
+/// The endpoints that a client trusts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
     /// The authorities that this system trusts.
     #[default]
     Authorities,
-    /// Certificates of these hashes and no others; for endpoints with a development certificate.
+    /// Only certificates with these hashes; for endpoints with a development certificate.
     Hashes(Vec<CertificateHash>),
-    /// Trusts every certificate that the endpoint announces without encryption: messages stay private against
-    /// listeners, but not against an attacker who changes packets on the way. For one's own network.
+    /// Trusts every certificate that the endpoint announces without encryption. Messages are private against listeners,
+    /// but not against an attacker who changes packets. For your own network.
     Announced,
 }
 
-/// A client's TLS for these hashes, or for the authorities if there are none.
+/// The TLS configuration of a client for these hashes, or for the authorities if there are none.
 pub(super) fn client_config(hashes: &[CertificateHash], alpn: &str) -> ClientConfig {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))

@@ -18,22 +18,22 @@ use crate::channel::{
 use crate::published::Subscription;
 use crate::{clock, random};
 
-/// The longest time that a dropped channel stays to deliver what was put.
+/// Maximum time for which a dropped channel stays open to deliver its messages.
 const LINGER: Duration = Duration::from_secs(5);
-/// How many expired events are remembered for an application that does not ask.
+/// Maximum number of expired events that are stored for the application.
 const EXPIRED_MAX: usize = 1_024;
 
-/// A session with all around it, behind one lock.
+/// A session and its surroundings, behind one lock.
 pub(crate) struct Shared {
     core: Mutex<Core>,
     pub(super) driver: Arc<DriverWaker>,
 }
 
-/// Wakes the driver, for which nobody needs the lock.
+/// Wakes the driver without the lock.
 #[derive(Default)]
 pub(super) struct DriverWaker {
     waker: AtomicWaker,
-    /// Whether the source has been called since the driver last took note of it.
+    /// Whether the source was called since the driver last checked.
     source_is_called: AtomicBool,
 }
 
@@ -43,22 +43,22 @@ pub(crate) struct Core {
     pub(crate) carrier: Option<Box<dyn Carrier>>,
     /// The session's last carrier.
     latest_kind: Option<CarrierKind>,
-    /// The source from now on, which the driver has not taken yet.
+    /// The new source, which the driver has not taken yet.
     pub(super) next_source: Option<Box<dyn Source>>,
     /// The publisher's messages for the peer.
     pub(crate) subscription: Option<Subscription>,
-    /// When the driver wakes by itself.
+    /// The time of the driver's timer.
     pub(crate) armed: Option<Time>,
-    /// When the driver last looked at the clock.
+    /// The time at which the driver last read the clock.
     pub(crate) looked_at: Time,
     driver: Arc<DriverWaker>,
     readers: WakerSet,
     writers: WakerSet,
-    /// The packets that were acknowledged when the writers were last woken.
+    /// The number of acknowledged packets when the writers were last woken.
     acknowledged: u64,
-    /// Batches that are open; nothing is sent meanwhile.
+    /// Open batches. Nothing is sent meanwhile.
     pub(crate) open_batches: usize,
-    /// When the latest batch began.
+    /// The beginning of the latest batch.
     pub(crate) batch_began: Time,
     replies: Replies,
     kept: Kept,
@@ -67,11 +67,12 @@ pub(crate) struct Core {
     phase: Phase,
     resumed: u64,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
-    /// Whether nothing more leaves: the session is over and its last carrier ended.
+    /// Whether nothing more leaves: the session is closed and its last carrier ended.
     left: watch::Sender<bool>,
-    /// The application is gone: ends when all was delivered, or then.
+    /// Set when the application has dropped the channel: the session ends when all messages are delivered, or at this
+    /// time.
     pub(crate) lingers_until: Option<Time>,
-    /// The carrier broke the rules, or the endpoint goes away.
+    /// The reason to close the carrier.
     pub(crate) ending: Ending,
 }
 
@@ -116,25 +117,25 @@ impl Shared {
 }
 
 impl DriverWaker {
-    /// Has the driver look at the session soon.
+    /// Wakes the driver to check the session.
     fn wake(&self) {
         self.waker.wake();
     }
 
-    /// Has the driver ask the source soon.
+    /// Wakes the driver to call the source.
     pub(super) fn call_source(&self) {
         self.source_is_called.store(true, Ordering::Release);
         self.wake();
     }
 
-    /// Whether the source was called since this was last asked. To be asked after the driver has begun to look.
+    /// Whether the source was called since the last check. Call it after the driver has begun its turn.
     pub(super) fn take_call(&self) -> bool {
         self.source_is_called.swap(false, Ordering::Acquire)
     }
 }
 
 impl Core {
-    /// Goes on over another carrier; the one before is ended.
+    /// Continues on another carrier; the previous one is closed.
     pub(crate) fn attach(&mut self, now: Time, carrier: Box<dyn Carrier>) {
         self.session.attach(now, carrier.properties(), random::entropy());
         self.latest_kind = Some(carrier.kind());
@@ -145,23 +146,23 @@ impl Core {
         self.wake_driver();
     }
 
-    /// The carrier is dead.
+    /// Removes a dead carrier.
     pub(crate) fn detach(&mut self, now: Time) {
         self.carrier = None;
         self.session.detach(now);
     }
 
-    /// Has the driver look at the session soon.
+    /// Wakes the driver to check the session.
     pub(crate) fn wake_driver(&self) {
         self.driver.wake();
     }
 
-    /// The driver looks; whoever wants it to look again wakes `waker`.
+    /// Begins the driver's turn; `waker` requests another one.
     pub(crate) fn driver_looks(&self, waker: &Waker) {
         self.driver.waker.register(waker);
     }
 
-    /// Hands out the session's news.
+    /// Delivers the session's events.
     pub(crate) fn take_news(&mut self) {
         let mut has_news = false;
         while let Some(notice) = self.session.poll_notice() {
@@ -192,7 +193,7 @@ impl Core {
                 }
             }
             Notice::CommandTimedOut { lane, command } => {
-                // A caller that has gone away needs no word.
+                // A caller that is gone needs no reply.
                 self.replies.settle(CommandId::new(lane, command), Err(Error::TimedOut));
             }
         }
@@ -216,7 +217,7 @@ impl Core {
         self.carrier.as_ref().map(|carrier| carrier.kind())
     }
 
-    /// Something arrived: wakes the tasks that can go on now.
+    /// Wakes the tasks that can continue after packets arrived.
     pub(crate) fn wake_waiting(&mut self) {
         if !self.replies.is_empty() {
             self.take_replies();
@@ -224,7 +225,7 @@ impl Core {
         if self.session.is_readable() || !self.kept.is_empty() {
             self.readers.wake_all();
         }
-        // Room comes with acknowledgements alone.
+        // Only acknowledgements make room.
         let acknowledged = self.session.stats().packets_acknowledged;
         if mem::replace(&mut self.acknowledged, acknowledged) != acknowledged {
             self.writers.wake_all();
@@ -257,7 +258,7 @@ impl Core {
         Poll::Pending
     }
 
-    /// Takes what arrived as long as a reply that is awaited may be among it; the rest is kept for the application.
+    /// Takes messages while the reply of a waiting command may be among them. The others are kept for the application.
     fn take_replies(&mut self) {
         loop {
             if self.kept.is_full() {
@@ -270,10 +271,10 @@ impl Core {
         self.note_reading();
     }
 
-    /// The next message that is not a reply; replies go to the tasks that asked.
+    /// Returns the next message that is not a reply. Replies go to their tasks.
     fn take_message(&mut self, bytes: &mut Vec<u8>) -> Option<Received> {
         loop {
-            // The time only says by when consumption is to be reported; reading a clock for each message would cost more.
+            // The time only limits when consumption is reported; reading a clock for each message would cost more.
             let message = self.session.poll_message(self.looked_at, bytes)?;
             let lane = message.lane;
             if message.kind == Kind::Event && self.shapes.take_in(lane, bytes) {
@@ -285,7 +286,7 @@ impl Core {
                 Kind::Command { command } => MessageKind::Command(CommandId::new(lane, command)),
                 Kind::Replication { packet } => MessageKind::Replication { packet },
                 Kind::Reply { command } => {
-                    // The session counts replies that come too late; a caller that has just gone away needs none.
+                    // The session counts late replies. A caller that is gone needs no reply.
                     self.replies.settle(CommandId::new(lane, command), Ok(mem::take(bytes)));
                     continue;
                 }
@@ -298,7 +299,7 @@ impl Core {
         }
     }
 
-    /// Reading may free credit that the peer must learn.
+    /// Reading may free credit, which the peer must learn.
     fn note_reading(&mut self) {
         let wakes = self.session.report_at();
         if wakes.is_some_and(|at| self.armed.is_none_or(|armed| at < armed)) {
@@ -306,7 +307,7 @@ impl Core {
         }
     }
 
-    /// A command was put; its reply is awaited.
+    /// Registers a command that waits for its reply.
     pub(super) fn expect_reply(&mut self, command: CommandId) {
         self.replies.expect(command);
     }
@@ -355,13 +356,13 @@ impl Core {
         self.wake_driver();
     }
 
-    /// The session ends once all was delivered, or after some time.
+    /// Closes the session after all messages are delivered, or after some time.
     pub(crate) fn linger(&mut self, now: Time) {
         self.lingers_until = Some(now + LINGER);
         self.wake_driver();
     }
 
-    /// The driver has ended.
+    /// Records that the driver has ended.
     pub(crate) fn has_left(&mut self) {
         self.left.send_replace(true);
     }
@@ -371,12 +372,12 @@ impl Core {
         *self.left.borrow()
     }
 
-    /// True once the driver has ended.
+    /// Becomes true when the driver has ended.
     pub(super) fn watch_left(&self) -> watch::Receiver<bool> {
         self.left.subscribe()
     }
 
-    /// Handles the session's answer to a put; an accepted message is to be sent.
+    /// Handles the session's answer to a put: an accepted message is sent.
     pub(super) fn put<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
         let done = self.explain(put)?;
         self.wake_driver();
@@ -387,7 +388,7 @@ impl Core {
     pub(super) fn explain<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
         put.map_err(|refused| {
             if refused == Refused::Closed {
-                // A packet may have ended the session since the driver last looked.
+                // A packet may have ended the session since the driver's last turn.
                 self.take_news();
             }
             match (refused, self.closed()) {

@@ -1,5 +1,5 @@
-//! How a subscriber's session takes from its publisher: when a packet may leave, and no more than goes into it. So nothing
-//! of a subscriber waits anywhere but in what all subscribers share.
+//! Moves published messages into a subscriber's session: when a packet may leave, and only as much as fits into it. So
+//! no messages of a subscriber wait outside of the shared table.
 
 use std::task::Context;
 
@@ -10,10 +10,10 @@ use super::core::Core;
 
 /// Maximum overhead of a message in a packet.
 const HEAD_BYTES: usize = 24;
-/// The lane of everything that is published.
+/// The lane of published messages.
 const LANE: u8 = 0;
 
-/// Puts into the session what a packet that leaves now has room for.
+/// Puts the messages into the session that fit into a packet now.
 pub(super) fn feed(core: &mut Core, now: Time) {
     if core.session.is_closed() {
         core.subscription = None;
@@ -29,7 +29,7 @@ pub(super) fn feed(core: &mut Core, now: Time) {
         let cost = bytes + HEAD_BYTES;
         let is_first = room.is_none();
         let room = room.get_or_insert_with(|| session.content_room(now));
-        // A message that is larger than any packet goes alone, in parts.
+        // A message larger than any packet goes alone, in fragments.
         if *room == 0 || cost > *room && !is_first {
             return;
         }
@@ -47,13 +47,13 @@ pub(super) fn feed(core: &mut Core, now: Time) {
     }
 }
 
-/// When the session may take what has been published; `None` if there is nothing, and then the driver is woken by the next.
+/// Returns when the session may take published messages. `None` if there are none; then the next one wakes the driver.
 pub(super) fn feed_at(core: &mut Core, now: Time, context: &mut Context<'_>) -> Option<Time> {
     let Core { session, subscription: Some(subscription), .. } = core else { return None };
     if subscription.poll_ready(context).is_pending() {
         return None;
     }
-    // A peer that takes nothing falls behind at last, and is to hear of it then.
+    // A peer that accepts nothing falls behind in the end, and must be closed then.
     if subscription.poll_behind(context).is_ready() {
         end(core, now, Refusal::Behind);
         return Some(now);
@@ -61,7 +61,7 @@ pub(super) fn feed_at(core: &mut Core, now: Time, context: &mut Context<'_>) -> 
     session.content_room_at(now)
 }
 
-/// The publisher has no more for this subscriber.
+/// Ends the subscription: the publisher has no more for this subscriber.
 fn end(core: &mut Core, now: Time, refusal: Refusal) {
     core.subscription = None;
     match refusal {
@@ -70,7 +70,7 @@ fn end(core: &mut Core, now: Time, refusal: Refusal) {
     }
 }
 
-/// The queue is empty, so the message is larger than this peer accepts, or than its lane may hold.
+/// The queue is empty, so the message is larger than this peer or its lane accepts.
 fn refuse(core: &mut Core, now: Time, refused: &Refused) {
     core.subscription = None;
     core.session.close(

@@ -1,4 +1,4 @@
-//! The end of a channel that goes over a network.
+//! A channel's link over a network.
 
 use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
@@ -14,7 +14,7 @@ use crate::channel::{CommandId, Entry, Error, LaneId, Link, Phase, Put, Received
 use crate::clock;
 use crate::published::Subscription;
 
-/// A session, as the handles of its channel see it.
+/// A session as used by the handles of its channel.
 pub(crate) struct SessionLink {
     shared: Arc<Shared>,
     shapes: Arc<Shapes>,
@@ -148,7 +148,7 @@ impl Link for SessionLink {
 
     fn set_source(&self, source: Box<dyn Source>) {
         let mut core = self.lock();
-        // Nobody asks a source after the end.
+        // No source is called after the end.
         let unused = if core.is_left() { Some(source) } else { core.next_source.replace(source) };
         drop(core);
         self.shared.driver.call_source();

@@ -1,9 +1,9 @@
-//! The task that runs one session over its carrier: the only place where packets are moved.
+//! The task that runs one session over its carrier: the only place that moves packets.
 //!
-//! Its turn, in order: take what arrived, let time pass, let the application's source put what is news, fill packets as long
-//! as the carrier takes them, hand out news, sleep until something happens. The application puts and takes under the same
-//! lock and wakes the driver; packets are filled only in its turn, when the carrier is ready, so they hold the newest values
-//! (late binding). Only the application's source is asked without the lock (`sourced.rs`).
+//! Its turn, in order: receive packets, handle time, let the application's source put new messages, fill packets as
+//! long as the carrier accepts them, deliver events, sleep. The application puts and takes messages under the same lock
+//! and wakes the driver. Packets are filled only in the driver's turn, when the carrier is ready, so they hold the
+//! newest values (late binding). Only the application's source is called without the lock (`source_drafts.rs`).
 
 mod core;
 mod feed;
@@ -28,22 +28,22 @@ use source_drafts::{Polled, Question, SourceDrafts};
 pub(crate) use core::Shared;
 pub(crate) use link::SessionLink;
 
-/// Packets taken in one turn, so that a flood on one session leaves room for others.
+/// Packets received in one turn, so that a flood on one session does not block others.
 const RECEIVE_MAX: u32 = 64;
 /// Packets sent in one turn.
 const SEND_MAX: u32 = 64;
-/// While the carrier is full nothing can leave; time is looked at again after this.
+/// While the carrier is full nothing can leave. Timers are checked again after this time.
 const BLOCKED_PAUSE: Duration = Duration::from_millis(10);
-/// The timer's resolution. The session's pacing allows bursts of twice that, so it loses no rate by sleeping so long.
+/// The timer's resolution. The session's pacing allows bursts of twice that, so sleeping this long loses no rate.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Runs a session until it is over.
+/// Runs a session until it is closed.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
     sleep: Pin<Box<Sleep>>,
     packet: Vec<u8>,
     sourced: SourceDrafts,
-    /// The session is over, and its carrier is being ended.
+    /// The closing of the last carrier, after the session is closed.
     retiring: Option<JoinHandle<()>>,
 }
 
@@ -71,7 +71,7 @@ impl Future for Driver {
             let mut turn = Turn { shared, sourced, packet, now: clock::now() };
             let is_again;
             (core, is_again) = turn.take(core, context);
-            // A farewell needs a carrier.
+            // A CLOSE needs a carrier.
             let is_over = core.session.is_over() || (core.session.is_closed() && core.carrier.is_none());
             if !is_over {
                 rest(&core, sleep.as_mut(), is_again, context);
@@ -81,7 +81,7 @@ impl Future for Driver {
             *retiring = core.carrier.take().and_then(|carrier| carrier::retiring(carrier, ending));
         }
         if let Some(retiring) = retiring {
-            // Whether it was cut short makes no difference: nothing more leaves.
+            // The result does not matter, because nothing more leaves.
             let _ = ready!(Pin::new(retiring).poll(context));
         }
         core.has_left();
@@ -92,7 +92,7 @@ impl Future for Driver {
     }
 }
 
-/// Sees that the driver is woken when there is something to do.
+/// Registers all events that must wake the driver.
 fn rest(core: &Core, mut sleep: Pin<&mut Sleep>, is_again: bool, context: &mut Context<'_>) {
     if is_again {
         context.waker().wake_by_ref();
@@ -107,8 +107,8 @@ fn rest(core: &Core, mut sleep: Pin<&mut Sleep>, is_again: bool, context: &mut C
     }
 }
 
-/// One turn of a driver. The channel is locked but for the moments in which its source speaks; so each step looks at the
-/// time and the carrier anew after those.
+/// One turn of a driver. The channel is locked except while its source is called. So each step reads the time and the
+/// carrier again after that.
 struct Turn<'a> {
     shared: &'a Shared,
     sourced: &'a mut SourceDrafts,
@@ -117,7 +117,7 @@ struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// Does what there is to do; returns whether there is more at once.
+    /// Does all steps. Returns whether there is more to do at once.
     fn take(
         &mut self,
         mut core: MutexGuard<'a, Core>,
@@ -202,7 +202,7 @@ impl<'a> Turn<'a> {
         Ok(polled)
     }
 
-    /// Asks the source while the channel is not locked.
+    /// Calls the source while the channel is not locked.
     fn ask(&mut self, core: MutexGuard<'a, Core>, question: Question) -> MutexGuard<'a, Core> {
         let mut answered = Ok(());
         let mut core = self.unlocked(core, |turn| answered = turn.sourced.ask(question));
@@ -212,8 +212,8 @@ impl<'a> Turn<'a> {
         core
     }
 
-    /// Lets the source put what is news, if it was called: while the channel is not locked it says what, and then all of it is
-    /// put at once.
+    /// Lets the source put new messages, if it was called for. The source collects them while the channel is not
+    /// locked; then all are put at once.
     fn feed_from_source(&mut self, core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
         if !self.shared.driver.take_call() || core.session.is_closed() {
             return core;
@@ -244,7 +244,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// Gives the session what arrived.
+/// Passes arrived packets to the session.
 fn receive(core: &mut Core, now: Time, context: &mut Context<'_>) -> u32 {
     let mut count = 0;
     while count < RECEIVE_MAX {
@@ -264,18 +264,18 @@ fn receive(core: &mut Core, now: Time, context: &mut Context<'_>) -> u32 {
     count
 }
 
-/// How far sending came.
+/// The result of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
     /// Nothing is left that may leave now.
     All,
-    /// The carrier takes no more.
+    /// The carrier is full.
     Blocked,
-    /// There is more, but others shall have their turn.
+    /// More can be sent, but other sessions go first.
     Many,
 }
 
-/// The carrier ended by itself.
+/// Handles a carrier that ended by itself.
 fn lose(core: &mut Core, now: Time, ended: &Ended) {
     tracing::debug!(%ended, "a session lost its carrier");
     if matches!(ended, Ended::Violation(_))
@@ -286,7 +286,7 @@ fn lose(core: &mut Core, now: Time, ended: &Ended) {
     core.detach(now);
 }
 
-/// The application has left: the session ends when all was delivered, or when its time is over.
+/// Ends the session of a dropped channel when all messages are delivered, or when its time is over.
 fn linger(core: &mut Core, now: Time) {
     if core.lingers_until.is_some_and(|until| now >= until || core.session.is_drained()) {
         core.session.close(now, CloseCode::DONE, "");

@@ -1,11 +1,11 @@
-//! How the application's source fills packets. Its code runs with no lock held: whatever it does (it calls its own channel,
-//! takes long, panics), it holds up nothing but the packets of its own channel.
+//! Fills packets from the application's source. The source runs without any lock. If it calls its own channel, takes
+//! long or panics, only the packets of its own channel are affected.
 //!
-//! Just before a packet may leave, the driver releases the channel's lock and asks the source. The bytes that the
-//! source writes wait as a *draft* for that one packet, and the session takes the draft in place of the source. A draft
-//! that does not leave in its packet, because something else took the room meanwhile, is given up like the bytes of a
-//! lost packet, and the source is asked again. So every value is read when its packet leaves (late binding), and the
-//! source learns the outcome of everything that it wrote.
+//! Just before a packet may leave, the driver releases the channel's lock and calls the source. The bytes that the
+//! source writes wait as a *draft* for that one packet, and the session reads the draft in place of the source. If
+//! other messages take the room meanwhile, the draft does not leave. It is then treated like the bytes of a lost
+//! packet, and the source is called again. So every value is read when its packet leaves (late binding), and the source
+//! learns the outcome of all its bytes.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,13 +16,13 @@ use crate::channel::{PutBatch, Source};
 
 const PANICKED: &str = "the source panicked";
 const OVERFLOWED: &str = "the source wrote more than there was room for";
-/// The fields of a packet before a draft may have grown by so much since the packet before it.
+/// Maximum growth of the fields before a draft since the previous packet.
 const MARGIN_BYTES: usize = 8;
 /// Maximum overhead of a frame with a draft.
 const HEAD_BYTES: usize = 4;
 const LANES_MAX: u8 = 16;
 
-/// The source of a session, and what it wrote for the packet that leaves next. To the session, this is the source.
+/// The source of a session with its drafts for the next packet. The session uses this as its source.
 #[derive(Default)]
 pub(super) struct SourceDrafts {
     source: Option<Box<dyn Source>>,
@@ -32,22 +32,22 @@ pub(super) struct SourceDrafts {
     outcomes: Vec<PacketOutcome>,
     /// A bit for each lane that the session feeds from a source.
     lanes: Cell<u16>,
-    /// A bit for each lane for which the source had something when it was asked last.
+    /// A bit for each lane for which the source last reported data.
     waiting: u16,
     drafts: Vec<Draft>,
-    /// The number of the packet that leaves next, as far as known.
+    /// The number of the next packet, as far as known.
     number: u64,
-    /// The most room that a packet has for a source; `None` before there was one.
+    /// The largest room of a packet for a source; `None` before the first.
     room: Option<usize>,
-    /// The question to the source since the last packet.
+    /// The call of the source since the last packet.
     asked: Option<Question>,
-    /// The most room that the session has offered since it was polled.
+    /// The largest room that the session has offered since it was polled.
     offered: usize,
     /// A lane for which the session found no draft since it was polled.
     missed: Option<u8>,
-    /// The lane that goes first: the last one that was missed.
+    /// The lane that goes first: the last missed one.
     first: u8,
-    /// The room that is known for the packet that leaves next.
+    /// The known room of the next packet.
     exact: Option<usize>,
 }
 
@@ -58,24 +58,24 @@ struct Draft {
     bytes: Vec<u8>,
 }
 
-/// A question to a source.
+/// A call of a source.
 #[derive(Clone, Copy)]
 pub(super) struct Question {
-    /// The bytes that it may write; with 0 it is only asked whether it has something.
+    /// The number of bytes that it may write; with 0 it only reports whether it has data.
     room: usize,
-    /// The lanes that it is asked about.
+    /// The lanes of the call.
     lanes: u16,
 }
 
 impl SourceDrafts {
-    /// Another source from now on. Returns the one before it, which is dropped where no lock is held.
+    /// Replaces the source. Returns the previous one, which must be dropped without any lock.
     pub(super) fn replace(&mut self, source: Box<dyn Source>) -> Option<Box<dyn Source>> {
         self.drafts.clear();
         (self.waiting, self.asked, self.feed) = (0, None, PutBatch::default());
         self.source.replace(source)
     }
 
-    /// The driver's turn begins: whatever the source said before may no longer be so. Takes note of what became of bytes.
+    /// Begins the driver's turn: earlier answers of the source may be outdated. Collects the outcomes of bytes.
     pub(super) fn begin(&mut self, session: &mut Session) {
         (self.asked, self.exact) = (None, None);
         while let Some(outcome) = session.poll_outcome() {
@@ -85,7 +85,7 @@ impl SourceDrafts {
         }
     }
 
-    /// Returns the question for the source before the session is polled for a packet; `None` if it was asked.
+    /// Returns the call of the source that must precede polling the session for a packet; `None` if it was made.
     pub(super) fn question(&mut self, session: &mut Session, now: Time, may_send: bool) -> Option<Question> {
         if self.source.is_none() || self.asked.is_some() || !session.is_open() {
             return None;
@@ -93,7 +93,7 @@ impl SourceDrafts {
         let room = match (self.exact.take(), self.room) {
             _ if !may_send => 0,
             (Some(exact), _) => exact,
-            // How much the messages that wait will take of the packet is known only when they are in it.
+            // The share of waiting messages in the packet is known only when they are in it.
             (None, Some(room)) if has_waiting(session) => match session.poll_timeout(now) {
                 Some(at) if at <= now => room / 2,
                 _ => 0,
@@ -107,7 +107,7 @@ impl SourceDrafts {
         Some(Question { room, lanes: self.lanes.get() })
     }
 
-    /// Asks the source. To be called while no lock is held.
+    /// Calls the source. Must not be called under a lock.
     ///
     /// # Errors
     /// Why the channel has to end. The source is gone then.
@@ -116,7 +116,7 @@ impl SourceDrafts {
         self.guarded(|sourced| sourced.put_question(question))
     }
 
-    /// Lets the source say what it has to put. To be called while no lock is held.
+    /// Lets the source put messages. Must not be called under a lock.
     ///
     /// # Errors
     /// Why the channel has to end. The source is gone then.
@@ -143,18 +143,18 @@ impl SourceDrafts {
         ran
     }
 
-    /// Moves what the source has put into the session. Returns whether all of it was taken; what was not, the source finds out
-    /// when it is asked next.
+    /// Moves the source's puts into the session. Returns whether all were accepted. The source learns of refusals at
+    /// its next call.
     pub(super) fn put_fed(&mut self, session: &mut Session, now: Time) -> bool {
         self.feed.put_into(session, now)
     }
 
-    /// How the source ends the channel, if it does.
+    /// Returns how the source closes the channel, if it does.
     pub(super) fn take_closing(&mut self) -> Option<(u32, String)> {
         self.feed.take_closing()
     }
 
-    /// Tells the source what became of its bytes.
+    /// Passes the outcomes of its bytes to the source.
     fn settle(&mut self) {
         let Self { source: Some(source), outcomes, drafts, .. } = self else { return };
         let given_up = drafts.drain(..).map(|Draft { lane, number, .. }| (lane, number));
@@ -189,7 +189,7 @@ impl SourceDrafts {
         Ok(())
     }
 
-    /// Polls the session for a packet, whose drafts are the source's part of it.
+    /// Polls the session for a packet, with drafts as the source's part.
     pub(super) fn poll_packet(&mut self, session: &mut Session, now: Time, packet: &mut Vec<u8>) -> Polled {
         if self.source.is_none() {
             return if session.poll_packet(now, self, packet) { Polled::Packet } else { Polled::Nothing };
@@ -205,14 +205,14 @@ impl SourceDrafts {
             return Polled::Packet;
         }
         let is_new_lane = asked.is_some_and(|asked| asked.lanes != self.lanes.get());
-        // A source that had as much room and wrote nothing has nothing that fits.
+        // A source that had the same room and wrote nothing has nothing that fits.
         let had_room = self.drafts.is_empty() && asked.is_some_and(|asked| asked.room >= self.offered);
         self.exact = self.missed.filter(|_| !had_room).map(|_| self.offered);
         if is_new_lane || self.exact.is_some() { Polled::AskAgain } else { Polled::Nothing }
     }
 
-    /// In a packet with messages of others, the source may go first or last, so the room is what it was at best, unless a draft
-    /// was too large for that: packets may be smaller than they were.
+    /// In a packet with messages of others, the source may go first or last. So the room is the best of those seen,
+    /// unless a draft was too large for it: packets may become smaller.
     fn learn_room(&mut self, is_shared: bool) {
         if self.offered > 0 {
             let was_too_large = self.missed.is_some() && !self.drafts.is_empty();
@@ -225,11 +225,11 @@ impl SourceDrafts {
 /// The result of polling the session for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Polled {
-    /// There is one.
+    /// A packet.
     Packet,
-    /// There would be one if the source wrote something for it.
+    /// There would be a packet if the source wrote something for it.
     AskAgain,
-    /// There is none.
+    /// No packet.
     Nothing,
 }
 
@@ -248,7 +248,7 @@ impl Replication for SourceDrafts {
                 out.extend_from_slice(&self.drafts.swap_remove(at).bytes);
                 self.missed = self.missed.filter(|&missed| missed != lane);
             }
-            // The session asks twice: for the lane's share of the packet, and for all that is left.
+            // The session asks twice: for the lane's share of the packet, and for the rest.
             None => self.missed = Some(lane),
         }
     }
@@ -258,8 +258,8 @@ fn has_waiting(session: &Session) -> bool {
     session.gauges().waiting > 0
 }
 
-/// Drops a source. To be called while no lock is held; a panic on the way is the end of that source alone.
+/// Drops a source. Must not be called under a lock. A panic ends only that source.
 pub(super) fn discard(source: Option<Box<dyn Source>>) {
-    // The process's own hook has said already what happened.
+    // The process's panic hook has printed the cause.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(source)));
 }

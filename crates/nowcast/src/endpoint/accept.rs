@@ -1,4 +1,4 @@
-//! Connections as they come in, whatever keeps a listener from accepting.
+//! Accepts connections, and survives errors that keep a listener from accepting.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,23 +7,23 @@ use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
-/// Between two lines about connections that cannot be accepted.
+/// Minimum interval between two log lines about failed accepts.
 const TROUBLE_LOG_INTERVAL: Duration = Duration::from_secs(10);
-/// Between two tries to accept a connection when that fails.
+/// Initial pause after a failed accept.
 const TROUBLE_PAUSE_MIN: Duration = Duration::from_millis(10);
 const TROUBLE_PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// Gets the TCP connections of an endpoint.
+/// Receives the TCP connections of an endpoint.
 pub trait Reception: Send + Sync + 'static {
-    /// Takes a connection, or drops it if there are too many. Must not block: the next one waits.
+    /// Takes a connection, or drops it if there are too many. Must not block, because the next one waits.
     fn receive(&self, stream: TcpStream, address: SocketAddr);
 
-    /// A connection could not be accepted; to be counted.
+    /// Counts a connection that could not be accepted.
     fn missed(&self) {}
 }
 
-/// Hands over every connection that comes to `listener`. Never ends by itself: what the system refuses, such as one more file
-/// for a process that has too many, is tried again.
+/// Passes on every connection of `listener`. Never ends by itself: system errors, such as too many open files, are
+/// retried.
 pub async fn accept_all(listener: TcpListener, reception: impl Reception) {
     let mut trouble = Trouble::default();
     loop {
@@ -32,7 +32,7 @@ pub async fn accept_all(listener: TcpListener, reception: impl Reception) {
                 trouble.is_over();
                 reception.receive(stream, address);
             }
-            // The peer was gone before it was accepted, which is its own affair.
+            // The peer was gone before it was accepted, which is no error of ours.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => reception.missed(),
             Err(error) => {
                 reception.missed();
@@ -45,13 +45,13 @@ pub async fn accept_all(listener: TcpListener, reception: impl Reception) {
     }
 }
 
-/// Trouble that keeps a listener from accepting, such as a process without free file descriptors: it neither ends the
-/// endpoint, nor fills its logs, nor keeps a processor busy.
+/// Failures that keep a listener from accepting, such as a process without free file descriptors. They neither end the
+/// endpoint, nor fill its logs, nor keep a processor busy.
 #[derive(Default)]
 struct Trouble {
     /// Failures in a row.
     failures: u32,
-    /// Failures that no line was written for.
+    /// Failures without a log line.
     untold: u64,
     told_at: Option<Instant>,
 }
@@ -61,7 +61,7 @@ impl Trouble {
         self.failures = 0;
     }
 
-    /// Counts a failure. Returns how many are to be told of, now and then.
+    /// Counts a failure. Returns the number to log, at intervals.
     fn take_due(&mut self, now: Instant) -> Option<u64> {
         self.failures = self.failures.saturating_add(1);
         self.untold += 1;
@@ -73,7 +73,7 @@ impl Trouble {
         Some(std::mem::take(&mut self.untold))
     }
 
-    /// How long to wait before the next try: twice as long each time.
+    /// Returns the pause before the next try, which doubles each time.
     fn pause(&self) -> Duration {
         (TROUBLE_PAUSE_MIN * 2_u32.pow(self.failures.saturating_sub(1).min(16))).min(TROUBLE_PAUSE_MAX)
     }

@@ -6,40 +6,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::certificate::CertificateHash;
 
-/// The version of the page.
+/// Version of the answer.
 const VERSION: u32 = 1;
-/// Texts of a refusal are for people, and cut beyond this when they come from a peer.
+/// Texts of a refusal are for people. Texts from a peer are cut to this length.
 const TEXT_CHARS_MAX: usize = 300;
 
 /// The carriers with which a client may begin a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Discovery {
-    /// The version of the page.
+    /// Version of the answer.
     pub nowcast: u32,
     /// The service.
     pub name: String,
-    /// Whether it takes WebSockets in the way in which it was asked: without encryption, or over TLS.
+    /// Whether it accepts WebSockets over the scheme of the request: without encryption, or over TLS.
     #[serde(default)]
     pub websocket: bool,
-    /// Whether it takes them over TLS alone, where it was asked without.
+    /// Whether it accepts them only over TLS, although the request was not encrypted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secure_websocket: bool,
-    /// Where it takes WebTransport, if it does.
+    /// The WebTransport endpoint, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webtransport: Option<WebTransportOffer>,
 }
 
-/// Where WebTransport is taken.
+/// A WebTransport endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebTransportOffer {
-    /// Where UDP is to be sent.
+    /// The UDP port.
     pub port: u16,
-    /// Base64 of the SHA-256 of each certificate that is to be accepted; empty if authorities vouch for it.
+    /// Base64 of the SHA-256 of each certificate to accept; empty if authorities vouch for it.
     #[serde(default)]
     pub certificate_hashes: Vec<String>,
 }
 
-/// Why a session may not be begun.
+/// The reason why a session is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusalAnswer {
     /// The HTTP status.
@@ -47,7 +47,7 @@ pub struct RefusalAnswer {
     pub status: u16,
     /// The name of the error in the specification.
     pub error: String,
-    /// Why, for people.
+    /// The cause, for people.
     pub cause: String,
     /// The cure.
     pub cure: String,
@@ -70,7 +70,7 @@ impl Discovery {
         }
     }
 
-    /// For somebody whose WebSockets would be refused as they are now, because nothing encrypts them.
+    /// For a client whose WebSockets would be refused now, because they are not encrypted.
     #[must_use]
     pub fn over_tls_alone(self) -> Self {
         Self { websocket: false, secure_websocket: true, ..self }
@@ -84,14 +84,14 @@ impl Discovery {
 }
 
 impl WebTransportOffer {
-    /// The hashes; `None` if one of them is none.
+    /// The hashes; `None` if one of them is invalid.
     pub(crate) fn hashes(&self) -> Option<Vec<CertificateHash>> {
         self.certificate_hashes.iter().map(|text| hash_from_text(text)).collect()
     }
 }
 
 impl RefusalAnswer {
-    /// A refusal by its name in the specification.
+    /// Makes a refusal from its name in the specification.
     #[must_use]
     pub fn new(error: &'static str, cause: impl Into<String>, cure: impl Into<String>) -> Self {
         let status = match error {
@@ -105,7 +105,7 @@ impl RefusalAnswer {
         Self { status, error: error.to_owned(), cause: cause.into(), cure: cure.into() }
     }
 
-    /// Whether a page may read it: one that may not join learns nothing here.
+    /// Whether a page may read it. A page that may not join learns nothing here.
     #[must_use]
     pub fn is_for_the_page(&self) -> bool {
         !matches!(self.error.as_str(), "wrong_origin" | "wrong_host")
@@ -138,7 +138,7 @@ pub fn hash_to_text(hash: &CertificateHash) -> String {
     BASE64_STANDARD.encode(hash)
 }
 
-/// The hash that a text in base64 says.
+/// Parses a hash from base64.
 #[must_use]
 pub fn hash_from_text(text: &str) -> Option<CertificateHash> {
     BASE64_STANDARD.decode(text).ok()?.try_into().ok()

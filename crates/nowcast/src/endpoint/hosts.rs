@@ -1,11 +1,11 @@
-//! By which addresses others reach this machine.
+//! The addresses by which other machines reach this one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// More addresses than people want to read.
+/// Maximum number of addresses to show to a person.
 const ADDRESSES_MAX: usize = 16;
 
-/// The addresses of this machine at which others on its networks reach it, that of the way out first. Empty where none is known.
+/// The addresses of this machine on its networks, the one of the default route first. Empty if none is known.
 #[must_use]
 pub fn addresses_of_this_machine() -> Vec<IpAddr> {
     let mut all: Vec<IpAddr> = Vec::new();
@@ -23,14 +23,14 @@ pub fn addresses_of_this_machine() -> Vec<IpAddr> {
     all
 }
 
-/// The address from which packets to another one would leave. None is sent.
+/// The source address of packets to another address. None is sent.
 fn way_out_to(from: IpAddr, to: IpAddr) -> Option<IpAddr> {
     let socket = UdpSocket::bind((from, 0)).ok()?;
     socket.connect((to, 9)).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }
 
-/// An address that means something on one cable alone.
+/// Whether an address is valid on one link only.
 fn is_of_one_link(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),
@@ -38,7 +38,7 @@ fn is_of_one_link(address: IpAddr) -> bool {
     }
 }
 
-/// Returns the addresses that Linux lists; nothing on other systems, where the route to the outside has to do.
+/// Returns the addresses that Linux lists; nothing on other systems, where the default route has to suffice.
 fn of_the_kernel() -> impl Iterator<Item = IpAddr> {
     let trie = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let six = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();

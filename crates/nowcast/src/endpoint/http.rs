@@ -1,4 +1,4 @@
-//! The few words of HTTP that a stand-alone endpoint speaks: questions about a name, and upgrades.
+//! The small part of HTTP that a stand-alone endpoint needs: questions about a name, and upgrades.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ use crate::acceptor::Acceptor;
 use crate::admission::{Entry, Page, Peer, host_of, origin_of};
 use crate::carrier::{SUBPROTOCOL, WebSocket};
 
-/// The head of a request has to fit, with its address and all headers.
+/// Maximum size of the head of a request, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1_024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -99,10 +99,10 @@ async fn take_over(upgraded: hyper::upgrade::Upgraded, acceptor: &Acceptor, entr
     acceptor.hand_over(Box::new(carrier), entry);
 }
 
-/// Why a request for a WebSocket is none (RFC 6455, section 4.2).
+/// The reason why a request is not a valid upgrade to WebSocket (RFC 6455, section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpgradeError {
-    /// It is of another version than 13: 426.
+    /// Another version than 13: 426.
     #[error("this endpoint speaks WebSocket in version 13: connect with a client of that version")]
     Version,
     /// Its key is not 16 bytes in base64: 400.
@@ -128,8 +128,8 @@ pub fn upgrade_required_headers() -> [(HeaderName, HeaderValue); 3] {
         .map(|(name, value)| (name, HeaderValue::from_static(value)))
 }
 
-/// The answer to the key of a request that asks for a WebSocket with this subprotocol (RFC 6455, section 4.2); `None` for one
-/// that asks for something else.
+/// Returns the answer to the key of a request for a WebSocket with this subprotocol (RFC 6455, section 4.2); `None` for
+/// any other request.
 ///
 /// # Errors
 /// [`UpgradeError`].
@@ -189,7 +189,7 @@ fn bad_request(cause: &'static str) -> Answer {
 fn refused(refusal: &RefusalAnswer, asked: &HeaderMap) -> Answer {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
     let mut answer = text(status, refusal.to_json());
-    // A page that may join may also read why it may not join now.
+    // A page that may join may also read why it cannot join now.
     if refusal.is_for_the_page() {
         allow(&mut answer, asked);
     }

@@ -1,4 +1,4 @@
-//! An endpoint: TCP and UDP on one port, and what is said there (`spec/CARRIERS.md`, sections 1 to 4).
+//! An endpoint: TCP and UDP on one port (`spec/CARRIERS.md`, sections 1 to 4).
 
 mod accept;
 mod discovery;
@@ -36,7 +36,7 @@ pub struct ConnectRequest<'a> {
     pub name: &'a str,
     /// The query of the URL, with the token if there is one. It must not be logged.
     pub query: Option<&'a str>,
-    /// The page that sends the request, if a page does, and the host that the request names.
+    /// The requesting page, if any, and the host of the request.
     pub page: Page<'a>,
     /// The client.
     pub peer: Peer,
@@ -50,12 +50,12 @@ impl<'a> From<&ConnectRequest<'a>> for AdmissionRequest<'a> {
             AdmissionRequest::new(asking.name, asking.peer.address).query(asking.query).page(asking.page);
         let request = if asking.peer.is_local { request.local() } else { request };
         let request = if asking.is_joining { request } else { request.question() };
-        // Questions may be asked without encryption; sessions may not.
+        // Questions may be sent without encryption; sessions may not.
         if asking.peer.is_encrypted || !asking.is_joining { request.encrypted() } else { request }
     }
 }
 
-/// Knows the services of an endpoint and who may enter them.
+/// Knows the services of an endpoint and decides on admission.
 pub trait Directory: Send + Sync + 'static {
     /// Returns the acceptor for the client's carriers and its entry, or the reason for a refusal.
     ///
@@ -63,7 +63,7 @@ pub trait Directory: Send + Sync + 'static {
     /// The refusal that is answered.
     fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer>;
 
-    /// Takes a place for a connection before anything is read from it; none is needed by default.
+    /// Reserves a place for a connection before anything is read from it. By default none is needed.
     ///
     /// # Errors
     /// When its address has as many as it may.
@@ -71,12 +71,12 @@ pub trait Directory: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// The proxies that are believed for whom they speak; none by default.
+    /// The proxies whose headers are trusted; none by default.
     fn proxies(&self) -> &[Network] {
         &[]
     }
 
-    /// Describes a name that may be entered.
+    /// Describes a name.
     fn describe(&self, asking: &ConnectRequest<'_>) -> Discovery;
 }
 
@@ -93,7 +93,7 @@ impl From<AcceptRefusal> for RefusalAnswer {
     }
 }
 
-/// The name that a path asks for.
+/// Returns the name in a path.
 fn name_in(path: &str) -> Option<&str> {
     path.strip_prefix(PATH).filter(|name| is_name(name))
 }

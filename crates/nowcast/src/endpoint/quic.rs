@@ -1,4 +1,4 @@
-//! The UDP side of an endpoint: WebTransport sessions in, carriers out.
+//! The UDP side of an endpoint: turns WebTransport sessions into carriers.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,37 +22,38 @@ use crate::admission::{Page, Peer, network_of, origin_of};
 use crate::carrier::{QuicRuntime, WebTransport, transport_config};
 use crate::certificate::Certificates;
 
-/// From the first packet to the answered request.
+/// Maximum time from the first packet to the answered request.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// A client that was refused closes its connection when it has read that.
+/// Time for a refused client to close its connection.
 const REFUSED_TIMEOUT: Duration = Duration::from_secs(2);
-/// Nothing is wrong with the connection (RFC 9114, section 8.1).
+/// Closes without an error (RFC 9114, section 8.1).
 const H3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
-/// Handshakes of unvalidated addresses under way. Beyond the limit, clients have to validate their address first by a Retry packet
-/// (RFC 9000, section 8.1.2), which costs them a round trip and this endpoint no memory.
+/// Handshakes of unvalidated addresses in progress. Beyond the limit, clients have to validate their address first by a
+/// Retry packet (RFC 9000, section 8.1.2), which costs them a round trip and this endpoint no memory.
 const UNPROVEN_MAX: usize = 32;
-/// Handshakes under way; more are refused.
+/// Handshakes in progress; more are refused.
 const HANDSHAKES_MAX: usize = 1_000;
-/// Of one address: an IPv4 address, or the /64 of an IPv6 address. Further handshakes are left unanswered, so that the
-/// client tries again by itself a moment later.
+/// Handshakes of one address: an IPv4 address, or the /64 of an IPv6 address. Further handshakes are not answered, so
+/// the client retries by itself a moment later.
 const HANDSHAKES_PER_ADDRESS_MAX: usize = 128;
-/// Handshakes of one unvalidated address under way. An attacker can forge a victim's address, and must neither take the victim's places nor have much sent to it:
-/// quinn begins a last datagram within the limit of three times the received bytes and ends it beyond, so one forged packet of 1,200
-/// bytes costs the victim up to 4.8 kB. With this limit that is at most 9.6 kB in the time of a handshake.
+/// Handshakes of one unvalidated address in progress. An attacker can forge a victim's address, and must neither use up
+/// the victim's places nor have much sent to it. Quinn begins a last datagram within the limit of three times the
+/// received bytes and ends it beyond, so one forged packet of 1,200 bytes costs the victim up to 4.8 kB. With this
+/// limit that is at most 9.6 kB in the time of a handshake.
 const UNPROVEN_PER_ADDRESS_MAX: usize = 2;
-/// Bytes kept of packets that come before their handshake is looked at.
+/// Maximum bytes of packets that arrive before their handshake is handled.
 const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
-/// Takes WebTransport sessions on UDP sockets, for a [`Directory`]. Dropping it ends all of them.
+/// Accepts WebTransport sessions on UDP sockets, for a [`Directory`]. Dropping it ends all of them.
 ///
-/// [`Listener`](crate::Listener) does this for you; a server with an HTTP port of its own puts it beside that.
+/// [`Listener`](crate::Listener) does this for you. A server with its own HTTP port uses it directly.
 pub struct QuicEndpoint {
     endpoints: Vec<Endpoint>,
     port: u16,
 }
 
 impl QuicEndpoint {
-    /// Serves on sockets that are bound to one port. Must be called within a tokio runtime.
+    /// Serves on sockets of one port. Must be called within a tokio runtime.
     ///
     /// # Errors
     /// What the system says about the sockets.
@@ -112,23 +113,23 @@ fn server_config(certificates: Arc<Certificates>) -> ServerConfig {
     config
 }
 
-/// The handshakes under way, by address.
+/// The handshakes in progress, by address.
 #[derive(Default)]
 struct Handshakes {
     by_network: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// One handshake under way; dropping it ends its count.
+/// One handshake in progress. Dropping it ends its count.
 struct Handshake {
     all: Arc<Handshakes>,
     network: IpAddr,
 }
 
-/// The verdict on a client that begins a handshake.
+/// The decision about a client that begins a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reception {
     Welcome,
-    /// A spoofed address never answers this, and nothing is kept for it.
+    /// Send a Retry packet: a forged address never answers it, and nothing is stored for it.
     Prove,
     Ignore,
     Refuse,
@@ -171,7 +172,7 @@ impl Drop for Handshake {
 }
 
 async fn accept_all(endpoint: Endpoint, directory: Arc<dyn Directory>) {
-    // Each handshake that is under way holds this, too.
+    // Each handshake in progress holds a reference.
     let handshakes = Arc::new(Handshakes::default());
     while let Some(incoming) = endpoint.accept().await {
         let in_all = Arc::strong_count(&handshakes) - 1;
@@ -179,7 +180,7 @@ async fn accept_all(endpoint: Endpoint, directory: Arc<dyn Directory>) {
         match handshakes.judge(in_all, address, incoming.remote_address_validated()) {
             Reception::Welcome => {}
             Reception::Prove => {
-                // It fails for an address that is proven already, which is not asked to.
+                // It fails only for a validated address, which is not asked to retry.
                 let _ = incoming.retry();
                 continue;
             }
@@ -211,7 +212,7 @@ async fn accept_all(endpoint: Endpoint, directory: Arc<dyn Directory>) {
 async fn enter(incoming: Incoming, directory: &dyn Directory) {
     let address = incoming.remote_address();
     let request = match incoming.await {
-        // At its debug level the library logs the address of a request, in which tokens stand.
+        // At its debug level the library logs the address of a request, which contains tokens.
         Ok(connection) => Request::accept(connection).with_subscriber(Dispatch::none()).await,
         Err(error) => return tracing::debug!(%address, %error, "a QUIC handshake failed"),
     };

@@ -7,17 +7,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 
-/// Connections that wait to be accepted.
+/// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 1_024;
-/// The default drops bursts.
+/// Buffer size of UDP sockets, because the default drops bursts.
 const UDP_BUFFER_BYTES: usize = 4 * 1_024 * 1_024;
-/// Ports that are tried when the system's choice is free for TCP and taken for UDP.
+/// Number of tries to find a port that is free for both TCP and UDP.
 const CHOICES_MAX: u32 = 16;
 
 /// The sockets of an endpoint, on one port of all its hosts.
 #[derive(Debug)]
 pub struct Sockets {
-    /// The port; where 0 was asked for, the one that the system chose.
+    /// The port. If 0 was requested, the one that the system chose.
     pub port: u16,
     /// One for each host.
     pub tcp: Vec<TcpListener>,
@@ -26,8 +26,8 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Listens on `port` of every host, by TCP and, if wanted, UDP. A host that this machine doesn't have is skipped as long
-    /// as another one works, because not every machine has both families. Must be called within a tokio runtime.
+    /// Listens on `port` of every host, by TCP and optionally UDP. A host that this machine does not have is skipped if
+    /// another one works, because not every machine has both families. Must be called within a tokio runtime.
     ///
     /// # Errors
     /// [`BindError`].
@@ -37,7 +37,7 @@ impl Sockets {
         loop {
             attempt += 1;
             match Self::bind_once(hosts, port, with_udp) {
-                // With port 0 the system chooses one for TCP, which somebody may use for UDP.
+                // With port 0 the system chooses a port that is free for TCP, but may be used for UDP.
                 Err(BindError::Taken { .. } | BindError::UdpTaken { .. })
                     if port == 0 && attempt < CHOICES_MAX => {}
                 done => return done,
@@ -83,10 +83,10 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// A UDP socket with room for bursts, as far as the system gives it.
+/// A UDP socket with buffers for bursts, as far as the system allows.
 pub(crate) fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     let socket = open(address, Type::DGRAM)?;
-    // The system may allow less (net.core.rmem_max); less works too, with more loss under load.
+    // The system may allow less (net.core.rmem_max), which works with more loss under load.
     let _ = socket.set_recv_buffer_size(UDP_BUFFER_BYTES);
     let _ = socket.set_send_buffer_size(UDP_BUFFER_BYTES);
     socket.bind(&address.into())?;
@@ -96,7 +96,7 @@ pub(crate) fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
 fn open(address: SocketAddr, kind: Type) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), kind, None)?;
     if address.is_ipv6() {
-        // An unspecified address takes both families, a particular one takes its own.
+        // An unspecified address accepts both families, a specific one its own.
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
     socket.set_nonblocking(true)?;
@@ -108,21 +108,21 @@ fn check_clock(now: SystemTime) -> Result<(), BindError> {
     if now < UNIX_EPOCH { Err(BindError::Clock) } else { Ok(()) }
 }
 
-/// Why an endpoint cannot listen. Each message names the cause and the cure.
+/// The reason why an endpoint cannot listen. Each message names the cause and the cure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BindError {
-    /// Another program listens there.
+    /// Another program listens on the port.
     #[error("port {port} on {host} is taken by another program: stop that one, or listen on another port")]
     Taken {
         /// The port.
         port: u16,
         /// The address.
         host: IpAddr,
-        /// A port that was free just now.
+        /// An unused port.
         free: u16,
     },
-    /// Another program has the port for UDP, on which WebTransport would come.
+    /// Another program uses the port for UDP, which WebTransport needs.
     #[error(
         "UDP port {port} on {host} is taken by another program: stop that one, listen on another port, or do without \
          WebTransport"
@@ -133,13 +133,13 @@ pub enum BindError {
         /// The address.
         host: IpAddr,
     },
-    /// The port needs rights that this process doesn't have.
+    /// The port requires rights that this process does not have.
     #[error("port {port} may not be used by this user: listen on one of 1024 or above")]
     Forbidden {
         /// The port.
         port: u16,
     },
-    /// The address is not one of this machine's.
+    /// The address does not belong to this machine.
     #[error("{host} is not an address of this machine: listen on one that is")]
     NoSuchAddress {
         /// The address.
@@ -153,13 +153,13 @@ pub enum BindError {
     /// There is no certificate.
     #[error(transparent)]
     Certificate(#[from] crate::certificate::CertificateError),
-    /// Strangers could enter.
+    /// Everyone on the network could join.
     #[error(transparent)]
     Entry(#[from] crate::admission::PolicyError),
     /// The system refuses for another reason.
     #[error("cannot listen on {address}: {error}")]
     Io {
-        /// Where.
+        /// The address.
         address: SocketAddr,
         /// The system's error.
         error: io::Error,
@@ -187,7 +187,7 @@ impl BindError {
     }
 }
 
-/// A port that is free now, to be proposed.
+/// Returns an unused port, as a suggestion.
 fn free_port(host: IpAddr) -> u16 {
     let free = std::net::TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
     free.map_or(0, |address| address.port())

@@ -1,4 +1,4 @@
-//! Bytes over TCP, plain or over TLS, told apart by the first byte.
+//! TCP connections, plain or over TLS, distinguished by the first byte.
 
 use std::io;
 use std::pin::Pin;
@@ -11,10 +11,11 @@ use tokio_rustls::server::TlsStream;
 
 use crate::carrier::OverTcp;
 
-/// The first byte of a TLS connection (RFC 8446, section 5.1: handshake), which tells it from plain HTTP on the same port.
+/// The first byte of a TLS connection (RFC 8446, section 5.1: handshake), which differs from that of plain HTTP on the
+/// same port.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// A connection on a port that takes HTTP both plainly and over TLS.
+/// A connection on a port for both plain HTTP and TLS.
 #[derive(Debug)]
 pub enum Stream {
     /// Not encrypted.
@@ -24,7 +25,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Waits for the first byte, and for the handshake of TLS if it begins one.
+    /// Waits for the first byte, and for the TLS handshake if it begins one.
     ///
     /// # Errors
     /// When the peer ends before it says anything (`UnexpectedEof`), breaks off, or says what is no TLS (`InvalidData`).
@@ -39,7 +40,7 @@ impl Stream {
         })
     }
 
-    /// Whether what is said is encrypted.
+    /// Whether the connection is encrypted.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
         matches!(self, Self::Tls(_))

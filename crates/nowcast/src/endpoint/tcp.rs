@@ -16,12 +16,12 @@ use super::{Directory, Stream};
 use crate::carrier::prepare_stream;
 use crate::certificate::Certificates;
 
-/// From connecting to an answer or an upgrade.
+/// Maximum time from connecting to an answer or an upgrade.
 const HTTP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections that are not upgraded yet; more are closed at once.
 const CONNECTIONS_MAX: usize = 1_000;
 
-/// How HTTP/1.1 is served over TLS with these certificates.
+/// The TLS configuration of HTTP/1.1 with these certificates.
 ///
 /// # Panics
 /// Never: the cryptography that is built in has what the versions of TLS need.
@@ -37,7 +37,7 @@ pub fn tls_config(certificates: Arc<Certificates>) -> Arc<rustls::ServerConfig> 
     Arc::new(config)
 }
 
-/// Takes the TCP connections of a stand-alone endpoint.
+/// Receives the TCP connections of a stand-alone endpoint.
 #[derive(Clone)]
 pub(crate) struct Tcp {
     tls: TlsAcceptor,

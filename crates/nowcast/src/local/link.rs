@@ -1,7 +1,7 @@
-//! The end of a channel between tasks of one machine (`spec/CARRIERS.md`, section 5): both hold the ends of queues, so there
-//! is no session, no packet and no driver.
+//! The link of a channel between programs of one machine (`spec/CARRIERS.md`, section 5). Both hold the ends of queues,
+//! so there is no session, no packet and no driver.
 //!
-//! Under key 0 a message begins with one byte that says what it is; commands and replies then have eight bytes of number
+//! Under key 0 a message begins with one byte for its kind. Commands and replies then have an eight-byte number
 //! (`spec/QUEUE.md`, section 8).
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -19,23 +19,23 @@ use crate::channel::{
     Status, WakerSet,
 };
 
-/// As many lanes as a session has by default; all but the first are small.
+/// The default number of lanes of a session; all but the first are small.
 pub(crate) const LANES: [Bounds; 8] = {
     const SMALL: Bounds = Bounds { entries_max: 256, bytes_max: 256 * 1_024 };
     let first = Bounds { entries_max: 4_096, bytes_max: 2 * 1_024 * 1_024 };
     [first, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL]
 };
 
-/// A thread that sleeps looks this often whether its own side has closed the channel.
+/// Interval at which a sleeping thread checks whether its own side has closed the channel.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 const EVENT: u8 = 0;
 const COMMAND: u8 = 1;
 const REPLY: u8 = 2;
-/// The kind, and the number of a command.
+/// Size of the kind and the number of a command.
 const NUMBERED_BYTES: usize = 9;
 
-/// The ends of the queues of one channel. Sending and receiving have a lock each, and neither is held by a task that waits.
+/// The ends of the queues of one channel. Sending and receiving have separate locks, and a waiting task holds neither.
 pub(crate) struct LocalLink {
     sending: Mutex<Sending>,
     receiving: Mutex<Receiving>,
@@ -49,7 +49,7 @@ pub(crate) struct LocalLink {
 }
 
 struct Sending {
-    /// Gone once the channel is over; that closes it for the peer.
+    /// `None` after the end of the channel, which closes it for the peer.
     queue: Option<QueueSender>,
     sealed: Vec<u8>,
     commands: u64,
@@ -57,7 +57,7 @@ struct Sending {
 
 struct Receiving {
     queue: Option<QueueReceiver>,
-    /// A thread sleeps with the queue in its hands, which it gives back.
+    /// Whether a sleeping thread has borrowed the queue.
     is_lent: bool,
     kept: Kept,
     replies: Replies,
@@ -67,7 +67,7 @@ struct Receiving {
 }
 
 impl LocalLink {
-    /// The link of a channel under the name that was advertised.
+    /// Makes the link of a channel to an advertised name.
     pub(crate) fn new(queues: Queues, name: &str) -> Self {
         let Queues { sender, receiver } = queues;
         let (changes, _) = watch::channel((Phase::Open, Some(CARRIER)));
@@ -101,12 +101,12 @@ impl LocalLink {
         self.receiving.lock().expect("nobody panics while holding it")
     }
 
-    /// The error that every call after the end gives.
+    /// The error of every call after the end.
     fn ended(&self) -> Error {
         self.end.get().map_or(Error::Refused(Refused::Closed), |closed| Error::Closed(closed.clone()))
     }
 
-    /// Translates a refusal of a queue. Neither lock is held.
+    /// Translates a refusal of a queue. Must not be called under a lock.
     fn explain(&self, refusal: Refusal) -> Error {
         let (code, by) = match refusal {
             Refusal::Full => return Error::Refused(Refused::Full),
@@ -137,28 +137,28 @@ impl LocalLink {
         self.writers.wake_all();
     }
 
-    /// Whether this side has closed the channel, and wants nothing more.
+    /// Whether this side has closed the channel.
     fn is_ours_to_end(&self) -> bool {
         self.end.get().is_some_and(|closed| closed.by == ClosedBy::Us)
     }
 
-    /// Nothing more will be received.
+    /// Records that nothing more will be received.
     fn finish_receiving(&self) {
         let mut receiving = self.receiving();
         receiving.queue = None;
-        // A thread that sleeps finds out by itself.
+        // A sleeping thread finds out by itself.
         receiving.is_lent = false;
         receiving.replies.settle_all(&self.ended());
     }
 
-    /// Nothing more is in the queue that this side gets from. Neither lock is held.
+    /// Returns why the receiving queue has ended. Must not be called under a lock.
     fn explain_receiving(&self, refusal: Refusal) -> Error {
         let error = self.explain(refusal);
         self.finish_receiving();
         error
     }
 
-    /// Takes what arrived as long as the reply that is awaited may be among it; the rest is kept.
+    /// Takes messages while the waiting reply may be among them. The others are kept.
     fn look_for_reply(&self, receiving: &mut Receiving, waker: &Waker) -> Result<(), Refusal> {
         while !receiving.kept.is_full() {
             let mut bytes = Vec::new();
@@ -194,7 +194,7 @@ impl Link for LocalLink {
             Put::Event(payload, _) => (Key::EVENT, seal(sealed, EVENT, None, payload), 0),
             Put::Command(payload, _) => {
                 *commands += 1;
-                // Its reply may be there before the put has returned.
+                // Its reply may arrive before the put has returned.
                 self.receiving().replies.expect(CommandId::new(lane.number(), *commands));
                 (Key::EVENT, seal(sealed, COMMAND, Some(*commands), payload), *commands)
             }
@@ -253,7 +253,7 @@ impl Link for LocalLink {
                     return Some(Err(self.explain_receiving(refusal)));
                 }
             }
-            // No lock is held by a thread that sleeps, so it takes the queue along. A second thread waits by a waker.
+            // A sleeping thread holds no lock, so it borrows the queue. A second thread waits by a waker.
             let mut queue = receiving.lend()?;
             drop(receiving);
             let look_again = Instant::now() + LOOK_AGAIN;
@@ -339,8 +339,8 @@ impl Link for LocalLink {
 }
 
 impl Receiving {
-    /// Takes the next message that is not a reply; replies go to the tasks that asked. With a waker, a task is woken when
-    /// there may be one.
+    /// Takes the next message that is not a reply. Replies go to their tasks. With a waker, the task is woken when
+    /// there may be a message.
     fn take(
         &mut self,
         bytes: &mut Vec<u8>,
@@ -371,7 +371,7 @@ impl Receiving {
         }
     }
 
-    /// The message that was got, unless it is a reply, which goes to the task that asked, or an announcement.
+    /// Returns the received message, unless it is a reply, which goes to its task, or an announcement.
     fn sort(&mut self, lane: usize, key: Key, bytes: &mut Vec<u8>) -> Result<Option<Received>, Refusal> {
         let lane = LaneId::new(lane.try_into().unwrap_or(u8::MAX));
         self.received += 1;
@@ -390,14 +390,14 @@ impl Receiving {
         Ok(Some(Received { lane, kind, produced_at: Instant::now() }))
     }
 
-    /// The queue, for a thread that sleeps until something is in it.
+    /// Lends the queue to a thread that sleeps until a message arrives.
     fn lend(&mut self) -> Option<QueueReceiver> {
         let queue = self.queue.take();
         self.is_lent |= queue.is_some();
         queue
     }
 
-    /// Takes the queue back, and what the thread got.
+    /// Takes back the queue and the message of the thread.
     fn give_back(
         &mut self,
         queue: QueueReceiver,
@@ -433,7 +433,7 @@ fn seal<'a>(sealed: &'a mut Vec<u8>, kind: u8, number: Option<u64>, payload: &[u
     sealed
 }
 
-/// Takes off what [`seal`] has put before the payload.
+/// Removes the header that [`seal`] has added.
 fn unseal(key: Key, bytes: &mut Vec<u8>) -> Result<Sealed, Refusal> {
     if !key.is_event() {
         return Ok(Sealed::State);

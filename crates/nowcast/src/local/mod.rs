@@ -1,16 +1,16 @@
-//! Names and queues of one machine: through shared memory where Nowcast has it (Linux), elsewhere over a local
-//! socket (a Unix socket, or TCP on loopback with a secret on Windows). [`CARRIER`] says which; the promises are the same,
-//! and only tasks of the same user come through. The feature `portable` takes the socket on Linux, too.
+//! Names and queues of one machine: through shared memory on Linux, elsewhere over a local socket (a Unix socket, or
+//! TCP on loopback with a secret on Windows). [`CARRIER`] says which. The guarantees are the same, and only programs of
+//! the same user can connect. The feature `portable` uses the socket on Linux, too.
 //!
-//! [`Listener::advertise`](crate::Listener::advertise) offers a name here beside the network, and
-//! [`connect`](crate::connect) looks here first. Threads that need no network and no runtime use
+//! [`Listener::advertise`](crate::Listener::advertise) advertises a name here and on the network, and
+//! [`connect`](crate::connect) searches here first. Threads that need no network and no runtime use
 //! [`blocking::advertise`](crate::blocking::advertise).
 
 mod link;
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub(crate) mod shared_memory;
-// Its own tests run wherever tests do, and there nothing else uses it.
+// Its own tests use it on all systems.
 #[cfg(any(test, not(target_os = "linux"), feature = "portable"))]
 #[cfg_attr(
     all(target_os = "linux", not(feature = "portable")),

@@ -1,4 +1,4 @@
-//! Names of one machine where there is shared memory (`crates/shm`): queues that both tasks see.
+//! Local names on systems with shared memory (`crates/shm`): queues that both programs share.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(crate) use nowcast_shm::{
 };
 pub(crate) use nowcast_shm::{advertise, connect, connect_until};
 
-/// The carrier between two tasks of this machine.
+/// The carrier between two programs of this machine.
 pub const CARRIER: CarrierKind = CarrierKind::SharedMemory;
 
 /// Accepts within a runtime.
@@ -29,10 +29,10 @@ impl Welcome {
         Ok(Self { listener: Arc::new(listener), socket })
     }
 
-    /// The next task that connects. Errors concern one peer, but for those of the system.
+    /// Waits for the next program that connects. Errors concern one peer, except those of the system.
     pub(crate) async fn accept(&self) -> Result<Queues, OpenError> {
         let stream = self.socket.accept().await?.0.into_std()?;
-        // A peer may take up to a second to greet, which is too long for a task of the runtime.
+        // A peer may take up to a second to greet, which would block a task of the runtime.
         let host = Arc::clone(&self.listener);
         let greeted = spawn_blocking(move || host.greet(stream)).await;
         greeted.unwrap_or(Err(OpenError::Handshake("the runtime ends")))

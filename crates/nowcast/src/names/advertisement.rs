@@ -1,4 +1,4 @@
-//! Keeping a name at a name server.
+//! Keeps a name registered at a name server.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -11,21 +11,21 @@ use super::client::{Line, NamesError};
 use super::connection::{PING, SILENCE_MAX};
 use super::protocol::{Answer, Refused, Request};
 
-/// The first wait after a failure; it doubles with every further one.
+/// The first pause after a failure; it doubles with each further one.
 const WAIT_MIN: Duration = Duration::from_millis(250);
 
-/// The longest wait between two attempts, so that a name server that is started later soon has the name.
+/// The longest pause, so that a restarted name server soon has the name.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// A name that is kept at a name server for as long as this value lives, across restarts of the name server. Dropping it
-/// takes the name back.
+/// A name that stays registered at a name server as long as this value lives, across restarts of the name server.
+/// Dropping it releases the name.
 #[derive(Debug)]
 pub struct Advertisement {
     status: watch::Receiver<AdvertisementStatus>,
     task: JoinHandle<()>,
 }
 
-/// How it stands with a name.
+/// Status of a registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AdvertisementStatus {
@@ -33,15 +33,15 @@ pub enum AdvertisementStatus {
     Trying,
     /// The name server has it.
     Registered,
-    /// No name server answers there. It is tried again.
+    /// No name server answers; it is tried again.
     NoServer,
-    /// The name server says no. It is tried again.
+    /// The name server refuses; it is tried again.
     Refused(Refused),
 }
 
 impl Advertisement {
-    /// Begins to advertise a service of this machine, whose endpoint has this port, at a name server, and goes on for as
-    /// long as it lives. Needs a tokio runtime.
+    /// Advertises a service of this machine at a name server as long as the value lives. `port` is that of its
+    /// endpoint. Needs a tokio runtime.
     #[must_use]
     pub fn start(server: SocketAddr, name: &str, port: u16) -> Advertisement {
         let (status, receiver) = watch::channel(AdvertisementStatus::Trying);
@@ -49,13 +49,13 @@ impl Advertisement {
         Advertisement { status: receiver, task }
     }
 
-    /// How it stands.
+    /// The present status.
     #[must_use]
     pub fn status(&self) -> AdvertisementStatus {
         *self.status.borrow()
     }
 
-    /// Waits until the name server has the name.
+    /// Waits until the name is registered.
     ///
     /// # Errors
     /// When the first attempts show that it will not take it.
@@ -98,7 +98,7 @@ async fn keep(server: SocketAddr, request: Request, status: watch::Sender<Advert
     }
 }
 
-/// Advertises and holds the connection until it ends.
+/// Registers the name and holds the connection until it ends.
 async fn hold(
     server: SocketAddr,
     request: Request,

@@ -1,4 +1,4 @@
-//! ConnectRequest a name server.
+//! Queries of a name server.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,36 +9,36 @@ use tokio::time::timeout;
 
 use super::protocol::{Answer, LINE_BYTES_MAX, Lines, Refused, Request, Service};
 
-/// How long a name server may take for an answer.
+/// Maximum time of a name server to answer.
 const ANSWER_MAX: Duration = Duration::from_secs(3);
 
-/// Names of a list that are taken at most.
+/// Maximum number of names in a list.
 const LIST_MAX: usize = 65_536;
 
-/// Why a name server gave no answer, or not the one that was wanted.
+/// The reason why a query of a name server failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NamesError {
     /// Nothing listens there.
     #[error("no name server answers at {address} ({error}): start one there with `nowcast names serve`")]
     NoServer {
-        /// Where.
+        /// The address.
         address: SocketAddr,
         /// The system's error.
         error: std::io::Error,
     },
-    /// The name server says no.
+    /// The name server refuses.
     #[error("{0}")]
     Refused(#[from] Refused),
-    /// The peer is no name server.
+    /// The peer is not a name server.
     #[error("the program that answers at {0} is not a name server: check the address")]
     NotOne(SocketAddr),
-    /// It broke off or took too long.
+    /// The connection broke, or the answer took too long.
     #[error("the name server at {0} did not answer in time")]
     Silent(SocketAddr),
 }
 
-/// Asks the name server at `server` where a service is.
+/// Asks the name server at `server` for the address of a service.
 ///
 /// # Errors
 /// [`Refused::NoSuchName`] when nobody advertises it, and all that can be wrong with a server.
@@ -103,7 +103,7 @@ impl Line {
         self.stream.write_all(line.as_bytes()).await.map_err(|_| NamesError::Silent(self.server))
     }
 
-    /// Waits for the next line that says something.
+    /// Waits for the next answer.
     pub(super) async fn hear(&mut self) -> Result<Answer, NamesError> {
         loop {
             match self.hear_any().await? {
@@ -113,7 +113,7 @@ impl Line {
         }
     }
 
-    /// Waits for the next line; `None` is an empty one. May be cancelled without losing anything.
+    /// Waits for the next line; `None` is an empty one. Cancelling loses nothing.
     pub(super) async fn hear_any(&mut self) -> Result<Option<Answer>, NamesError> {
         loop {
             match self.lines.next().map_err(|_| NamesError::NotOne(self.server))? {

@@ -1,4 +1,4 @@
-//! One connection to a name server, at the server's end: bytes in, bytes out, and when to be woken. No socket, no clock.
+//! One connection at a name server: bytes in, bytes out, and a timeout. No socket, no clock.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -6,35 +6,35 @@ use std::time::{Duration, Instant};
 use super::protocol::{Answer, Lines, Refused, Request};
 use super::registry::{ConnectionId, Registry};
 
-/// How often an empty line is sent to who advertises.
+/// Interval of empty lines to an advertising client.
 pub(super) const PING: Duration = Duration::from_secs(10);
 
-/// How long the other side may be silent, when it advertises.
+/// Maximum silence of an advertising client.
 pub(super) const SILENCE_MAX: Duration = Duration::from_secs(30);
 
-/// How long a connection that advertises nothing may take for its next whole request.
+/// Maximum time between whole requests of a connection that advertises nothing.
 const REQUEST_MAX: Duration = Duration::from_secs(5);
 
-/// How much of a list is written ahead.
+/// Number of bytes of a list that are written ahead.
 const OUTPUT_BYTES: usize = 4 * 1024;
 
 /// The server's end of a connection.
 ///
-/// Call [`handle_bytes`](Self::handle_bytes) with what arrives, at most [`room`](Self::room) bytes; then write what
-/// [`poll_output`](Self::poll_output) says, and report it by [`sent`](Self::sent). Requests are only read while nothing
-/// waits to be written, so a peer that does not read costs no memory.
+/// Call [`handle_bytes`](Self::handle_bytes) with arrived bytes, at most [`room`](Self::room). Then write the bytes of
+/// [`poll_output`](Self::poll_output), and report them by [`sent`](Self::sent). Requests are only read while no output
+/// waits, so a peer that does not read costs no memory.
 #[derive(Debug)]
 pub(super) struct Connection {
     id: ConnectionId,
-    /// Where it came from, unless that is this machine.
+    /// The peer's host, unless it is this machine.
     host: Option<IpAddr>,
     may_advertise: bool,
     lines: Lines,
     output: Vec<u8>,
-    /// The list that is being written, and the last name of it so far.
+    /// The list in progress, with its last written name.
     listing: Option<Listing>,
     advertises: bool,
-    /// When the peer last said what counts: anything, if it advertises; a whole request, if not.
+    /// Time of the peer's last activity: any byte if it advertises, otherwise a whole request.
     heard: Instant,
     said: Instant,
     is_ending: bool,
@@ -47,7 +47,7 @@ struct Listing {
 }
 
 impl Connection {
-    /// A connection from `address`. From other machines it may only advertise where that is allowed.
+    /// Makes a connection from `address`. Other machines may advertise only if that is allowed.
     pub(super) fn new(id: ConnectionId, address: IpAddr, allow_remote: bool, now: Instant) -> Connection {
         let address = address.to_canonical();
         let host = (!address.is_loopback()).then_some(address);
@@ -65,12 +65,12 @@ impl Connection {
         }
     }
 
-    /// How many bytes it takes now.
+    /// Number of bytes that it accepts now.
     pub(super) fn room(&self) -> usize {
         if self.is_busy() || self.is_ending { 0 } else { self.lines.room() }
     }
 
-    /// Takes what arrived.
+    /// Handles arrived bytes.
     pub(super) fn handle_bytes(&mut self, now: Instant, bytes: &[u8], registry: &mut Registry) {
         self.lines.push(bytes);
         if self.advertises {
@@ -100,14 +100,14 @@ impl Connection {
         &self.output
     }
 
-    /// So many bytes were written. When all were, the next request is read.
+    /// Reports written bytes. When all output is written, the next request is read.
     pub(super) fn sent(&mut self, now: Instant, count: usize, registry: &mut Registry) {
         self.output.drain(..count);
         self.said = now;
         self.read(now, registry);
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called.
+    /// Returns the time of the next call of [`handle_timeout`](Self::handle_timeout).
     pub(super) fn poll_timeout(&self) -> Instant {
         if self.advertises && !self.is_busy() {
             (self.heard + SILENCE_MAX).min(self.said + PING)
@@ -116,10 +116,10 @@ impl Connection {
         }
     }
 
-    /// Sends an empty line, or ends, when it is time.
+    /// Sends an empty line or ends the connection, if it is time.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if now >= self.heard + self.patience() {
-            // A peer that does not read is sent nothing more.
+            // A peer that does not read gets nothing more.
             self.output.clear();
             self.listing = None;
             self.is_ending = true;
@@ -129,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// Whether it is over; what is in the output is still to be written.
+    /// Whether the connection ends after its output is written.
     pub(super) fn is_ending(&self) -> bool {
         self.is_ending
     }
@@ -159,7 +159,7 @@ impl Connection {
                         Ok(None) => {}
                         Err(error) => {
                             self.say(&Answer::Error { error });
-                            // A peer that sends something else altogether is no client of ours.
+                            // A peer that sends something else altogether is not a client of ours.
                             self.is_ending = error == Refused::BadRequest;
                         }
                     }
@@ -317,7 +317,7 @@ mod tests {
         let (mut service, mut idle) = (server.connect(1, "127.0.0.1"), server.connect(2, "127.0.0.1"));
         server.ask(&mut service, "{\"advertise\":\"tracker\",\"port\":1}\n");
         let begin = server.now;
-        // Empty lines keep a service, but nobody else.
+        // Empty lines keep the connection of a service, but no other.
         for second in 1..=25 {
             server.now = begin + Duration::from_secs(second);
             for connection in [&mut service, &mut idle] {

@@ -1,7 +1,7 @@
-//! Names without a name server, by multicast DNS (RFC 6762 and RFC 6763): whoever is on the same network segment hears them.
+//! Names without a name server, by multicast DNS (RFC 6762 and RFC 6763), on one network segment.
 //!
-//! Only with the feature `mdns`. A name here is a hint and no more: everybody on the segment can announce any name, so that
-//! whom a client talks to is proven by its certificate, and who may enter by his token.
+//! Only with the feature `mdns`. A name here is only a hint, because every machine on the segment can announce any
+//! name. The certificate proves the identity of the endpoint, and the token that of the client.
 //!
 //! ```no_run
 //! use nowcast::names::multicast;
@@ -14,9 +14,8 @@
 //! # drop((announced, services)); Ok(()) }
 //! ```
 //!
-//! A [`Listener`](crate::Listener) announces what it advertises if its configuration says so, and
-//! [`connect`](crate::connect) looks here for an address without a port whose host is `local` or ends in `.local`:
-//! `nowcast://local/tracker`.
+//! A [`Listener`](crate::Listener) announces its names if its configuration says so. [`connect`](crate::connect)
+//! searches here for an address without a port whose host is `local` or ends in `.local`: `nowcast://local/tracker`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -30,13 +29,13 @@ use super::{Service, is_name};
 /// The type of our services in DNS-SD.
 const KIND: &str = "_nowcast._udp.local.";
 
-/// A label of a name in DNS is not longer (RFC 1035, section 2.3.4).
+/// Maximum length of a label in DNS (RFC 1035, section 2.3.4).
 const LABEL_BYTES_MAX: usize = 63;
 
-/// Services that are listed at most, however many a network announces.
+/// Maximum number of listed services.
 const SERVICES_MAX: usize = 1_024;
 
-/// Why multicast DNS does not work.
+/// The reason why multicast DNS does not work.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MulticastError {
@@ -48,14 +47,14 @@ pub enum MulticastError {
     Library(#[from] mdns_sd::Error),
 }
 
-/// A name that is announced for as long as this value lives.
+/// A name that is announced as long as this value lives.
 pub struct Announcement {
     daemon: ServiceDaemon,
     full_name: String,
 }
 
-/// Announces a service of this machine, whose endpoint has this port of `hosts`, on every network segment it is on. Addresses
-/// of a family in which nothing listens are not announced.
+/// Announces a service of this machine on every network segment of the machine. The endpoint has this port on `hosts`.
+/// Addresses of a family in which nothing listens are not announced.
 ///
 /// # Errors
 /// When the name is none, or the system has no sockets for it.
@@ -79,7 +78,7 @@ pub fn announce(name: &str, port: u16, hosts: &[IpAddr]) -> Result<Announcement,
 
 impl Drop for Announcement {
     fn drop(&mut self) {
-        // The farewell goes out in the background; without it others forget the name when it is not announced again.
+        // The farewell is sent in the background. Without it others forget the name when it is not announced again.
         let _ = self.daemon.unregister(&self.full_name);
         let _ = self.daemon.shutdown();
     }
@@ -91,7 +90,7 @@ impl std::fmt::Debug for Announcement {
     }
 }
 
-/// Listens for so long, and gives the services that were heard, sorted by name.
+/// Listens for this time, and returns the announced services, sorted by name.
 ///
 /// # Errors
 /// When the system has no sockets for it.
@@ -99,7 +98,7 @@ pub async fn browse(patience: Duration) -> Result<Vec<Service>, MulticastError> 
     hear(patience, |_| false).await
 }
 
-/// Listens until a service of this name is heard, or for so long.
+/// Listens until a service of this name is announced, at most for this time.
 ///
 /// # Errors
 /// As [`browse`].
@@ -108,7 +107,7 @@ pub async fn find(name: &str, patience: Duration) -> Result<Option<Service>, Mul
     Ok(hear(patience, is_it).await?.into_iter().find(is_it))
 }
 
-/// Listens until what was heard is enough, or for so long.
+/// Listens until the services suffice, at most for this time.
 async fn hear(
     patience: Duration,
     is_enough: impl Fn(&Service) -> bool,
@@ -141,7 +140,7 @@ fn service(resolved: &ResolvedService) -> Option<Service> {
     // Dots in a label are written with a backslash.
     let name = resolved.fullname.strip_suffix(&format!(".{KIND}"))?.replace('\\', "");
     let mut addresses: Vec<IpAddr> = resolved.addresses.iter().map(|address| address.to_ip_addr()).collect();
-    // A link-local address of the sixth version needs a zone, which addresses of ours have not.
+    // A link-local IPv6 address needs a zone, which our addresses lack.
     addresses.retain(|address| !matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()));
     addresses.sort();
     let host = addresses.first().copied()?;

@@ -1,4 +1,4 @@
-//! Lines of JSON between a name server and those who ask it.
+//! Lines of JSON between a name server and its clients.
 
 use std::net::IpAddr;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::is_name;
 
-/// The longest line in bytes, with its newline.
+/// Maximum length of a line in bytes, with its newline.
 pub const LINE_BYTES_MAX: usize = 1_024;
 
-/// A service that is advertised.
+/// An advertised service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
     /// Its name.
@@ -29,25 +29,25 @@ pub(super) enum Request {
     Advertise(String, u16),
 }
 
-/// Why a name server does not do what it is asked. The text of each is for people; the line has the variant's
-/// name in snake case (`no_such_name`).
+/// The reason why a name server refuses a request. The text of each is for people; the line has the variant's name in
+/// snake case (`no_such_name`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Refused {
-    /// Nothing of this name is advertised.
+    /// No service of this name is advertised.
     #[error("nothing is advertised under this name: check it, or start the service")]
     NoSuchName,
-    /// A living connection holds the name.
+    /// Another living connection holds the name.
     #[error("another service holds the name: choose another one, or end that service")]
     NameTaken,
-    /// It is not a name, or the port is none.
+    /// The name or the port is invalid.
     #[error("a name is 1 to 64 of a-z A-Z 0-9 . _ -, not beginning with a dot, and a port is 1 to 65535")]
     BadName,
-    /// Advertising from another machine is not switched on.
+    /// Other machines may not advertise here.
     #[error("this name server takes names from its own machine only: its operator may allow others")]
     NotAllowed,
-    /// The connection, or its machine, advertises as many names as one may.
+    /// The connection or its machine advertises the maximum number of names.
     #[error(
         "this connection or its machine advertises as many names as one may: end a service that needs none"
     )]
@@ -82,7 +82,7 @@ enum RequestLine {
 }
 
 impl Request {
-    /// Reads a line without its newline.
+    /// Parses a line without its newline.
     pub(super) fn parse(line: &[u8]) -> Result<Request, Refused> {
         let request = match serde_json::from_slice(line).map_err(|_| Refused::BadRequest)? {
             RequestLine::Find { find } => Request::Find(find),
@@ -97,7 +97,7 @@ impl Request {
         }
     }
 
-    /// The line, with its newline.
+    /// Returns the line, with its newline.
     pub(super) fn line(self) -> String {
         to_line(&match self {
             Request::Find(find) => RequestLine::Find { find },
@@ -108,7 +108,7 @@ impl Request {
 }
 
 impl Answer {
-    /// Reads a line without its newline.
+    /// Parses a line without its newline.
     pub(super) fn parse(line: &[u8]) -> Option<Answer> {
         serde_json::from_slice(line).ok().filter(|answer| match answer {
             Answer::Service(service) => is_name(&service.name) && service.port != 0,
@@ -116,7 +116,7 @@ impl Answer {
         })
     }
 
-    /// The line, with its newline.
+    /// Returns the line, with its newline.
     pub(super) fn line(&self) -> String {
         to_line(self)
     }
@@ -126,25 +126,25 @@ fn to_line(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers are always JSON") + "\n"
 }
 
-/// Cuts what arrives into lines, and holds no more than one.
+/// Splits arrived bytes into lines, and holds at most one.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     bytes: Vec<u8>,
 }
 
 impl Lines {
-    /// How many bytes it can take.
+    /// Number of bytes that it accepts.
     pub(super) fn room(&self) -> usize {
         LINE_BYTES_MAX.saturating_sub(self.bytes.len())
     }
 
-    /// Takes bytes, at most as many as there is room for.
+    /// Adds bytes, at most the accepted number.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         debug_assert!(bytes.len() <= self.room());
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next line, without its end.
+    /// Returns the next line, without its end.
     ///
     /// # Errors
     /// When what is there can become none.

@@ -1,4 +1,4 @@
-//! Which connection advertises what.
+//! The advertised names of all connections.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -6,16 +6,16 @@ use std::ops::Bound;
 
 use super::protocol::{Refused, Service};
 
-/// Names that a name server holds at most.
+/// Maximum number of names of a name server.
 const NAMES_MAX: usize = 4_096;
 
-/// Names that one connection may hold.
+/// Maximum number of names of one connection.
 const NAMES_PER_CONNECTION_MAX: usize = 256;
 
-/// Names that the programs of the name server's own machine may hold together.
+/// Maximum number of names of all programs on the name server's own machine.
 const NAMES_OF_OWN_HOST_MAX: usize = 1_024;
 
-/// Names that any other machine may hold.
+/// Maximum number of names of any other machine.
 const NAMES_PER_HOST_MAX: usize = 256;
 
 const _: () = assert!(NAMES_PER_CONNECTION_MAX < NAMES_OF_OWN_HOST_MAX && NAMES_OF_OWN_HOST_MAX < NAMES_MAX);
@@ -24,11 +24,11 @@ const _: () = assert!(NAMES_PER_CONNECTION_MAX < NAMES_OF_OWN_HOST_MAX && NAMES_
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ConnectionId(pub(super) u64);
 
-/// All names. Sorted, so that a list can be continued behind any name.
+/// All names. They are sorted, so that a list can continue after any name.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     names: BTreeMap<String, Holder>,
-    /// Names that were refused, because their connection or their machine held as many as it may.
+    /// Names that were refused, because their connection or their machine had the maximum.
     refused: u64,
 }
 
@@ -40,7 +40,7 @@ struct Holder {
 }
 
 impl Registry {
-    /// Gives a name to a connection. The same connection may change its port.
+    /// Registers a name for a connection. The same connection may change its port.
     pub(super) fn advertise(
         &mut self,
         connection: ConnectionId,
@@ -57,7 +57,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Whether a connection from `host` may hold one name more.
+    /// Checks whether a connection from `host` may have one more name.
     fn check_room(&mut self, connection: ConnectionId, host: Option<IpAddr>) -> Result<(), Refused> {
         let (mut of_connection, mut of_host) = (0, 0);
         for holder in self.names.values() {
@@ -72,7 +72,7 @@ impl Registry {
         if self.names.len() >= NAMES_MAX { Err(Refused::Full) } else { Ok(()) }
     }
 
-    /// Takes back everything that a connection holds.
+    /// Removes all names of a connection.
     pub(super) fn release(&mut self, connection: ConnectionId) {
         self.names.retain(|_, holder| holder.connection != connection);
     }
@@ -81,14 +81,14 @@ impl Registry {
         self.names.get(name).map(|holder| service(name, holder))
     }
 
-    /// The first service behind a name, or the first of all.
+    /// Returns the first service after a name, or the first of all.
     pub(super) fn after(&self, name: Option<&str>) -> Option<Service> {
         let from = name.map_or(Bound::Unbounded, Bound::Excluded);
         let next = self.names.range::<str, _>((from, Bound::Unbounded)).next();
         next.map(|(name, holder)| service(name, holder))
     }
 
-    /// Names that were refused, because their connection or their machine held as many as it may.
+    /// Names that were refused, because their connection or their machine had the maximum.
     pub(super) fn refused(&self) -> u64 {
         self.refused
     }

@@ -18,13 +18,13 @@ use super::connection::Connection;
 use super::protocol::{Answer, LINE_BYTES_MAX, Refused};
 use super::registry::{ConnectionId, Registry};
 
-/// Bytes that are read and thrown away after a refusal, so that it is not lost in a reset.
+/// Bytes that are read and dropped after a refusal, so that a reset does not lose the refusal.
 const LINGER_BYTES_MAX: usize = 64 * 1024;
 
-/// How long that may take.
+/// Maximum time of that.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Where a name server listens and what it allows.
+/// Configuration of a name server.
 #[derive(Clone, Debug)]
 pub struct NameServerConfig {
     /// The addresses to listen on; the default is loopback in both families.
@@ -33,7 +33,7 @@ pub struct NameServerConfig {
     pub port: u16,
     /// Lets services of other machines advertise.
     pub allow_remote: bool,
-    /// Connections at the same time. When there are more, the oldest that advertises nothing makes room.
+    /// Maximum number of connections. One more closes the oldest that advertises nothing.
     pub connections_max: usize,
 }
 
@@ -48,7 +48,7 @@ impl Default for NameServerConfig {
     }
 }
 
-/// A name server: says at which port of which host a service is.
+/// A name server: maps services to ports and hosts.
 ///
 /// ```
 /// use nowcast::names::{Advertisement, NameServer, NameServerConfig, find};
@@ -73,21 +73,21 @@ pub struct NameServer {
 /// Counters of a name server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NameServerStats {
-    /// Connections that are open.
+    /// Open connections.
     pub connections: usize,
-    /// Names that are advertised.
+    /// Advertised names.
     pub names: usize,
-    /// Connections that were accepted.
+    /// Accepted connections.
     pub accepted: u64,
-    /// Connections that were ended to make room for others.
+    /// Connections that were closed for newer ones.
     pub evicted: u64,
-    /// Connections that were refused, because all others advertise.
+    /// Refused connections, because all others advertise.
     pub refused: u64,
-    /// Names that were refused, because their connection or their machine held as many as it may.
+    /// Names that were refused, because their connection or their machine had the maximum.
     pub names_refused: u64,
 }
 
-/// Looks at a running name server.
+/// Monitors a running name server.
 #[derive(Clone, Debug)]
 pub struct NameServerHandle {
     shared: Arc<Shared>,
@@ -130,13 +130,13 @@ struct Slot {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change to it is one call that leaves it whole.
+        // Every change is one call that leaves a consistent state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl NameServer {
-    /// Listens. An address family that this machine does not have is skipped as long as another one works.
+    /// Opens the sockets. An address family that this machine does not have is skipped if another one works.
     ///
     /// # Errors
     /// What the system says, when no address can be listened on or one is taken.
@@ -160,13 +160,13 @@ impl NameServer {
         }
     }
 
-    /// Where it listens.
+    /// The addresses of its sockets.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
-    /// A handle that stays valid while it runs.
+    /// Returns a handle that stays valid while the server runs.
     #[must_use]
     pub fn handle(&self) -> NameServerHandle {
         NameServerHandle { shared: Arc::clone(&self.shared) }
@@ -193,7 +193,7 @@ async fn accept_from(listener: TcpListener, shared: Arc<Shared>) {
                     serving.spawn(guest.serve(stream));
                 }
                 Err(error) => {
-                    // Out of files, or the peer was gone before it was accepted. Neither ends the server.
+                    // Too many open files, or the peer was gone before it was accepted. Neither ends the server.
                     tracing::warn!(%error, "cannot accept a connection");
                     sleep(Duration::from_millis(20)).await;
                 }
@@ -212,7 +212,7 @@ struct ServedConnection {
 }
 
 impl ServedConnection {
-    /// Finds a place for a connection, if need be that of the oldest that advertises nothing.
+    /// Finds a place for a connection, if necessary that of the oldest one that advertises nothing.
     fn admit(shared: &Arc<Shared>, address: IpAddr) -> Option<ServedConnection> {
         let mut guard = shared.lock();
         let state = &mut *guard;
@@ -276,7 +276,7 @@ impl ServedConnection {
         self.note();
     }
 
-    /// Keeps the place of a connection that advertises.
+    /// Protects the place of a connection that advertises.
     fn note(&self) {
         if self.connection.advertises()
             && let Some(slot) = self.shared.lock().slots.get_mut(&self.id.0)
@@ -294,7 +294,7 @@ impl Drop for ServedConnection {
     }
 }
 
-/// Ends a connection so that the peer can read what was sent last.
+/// Closes a connection so that the peer can read the last line.
 async fn linger(mut stream: TcpStream) {
     let drained = async {
         stream.shutdown().await?;

@@ -20,8 +20,8 @@ use crate::published::Published;
 use subscribers::{Table, serve_all};
 
 impl Listener {
-    /// Publishes under `name`: tasks that [`connect`](crate::connect) to it subscribe, over any carrier. Their channels
-    /// receive the newest value of every key, then every event that is put from then on, with the states before it.
+    /// Publishes under `name`. Programs that [`connect`](crate::connect) to it subscribe, over any carrier. Their
+    /// channels receive the newest value of every key, and then every later event with the states before it.
     ///
     /// # Errors
     /// [`AdvertiseError`].
@@ -29,7 +29,7 @@ impl Listener {
         self.publish_with(name, PublicationBounds::default()).await
     }
 
-    /// As [`publish`](Self::publish), with bounds of one's own for what is kept.
+    /// As [`publish`](Self::publish), with limits for stored messages.
     ///
     /// # Errors
     /// [`AdvertiseError`].
@@ -50,23 +50,23 @@ impl Listener {
     }
 }
 
-/// Puts for all tasks that have connected to a name, its subscribers.
+/// Puts messages for all subscribers of a name.
 ///
 /// A put costs the same for one subscriber as for a thousand. One table holds the newest value of every key; each
-/// subscriber's session reads it at the moment at which a packet leaves for that subscriber. Events, and the last values
-/// before them, are kept once until all subscribers have got them, within bounds ([`PublicationBounds`]): a
-/// subscriber that falls further behind is closed with the code [`BEHIND`](nowcast_session::CloseCode::BEHIND) and
-/// [counted](Self::counters), and no other notices. States alone never make a subscriber fall behind. To each subscriber the laws
+/// subscriber's session reads it when a packet leaves for that subscriber. Events, and the last values before them, are
+/// stored once until all subscribers have received them, within limits ([`PublicationBounds`]). A subscriber that falls
+/// further behind is closed with the code [`BEHIND`](nowcast_session::CloseCode::BEHIND) and [counted](Self::counters);
+/// other subscribers are not affected. States alone never make a subscriber fall behind. For each subscriber the laws
 /// of the queue hold (`spec/QUEUE.md`, section 11).
 ///
-/// Nothing here waits, so there are no futures. A publisher is cheap to clone, and all handles are the same publisher.
-/// When the last is dropped, the name is free, and subscribers are closed after they received all messages, or after 5
-/// s. Messages of subscribers are dropped and [counted](Self::ignored): use [`advertise`](Listener::advertise) where
-/// both sides send.
+/// No call waits, so there are no futures. A publisher is cheap to clone, and all handles are the same publisher. When
+/// the last is dropped, the name is released, and subscribers are closed after they received all messages, or after 5
+/// s. Messages of subscribers are dropped and [counted](Self::ignored): use [`advertise`](Listener::advertise) if both
+/// sides send.
 ///
-/// Subscribers on the same machine that come without a port have a queue of their own, in shared memory or over a local socket,
-/// into which a task copies what is published as long as there is room: values are kept once more for each of them. One of
-/// these that falls behind is counted alike, but hears only that its channel is closed.
+/// Subscribers on the same machine that connect without a port have their own queue, in shared memory or over a local
+/// socket. A task copies published messages into it as long as there is room, so values are stored once more for each
+/// of them. Such a subscriber that falls behind is also counted, but only learns that its channel is closed.
 ///
 /// A publisher is one lane. For another priority or order, publish another name.
 ///
@@ -95,7 +95,7 @@ impl Listener {
 /// ```
 pub struct Publisher<T: ?Sized = [u8]> {
     shared: Arc<Shared>,
-    /// The shape of `T`, once it was announced.
+    /// The shape of `T`, after it was announced.
     shape: OnceLock<ShapeId>,
     carries: PhantomData<fn(&T)>,
 }
@@ -122,7 +122,8 @@ impl Shared {
 }
 
 impl<T: Payload + ?Sized> Publisher<T> {
-    /// The same publisher for values of another type; as for [lanes](crate::Lane), subscribers may have other versions of it.
+    /// Returns the same publisher for values of another type. As for [lanes](crate::Lane), subscribers may have other
+    /// versions of it.
     #[must_use]
     pub fn typed<U: Wire>(&self) -> Publisher<U> {
         Publisher { shared: Arc::clone(&self.shared), shape: OnceLock::new(), carries: PhantomData }
@@ -141,8 +142,8 @@ impl<T: Payload + ?Sized> Publisher<T> {
         self.put(key, value)
     }
 
-    /// Puts an event for all subscribers there are now: each gets it exactly once, in order, and after the states it was put
-    /// after. Never waits.
+    /// Puts an event for all present subscribers. Each receives it exactly once, in order, and after the states that
+    /// were put before it. Never waits.
     ///
     /// # Errors
     /// [`Refused::TooLarge`].
@@ -165,7 +166,7 @@ impl<T: Payload + ?Sized> Publisher<T> {
     fn announce(&self, type_shape: TypeShape) -> Result<ShapeId, Error> {
         let put = |event: &[u8]| Poll::Ready(self.shared.put(Key::EVENT, event));
         match self.shared.table.shapes.ours().announce(type_shape, LaneId::default().number(), put) {
-            // Another thread may have been told the same.
+            // Another thread may have received the same number.
             Poll::Ready(shape) => shape.inspect(|&shape| _ = self.shape.set(shape)),
             Poll::Pending => Err(Error::Refused(Refused::Full)),
         }
@@ -177,13 +178,13 @@ impl<T: Payload + ?Sized> Publisher<T> {
         &self.shared.name
     }
 
-    /// How many subscribers there are.
+    /// Number of subscribers.
     #[must_use]
     pub fn subscribers(&self) -> usize {
         self.shared.table.messages.subscribers()
     }
 
-    /// How many messages subscribers have put, which nobody reads.
+    /// Number of messages from subscribers, which are dropped.
     #[must_use]
     pub fn ignored(&self) -> u64 {
         self.shared.ignored.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! The tasks behind a publisher: they let subscribers in and keep them until they end.
+//! The tasks of a publisher that accept subscribers and keep them until they end.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ pub(super) struct Table {
     pub(super) shapes: Shapes,
 }
 
-/// Lets in who connects, until the publisher is gone, and stays until the last subscriber has ended.
+/// Accepts subscribers until the publisher is dropped, and runs until the last subscriber has ended.
 pub(super) async fn serve_all(
     mut service: Service,
     table: Weak<Table>,
@@ -33,7 +33,7 @@ pub(super) async fn serve_all(
             accepted = service.accept() => {
                 let (Ok(channel), Some(table)) = (accepted, table.upgrade()) else { break };
                 let subscription = table.messages.subscribe();
-                // Types that are announced from now on are announced among the messages.
+                // Types announced from now on are announced among the messages.
                 let types = table.shapes.ours().all();
                 subscribers.spawn(serve(channel, subscription, types, Arc::clone(&ignored)));
             }
@@ -57,7 +57,7 @@ async fn serve(
         return channel
             .close(CloseCode::LIMIT_EXCEEDED.0, &format!("the types of what is published: {error}"));
     }
-    // A receive learns of the end; no messages are expected before it.
+    // A receive detects the end; no messages are expected before it.
     let ended = async {
         while channel.receive().await.is_ok() {
             ignored.fetch_add(1, Ordering::Relaxed);
@@ -74,8 +74,8 @@ async fn serve(
     }
 }
 
-/// For channels without packets: puts what is published into the queue of one subscriber, where the peer reads it. While
-/// that queue is full, nothing is taken.
+/// For links without packets: copies published messages into the queue of one subscriber. While that queue is full,
+/// nothing is taken.
 async fn copy(channel: &Channel, mut subscription: Subscription) -> Result<(), Error> {
     loop {
         poll_fn(|context| subscription.poll_ready(context)).await;
@@ -92,7 +92,7 @@ async fn copy(channel: &Channel, mut subscription: Subscription) -> Result<(), E
     }
 }
 
-/// Puts what is published, as it stands.
+/// Puts a published message unchanged.
 async fn put(channel: &Channel, message: Put<'_>) -> Result<(), Error> {
     let lane = LaneId::default();
     poll_fn(|context| channel.link().poll_put(lane, message, Some(context.waker()))).await.map(drop)

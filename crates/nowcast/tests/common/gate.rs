@@ -62,7 +62,7 @@ impl Gate {
         self.state.inner_port.store(port, Ordering::Relaxed);
     }
 
-    /// Whether UDP is swallowed without a word.
+    /// Drops all UDP packets silently.
     pub(crate) fn close_udp(&self, is_closed: bool) {
         self.state.udp_is_closed.store(is_closed, Ordering::Relaxed);
     }
@@ -71,12 +71,12 @@ impl Gate {
         self.state.udp_loss_percent.store(percent, Ordering::Relaxed);
     }
 
-    /// Kills every carrier that is open now: TCP is cut, the datagrams of known clients are swallowed from now on.
+    /// Kills every open carrier: TCP is cut, and the datagrams of known clients are dropped from now on.
     pub(crate) fn kill(&self) {
         self.state.age.send_modify(|age| *age += 1);
     }
 
-    /// Nothing moves while it is stalled, as when a process sleeps.
+    /// Nothing moves while it is stalled, as if a process slept.
     pub(crate) fn stall(&self, is_stalled: bool) {
         self.state.stalled.send_replace(is_stalled);
     }
@@ -169,7 +169,7 @@ async fn return_udp(
 ) {
     let mut bytes = [0; 2_048];
     loop {
-        // An endpoint that is gone answers with an error, which is no end here.
+        // An endpoint that is gone answers with an error, which does not end the gate.
         let Ok(length) = flow.1.recv(&mut bytes).await else { continue };
         if flow.0 != *state.age.borrow() {
             return;

@@ -1,4 +1,4 @@
-//! Shared parts of tests: an endpoint behind a gate that can fail in the ways networks do.
+//! Shared parts of tests: an endpoint behind a gate that can fail like a network.
 
 #![allow(dead_code, reason = "every test uses its own part of this")]
 
@@ -39,7 +39,7 @@ impl House {
         House { gate, service, listener }
     }
 
-    /// The address through the gate, or past it where tasks need no network.
+    /// The address through the gate, or directly for local carriers.
     pub(crate) fn url(&self, carriers: &[CarrierKind]) -> String {
         if carriers == [nowcast::local::CARRIER] {
             return format!("nowcast://localhost/{}", self.service.name());
@@ -52,7 +52,7 @@ impl House {
         self.listener.port()
     }
 
-    /// A client over these carriers, and its channel's other end.
+    /// Connects a client over these carriers. Returns both ends of the channel.
     pub(crate) async fn join(&mut self, carriers: &[CarrierKind]) -> (Channel, Channel) {
         let url = self.url(carriers);
         let connector = Connector::new().carriers(carriers.iter().copied());

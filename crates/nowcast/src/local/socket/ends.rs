@@ -1,4 +1,4 @@
-//! A task's end of a channel: the same calls as on the queue in shared memory.
+//! A program's end of a channel, with the same calls as the queue in shared memory.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -12,23 +12,23 @@ use super::frame::Receipt;
 use super::incoming::Incoming;
 use super::outgoing::Outgoing;
 
-/// Both directions of a channel. Each end can go to a thread of its own.
+/// Both directions of a channel. Each end can move to its own thread.
 #[derive(Debug)]
 pub(crate) struct Queues {
-    /// Where this task puts.
+    /// The direction of this program's messages.
     pub(crate) sender: QueueSender,
-    /// Where this task gets what the peer puts.
+    /// The direction of the peer's messages.
     pub(crate) receiver: QueueReceiver,
 }
 
-/// The end that puts. Dropping it closes the direction, once what was put is in the hands of the kernel.
+/// The sending end. Dropping it closes the direction after the kernel has accepted all messages.
 #[derive(Debug)]
 pub(crate) struct QueueSender {
     shared: Arc<Shared>,
     refused: u64,
 }
 
-/// The end that gets. Dropping it closes the direction.
+/// The receiving end. Dropping it closes the direction.
 #[derive(Debug)]
 pub(crate) struct QueueReceiver {
     shared: Arc<Shared>,
@@ -38,9 +38,9 @@ pub(crate) struct QueueReceiver {
 #[derive(Debug)]
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// Notified when something arrived, or nothing will any more.
+    /// Notified when a message arrived, or none will any more.
     arrived: Condvar,
-    /// Notified when there is room, or nothing can be put any more, or a close has come further.
+    /// Notified when there is room, nothing can be put any more, or a close has advanced.
     room: Condvar,
     /// Notified when there is something to write.
     pub(super) work: Notify,
@@ -98,7 +98,7 @@ impl QueueSender {
         }
     }
 
-    /// Puts a value on a lane, or arranges to be woken when there may be room.
+    /// Puts a value on a lane, or registers to be woken when there may be room.
     pub(crate) fn poll_put_on(
         &mut self,
         context: &mut Context<'_>,
@@ -120,7 +120,7 @@ impl QueueSender {
         }
     }
 
-    /// Ready when the peer has received all that was put, or never will.
+    /// Ready when the peer has received all messages, or never will.
     pub(crate) fn poll_drained(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
         if state.outgoing.is_drained() {
@@ -135,7 +135,7 @@ impl QueueSender {
         Counters { refused: self.refused, ..self.shared.lock().outgoing.counters() }
     }
 
-    /// How many lanes this direction has.
+    /// Number of lanes of this direction.
     pub(crate) fn lanes(&self) -> usize {
         self.shared.lock().outgoing.lanes()
     }
@@ -163,7 +163,7 @@ impl QueueReceiver {
         }
     }
 
-    /// Gets the next message of any lane, or arranges to be woken when there may be one.
+    /// Gets the next message of any lane, or registers to be woken when there may be one.
     pub(crate) fn poll_get_any(
         &mut self,
         context: &mut Context<'_>,
@@ -177,7 +177,7 @@ impl QueueReceiver {
         Poll::Pending
     }
 
-    /// The process at the other end, as it says itself.
+    /// The peer's process id, as it reports itself.
     pub(crate) fn peer_pid(&self) -> u32 {
         self.shared.peer_pid
     }
@@ -216,11 +216,11 @@ impl Drop for QueueReceiver {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is never left half changed by a panic, so a poisoned lock still guards a sound one.
+        // A panic leaves no partial change, so a poisoned lock still guards a valid state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts what may be written now into an empty buffer. Returns whether there is nothing more to be said, ever.
+    /// Writes the data that may leave now into an empty buffer. Returns whether nothing more will ever follow.
     pub(super) fn fill(&self, into: &mut Vec<u8>) -> bool {
         let mut state = self.lock();
         state.incoming.fill(into);
@@ -245,20 +245,20 @@ impl Shared {
         }
     }
 
-    /// A message has arrived.
+    /// Handles a message that arrived.
     pub(super) fn arrive(&self, lane: usize, key: Key, value: Vec<u8>) -> Result<(), &'static str> {
         let mut state = self.lock();
         state.incoming.arrive(lane, key, value)?;
         let waker = state.incoming.waker.take();
         drop(state);
         self.arrived.notify_one();
-        // Replacements are reported, so that the sender may send on.
+        // Replacements are reported, so that the sender can send more.
         self.work.notify_one();
         waker.into_iter().for_each(Waker::wake);
         Ok(())
     }
 
-    /// The peer reports what it received.
+    /// Handles the peer's report of received messages.
     pub(super) fn receive(&self, lane: usize, receipt: Receipt) -> Result<(), &'static str> {
         let mut state = self.lock();
         let is_drained = state.outgoing.receive(lane, receipt)?;
@@ -270,7 +270,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Nothing arrives any more.
+    /// Ends the incoming direction.
     pub(super) fn end_incoming(&self, refusal: Refusal) {
         let mut state = self.lock();
         state.incoming.end(refusal);
@@ -281,7 +281,7 @@ impl Shared {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// Nothing can be put any more.
+    /// Ends the outgoing direction.
     pub(super) fn end_outgoing(&self, refusal: Refusal) {
         let mut state = self.lock();
         state.outgoing.end(refusal);

@@ -1,16 +1,16 @@
-//! Why a channel could not be opened.
+//! Errors of opening a channel.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a name or a peer was not accepted. The text names the party at fault.
+/// The reason why a name or a peer was not accepted. The text names the party at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// No task advertises this name, or the one that did has died.
+    /// No program advertises this name, or the one that did has died.
     #[error("nobody advertises the name {0:?} on this machine")]
     NotFound(String),
-    /// A living task advertises this name already.
+    /// A living program advertises this name already.
     #[error("the name {name:?} is taken by process {pid}")]
     Taken {
         /// The name.
@@ -18,10 +18,11 @@ pub enum OpenError {
         /// The process that advertises it.
         pid: u32,
     },
-    /// A name that can't be one: 1 to 64 letters, digits, dots, dashes and underscores, not beginning with a dot.
+    /// An invalid name. A name has 1 to 64 letters, digits, dots, dashes and underscores, and does not begin with a
+    /// dot.
     #[error("{0:?} is not a name: use 1 to 64 letters, digits, '-', '_' and '.', not beginning with '.'")]
     Name(String),
-    /// The directory of names belongs to somebody else, or others may write to it.
+    /// The directory of names belongs to another user, or others may write to it.
     #[error("the directory {0} is not private to this user")]
     Directory(PathBuf),
     /// The peer did not finish opening in time.
@@ -38,7 +39,7 @@ pub enum OpenError {
         /// This program's.
         ours: u32,
     },
-    /// Bounds that no lane can have: at most 8 lanes, 16,777,216 entries and 1 GiB in each.
+    /// Bounds over the limits: at most 8 lanes, 16,777,216 entries and 1 GiB in each.
     #[error("these bounds are beyond what a channel can hold")]
     Bounds,
     /// The peer broke the protocol while opening.

@@ -13,11 +13,11 @@ const RECEIPT: u8 = 2;
 const SENDER_CLOSED: u8 = 3;
 const RECEIVER_CLOSED: u8 = 4;
 
-/// The first thing that each side says.
+/// The greeting of each side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) pid: u32,
-    /// Those of the lanes that the side puts into which says this.
+    /// The bounds of the lanes that the sender of the greeting puts on.
     pub(super) bounds: Vec<Bounds>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Receipt {
     pub(super) bytes: u64,
 }
 
-/// Everything that is said after the greeting.
+/// All frames after the greeting.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     Message { lane: usize, key: Key, value: Vec<u8> },
@@ -41,10 +41,10 @@ pub(super) enum Frame {
     ReceiverClosed,
 }
 
-/// Why no frame could be read.
+/// The reason why no frame could be read.
 #[derive(Debug)]
 pub(super) enum Unread {
-    /// The connection ended, in order or not.
+    /// The connection ended, gracefully or not.
     Gone,
     /// The peer broke the protocol.
     Broken(&'static str),
@@ -96,7 +96,7 @@ impl Hello {
     }
 }
 
-/// Whether a direction can have lanes of these bounds.
+/// Whether a direction can have lanes with these bounds.
 pub(super) fn are_possible(bounds: &[Bounds]) -> bool {
     let fits = |lane: &Bounds| {
         (1..=ENTRIES_MAX).contains(&lane.entries_max) && (1..=BYTES_MAX).contains(&lane.bytes_max)
@@ -126,8 +126,8 @@ pub(super) fn write_receiver_closed(into: &mut Vec<u8>) {
     into.push(RECEIVER_CLOSED);
 }
 
-/// Reads one frame. `bounds` are those of the lanes that the peer puts into: no more memory is taken than they allow, and
-/// no more than really arrives.
+/// Reads one frame. `bounds` are those of the peer's lanes: no more memory is allocated than they allow, and no more
+/// than really arrives.
 pub(super) async fn read(from: &mut (impl AsyncRead + Unpin), bounds: &[Bounds]) -> Result<Frame, Unread> {
     match from.read_u8().await? {
         MESSAGE => {

@@ -1,4 +1,4 @@
-//! The direction in which this task gets, as plain state.
+//! The receiving direction, as plain state.
 
 use std::task::Waker;
 
@@ -8,12 +8,12 @@ use super::frame::{self, Receipt};
 use super::outgoing::Farewell;
 use super::{WINDOW_BYTES, WINDOW_ENTRIES};
 
-/// Messages that arrived and were not received yet.
+/// Messages that arrived and are not received yet.
 #[derive(Debug)]
 pub(super) struct Incoming {
     lanes: Vec<Lane>,
     bounds: Vec<Bounds>,
-    /// Why nothing arrives any more; told once everything before it was received.
+    /// The reason of the end, returned after all earlier messages were received.
     ended: Option<Refusal>,
     /// The receiving end was dropped.
     is_closed: bool,
@@ -28,18 +28,18 @@ struct Lane {
     unreported: Receipt,
 }
 
-/// The outcome of an arrived message.
+/// The result of an arrived message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) lane: usize,
     pub(super) key: Key,
-    /// Whether the peer should hear of it now.
+    /// Whether the peer should receive a report now.
     pub(super) is_worth_a_report: bool,
 }
 
 impl Incoming {
-    /// `bounds` are those that the peer chose for what it puts. When it closes it sends all that waits at once, so as much
-    /// may arrive, and the window's worth before it.
+    /// `bounds` are those that the peer chose for its messages. When it closes, it sends all waiting messages at once,
+    /// so these may arrive after a full window.
     pub(super) fn new(bounds: &[Bounds]) -> Self {
         let lane = |bounds: &Bounds| Lane {
             queue: UpdatableQueue::new(Bounds {
@@ -58,13 +58,13 @@ impl Incoming {
         }
     }
 
-    /// A message has arrived. A state replaces the one before it, so that a task that is behind gets the newest.
+    /// Handles a message. A state replaces the previous one, so a slow receiver gets the newest.
     pub(super) fn arrive(&mut self, lane: usize, key: Key, value: Vec<u8>) -> Result<(), &'static str> {
         let Some(lane) = self.lanes.get_mut(lane) else {
             return Err("a message on a lane that is not there");
         };
         if self.is_closed {
-            // Nobody will receive it; its sender is being told.
+            // No one will receive it; its sender is being informed.
             return Ok(());
         }
         match lane.queue.exchange(key, value) {
@@ -78,7 +78,7 @@ impl Incoming {
         }
     }
 
-    /// The next message, the lowest lane first; `None` if there is none yet.
+    /// Returns the next message, the lowest lane first; `None` if there is none yet.
     pub(super) fn take(&mut self, value: &mut Vec<u8>) -> Result<Option<Taken>, Refusal> {
         for (number, lane) in self.lanes.iter_mut().enumerate() {
             if let Some((key, waiting)) = lane.queue.pop() {
@@ -113,12 +113,12 @@ impl Incoming {
         }
     }
 
-    /// Nothing arrives any more; the first reason counts.
+    /// Ends the direction. The first reason counts.
     pub(super) fn end(&mut self, refusal: Refusal) {
         self.ended.get_or_insert(refusal);
     }
 
-    /// The receiving end is dropped.
+    /// Records that the receiving end is dropped.
     pub(super) fn close(&mut self) {
         self.is_closed = true;
         for lane in &mut self.lanes {
@@ -126,7 +126,7 @@ impl Incoming {
         }
     }
 
-    /// Whether the farewell is in the hands of the kernel, or has nowhere to go.
+    /// Whether the last report was passed to the kernel, or has nowhere to go.
     pub(super) fn is_over(&self) -> bool {
         self.is_closed && (self.ended.is_some() || self.progress == Farewell::Written)
     }
@@ -137,7 +137,7 @@ impl Incoming {
 }
 
 impl Lane {
-    /// Reports are gathered: the peer needs one before its window is used up, and when nothing is left to receive.
+    /// Reports are collected. The peer needs one before its window is used up, and when nothing is left to receive.
     fn is_worth_a_report(&self) -> bool {
         let Receipt { delivered, replaced, bytes } = self.unreported;
         self.queue.is_empty()

@@ -1,9 +1,9 @@
 //! Names of services on this machine.
 //!
-//! Each name has three files in a directory that only its user may enter: the one by which the transport finds the service,
-//! one that says who advertises it since when, and a lock that the advertising process holds. The system lets go of the lock
-//! when that process ends, however it ends; so whether a name is alive is never guessed from a process number, and a dead
-//! one can be taken over at once. Files are made and removed while the lock of the whole directory is held.
+//! Each name has three files in a directory that only its user may enter. By the first the transport finds the service.
+//! The second names the advertising process and its start. The third is a lock that this process holds. The system
+//! releases the lock when the process ends in any way. So the state of a name is never guessed from a process id, and a
+//! dead name can be taken over at once. Files are created and removed under the lock of the whole directory.
 
 use std::collections::VecDeque;
 use std::fs::{File, TryLockError};
@@ -24,18 +24,18 @@ use super::transport::{self, Socket};
 use super::{OpenError, frame, pump};
 use crate::helper::helper;
 
-/// How long a peer may take to say hello, once connected.
+/// Maximum time of a peer to greet after it has connected.
 const GREETING_MAX: Duration = Duration::from_secs(1);
-/// How long [`connect`] waits for the advertising task to answer.
+/// Maximum wait of [`connect`] for an answer.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// How often a name is looked for that is waited for.
+/// Interval of retries while waiting for a name.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
-/// Channels that wait to be accepted, and tasks that are being greeted; beyond that tasks wait to be let in.
+/// Maximum number of channels that wait to be accepted or are being greeted. Beyond that, connections wait.
 const BACKLOG_MAX: usize = 64;
 /// The lock of the directory itself; no name begins with a dot.
 const DIRECTORY_LOCK: &str = ".lock";
 
-/// Advertises a name to the tasks of this user on this machine. `bounds` are those of the lanes this side puts into.
+/// Advertises a name to the programs of this user on this machine. `bounds` are those of this side's lanes.
 pub(crate) fn advertise(name: &str, bounds: &[Bounds]) -> Result<Listener, OpenError> {
     check_name(name)?;
     if !frame::are_possible(bounds) {
@@ -47,7 +47,7 @@ pub(crate) fn advertise(name: &str, bounds: &[Bounds]) -> Result<Listener, OpenE
     Ok(Listener { files, backlog, task })
 }
 
-/// Connects to the task that advertises a name. `bounds` are those of the lanes this side puts into.
+/// Connects to the program that advertises a name. `bounds` are those of this side's lanes.
 pub(crate) fn connect(name: &str, bounds: &[Bounds]) -> Result<Queues, OpenError> {
     connect_once(name, bounds, Instant::now() + CONNECT_MAX)
 }
@@ -73,7 +73,7 @@ fn connect_once(name: &str, bounds: &[Bounds], deadline: Instant) -> Result<Queu
     let patience = deadline.saturating_duration_since(Instant::now());
     helper()?.spawn(async move {
         let opening = async { pump::greet(transport::connect(&path).await?, &bounds).await };
-        // Nobody waits any longer if this cannot be handed over.
+        // If this fails, no caller waits any longer.
         let _ = sender.send(timeout(patience, opening).await.unwrap_or(Err(OpenError::TimedOut)));
     });
     let connected = connected.recv().unwrap_or(Err(OpenError::Handshake("the helper thread has ended")));
@@ -87,7 +87,7 @@ fn is_nobody(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
-/// The names in use, sorted; names of dead processes are cleaned away on the way, and listed as such.
+/// Returns the names in use, sorted. Names of dead processes are removed, and listed as dead.
 ///
 /// # Errors
 /// When the directory cannot be read.
@@ -113,13 +113,13 @@ pub struct Advertised {
     pub name: String,
     /// The process that advertises it.
     pub pid: u32,
-    /// For how long it has.
+    /// Time since the name was advertised.
     pub age: Duration,
-    /// Whether the process lives. The files of a dead one are gone once this is returned.
+    /// Whether the process is alive. The files of a dead one are removed when this is returned.
     pub alive: bool,
 }
 
-/// An advertised name. Dropping it takes the name back; channels made through it stay.
+/// An advertised name. Dropping it releases the name; open channels stay.
 #[derive(Debug)]
 pub(crate) struct Listener {
     files: Files,
@@ -128,17 +128,17 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Waits for a task to connect, or until the deadline. Errors but [`OpenError::TimedOut`] concern one peer.
+    /// Waits until a program connects, or until the deadline. Errors except [`OpenError::TimedOut`] concern one peer.
     pub(crate) fn accept(&mut self, deadline: Option<Instant>) -> Result<Queues, OpenError> {
         self.backlog.wait(deadline)
     }
 
-    /// Accepts a task that has connected already.
+    /// Accepts a program that has connected already.
     pub(crate) fn try_accept(&mut self) -> Result<Option<Queues>, OpenError> {
         self.backlog.lock().waiting.pop_front().map(|(greeted, _)| greeted).transpose()
     }
 
-    /// Accepts a task, or arranges to be woken when one has connected. Errors concern one peer.
+    /// Accepts a program, or registers to be woken when one has connected. Errors concern one peer.
     fn poll_accept(&self, context: &Context<'_>) -> Poll<Result<Queues, OpenError>> {
         let mut state = self.backlog.lock();
         if let Some((greeted, _)) = state.waiting.pop_front() {
@@ -160,7 +160,7 @@ impl Welcome {
         Ok(Self { listener })
     }
 
-    /// The next task that connects. Errors concern one peer, but for those of the system.
+    /// Waits for the next program that connects. Errors concern one peer, except those of the system.
     pub(crate) async fn accept(&self) -> Result<Queues, OpenError> {
         poll_fn(|context| self.listener.poll_accept(context)).await
     }
@@ -176,7 +176,7 @@ impl Drop for Listener {
     }
 }
 
-/// Tasks that have connected and were not accepted yet.
+/// Programs that have connected and are not accepted yet.
 #[derive(Debug, Default)]
 struct Backlog {
     state: Mutex<Waiting>,
@@ -190,7 +190,7 @@ struct Waiting {
 }
 
 impl Backlog {
-    /// Greets those who connect, all at the same time, so that one that says nothing keeps nobody waiting.
+    /// Greets all connecting programs concurrently, so that a silent one delays nobody.
     async fn let_in(self: Arc<Self>, socket: Socket, bounds: Vec<Bounds>) {
         let places = Arc::new(Semaphore::new(BACKLOG_MAX));
         let bounds: Arc<[Bounds]> = bounds.into();
@@ -241,10 +241,10 @@ impl Backlog {
     }
 }
 
-/// The files of a name that is ours. Dropping them takes the name back.
+/// The files of an own name. Dropping them releases the name.
 #[derive(Debug)]
 struct Files {
-    /// Held for as long as the name is ours.
+    /// Held as long as the name is ours.
     _lock: File,
     directory: PathBuf,
     name: String,
@@ -275,14 +275,14 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // Without the directory's lock the files stay, and the next one cleans.
+        // Without the directory's lock the files stay, and the next process removes them.
         if let Ok(_held) = hold(&self.directory) {
             let _ = remove_all(&self.directory, &self.name);
         }
     }
 }
 
-/// Looks whether a name's process lives, and removes the files of a dead one. The directory is held.
+/// Checks whether a name's process is alive, and removes the files of a dead one. The directory must be locked.
 fn inspect(directory: &Path, name: &str) -> Result<Advertised, OpenError> {
     let (pid, since) = signature(directory, name).unwrap_or_default();
     let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_millis(since)).unwrap_or_default();
@@ -294,7 +294,7 @@ fn inspect(directory: &Path, name: &str) -> Result<Advertised, OpenError> {
     Ok(Advertised { name: name.to_owned(), pid, age, alive })
 }
 
-/// Makes and removes files of names alone, until what is returned is dropped.
+/// Locks the directory for creating and removing files, until the returned value is dropped.
 fn hold(directory: &Path) -> io::Result<File> {
     let lock = open_lock(&directory.join(DIRECTORY_LOCK))?;
     lock.lock()?;

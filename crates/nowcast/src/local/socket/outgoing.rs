@@ -1,4 +1,4 @@
-//! The direction in which this task puts, as plain state.
+//! The sending direction, as plain state.
 
 use std::task::Waker;
 
@@ -10,16 +10,16 @@ use super::{WINDOW_BYTES, WINDOW_ENTRIES};
 /// Bytes that are written to the socket at once; the rest stays replaceable meanwhile.
 const WRITE_BYTES_MAX: usize = 64 * 1_024;
 
-/// Queues, and what of them is on its way.
+/// Queues, and their messages in flight.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     lanes: Vec<Lane>,
-    /// Why nothing can be put any more.
+    /// The reason why nothing can be put any more.
     ended: Option<Refusal>,
-    /// The sending end was dropped: what waits is still sent.
+    /// The sending end was dropped; waiting messages are still sent.
     is_closed: bool,
     progress: Farewell,
-    /// The task that waits for room, or until all was received.
+    /// The task that waits for room, or for all messages to be received.
     pub(super) waker: Option<Waker>,
 }
 
@@ -28,12 +28,12 @@ struct Lane {
     queue: UpdatableQueue<Vec<u8>>,
     sent_entries: usize,
     sent_bytes: usize,
-    /// The peer's report, which corrects the queue's own counters: these take sent for delivered.
+    /// The peer's report, which corrects the queue's own counters: these count sent messages as delivered.
     delivered: u64,
     replaced: u64,
 }
 
-/// How far a close has come.
+/// The progress of a close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Farewell {
     Unsaid,
@@ -66,7 +66,7 @@ impl Outgoing {
         self.lanes[lane].queue.put(key, value.to_vec()).map_err(|refused| refused.refusal)
     }
 
-    /// Writes what may leave now, the lowest lane first. Returns whether there is room where there may have been none.
+    /// Writes the messages that may leave now, the lowest lane first. Returns whether there may be room again.
     pub(super) fn fill(&mut self, into: &mut Vec<u8>) -> bool {
         let mut has_taken = false;
         for (number, lane) in self.lanes.iter_mut().enumerate() {
@@ -93,7 +93,7 @@ impl Outgoing {
         }
     }
 
-    /// The peer reports. Returns whether everything has been received now.
+    /// Handles the peer's report. Returns whether everything has been received now.
     pub(super) fn receive(&mut self, lane: usize, receipt: Receipt) -> Result<bool, &'static str> {
         const WRONG: &str = "a receipt for what was not sent";
         let lane = self.lanes.get_mut(lane).ok_or(WRONG)?;
@@ -106,23 +106,23 @@ impl Outgoing {
         Ok(self.is_drained())
     }
 
-    /// Whether the peer has received all that was put, or never will.
+    /// Whether the peer has received all messages, or never will.
     pub(super) fn is_drained(&self) -> bool {
         let is_drained = |lane: &Lane| lane.queue.is_empty() && lane.sent_entries == 0;
         self.ended.is_some() || self.lanes.iter().all(is_drained)
     }
 
-    /// Nothing can be put any more; the first reason counts.
+    /// Ends the direction. The first reason counts.
     pub(super) fn end(&mut self, refusal: Refusal) {
         self.ended.get_or_insert(refusal);
     }
 
-    /// The sending end is dropped.
+    /// Records that the sending end is dropped.
     pub(super) fn close(&mut self) {
         self.is_closed = true;
     }
 
-    /// Whether all that was put, and the farewell, are in the hands of the kernel, or have nowhere to go.
+    /// Whether the kernel has accepted all messages and the close, or they have nowhere to go.
     pub(super) fn is_over(&self) -> bool {
         self.is_closed && (self.ended.is_some() || self.progress == Farewell::Written)
     }

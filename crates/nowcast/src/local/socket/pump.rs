@@ -15,7 +15,7 @@ use super::{LINGER_MAX, OpenError};
 /// Bytes that are read from the socket at once.
 const READ_BYTES_MAX: usize = 64 * 1_024;
 
-/// Opens this side's half of a channel: the task that connected speaks first.
+/// Opens this side's half of a channel: the connecting program sends first.
 pub(super) async fn greet<S>(mut stream: S, bounds: &[Bounds]) -> Result<Queues, OpenError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -25,7 +25,7 @@ where
     Ok(start(stream, bounds, &theirs))
 }
 
-/// Opens this side's half of a channel: the task that accepted answers.
+/// Opens this side's half of a channel: the accepting program answers.
 pub(super) async fn answer<S>(mut stream: S, bounds: &[Bounds]) -> Result<Queues, OpenError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -50,21 +50,22 @@ where
     queues
 }
 
-/// Moves frames until both sides have said all, or the peer is gone.
+/// Moves frames until both sides have closed, or the peer is gone.
 async fn run<S: AsyncRead + AsyncWrite>(stream: S, shared: Arc<Shared>) {
     let (from, to) = split(stream);
     let mut reading = pin!(read_all(from, &shared));
     let writing = pin!(write_all(to, &shared));
     let ended = tokio::select! {
         ended = &mut reading => ended,
-        // The peer hangs up when it has read the last word. Hanging up first could take from it what it has not read.
+        // The peer hangs up when it has read the last frame. If this side hung up first, the peer could lose unread
+        // data.
         () = writing => timeout(LINGER_MAX, reading).await.unwrap_or(Refusal::PeerDied),
     };
     shared.end_incoming(ended);
     shared.end_outgoing(ended);
 }
 
-/// Reads until there is nothing more; returns what the peer's end means to who waits for it.
+/// Reads until the end. Returns its meaning for waiting callers.
 async fn read_all(from: impl AsyncRead + Unpin, shared: &Shared) -> Refusal {
     let bounds = shared.incoming_bounds();
     let mut from = BufReader::with_capacity(READ_BYTES_MAX, from);
@@ -89,13 +90,13 @@ async fn read_all(from: impl AsyncRead + Unpin, shared: &Shared) -> Refusal {
     }
 }
 
-/// Writes until everything is said. When the socket breaks it waits for the reading side to find out, and to say why.
+/// Writes until the close. If the socket breaks, it waits for the reading side to detect and explain that.
 async fn write_all(mut to: impl AsyncWrite + Unpin, shared: &Shared) {
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
         if shared.fill(&mut buffer) {
-            // The peer sees the end of the stream, or has gone already.
+            // The peer sees the end of the stream, or is gone already.
             let _ = to.shutdown().await;
             return;
         }

@@ -1,4 +1,4 @@
-//! Channels over a local socket: what a peer may do to them, and what they promise at their end.
+//! Channels over a local socket: misbehaving peers, and guarantees at the end of a channel.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ fn pair(bounds: Bounds) -> (Queues, Queues) {
     })
 }
 
-/// One side of a channel, and a peer that may say what it likes.
+/// One side of a channel, and a raw stream as its peer.
 fn beside_a_stranger(bounds: Bounds) -> (Queues, DuplexStream) {
     let (near, mut far) = duplex(SOCKET_BYTES);
     helper().expect("a thread").block_on(async {
@@ -79,7 +79,7 @@ fn a_peer_that_breaks_the_protocol_ends_the_channel_with_its_name() {
     assert_eq!(wrong(&receipt), "a receipt for what was not sent");
 }
 
-/// Why nothing can be put any more, on a channel that nobody reads.
+/// Returns why nothing can be put any more, on a channel that nobody reads.
 fn end_by_writing(mut queues: Queues) -> Refusal {
     let deadline = soon();
     loop {
@@ -172,7 +172,7 @@ fn a_peer_that_hangs_up_half_way_through_a_message_delivers_nothing_of_it() {
     let mut said = Vec::new();
     frame::write_message(0, A, b"a whole value", &mut said);
     say(&mut far, &said[..said.len() - 1]);
-    // It reads what it is told until the end, as a process that is killed would not; so this is the harder case.
+    // It reads everything until the end. A killed process would not, so this is the harder case.
     helper().expect("a thread").block_on(async {
         far.shutdown().await.expect("it is open");
         assert_eq!(far.read_u8().await.ok(), None);

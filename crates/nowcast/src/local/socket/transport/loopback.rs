@@ -1,6 +1,6 @@
-//! TCP on loopback, for systems without Unix sockets in their runtime (Windows). Everybody on the machine can connect to a
-//! port, so both sides prove that they can read the service's file, which lies in the user's own profile: each says a
-//! secret that stands there. The two differ, so that a program that takes a dead service's port learns only one of them.
+//! TCP on loopback, for systems without Unix sockets in their runtime (Windows). Every program on the machine can
+//! connect to a port. So both sides prove that they can read the service's file in the user's own profile: each sends a
+//! secret from it. The two secrets differ, so a program that takes over a dead service's port learns only one of them.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -25,7 +25,7 @@ pub(in crate::local::socket) struct Secrets {
     of_client: Secret,
 }
 
-/// Where tasks connect.
+/// A listening port.
 #[derive(Debug)]
 pub(in crate::local::socket) struct Socket {
     socket: TcpListener,
@@ -33,7 +33,7 @@ pub(in crate::local::socket) struct Socket {
 }
 
 impl Socket {
-    /// Opens a port and writes what clients need to the path. Must be called within a runtime.
+    /// Opens a port and writes its file for clients to the path. Must be called within a runtime.
     pub(in crate::local::socket) fn bind(path: &Path) -> io::Result<Self> {
         let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_nonblocking(true)?;
@@ -46,7 +46,7 @@ impl Socket {
         Ok(Self { socket, secrets })
     }
 
-    /// The next task that has connected; it is still to be [admitted](admit).
+    /// Waits for the next connection, which must be [admitted](admit).
     pub(in crate::local::socket) async fn accept(&self) -> io::Result<TcpStream> {
         Ok(self.socket.accept().await?.0)
     }
@@ -68,8 +68,7 @@ pub(in crate::local::socket) async fn admit(
     Ok(stream)
 }
 
-/// Connects to the service whose file is at the path. Services are not found (`NotFound`, `ConnectionRefused`) where
-/// nothing listens.
+/// Connects to the service whose file is at the path. Returns `NotFound` or `ConnectionRefused` if nothing listens.
 pub(in crate::local::socket) async fn connect(path: &Path) -> Result<TcpStream, OpenError> {
     let file = std::fs::read(path)?;
     let (port, rest) = file.split_first_chunk::<2>().ok_or_else(nothing_there)?;
@@ -90,12 +89,12 @@ fn nothing_there() -> io::Error {
 async fn hear(stream: &mut TcpStream, secret: &Secret) -> Result<(), OpenError> {
     let mut said = [0; SECRET_BYTES];
     stream.read_exact(&mut said).await.map_err(|_| OpenError::Handshake("the peer hung up"))?;
-    // Every byte is looked at, so that the time taken does not tell how many were right.
+    // Every byte is compared, so that the time does not depend on the number of right ones.
     let difference = said.iter().zip(secret).fold(0, |sum, (one, other)| sum | (one ^ other));
     if difference == 0 { Ok(()) } else { Err(OpenError::Stranger) }
 }
 
-/// `%LOCALAPPDATA%\nowcast\names`: its user and the administrators of the machine can read the files there.
+/// `%LOCALAPPDATA%\nowcast\names`: only its user and the administrators of the machine can read the files there.
 #[cfg(not(unix))]
 pub(in crate::local::socket) fn directory() -> Result<PathBuf, OpenError> {
     let profile = std::env::var_os("LOCALAPPDATA").map(PathBuf::from).filter(|path| path.is_absolute());

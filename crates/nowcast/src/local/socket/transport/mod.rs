@@ -1,4 +1,4 @@
-//! The sockets of this system. Each transport promises the same: only tasks of the owning user come through.
+//! The sockets of this system. All transports guarantee that only programs of the owning user can connect.
 //!
 //! A transport has a file by which a service is found, in the private directory of names.
 

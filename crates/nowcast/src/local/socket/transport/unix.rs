@@ -1,4 +1,4 @@
-//! Unix sockets: the directory is its user's alone, and the kernel says who the peer is.
+//! Unix sockets: the directory belongs to its user only, and the kernel reports the peer's user.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -8,19 +8,19 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::local::socket::OpenError;
 
-/// Where tasks connect.
+/// A listening socket.
 #[derive(Debug)]
 pub(in crate::local::socket) struct Socket {
     socket: UnixListener,
 }
 
 impl Socket {
-    /// Opens a socket at the path, which is free. Must be called within a runtime.
+    /// Opens a socket at an unused path. Must be called within a runtime.
     pub(in crate::local::socket) fn bind(path: &Path) -> io::Result<Self> {
         Ok(Self { socket: UnixListener::bind(path)? })
     }
 
-    /// The next task that has connected; it is still to be [admitted](admit).
+    /// Waits for the next connection, which must be [admitted](admit).
     pub(in crate::local::socket) async fn accept(&self) -> io::Result<UnixStream> {
         Ok(self.socket.accept().await?.0)
     }
@@ -34,8 +34,7 @@ pub(in crate::local::socket) async fn admit(stream: UnixStream, _: ()) -> Result
     check(stream)
 }
 
-/// Connects to the service whose socket is at the path. Services are not found (`NotFound`, `ConnectionRefused`) where
-/// nothing listens.
+/// Connects to the service whose socket is at the path. Returns `NotFound` or `ConnectionRefused` if nothing listens.
 pub(in crate::local::socket) async fn connect(path: &Path) -> Result<UnixStream, OpenError> {
     check(UnixStream::connect(path).await?)
 }
@@ -45,8 +44,8 @@ fn check(stream: UnixStream) -> Result<UnixStream, OpenError> {
     if is_ours { Ok(stream) } else { Err(OpenError::Stranger) }
 }
 
-/// `$XDG_RUNTIME_DIR/nowcast-sockets`, or `/tmp/nowcast-sockets-<user>` where that is not set: a socket's path may have
-/// 103 bytes on some systems, and there the usual directory for temporary files takes half of them.
+/// `$XDG_RUNTIME_DIR/nowcast-sockets`, or `/tmp/nowcast-sockets-<user>` if that is not set. A socket's path may have
+/// only 103 bytes on some systems, and the usual directory for temporary files takes half of them there.
 pub(in crate::local::socket) fn directory() -> Result<PathBuf, OpenError> {
     let user = rustix::process::geteuid().as_raw();
     let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|path| Path::new(path).is_absolute()) {
