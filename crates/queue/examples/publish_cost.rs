@@ -1,7 +1,7 @@
 //! The cost of a put for one subscriber and for a thousand: `cargo run --release -p nowcast-queue --example
 //! publish_cost`.
 //!
-//! Batches of puts are timed in turn for both, and between batches, outside of the time, the subscribers read.
+//! Batches of puts are timed in turns for both. Between batches, outside of the measured time, the subscribers read.
 
 use nowcast_queue::{Key, PublicationBounds, Receiver, in_process};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ const SUBSCRIBERS: usize = 1_000;
 /// The behaviour of subscribers between batches.
 #[derive(Debug, Clone, Copy)]
 enum Reading {
-    /// All read everything.
+    /// All subscribers read everything.
     All,
-    /// The first of every ten reads everything, the others stall.
+    /// The first of every ten reads everything; the others stall.
     OneInTen,
 }
 

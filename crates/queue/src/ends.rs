@@ -1,4 +1,4 @@
-//! The two ends of a queue, whatever carries it.
+//! The two ends of a queue over any transport.
 
 use crate::{Key, Refusal};
 use std::task::{Context, Poll};
@@ -7,13 +7,13 @@ use std::time::Instant;
 /// The effect of a put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
-    /// It made an entry at the end of the queue.
+    /// The value made an entry at the end of the queue.
     Queued,
-    /// It took the place of an undelivered value of the same key.
+    /// The value replaced an undelivered value of the same key.
     Replaced,
 }
 
-/// The end of a queue that puts. One owner at a time: every direction has a single writer.
+/// The sending end of a queue. It has one owner at a time: every direction has a single writer.
 pub trait Sender {
     /// Puts a value without waiting.
     ///
@@ -21,35 +21,35 @@ pub trait Sender {
     /// [`Refusal::Full`] when it needs room that there is not, and whatever else ended the queue.
     fn try_put(&mut self, key: Key, value: &[u8]) -> Result<Put, Refusal>;
 
-    /// Puts a value and waits for room as long as needed, or until the deadline.
+    /// Puts a value. Waits for room, at most until the deadline.
     ///
     /// # Errors
     /// [`Refusal::TimedOut`] at the deadline, and whatever ended the queue; never [`Refusal::Full`].
     fn put(&mut self, key: Key, value: &[u8], deadline: Option<Instant>) -> Result<Put, Refusal>;
 
-    /// Puts a value, or arranges for the task to be woken when it is worth trying again.
+    /// Puts a value, or registers the task to be woken when a retry may succeed.
     ///
     /// # Errors
     /// As [`put`](Self::put), without a deadline.
     fn poll_put(&mut self, context: &mut Context<'_>, key: Key, value: &[u8]) -> Poll<Result<Put, Refusal>>;
 }
 
-/// The end of a queue that gets. One owner at a time: every direction has a single reader.
+/// The receiving end of a queue. It has one owner at a time: every direction has a single reader.
 pub trait Receiver {
-    /// Gets the next message without waiting: its key, and its bytes in place of what `value` held. `None` when nothing
-    /// waits.
+    /// Gets the next message without waiting: returns its key, and replaces the content of `value` by its bytes. `None`
+    /// if nothing waits.
     ///
     /// # Errors
     /// Whatever ended the queue, once everything put before has been delivered.
     fn try_get(&mut self, value: &mut Vec<u8>) -> Result<Option<Key>, Refusal>;
 
-    /// Gets the next message and waits for one as long as needed, or until the deadline.
+    /// Gets the next message. Waits for one, at most until the deadline.
     ///
     /// # Errors
     /// [`Refusal::TimedOut`] at the deadline, and whatever ended the queue.
     fn get(&mut self, value: &mut Vec<u8>, deadline: Option<Instant>) -> Result<Key, Refusal>;
 
-    /// Gets the next message, or arranges for the task to be woken when there is one.
+    /// Gets the next message, or registers the task to be woken when there is one.
     ///
     /// # Errors
     /// As [`get`](Self::get), without a deadline.

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use waiting::sleep;
 
-/// A queue and its two ends. Dropping an end closes it for the other.
+/// Makes a queue and its two ends. Dropping an end closes it for the other.
 ///
 /// ```
 /// use nowcast_queue::{Bounds, Key, Receiver, Sender, in_process};
@@ -44,13 +44,13 @@ pub fn queue(bounds: Bounds) -> (InProcessSender, InProcessReceiver) {
     (InProcessSender { shared: Arc::clone(&shared) }, InProcessReceiver { shared })
 }
 
-/// The putting end; see [`queue`].
+/// The sending end; see [`queue`].
 #[derive(Debug)]
 pub struct InProcessSender {
     shared: Arc<Shared>,
 }
 
-/// The getting end; see [`queue`].
+/// The receiving end; see [`queue`].
 #[derive(Debug)]
 pub struct InProcessReceiver {
     shared: Arc<Shared>,
@@ -158,9 +158,9 @@ impl Drop for InProcessReceiver {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Notified when something was put.
+    /// Notified after a put.
     filled: Condvar,
-    /// Notified when something was got.
+    /// Notified after a get.
     drained: Condvar,
 }
 
@@ -175,7 +175,7 @@ struct State {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The queue is never left half changed by a panic, so a poisoned lock still guards a sound one.
+        // A panic leaves no partial change, so a poisoned lock still guards a valid queue.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -14,7 +14,7 @@ impl Key {
     /// The key of events and commands.
     pub const EVENT: Key = Key(0);
 
-    /// The key of a piece of state.
+    /// Makes the key of a piece of state.
     ///
     /// # Panics
     /// When `key` is 0, which marks events: that is a mistake of the program, not of its input. For numbers from
@@ -25,7 +25,7 @@ impl Key {
         Key(key)
     }
 
-    /// The key with this number; 0 is [`Key::EVENT`].
+    /// Makes the key with this number; 0 is [`Key::EVENT`].
     #[must_use]
     pub const fn from_raw(key: u64) -> Key {
         Key(key)
@@ -61,8 +61,8 @@ impl fmt::Debug for Key {
 
 /// A map by key with a hash that costs one multiplication.
 ///
-/// It does not resist keys chosen to collide, so it is for keys that the own task chooses, as those of its outgoing
-/// queue are.
+/// It does not resist keys chosen to collide. So it is only for keys that the own program chooses, such as those of its
+/// outgoing queue.
 pub type KeyMap<T> = HashMap<Key, T, BuildHasherDefault<KeyHasher>>;
 
 /// The hash of [`KeyMap`].

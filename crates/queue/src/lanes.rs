@@ -2,10 +2,10 @@
 
 use crate::{Bounds, Counters, Key, Put, Refused, UpdatableQueue, Weigh};
 
-/// The lanes of one direction of a channel: independent queues, of which the one with the lowest number goes first.
+/// The lanes of one direction of a channel: independent queues. The lowest number has the highest priority.
 ///
-/// Messages of one lane obey the laws among each other; between lanes nothing is ordered. Put traffic that need not wait
-/// for each other on different lanes: chat need not archive poses, nor poses delay a command.
+/// Messages of one lane obey the laws among each other; messages of different lanes have no order. Put messages that
+/// need not wait for each other on different lanes, such as chat, poses and commands.
 ///
 /// ```
 /// use nowcast_queue::{Bounds, Key, Lanes};
@@ -21,13 +21,13 @@ pub struct Lanes<V> {
 }
 
 impl<V: Weigh> Lanes<V> {
-    /// Empty lanes, one for each of `bounds`, in falling priority.
+    /// Makes empty lanes, one for each of `bounds`, in falling priority.
     #[must_use]
     pub fn new(bounds: impl IntoIterator<Item = Bounds>) -> Self {
         Lanes { queues: bounds.into_iter().map(UpdatableQueue::new).collect() }
     }
 
-    /// Puts on one lane; see [`UpdatableQueue::put`].
+    /// Puts a message on one lane; see [`UpdatableQueue::put`].
     ///
     /// # Errors
     /// As [`UpdatableQueue::put`].
@@ -46,14 +46,14 @@ impl<V: Weigh> Lanes<V> {
         Some((lane, key, value))
     }
 
-    /// Delivers from the first lane that has something: lane, key and value.
+    /// Delivers the next message of the first lane that has one: lane, key and value.
     pub fn pop(&mut self) -> Option<(usize, Key, V)> {
         let (lane, _) = self.first_waiting()?;
         let (key, value) = self.queues[lane].pop()?;
         Some((lane, key, value))
     }
 
-    /// One lane, for a scheduler with rules of its own.
+    /// Returns one lane, for a scheduler with other rules.
     ///
     /// # Panics
     /// When there is no such lane.
@@ -61,7 +61,7 @@ impl<V: Weigh> Lanes<V> {
         &mut self.queues[lane]
     }
 
-    /// How many lanes there are.
+    /// Number of lanes.
     #[must_use]
     pub fn count(&self) -> usize {
         self.queues.len()
@@ -73,7 +73,7 @@ impl<V: Weigh> Lanes<V> {
         self.queues.iter().all(UpdatableQueue::is_empty)
     }
 
-    /// The counters of all lanes, added up.
+    /// The summed counters of all lanes.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.queues.iter().map(UpdatableQueue::counters).fold(Counters::default(), |sum, lane| Counters {

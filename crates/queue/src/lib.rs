@@ -1,14 +1,14 @@
 //! The updatable queue: newest state per key, every event once, in order.
 //!
-//! A queue between two tasks of which one produces faster than the other consumes. Messages with a [`Key`] are *state*:
-//! a newer value replaces an undelivered older one in place, so that the consumer never wades through the past. Messages
-//! without one ([`Key::EVENT`]) are *events*: delivered once, in order, and each draws a line (a barrier) that states
-//! cannot be replaced across, so that an event is always seen with the state it happened in. The idea is that of
-//! Kessler and Hodges, *A Network Communication Protocol for Distributed Virtual Environment Systems*, 1996, section 4;
-//! the seven laws that make it exact are in `spec/QUEUE.md`.
+//! A queue between two programs, of which one produces faster than the other consumes. Messages with a [`Key`] are
+//! *state*: a newer value replaces an undelivered older one in place, so the consumer never reads outdated values.
+//! Messages without one ([`Key::EVENT`]) are *events*: delivered once, in order. Each event is a barrier, across which
+//! states are not replaced. So an event is always seen with the state at its time. The idea is that of Kessler and
+//! Hodges, *A Network Communication Protocol for Distributed Virtual Environment Systems*, 1996, section 4. The seven
+//! exact laws are in `spec/QUEUE.md`.
 //!
-//! **The one invariant**: a queue is a list of entries in the order of their *first* put, and a key has at most one entry
-//! after the last event. Everything else follows from it.
+//! **The one invariant**: a queue is a list of entries in the order of their *first* put, and a key has at most one
+//! entry after the last event. All laws follow from it.
 //!
 //! ```
 //! use nowcast_queue::{Bounds, Key, UpdatableQueue};
@@ -24,13 +24,14 @@
 //! assert_eq!(seen, ["looks up", "presses the button", "looks right"]);
 //! ```
 //!
-//! | to | use |
+//! | task | use |
 //! | --- | --- |
 //! | keep pending messages inside a state machine: no threads, no clock | [`UpdatableQueue`], [`Lanes`] |
 //! | connect two threads of one process, blocking or async | [`in_process::queue`] |
-//! | tell many subscribers the same, keeping it once | [`Publication`]; between threads [`in_process::publisher`] |
+//! | send the same messages to many subscribers, stored once | [`Publication`]; between threads
+//! [`in_process::publisher`] |
 //! | connect two processes of one machine | the crate `nowcast-shm`, which implements the same [`Sender`] and [`Receiver`] |
-//! | check an implementation of your own against the laws | `conformance` (a feature of this crate) |
+//! | check your own implementation against the laws | `conformance` (a feature of this crate) |
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

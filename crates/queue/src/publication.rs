@@ -1,15 +1,15 @@
-//! One sender, many receivers: the updatable queue that is kept once for all of them.
+//! One sender, many receivers: an updatable queue that is stored once for all of them.
 
 use crate::{Bounds, Key, KeyMap, Put, Refusal, Refused, Weigh};
 use std::collections::VecDeque;
 
-/// Newest state per key and every event, kept once however many subscribers read them, each at its own pace. No threads, no
-/// clock, no IO.
+/// Newest state per key and every event, stored once for any number of subscribers. Each subscriber reads at its own
+/// pace. No threads, no clock, no IO.
 ///
-/// [`put`](Self::put) takes the same time for one subscriber as for a thousand, because it looks at none of them.
-/// [`subscribe`](Self::subscribe) adds one, which gets the newest value of every key and then what is put from then on;
-/// [`peek`](Self::peek) and [`pop`](Self::pop) deliver to one subscriber what [`UpdatableQueue`](crate::UpdatableQueue)
-/// would, a value being read only when it is delivered.
+/// [`put`](Self::put) takes the same time for one subscriber as for a thousand, because it visits none of them.
+/// [`subscribe`](Self::subscribe) adds one, which receives the newest value of every key and then all later messages.
+/// [`peek`](Self::peek) and [`pop`](Self::pop) deliver the same messages to one subscriber as an
+/// [`UpdatableQueue`](crate::UpdatableQueue) would. A value is read only when it is delivered.
 ///
 /// **How.** Every message has a *place*, counted from the first ever, and a log lists the places in order. A value that
 /// nobody has seen yet is replaced where it stands; one that somebody has seen moves to the end of the log, and its old
@@ -36,24 +36,24 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Publication<V> {
     bounds: PublicationBounds,
-    /// Places and the nodes that stand there, or stood: the node of a void place is somewhere else.
+    /// Places with the nodes that are, or were, there. The node of a void place is somewhere else.
     log: VecDeque<(u64, u32)>,
     nodes: Vec<Node<V>>,
     free: Vec<u32>,
     /// The node of the newest value of each key.
     newest: KeyMap<u32>,
     newest_bytes: usize,
-    /// The size of the entries that only slow subscribers need: events, and values that have been replaced since.
+    /// The size of the entries that only slow subscribers need: events, and values that were replaced since.
     backlog: Weight,
     next_place: u64,
-    /// How many events were put.
+    /// Number of events.
     events: u64,
     versions: u64,
-    /// The log is cleaned when it is as long as this.
+    /// The length at which the log is cleaned.
     log_max: usize,
     subscribers: Vec<Option<Subscriber>>,
     count: usize,
-    /// Whether there ever were two subscribers at a time.
+    /// Whether there were ever two subscribers at a time.
     is_shared: bool,
     counters: PublicationCounters,
 }
@@ -64,15 +64,16 @@ struct Node<V> {
     /// `None` while the node is free.
     value: Option<V>,
     place: u64,
-    /// Counts puts, so that a subscriber knows whether it has seen this value.
+    /// Counts puts, so that a subscriber knows whether it has received this value.
     version: u64,
-    /// Whether a subscriber has seen the value: the next one is news to it, and needs a place behind all others.
+    /// Whether a subscriber has received the value. Then the next value is news for it and needs a new place at the
+    /// end.
     is_seen: bool,
-    /// The interval it belongs to, by the number of events put before.
+    /// Its interval: the number of earlier events.
     interval: u64,
-    /// The node of the next value of this key, which belongs to a later interval.
+    /// The node of the next value of this key, in a later interval.
     successor: Option<u32>,
-    /// Subscribers that still have it in their first round, which is of places before their own.
+    /// Number of subscribers that still have it in their first round.
     pins: u32,
 }
 
@@ -84,17 +85,17 @@ struct Weight {
 
 #[derive(Debug, Default)]
 struct Subscriber {
-    /// Everything at places before this one is done with.
+    /// All earlier places are finished.
     floor: u64,
     /// The round covers the places before this one.
     end: u64,
     /// The nodes still to be delivered in this round.
     round: VecDeque<u32>,
-    /// Of nodes that moved behind the end of the round before they were delivered in it: the version that was.
+    /// Nodes that moved behind the end of the round before they were delivered in it, with their version at that time.
     ahead: Vec<(u32, u64)>,
     /// The keys that were delivered in the last round, in order.
     delivered: Vec<Key>,
-    /// In the first round, whose nodes are pinned: the interval in which the subscriber joined.
+    /// Set in the first round, whose nodes are pinned: the interval in which the subscriber joined.
     joining: Option<u64>,
     is_behind: bool,
 }
@@ -103,14 +104,13 @@ struct Subscriber {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SubscriberId(u32);
 
-/// How much a publication may hold, however many subscribers it has.
+/// Limits of a publication, for any number of subscribers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublicationBounds {
     /// The newest values: keys, and bytes of all values together.
     pub newest: Bounds,
-    /// Bounds on the entries that slow subscribers have not received yet: events, and values that were the last before
-    /// one of them. When the backlog exceeds the bounds by a quarter, the slowest subscribers are closed until it is
-    /// within them.
+    /// Limit of the entries that slow subscribers have not received yet: events, and the last values before them. If
+    /// the backlog exceeds it by a quarter, the slowest subscribers are closed until it is within the limit.
     pub backlog: Bounds,
 }
 
@@ -127,20 +127,20 @@ impl Default for PublicationBounds {
 /// Counters of a publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PublicationCounters {
-    /// Puts of states that no subscriber had to be told apart from the one before: each dropped an obsolete value.
+    /// Puts of states that replaced a value before any subscriber had received it.
     pub replaced: u64,
     /// All other puts.
     pub queued: u64,
     /// Puts that were refused.
     pub refused: u64,
-    /// Messages delivered, to all subscribers together.
+    /// Delivered messages of all subscribers.
     pub delivered: u64,
     /// Subscribers that were closed because they fell behind.
     pub behind: u64,
 }
 
 impl<V: Weigh> Publication<V> {
-    /// An empty one without subscribers.
+    /// Makes an empty publication without subscribers.
     #[must_use]
     pub fn new(bounds: PublicationBounds) -> Self {
         Publication {
@@ -162,7 +162,7 @@ impl<V: Weigh> Publication<V> {
         }
     }
 
-    /// Puts a value for all subscribers. [`Put::Replaced`] says that nobody had seen the value before it.
+    /// Puts a value for all subscribers. [`Put::Replaced`] means that no subscriber had received the previous value.
     ///
     /// # Errors
     /// Hands the value back with [`Refusal::Full`] when the newest values would be more or larger than
@@ -208,7 +208,7 @@ impl<V: Weigh> Publication<V> {
         self.newest_bytes = self.newest_bytes - old_bytes + bytes;
         let node = &mut self.nodes[index as usize];
         if node.interval < self.events {
-            // It was the last value before an event, which somebody may not have got yet.
+            // It was the last value before an event, and some subscriber may still need it.
             self.backlog.add(old_bytes);
             let successor = self.append(key, value);
             self.nodes[index as usize].successor = Some(successor);
@@ -255,7 +255,7 @@ impl<V: Weigh> Publication<V> {
         index
     }
 
-    /// Adds a subscriber. It gets the newest value of every key, and then what is put from now on; no earlier event.
+    /// Adds a subscriber. It receives the newest value of every key, then all later messages, and no earlier event.
     pub fn subscribe(&mut self) -> SubscriberId {
         let round: VecDeque<u32> = self.live_from(0).filter(|&index| self.is_newest(index)).collect();
         round.iter().for_each(|&index| self.nodes[index as usize].pins += 1);
@@ -276,7 +276,7 @@ impl<V: Weigh> Publication<V> {
         }
     }
 
-    /// Forgets a subscriber.
+    /// Removes a subscriber.
     ///
     /// # Panics
     /// When it was forgotten before.
@@ -335,9 +335,9 @@ impl<V: Weigh> Publication<V> {
         Ok(message)
     }
 
-    /// The node that a subscriber gets next.
+    /// Returns the next node of a subscriber.
     fn next(&mut self, id: SubscriberId) -> Result<Option<u32>, Refusal> {
-        // Taken out while the log is read for it.
+        // The subscriber is taken out while the log is read for it.
         let mut subscriber =
             self.subscribers[id.0 as usize].take().expect("the subscriber was not forgotten");
         while subscriber.round.is_empty() && !subscriber.is_behind && subscriber.end < self.next_place {
@@ -349,8 +349,8 @@ impl<V: Weigh> Publication<V> {
         next
     }
 
-    /// The node to deliver for one of a round: to a subscriber that is joining, values of earlier intervals and of the one it
-    /// joined in are of the same interval, because the events between them are not for it.
+    /// Returns the node to deliver for a node of a round. For a subscriber that is joining, values of earlier intervals
+    /// and of the interval in which it joined count as one interval, because the events between them are not for it.
     fn value_for(&self, subscriber: &Subscriber, index: u32) -> u32 {
         let node = &self.nodes[index as usize];
         let successor = node.successor.filter(|_| subscriber.joining.is_some());
@@ -359,7 +359,7 @@ impl<V: Weigh> Publication<V> {
             .unwrap_or(index)
     }
 
-    /// Takes down what has changed since the last round, as far as the next event; that is a round of its own.
+    /// Begins a round: collects the changes since the last round, up to the next event. An event is a round of its own.
     fn begin_round(&self, subscriber: &mut Subscriber) {
         let before = subscriber.end;
         subscriber.end = self.next_place;
@@ -377,14 +377,14 @@ impl<V: Weigh> Publication<V> {
                 subscriber.round.push_back(index);
             }
         }
-        // All of them moved within the interval that the last round began in.
+        // All of them moved within the interval in which the last round began.
         subscriber.ahead.clear();
         self.put_in_turn(subscriber);
         subscriber.floor = if subscriber.round.is_empty() { subscriber.end } else { before };
     }
 
-    /// Has those wait that were delivered last in the round before. A value that others saw may have moved behind them
-    /// although it has waited for longer.
+    /// Moves the values that were delivered last in the previous round to the end. A value that others received may
+    /// have moved behind them although it has waited longer.
     fn put_in_turn(&self, subscriber: &mut Subscriber) {
         let Subscriber { round, delivered, .. } = subscriber;
         if self.is_shared && round.len() > 1 && !delivered.is_empty() {
@@ -395,7 +395,7 @@ impl<V: Weigh> Publication<V> {
         delivered.clear();
     }
 
-    /// The nodes that stand at `place` or behind it, in order.
+    /// The nodes at `place` and later, in order.
     fn live_from(&self, place: u64) -> impl Iterator<Item = u32> {
         let start = self.log.partition_point(|&(other, _)| other < place);
         let rest = self.log.range(start..);
@@ -406,16 +406,16 @@ impl<V: Weigh> Publication<V> {
         self.newest.get(&self.nodes[index as usize].key) == Some(&index)
     }
 
-    /// Whether the backlog is larger than this many quarters of its bounds.
+    /// Whether the backlog is larger than this many quarters of its limit.
     fn has_outgrown(&self, quarters: usize) -> bool {
         let Bounds { entries_max, bytes_max } = self.bounds.backlog;
         self.backlog.entries.saturating_mul(4) > entries_max.saturating_mul(quarters)
             || self.backlog.bytes.saturating_mul(4) > bytes_max.saturating_mul(quarters)
     }
 
-    /// Removes the entries that every subscriber has received, and closes the slowest as long as the backlog is too
-    /// large. Its cost is spread over the puts since its last run: at least one put for each entry and subscriber to
-    /// look at, or as many as grew the backlog by a quarter.
+    /// Removes the entries that every subscriber has received, and closes the slowest subscribers as long as the
+    /// backlog is too large. Its cost is spread over the puts since its last run: at least one put for each visited
+    /// entry and subscriber, or the puts that grew the backlog by a quarter.
     fn clean(&mut self) {
         self.forget();
         while self.has_outgrown(4) && self.close_slowest() {
@@ -437,7 +437,7 @@ impl<V: Weigh> Publication<V> {
                 return true;
             }
             backlog.remove(node.bytes());
-            // No place is as large, so whatever else in the log names this node is void.
+            // No place has this number, so other references to this node in the log are void.
             (node.value, node.place) = (None, u64::MAX);
             free.push(index);
             false
@@ -460,38 +460,38 @@ impl<V: Weigh> Publication<V> {
         true
     }
 
-    /// A subscriber leaves what it has not got.
+    /// Releases the nodes that a leaving subscriber has not received.
     fn unpin(&mut self, subscriber: &Subscriber) {
         if subscriber.joining.is_some() {
             subscriber.round.iter().for_each(|&index| self.nodes[index as usize].pins -= 1);
         }
     }
 
-    /// How many subscribers there are.
+    /// Number of subscribers.
     #[must_use]
     pub fn subscribers(&self) -> usize {
         self.count
     }
 
-    /// How many keys have a value.
+    /// Number of keys with a value.
     #[must_use]
     pub fn keys(&self) -> usize {
         self.newest.len()
     }
 
-    /// Entries that are kept for slow subscribers, some of which may have got them since.
+    /// Number of entries stored for slow subscribers. Some subscribers may have received them since.
     #[must_use]
     pub fn backlog(&self) -> usize {
         self.backlog.entries
     }
 
-    /// The weight of all values that are kept.
+    /// The weight of all stored values.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.newest_bytes + self.backlog.bytes
     }
 
-    /// The bounds it was made with.
+    /// The limits of the publication.
     #[must_use]
     pub fn bounds(&self) -> PublicationBounds {
         self.bounds
@@ -504,7 +504,7 @@ impl<V: Weigh> Publication<V> {
     }
 }
 
-/// A log shorter than this is not worth cleaning.
+/// Minimum length of a log that is cleaned.
 const LOG_MIN: usize = 64;
 
 fn check<V: Weigh>(value: V, bytes_max: usize) -> Result<(V, usize), Refused<V>> {

@@ -1,32 +1,32 @@
-//! The named ways in which a queue says no.
+//! The named refusals of a queue.
 
 use std::fmt;
 
-/// Why an operation was refused. Nothing that was accepted before is lost by any of these.
+/// The reason why an operation was refused. Messages that were accepted before are not lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The queue holds as many entries or bytes as it may, and nothing of it can be replaced. The receiver is behind; try
-    /// again later, or wait with the blocking call.
+    /// The queue has the maximum number of entries or bytes, and the put replaces none of them. The receiver is too
+    /// slow: try again later, or wait with the blocking call.
     Full,
-    /// The value alone is larger than the queue's `bytes_max`: a mistake of the sender, waiting would not help.
+    /// The value alone is larger than the queue's `bytes_max`. This is a mistake of the sender; waiting does not help.
     TooLarge {
         /// Size of the refused value.
         bytes: usize,
-        /// The bound it broke.
+        /// The limit.
         bytes_max: usize,
     },
-    /// The other end closed the queue in good order. A receiver gets everything that was put before it hears this.
+    /// The other end closed the queue. A receiver gets all earlier messages before this error.
     Closed,
     /// The deadline of a blocking call passed.
     TimedOut,
-    /// The process at the other end died without closing. A receiver gets everything that it had put before it hears this.
+    /// The process at the other end died without closing. A receiver gets all its earlier messages before this error.
     PeerDied,
-    /// The subscriber took so long that its publisher no longer keeps what it has not got. It is closed; one that subscribes
-    /// anew begins with the newest values.
+    /// The subscriber was so slow that its publisher dropped messages it had not received. It is closed. A new
+    /// subscription begins with the newest values.
     Behind,
-    /// The peer broke the protocol, or something else wrote where only the two ends may; the text names what was wrong.
-    /// The queue cannot be used any longer.
+    /// The peer broke the protocol, or another program wrote into the shared memory. The text names the fault. The
+    /// queue cannot be used any longer.
     Corrupt(&'static str),
 }
 
@@ -48,12 +48,12 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// A refusal that hands the value back.
+/// A refusal that returns the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused<V> {
-    /// Why.
+    /// The reason.
     pub refusal: Refusal,
-    /// The value that was not taken.
+    /// The refused value.
     pub value: V,
 }
 

@@ -24,19 +24,19 @@ use std::sync::Arc;
 pub struct UpdatableQueue<V> {
     bounds: Bounds,
     entries: VecDeque<(Key, V)>,
-    /// The place of the newest entry of each key that waits, and of some that do not any more: their places lie before
-    /// `first`. Places count entries from the first ever.
+    /// The place of the newest entry of each waiting key. Keys that no longer wait have places before `first`. Places
+    /// count all entries from the first ever.
     places: KeyMap<u64>,
     /// The place of `entries[0]`.
     first: u64,
-    /// Entries at places before this one stand before the last event, so they are never replaced.
+    /// Entries at earlier places precede the last event, so they are never replaced.
     barrier: u64,
     bytes: usize,
     counters: Counters,
 }
 
 impl<V: Weigh> UpdatableQueue<V> {
-    /// An empty queue.
+    /// Makes an empty queue.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         UpdatableQueue {
@@ -50,8 +50,8 @@ impl<V: Weigh> UpdatableQueue<V> {
         }
     }
 
-    /// Puts a value: in the place of the undelivered value of the same key and barrier interval if there is one, else at
-    /// the end.
+    /// Puts a value. It replaces the undelivered value of the same key and barrier interval if there is one; otherwise
+    /// it is appended.
     ///
     /// # Errors
     /// Hands the value back with [`Refusal::Full`], or with [`Refusal::TooLarge`] if it could never fit. The
@@ -60,7 +60,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.exchange(key, value).map(|old| if old.is_some() { Put::Replaced } else { Put::Queued })
     }
 
-    /// As [`put`](Self::put); gives the value that was replaced.
+    /// As [`put`](Self::put), and returns the replaced value.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -107,7 +107,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.bytes -= value.bytes();
         self.counters.delivered += 1;
         if self.entries.is_empty() {
-            // The next entries go where the last ones were, which is still near.
+            // New entries reuse the memory of the old ones, which is still in the cache.
             self.entries.clear();
         }
         if self.places.len() > 2 * self.entries.len() + STALE_MAX {
@@ -117,7 +117,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         Some((key, value))
     }
 
-    /// The undelivered value that a put with this key would replace.
+    /// Returns the undelivered value that a put with this key would replace.
     #[must_use]
     pub fn newest(&self, key: Key) -> Option<&V> {
         self.replaceable(key).map(|index| &self.entries[index].1)
@@ -128,7 +128,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.entries.iter().map(|(key, value)| (*key, value))
     }
 
-    /// How many entries wait.
+    /// Number of waiting entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -140,13 +140,13 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.entries.is_empty()
     }
 
-    /// The weight of all waiting values together.
+    /// The weight of all waiting values.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The bounds it was made with.
+    /// The bounds of the queue.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         self.bounds
@@ -158,7 +158,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.counters
     }
 
-    /// Where the entry stands that a put with this key replaces.
+    /// Returns the index of the entry that a put with this key replaces.
     fn replaceable(&self, key: Key) -> Option<usize> {
         let place = *self.places.get(&key)?;
         (place >= self.barrier.max(self.first)).then(|| (place - self.first) as usize)
@@ -180,16 +180,16 @@ impl<V: Weigh> UpdatableQueue<V> {
     }
 }
 
-/// Places of keys that no longer wait are removed together when this many have accumulated: a key that soon waits again
-/// costs less.
+/// Places of keys that no longer wait are removed together when this many have accumulated, because a key that soon
+/// waits again then costs less.
 const STALE_MAX: usize = 64;
 
-/// How much a queue may hold. Chosen by the task that puts, like the paper's `outSize`.
+/// Limits of a queue. The sender chooses them, like the paper's `outSize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Entries at most: keys and pending events.
+    /// Maximum number of entries: keys and pending events.
     pub entries_max: usize,
-    /// Bytes of all waiting values together at most, and therefore of one value.
+    /// Maximum bytes of all waiting values, and so of one value.
     pub bytes_max: usize,
 }
 
@@ -200,20 +200,21 @@ impl Default for Bounds {
     }
 }
 
-/// Counters of a queue's messages. Nothing disappears without being counted here.
+/// Counters of a queue's messages. Every dropped message is counted here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Puts that made an entry.
     pub queued: u64,
-    /// Puts that replaced a value: as many obsolete values were dropped, by law.
+    /// Puts that replaced a value, each of which dropped an obsolete value.
     pub replaced: u64,
-    /// Puts that were refused; their senders were told.
+    /// Refused puts, each reported to its sender.
     pub refused: u64,
     /// Entries delivered.
     pub delivered: u64,
 }
 
-/// How many bytes a value counts towards [`Bounds::bytes_max`]. It must not change while the value is in a queue.
+/// The number of bytes that a value counts towards [`Bounds::bytes_max`]. It must not change while the value is in a
+/// queue.
 pub trait Weigh {
     /// The weight in bytes.
     fn bytes(&self) -> usize;
@@ -243,7 +244,7 @@ impl Weigh for &[u8] {
     }
 }
 
-/// A value that stands for something kept elsewhere weighs nothing: a queue of `()` holds keys alone.
+/// A value that is stored elsewhere has no weight: a queue of `()` holds only keys.
 impl Weigh for () {
     fn bytes(&self) -> usize {
         0

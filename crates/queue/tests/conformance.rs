@@ -1,4 +1,4 @@
-//! The in-process queue passes the suite, and the suite catches queues that don't.
+//! The in-process queue passes the suite, and the suite detects wrong queues.
 
 use nowcast_queue::conformance::laws::{self, Ended};
 use nowcast_queue::conformance::{Implementation, InProcess, Suite, publishers};
@@ -55,7 +55,7 @@ fn every_kind_of_wrong_record_names_the_law_it_breaks() {
     assert_eq!(law(&[(a, 2)]), Err(1), "nobody put that");
 }
 
-/// A queue that puts events on a queue of their own: fast, and wrong.
+/// A queue that stores events in a separate queue: fast, and wrong.
 struct NoBarriers;
 
 struct TwoSenders(in_process::InProcessSender, in_process::InProcessSender);

@@ -1,4 +1,4 @@
-//! One sender, many receivers: joining, falling behind, and what it costs. The laws are in `conformance.rs`.
+//! One sender, many receivers: joining, falling behind, and the cost. The laws are in `conformance.rs`.
 
 use nowcast_queue::conformance::{Model, Operation, Script, laws};
 use nowcast_queue::{Bounds, Key, Publication, PublicationBounds, Put, Receiver, Refusal, in_process};
@@ -12,7 +12,7 @@ const KEY: Key = Key::state(1);
 
 const CASES: u64 = 2_000;
 
-/// With one subscriber a publication is the queue itself, order and answers included.
+/// With one subscriber a publication behaves exactly like a queue, including order and answers.
 #[test]
 fn to_a_single_subscriber_a_publication_is_the_updatable_queue() {
     for seed in 0..CASES {
@@ -94,7 +94,7 @@ fn states_alone_never_make_a_subscriber_fall_behind() {
     assert!(got.iter().all(|(_, value)| u32::from_le_bytes(value[..].try_into().unwrap()) >= 9_990));
 }
 
-/// Values are kept once, whatever the number of subscribers and how far behind they are.
+/// Values are stored once for any number of subscribers and any backlog.
 #[test]
 fn memory_grows_with_keys_and_unread_events_not_with_subscribers() {
     let held = |subscribers: usize| {

@@ -1,4 +1,4 @@
-//! The laws of `spec/QUEUE.md`, checked on a record of what was put and what was got.
+//! The laws of `spec/QUEUE.md`, checked on a record of puts and gets.
 
 use crate::Key;
 use std::collections::HashMap;
@@ -7,20 +7,20 @@ use std::fmt;
 /// How a record ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The sender fell silent and the receiver got all there was: every law applies.
+    /// The sender fell silent and the receiver got everything: all laws apply.
     Drained,
-    /// Something still waited: what was got must be right, but need not be complete.
+    /// Some messages still waited: the delivered ones must be right, but need not be complete.
     Early,
 }
 
-/// Which law was broken, and where.
+/// The violated law, and the place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Violation {
     /// The number of the law in `spec/QUEUE.md`.
     pub law: u8,
     /// The event.
     pub what: &'static str,
-    /// The put it concerns.
+    /// The affected put.
     pub put: usize,
 }
 
@@ -32,10 +32,10 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Checks laws 1 to 4, those that hold at every receiver however the two sides interleave.
+/// Checks laws 1 to 4, which hold at every receiver for any interleaving of the two sides.
 ///
-/// `puts` are the keys of all accepted puts in order; `gets` are the messages delivered, each with the index of the put it
-/// came from. Laws 5 to 7 speak of one instant, so the comparison with the model covers them.
+/// `puts` are the keys of all accepted puts in order. `gets` are the delivered messages, each with the index of its
+/// put. Laws 5 to 7 concern single instants, so the comparison with the model covers them.
 ///
 /// # Errors
 /// The first violation.
@@ -44,7 +44,7 @@ pub fn check(puts: &[Key], gets: &[(Key, usize)], ended: Ended) -> Result<(), Vi
     let broken = |law, what, put| Err(Violation { law, what, put });
     let mut delivered: HashMap<Key, usize> = HashMap::new();
     let mut events_delivered = 0;
-    // The newest put of each key, as far as the barrier that was delivered last.
+    // The newest put of each key before the barrier that was delivered last.
     let mut newest: HashMap<Key, usize> = HashMap::new();
     let mut archived = 0;
     for &(key, put) in gets {
@@ -84,14 +84,15 @@ pub fn check(puts: &[Key], gets: &[(Key, usize)], ended: Ended) -> Result<(), Vi
     Ok(())
 }
 
-/// A value that says which put it is, in every word of it, so that a torn one is recognised: at least eight bytes.
+/// Returns a value that contains the number of its put in every word, so that torn values are detected. It has at least
+/// eight bytes.
 #[must_use]
 pub fn value(put: usize, bytes: usize) -> Vec<u8> {
     let word = (put as u64).to_le_bytes();
     (0..bytes.max(8)).map(|index| word[index % 8] ^ (index / 8) as u8).collect()
 }
 
-/// The put that a [`value`] came from, or `None` if it is not one.
+/// Returns the put of a [`value`], or `None` if it is not one.
 #[must_use]
 pub fn put_of(bytes: &[u8]) -> Option<usize> {
     let put = u64::from_le_bytes(bytes.first_chunk().copied()?) as usize;

@@ -2,16 +2,15 @@
 //!
 //! Two kinds of cases, both made from a seed that a failure prints:
 //!
-//! - **lockstep**: random puts and gets, run on the implementation and on the reference [`Model`] side by side; every
-//!   answer must be the same, down to which put is refused. Found failures are shrunk to the shortest script that still
-//!   fails.
-//! - **concurrent**: a putting and a getting thread with random stalls; the record of what was put and what was got must
-//!   obey the [`laws`].
+//! - **lockstep**: random puts and gets run on the implementation and on the reference [`Model`]. Every answer must be
+//! the same, including refusals. Failures are shrunk to the shortest script that still fails.
+//! - **concurrent**: a putting and a getting thread with random stalls. The record of puts and gets must obey the
+//! [`laws`].
 //!
-//! Publishers, which have many receivers, have a suite of their own: [`publishers`].
+//! Publishers, which have many receivers, have their own suite: [`publishers`].
 //!
-//! An implementation that is not an exact queue at every instant, such as one over a network, can't run in lockstep; record
-//! what it does and call [`laws::check`].
+//! An implementation that is not an exact queue at every instant, such as one over a network, cannot run in lockstep.
+//! Record its puts and gets, and call [`laws::check`].
 //!
 //! ```
 //! use nowcast_queue::conformance::{InProcess, Suite};
@@ -42,7 +41,7 @@ pub trait Implementation {
     type Receiver: Receiver + Send;
     /// Its name in reports.
     const NAME: &'static str;
-    /// A fresh, empty queue.
+    /// Makes an empty queue.
     fn queue(&self, bounds: Bounds) -> (Self::Sender, Self::Receiver);
 }
 
@@ -60,36 +59,36 @@ impl Implementation for InProcess {
     }
 }
 
-/// How much to test, and from which seed.
+/// The size of a test run, and its seed.
 #[derive(Debug, Clone, Copy)]
 pub struct Suite {
-    /// Case `n` is made from `seed + n`, so that one failing case can be run alone.
+    /// Case `n` is made from `seed + n`, so a failing case can be run alone.
     pub seed: u64,
-    /// How many cases; every tenth is a concurrent one.
+    /// Number of cases; every tenth is concurrent.
     pub cases: u64,
 }
 
-/// The work of a passed suite.
+/// Counts of a passed suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Passed {
     /// Cases compared with the model.
     pub lockstep: u64,
     /// Cases with two threads.
     pub concurrent: u64,
-    /// Puts and gets altogether.
+    /// Number of puts and gets.
     pub operations: u64,
 }
 
 /// A case that broke the contract.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// Which implementation.
+    /// The implementation.
     pub implementation: &'static str,
     /// `Suite { seed, cases: 1 }` runs this case again.
     pub seed: u64,
     /// The violation, in the shrunk script.
     pub what: String,
-    /// The shortest script found that fails.
+    /// The shortest failing script.
     pub script: Script,
 }
 
@@ -103,7 +102,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Suite {
-    /// Runs all cases, or stops at the first that fails, shrunk.
+    /// Runs all cases. Stops at the first failure and shrinks it.
     ///
     /// # Errors
     /// The failing case.
@@ -120,7 +119,7 @@ impl Suite {
                 }
             };
             if let Err(first) = run(&script) {
-                // A race does not show in every run, so each shorter script gets several tries.
+                // A race does not occur in every run, so each shorter script gets several tries.
                 let tries = if concurrent { 20 } else { 1 };
                 let fails = |script: &Script| (0..tries).find_map(|_| run(script).err());
                 let (script, what) = script.shrink(first, fails);
@@ -133,7 +132,7 @@ impl Suite {
     }
 }
 
-/// Runs a script on the implementation and on the model, and compares every answer.
+/// Runs a script on the implementation and on the model, and compares all answers.
 fn in_lockstep<I: Implementation>(implementation: &I, script: &Script) -> Result<(), String> {
     let (mut sender, mut receiver) = implementation.queue(script.bounds);
     let mut model = Model::new(script.bounds);
@@ -167,10 +166,10 @@ fn same<T: PartialEq + fmt::Debug>(step: usize, what: &str, got: &T, want: &T) -
     }
 }
 
-/// Runs a script's puts in one thread and gets in another, each stalling where the script says, and checks the laws.
+/// Runs a script's puts in one thread and its gets in another, each with the stalls of the script, and checks the laws.
 fn concurrently<I: Implementation>(implementation: &I, script: &Script) -> Result<(), String> {
     let (mut sender, mut receiver) = implementation.queue(script.bounds);
-    // Nobody waits this long unless a wake-up was lost.
+    // Only a lost wake-up makes a wait this long.
     let deadline = Some(Instant::now() + Duration::from_secs(20));
     let mut puts = Vec::new();
     let gets = std::thread::scope(|scope| {

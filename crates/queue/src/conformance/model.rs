@@ -1,8 +1,8 @@
-//! The reference: the contract in the fewest lines, with no thought of speed.
+//! The reference: the contract in as few lines as possible, without regard to speed.
 
 use crate::{Bounds, Key, Put, Refusal};
 
-/// A list of entries; what `spec/QUEUE.md` says, word for word.
+/// A list of entries, exactly as `spec/QUEUE.md` describes it.
 #[derive(Debug, Clone)]
 pub struct Model {
     bounds: Bounds,
@@ -10,13 +10,13 @@ pub struct Model {
 }
 
 impl Model {
-    /// An empty queue.
+    /// Makes an empty queue.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         Model { bounds, entries: Vec::new() }
     }
 
-    /// Replaces the value of the key behind the last event, or appends.
+    /// Replaces the value of the key after the last event, or appends.
     ///
     /// # Errors
     /// [`Refusal::TooLarge`] or [`Refusal::Full`], when that would break the bounds.

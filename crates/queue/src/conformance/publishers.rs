@@ -1,4 +1,4 @@
-//! The suite for publishers: the laws of the queue, for each of many subscribers that come, go and stall.
+//! The suite for publishers: the laws of the queue for many subscribers that join, leave and stall.
 //!
 //! As for queues there are two kinds of cases. In **lockstep** ones every message is compared with what a model says that
 //! this subscriber has a right to at this moment: the newest value of one of the keys that wait before the next event (which
@@ -25,7 +25,7 @@ pub trait Implementation {
     type Publisher: Publish;
     /// Its name in reports.
     const NAME: &'static str;
-    /// A fresh one without subscribers.
+    /// Makes a publisher without subscribers.
     fn publisher(&self, bounds: PublicationBounds) -> Self::Publisher;
 }
 
@@ -67,23 +67,23 @@ impl Publish for Publisher<Arc<[u8]>> {
     }
 }
 
-/// How much to test, and from which seed.
+/// The size of a test run, and its seed.
 #[derive(Debug, Clone, Copy)]
 pub struct Suite {
     /// Case `n` is made from `seed + n`.
     pub seed: u64,
-    /// How many cases; every tenth is a concurrent one.
+    /// Number of cases; every tenth is concurrent.
     pub cases: u64,
 }
 
-/// The work of a passed suite.
+/// Counts of a passed suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Passed {
     /// Cases compared with the model.
     pub lockstep: u64,
-    /// Cases with a thread for each subscriber.
+    /// Cases with one thread for each subscriber.
     pub concurrent: u64,
-    /// Messages that subscribers got.
+    /// Messages that subscribers received.
     pub delivered: u64,
     /// Subscribers that were closed because they fell behind.
     pub behind: u64,
@@ -92,7 +92,7 @@ pub struct Passed {
 /// A case that broke the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Which implementation.
+    /// The implementation.
     pub implementation: &'static str,
     /// `Suite { seed, cases: 1 }` runs this case again.
     pub seed: u64,
@@ -109,7 +109,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 impl Suite {
-    /// Runs all cases, or stops at the first that fails.
+    /// Runs all cases. Stops at the first failure.
     ///
     /// # Errors
     /// The failing case.
@@ -132,11 +132,11 @@ const SUBSCRIBERS_MAX: usize = 4;
 /// The messages that one subscriber must receive.
 #[derive(Debug, Default)]
 struct Expected {
-    /// The intervals that it has not got all of; each but the last ends with its event.
+    /// The intervals that it has not received completely. Each except the last ends with its event.
     intervals: VecDeque<Interval>,
     /// For each key that was delivered in the first interval: the keys that waited then and were not delivered since.
     owed: HashMap<Key, HashSet<Key>>,
-    /// The size of the messages put since it had received everything: no implementation keeps more for it.
+    /// The size of the messages put since it had received everything. No implementation keeps more for it.
     unread: Bounds,
 }
 
@@ -215,7 +215,7 @@ fn replace_or_push(states: &mut Vec<(Key, Vec<u8>)>, key: Key, value: &[u8]) {
     }
 }
 
-/// Runs random operations, and compares what each subscriber gets with what it has a right to.
+/// Runs random operations, and compares the messages of each subscriber with the allowed ones.
 fn in_lockstep<I: Implementation>(implementation: &I, seed: u64, passed: &mut Passed) -> Result<(), String> {
     let random = &mut Random::new(seed);
     let bounds = PublicationBounds {
@@ -306,7 +306,7 @@ fn put<P: Publish>(
     Ok(())
 }
 
-/// Gets once; returns whether there was something. A reader that fell behind is removed.
+/// Gets once. Returns whether there was a message. A reader that fell behind is removed.
 fn get<R: Receiver>(
     readers: &mut Vec<(R, Expected)>,
     chosen: usize,
@@ -326,12 +326,12 @@ fn get<R: Receiver>(
     Ok(matches!(got, Ok(Some(_))))
 }
 
-/// Puts in one thread while every subscriber gets in one of its own, and checks the laws for each.
+/// Puts in one thread while every subscriber gets in its own, and checks the laws for each.
 fn concurrently<I: Implementation>(implementation: &I, seed: u64, passed: &mut Passed) -> Result<(), String> {
     let random = &mut Random::new(seed);
     let mut publisher = implementation.publisher(PublicationBounds::default());
     let (keys, events_percent) = (1 + random.below(8), [0, 5, 30][random.below(3) as usize]);
-    // Nobody waits this long unless a wake-up was lost.
+    // Only a lost wake-up makes a wait this long.
     let deadline = Some(Instant::now() + Duration::from_secs(20));
     let mut puts = Vec::new();
     let records = std::thread::scope(|scope| {
@@ -365,7 +365,7 @@ fn concurrently<I: Implementation>(implementation: &I, seed: u64, passed: &mut P
     Ok(())
 }
 
-/// Checks the record of a subscriber that joined before the put of this number: to it, events before that never were.
+/// Checks the record of a subscriber that joined before the put of this number. Earlier events do not exist for it.
 ///
 /// # Errors
 /// Which law was broken, in words.

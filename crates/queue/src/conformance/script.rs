@@ -1,4 +1,4 @@
-//! Scripts of random operations, and making them shorter.
+//! Scripts of random operations, and their shrinking.
 
 use super::Random;
 use crate::{Bounds, Key};
@@ -7,16 +7,16 @@ use std::fmt;
 /// One step of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Put a value of this many bytes.
+    /// Puts a value of this many bytes.
     Put {
         /// The key, or [`Key::EVENT`].
         key: Key,
         /// Its size.
         bytes: usize,
     },
-    /// Get one message.
+    /// Gets one message.
     Get,
-    /// Let the other side run.
+    /// Lets the other side run.
     Stall,
 }
 
@@ -30,8 +30,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// The script of a seed: small bounds, few keys, phases in which one side is faster, so that full and empty queues,
-    /// barriers and replaced values all come up often.
+    /// Makes the script of a seed: small bounds, few keys, and phases in which one side is faster. So full and empty
+    /// queues, barriers and replaced values are all frequent.
     #[must_use]
     pub fn random(seed: u64) -> Script {
         let mut random = Random::new(seed);
@@ -52,7 +52,7 @@ impl Script {
                 } else {
                     let event = random.percent(events_percent);
                     let key = if event { Key::EVENT } else { Key::state(1 + random.below(keys)) };
-                    // Mostly small, at times beyond what the queue may hold.
+                    // Mostly small, sometimes over the bounds of the queue.
                     let bytes = match random.below(20) {
                         0 => random.below(bounds.bytes_max as u64 * 5 / 4),
                         1 => bounds.bytes_max as u64 - random.below(16),
@@ -65,8 +65,8 @@ impl Script {
         Script { bounds, operations }
     }
 
-    /// The shortest script this finds, by leaving out ever smaller stretches, for which `fails` still names a failure;
-    /// `what` is that of the whole.
+    /// Returns the shortest script for which `fails` still names a failure, by omitting ever smaller stretches. `what`
+    /// is the failure of the whole script.
     pub(super) fn shrink(self, what: String, fails: impl Fn(&Script) -> Option<String>) -> (Script, String) {
         let (mut best, mut what) = (self, what);
         let mut stretch = best.operations.len();

@@ -1,4 +1,4 @@
-//! One thread tells many.
+//! One publishing thread, many subscribers.
 
 use super::waiting::sleep;
 use crate::{
@@ -12,8 +12,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-/// A [`Publication`] that threads and async tasks subscribe to. Dropping the publisher closes it for all subscribers, which
-/// then still get what was put before.
+/// Makes a [`Publication`] that threads and async tasks subscribe to. Dropping the publisher closes it for all
+/// subscribers, which still get the earlier messages.
 ///
 /// ```
 /// use nowcast_queue::{Key, PublicationBounds, Receiver, in_process};
@@ -43,17 +43,17 @@ pub fn publisher<V: Weigh>(bounds: PublicationBounds) -> Publisher<V> {
     Publisher { shared: Arc::new(Shared { state: Mutex::new(state), filled: Condvar::new() }) }
 }
 
-/// The putting end; see [`publisher`].
+/// The publishing end; see [`publisher`].
 ///
-/// A put takes the same time for one subscriber as for a thousand, but for the waking of those that wait. Blocked threads are
-/// woken by one system call. Tasks are woken one by one; hand that to another task with
-/// [`distribution`](Self::distribution) where a put may not take as long.
+/// A put takes the same time for one subscriber as for a thousand, except for waking the waiting ones. Blocked threads
+/// are woken by one system call. Tasks are woken one by one. If a put may not take that long, let another task wake
+/// them with [`distribution`](Self::distribution).
 #[derive(Debug)]
 pub struct Publisher<V> {
     shared: Arc<Shared<V>>,
 }
 
-/// A getting end; see [`publisher`]. Dropping it unsubscribes.
+/// A receiving end; see [`publisher`]. Dropping it unsubscribes.
 #[derive(Debug)]
 pub struct Subscriber<V: Weigh> {
     shared: Arc<Shared<V>>,
@@ -75,21 +75,21 @@ impl<V: Weigh> Publisher<V> {
             watchers.into_values().for_each(Waker::wake);
             return put;
         }
-        // Only what has a place of its own can be news to somebody who waits.
+        // Only a put that makes a new entry can be news for a waiting subscriber.
         if matches!(put, Ok(Put::Queued)) {
             self.shared.tell(state);
         }
         put
     }
 
-    /// Adds a subscriber, which begins with the newest value of every key.
+    /// Adds a subscriber, which first receives the newest value of every key.
     #[must_use]
     pub fn subscribe(&self) -> Subscriber<V> {
         let id = self.shared.lock().publication.subscribe();
         Subscriber { shared: Arc::clone(&self.shared), id }
     }
 
-    /// How many subscribers there are, those that fell behind and were not dropped yet among them.
+    /// Number of subscribers, including those that fell behind and are not dropped yet.
     #[must_use]
     pub fn subscribers(&self) -> usize {
         self.shared.lock().publication.subscribers()
@@ -101,13 +101,13 @@ impl<V: Weigh> Publisher<V> {
         self.shared.lock().publication.counters()
     }
 
-    /// Reads anything else of the publication.
+    /// Reads any other property of the publication.
     pub fn inspect<T>(&self, look: impl FnOnce(&Publication<V>) -> T) -> T {
         look(&self.shared.lock().publication)
     }
 
-    /// A future that wakes the tasks that wait, so that [`put`](Self::put) wakes at most one, that which runs this. It is done
-    /// when the publisher is dropped. A publisher has use for one of them.
+    /// Returns a future that wakes the waiting tasks. Then [`put`](Self::put) wakes at most one task, the one that runs
+    /// this future. It completes when the publisher is dropped. Use one for each publisher.
     pub fn distribution(&self) -> Distribution<V> {
         Distribution { shared: Arc::clone(&self.shared) }
     }
@@ -122,7 +122,7 @@ impl<V> Drop for Publisher<V> {
 }
 
 impl<V: Weigh> Subscriber<V> {
-    /// Looks at the next message without taking it.
+    /// Reads the next message without taking it.
     ///
     /// # Errors
     /// [`Refusal::Behind`], and [`Refusal::Closed`] once the publisher is gone and everything was got.
@@ -147,8 +147,8 @@ impl<V: Weigh> Subscriber<V> {
         self.shared.lock().take(self.id)
     }
 
-    /// Arranges for a task to be woken at the next news, unless something waits already; says whether something does. An end
-    /// is something that waits.
+    /// Returns whether something waits; otherwise registers the task to be woken by the next message. The end of the
+    /// publication also counts.
     pub fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
         if !state.is_open || !matches!(state.publication.peek(self.id), Ok(None)) {
@@ -158,8 +158,8 @@ impl<V: Weigh> Subscriber<V> {
         Poll::Pending
     }
 
-    /// Arranges for a task to be woken when a subscriber falls behind, which may be this one, unless it has; says whether it
-    /// has. For tasks that cannot take what waits now.
+    /// Returns whether this subscriber has fallen behind; otherwise registers the task to be woken when any subscriber
+    /// does. For tasks that cannot take the waiting messages now.
     pub fn poll_behind(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
         if matches!(state.publication.peek(self.id), Err(Refusal::Behind)) {
@@ -220,7 +220,7 @@ fn copy<V: AsRef<[u8]>>((key, bytes): (Key, V), value: &mut Vec<u8>) -> Key {
     key
 }
 
-/// Wakes the tasks that wait for a publisher; see [`Publisher::distribution`].
+/// Wakes the waiting tasks of a publisher; see [`Publisher::distribution`].
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Distribution<V> {
@@ -246,7 +246,7 @@ impl<V> Drop for Distribution<V> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.distributor = None;
-        // From now on puts wake the tasks themselves; those that wait look whether they have missed something.
+        // From now on puts wake the tasks themselves. All waiting tasks are woken to check for missed messages.
         let wakers = mem::take(&mut state.wakers);
         drop(state);
         wakers.into_values().for_each(Waker::wake);
@@ -256,7 +256,7 @@ impl<V> Drop for Distribution<V> {
 #[derive(Debug)]
 struct Shared<V> {
     state: Mutex<State<V>>,
-    /// Notified when something was put and somebody sleeps.
+    /// Notified after a put, if a thread sleeps.
     filled: Condvar,
 }
 
@@ -264,21 +264,21 @@ struct Shared<V> {
 struct State<V> {
     publication: Publication<V>,
     is_open: bool,
-    /// Threads that sleep.
+    /// Number of sleeping threads.
     sleeping: usize,
-    /// Tasks that wait.
+    /// Waiting tasks.
     wakers: HashMap<SubscriberId, Waker>,
-    /// Tasks that want to know when their subscriber falls behind.
+    /// Tasks that wait until their subscriber falls behind.
     watchers: HashMap<SubscriberId, Waker>,
-    /// The task that wakes those that wait.
+    /// The task that wakes the others.
     distributor: Option<Waker>,
-    /// Whether that task was told since it last ran.
+    /// Whether that task was woken since it last ran.
     is_news: bool,
 }
 
 impl<V> Shared<V> {
     fn lock(&self) -> MutexGuard<'_, State<V>> {
-        // The publication is never left half changed by a panic, so a poisoned lock still guards a sound one.
+        // A panic leaves no partial change, so a poisoned lock still guards a valid publication.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! How threads sleep until there is something to do.
+//! Sleeping threads.
 
 use crate::Refusal;
 use std::sync::{Condvar, MutexGuard, PoisonError};
