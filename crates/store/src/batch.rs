@@ -5,21 +5,21 @@ use nowcast_world::journal::{self, Entry, JournalError};
 
 use crate::once::ActionId;
 
-/// Bytes of one batch in the store.
+/// Maximum bytes of one batch in the store.
 pub const BATCH_BYTES_MAX: usize = 16 << 20;
 
-/// Maximum number of steps in one batch: a day. Damaged or hostile bytes cannot let a reader take steps without end.
+/// Maximum number of steps in one batch: a day. So damaged or hostile bytes cannot make a reader take endless steps.
 pub const BATCH_TICKS_MAX: u64 = 24 * 3_600 * nowcast_world::STEP_HZ as u64;
 
-/// The version of a batch's bytes, which is their first one.
+/// The version of the format, which is the first byte.
 const VERSION: u8 = 1;
 
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimits::MESSAGE };
 
-/// A stretch of a world's life: everything between two of its ticks.
+/// The changes of a world between two of its ticks.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Batch {
-    /// The tick at which the stretch before ended.
+    /// The tick at which the previous batch ended.
     pub from_tick: u64,
     /// The tick that the world has reached.
     pub through_tick: u64,
@@ -27,28 +27,28 @@ pub struct Batch {
     pub time_ms: u64,
     /// The changes, in order.
     pub entries: Vec<Entry>,
-    /// Durable actions among them that must not happen again.
+    /// Durable actions among them, which must not happen again.
     pub done: Vec<ActionId>,
-    /// The host's notes for after a restart, such as its sessions, in order.
+    /// The host's notes for the next start, such as its sessions, in order.
     pub notes: Vec<Note>,
 }
 
-/// Something that a host notes, and that the store does not read.
+/// A note of the host, which the store does not read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
-    /// The world's tick then.
+    /// The world's tick.
     pub tick: u64,
     /// The host's note.
     pub bytes: Vec<u8>,
 }
 
-/// Why bytes are no batch.
+/// The reason why bytes are not a batch.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// A newer program wrote it.
     #[error("it has version {found}, and this program reads version {VERSION}")]
     Newer {
-        /// The version that it has.
+        /// The version of the bytes.
         found: u8,
     },
     /// The bytes are damaged.
@@ -63,19 +63,19 @@ pub enum BatchError {
 }
 
 impl Batch {
-    /// Whether nothing happened but time.
+    /// Whether the batch contains only time.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.done.is_empty() && self.notes.is_empty()
     }
 
-    /// About how many bytes it takes in memory, and no fewer than [`Batch::to_bytes`] has.
+    /// Approximate size in memory; an upper bound of the size of [`Batch::to_bytes`].
     pub(crate) fn memory_bytes(&self) -> usize {
         let entries: usize = self.entries.iter().map(Entry::memory_bytes).sum();
         let notes: usize = self.notes.iter().map(|note| size_of::<Note>() + note.bytes.len()).sum();
         size_of::<Batch>() + entries + self.done.len() * size_of::<ActionId>() + notes
     }
 
-    /// Adds the stretch that follows, which begins where this one ends.
+    /// Appends the next batch, which begins where this one ends.
     pub(crate) fn extend(&mut self, next: Batch) {
         (self.through_tick, self.time_ms) = (next.through_tick, next.time_ms);
         self.entries.extend(next.entries);
@@ -83,7 +83,7 @@ impl Batch {
         self.notes.extend(next.notes);
     }
 
-    /// Everything but the ticks and the time, which stand beside it.
+    /// Returns everything except the ticks and the time, which have their own columns.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut entries = Vec::new();
         journal::encode(&self.entries, &mut entries);
@@ -104,7 +104,7 @@ impl Batch {
         bytes
     }
 
-    /// A batch whose ticks and time are known. The bytes may be anybody's.
+    /// Parses a batch with known ticks and time. The bytes are untrusted.
     pub(crate) fn from_bytes(span: Span, bytes: &[u8]) -> Result<Batch, BatchError> {
         let Span { from_tick, through_tick, time_ms } = span;
         span.check()?;
@@ -134,7 +134,7 @@ impl Batch {
     }
 }
 
-/// Which stretch of a world's life a batch is.
+/// The ticks and the time of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     pub(crate) from_tick: u64,
@@ -143,7 +143,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Whether the store can keep it, and a reader follow it.
+    /// Checks whether the store accepts it and a reader can follow it.
     pub(crate) fn check(&self) -> Result<(), BatchError> {
         let ticks = self.through_tick.checked_sub(self.from_tick);
         let fits = self.through_tick <= TICK_MAX && self.time_ms <= TICK_MAX;

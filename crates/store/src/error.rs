@@ -10,7 +10,7 @@ use crate::name::WorldName;
 pub struct StoreError {
     /// The file or folder.
     pub file: PathBuf,
-    /// The world that it is about, if it is about one.
+    /// The affected world, if any.
     pub world: Option<WorldName>,
     /// The fault.
     pub problem: Problem,
@@ -19,13 +19,13 @@ pub struct StoreError {
 /// A fault of a store, or of a request to it.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// The file belongs to another program. It was not touched.
+    /// The file belongs to another program. It was not changed.
     #[error("it is no store of nowcast ({0})")]
     Foreign(String),
-    /// A newer release wrote it. It was not touched.
+    /// A newer release wrote it. It was not changed.
     #[error("it has format version {found}, and this program knows versions up to {known}")]
     Newer {
-        /// The version that it has.
+        /// The version of the file.
         found: i64,
         /// The newest version that this program knows.
         known: i64,
@@ -33,47 +33,47 @@ pub enum Problem {
     /// Another process has the store open for writing.
     #[error("another process has it open{}", .pid.map_or(String::new(), |pid| format!(" (pid {pid})")))]
     InUse {
-        /// The other process, where it could be read.
+        /// The pid of the other process, if known.
         pid: Option<u32>,
     },
-    /// The file system lets nothing be written.
+    /// The file system is read-only.
     #[error("it cannot be written")]
     ReadOnly,
-    /// There is no room left.
+    /// The disk is full.
     #[error("the disk is full")]
     Full,
-    /// The file system failed in another way.
+    /// The file system failed for another reason.
     #[error("the disk failed: {0}")]
     Disk(String),
-    /// There is no store in the folder that is to be read.
+    /// The folder has no store.
     #[error("there is no store in this folder")]
     NoStore,
-    /// The bytes are not those that were written.
+    /// The bytes differ from those that were written.
     #[error("{place} is damaged: {what}")]
     Damaged {
-        /// Where.
+        /// The place.
         place: String,
-        /// The fault there.
+        /// The fault.
         what: String,
     },
-    /// There is already a world of this name.
+    /// A world has this name already.
     #[error("there is a world of this name already")]
     Exists,
     /// There is no world of this name.
     #[error("there is no world of this name")]
     Missing,
-    /// Something is larger than anything that a store reads again.
+    /// A record is larger than the store can read back.
     #[error("{what} has {bytes} bytes, and it may have {max}")]
     TooLarge {
-        /// The request.
+        /// The record.
         what: &'static str,
-        /// How large it is.
+        /// Its size.
         bytes: u64,
-        /// How large it may be.
+        /// The maximum.
         max: u64,
     },
-    /// A file of the store, or its folder, was removed or replaced while the store was open. Another process would not find what is
-    /// written now.
+    /// A file of the store, or its folder, was removed or replaced while the store was open. Another process would not
+    /// find new data.
     #[error("{} was removed or replaced while it was open", .0.display())]
     Gone(PathBuf),
     /// The disk did not keep up within the given time.

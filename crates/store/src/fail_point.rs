@@ -1,48 +1,49 @@
-//! Named steps of writing, at which a trial has a process end to see what it leaves.
+//! Named steps of writing, at which a test can kill the process.
 //!
-//! With the feature `fail-points` the environment variable [`VARIABLE`] names one step and how often it is passed, such as
-//! `after-commit:3`; then the process is killed there, by SIGKILL where there are signals. Without the feature passing a step does
-//! nothing. A variable and not a hook: what is killed is the program that people run, in a process of its own.
+//! With the feature `fail-points` the environment variable [`VARIABLE`] names one step and a count, such as
+//! `after-commit:3`. The process kills itself when it passes the step for that time, by SIGKILL where there are
+//! signals. Without the feature a step does nothing. It is a variable and not a hook, because the tests kill the
+//! released program in its own process.
 
-/// A step of writing, in about the order in which a command passes them.
+/// A step of writing, approximately in the order in which a command passes them.
 #[cfg_attr(not(feature = "fail-points"), expect(unreachable_pub, reason = "only trials name steps"))]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum FailPoint {
-    /// The world took what happened, and the store knows nothing of it.
+    /// The world has applied the commands; the store does not have them.
     BeforeAppend,
     /// A batch waits in the queue of the writer.
     AfterAppend,
-    /// The writer has taken a group from the queue, and has not begun its transaction.
+    /// The writer has taken a group from the queue. The transaction has not begun.
     GroupTaken,
     /// A part of a group is written, in an open transaction.
     BetweenRows,
     /// All of a group is written, and not committed.
     BeforeCommit,
-    /// A group is committed, and nobody was told.
+    /// A group is committed; no caller was answered.
     AfterCommit,
-    /// A part of those who wait for a commit were told.
+    /// Some of the callers that wait for a commit were answered.
     BetweenConfirmations,
-    /// All of them were told.
+    /// All of them were answered.
     AfterConfirmations,
-    /// A world was written down as bytes, and the store knows nothing of it.
+    /// A world was saved as bytes; the store does not have them.
     SnapshotTaken,
-    /// The store has the batch that leads to a snapshot, and not the snapshot.
+    /// The store has the batch that leads to a snapshot, but not the snapshot.
     SnapshotAnnounced,
     /// A snapshot waits in the queue of the writer.
     SnapshotGiven,
-    /// A snapshot's row is written, and its world does not know of it, in an open transaction.
+    /// A snapshot's row is written, but not that of its world, in an open transaction.
     SnapshotHalfWritten,
-    /// Snapshots are kept, and none of the old rows before them is forgotten yet.
+    /// Snapshots are stored, and no older rows are deleted yet.
     BeforePrune,
-    /// Old snapshots are forgotten, and not the batches before them, in an open transaction.
+    /// Old snapshots are deleted, but not the batches before them, in an open transaction.
     HalfPruned,
-    /// Old rows are forgotten, and their pages are not yet given back.
+    /// Old rows are deleted, and their pages are not returned yet.
     AfterPrune,
-    /// A new database is complete, and does not have its name yet.
+    /// A new database is complete, but has no final name yet.
     DatabaseMade,
 }
 
-/// The process is at this step now.
+/// Marks that the process is at this step.
 #[cfg(not(feature = "fail-points"))]
 pub(crate) fn pass(_: FailPoint) {}
 
@@ -58,11 +59,11 @@ mod armed {
 
     use super::FailPoint;
 
-    /// The environment variable that names a step and how often it is passed.
+    /// The environment variable that names a step and a count.
     pub const VARIABLE: &str = "NOWCAST_FAIL_POINT";
 
     impl FailPoint {
-        /// All of them.
+        /// All steps.
         pub const ALL: [FailPoint; 16] = [
             FailPoint::BeforeAppend,
             FailPoint::AfterAppend,
@@ -105,14 +106,14 @@ mod armed {
             }
         }
 
-        /// The step of this name.
+        /// Returns the step of this name.
         #[must_use]
         pub fn named(name: &str) -> Option<FailPoint> {
             FailPoint::ALL.into_iter().find(|point| point.name() == name)
         }
     }
 
-    /// Where this process is to end.
+    /// The step at which this process ends.
     #[derive(Debug)]
     struct Armed {
         point: FailPoint,
@@ -127,7 +128,7 @@ mod armed {
             Some(Armed { point: FailPoint::named(name)?, passages_left: AtomicU32::new(passages) })
         }
 
-        /// Whether this passage is the one.
+        /// Whether this is the passage at which to end.
         fn is_due(&self, point: FailPoint) -> bool {
             self.point == point && self.passages_left.fetch_sub(1, Ordering::Relaxed) == 1
         }
@@ -146,7 +147,7 @@ mod armed {
         ARMED.get_or_init(read).as_ref()
     }
 
-    /// Reads [`VARIABLE`] now, and not at the first step.
+    /// Reads [`VARIABLE`] now instead of at the first step.
     ///
     /// # Panics
     /// When it names no step: a trial that kills nothing would seem to be one in which nothing is lost.
@@ -154,7 +155,7 @@ mod armed {
         armed();
     }
 
-    /// The process is at this step now; it may be its last.
+    /// Marks that the process is at this step, and may end it.
     pub(crate) fn pass(point: FailPoint) {
         if armed().is_some_and(|armed| armed.is_due(point)) {
             die();
@@ -165,7 +166,7 @@ mod armed {
         #[cfg(unix)]
         {
             use rustix::process::{Signal, getpid, kill_process};
-            // Nobody may forbid a process to kill itself; if somebody did, it ends all the same.
+            // A process may always kill itself. If that fails, it ends in another way.
             let _ = kill_process(getpid(), Signal::KILL);
         }
         std::process::abort()

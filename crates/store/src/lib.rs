@@ -1,12 +1,12 @@
-//! How a world lasts.
+//! Durable storage of worlds.
 //!
-//! One invariant drives this crate: **what is kept of a world is a snapshot and everything that happened since, without a
-//! hole.** Because a world is a function of its snapshot and its commands (`nowcast_world`), it can be had again to the last
-//! bit as it was at the last commit, and hashes on the way prove it. Where the disk cannot keep up, the journal of a world
-//! ends there; a hole is never written over, and a fresh snapshot stands behind it.
+//! One invariant drives this crate: **the store has a snapshot of a world and all later commands, without a hole.** A
+//! world is a function of its snapshot and its commands (`nowcast_world`), so the state at the last commit can be
+//! rebuilt to the last bit. Hashes in the journal prove it. If the disk is too slow, the journal of a world ends there:
+//! a hole is never filled, and a new snapshot follows it.
 //!
-//! A [`Recorder`] stands beside the world on the thread that steps it, and gives the [`Store`] what happened; no call of it
-//! waits for a disk. [`SqliteStore`] is the store that is built in.
+//! A [`Recorder`] records a world on the thread that steps it, and passes the records to the [`Store`]. None of its
+//! calls waits for a disk. [`SqliteStore`] is the built-in store.
 //!
 //! ```
 //! use nowcast_store::{Moment, Options, Origin, Recorder, SqliteStore, Store, WorldName};

@@ -1,4 +1,4 @@
-//! Moments of a world's past, as people write them.
+//! Moments of a world's past, in the notation for people.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::saved::Moment;
 
-/// A moment that somebody asked for.
+/// A requested moment.
 ///
 /// ```
 /// use nowcast_store::{At, Moment};
@@ -18,7 +18,7 @@ use crate::saved::Moment;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// So long ago.
+    /// This long ago.
     Ago(Duration),
     /// At this time, in milliseconds since 1970.
     TimeMs(u64),
@@ -26,7 +26,7 @@ pub enum At {
     Tick(u64),
 }
 
-/// A text that names no moment.
+/// A text that is not a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected how long ago, such as -5m (s, m, h or d), a time such as 2026-11-23T10:00Z, or the number of a step"
@@ -52,7 +52,7 @@ impl FromStr for At {
 }
 
 impl At {
-    /// The moment, seen from now.
+    /// Returns the moment relative to now.
     pub fn moment(self, now_ms: u64) -> Moment {
         match self {
             At::Ago(ago) => {
@@ -64,7 +64,7 @@ impl At {
     }
 }
 
-/// How long something lasts, as people write it: `90s`, `5m`, `2h` or `1d`.
+/// Parses a duration: `90s`, `5m`, `2h` or `1d`.
 pub fn read_duration(text: &str) -> Option<Duration> {
     let unit = text.chars().last()?;
     let seconds: u64 = match unit {
@@ -124,7 +124,7 @@ fn read_time(text: &str) -> Option<u64> {
     is_time.then_some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + milliseconds)
 }
 
-/// The digits of a text in which a separator stands at these places, or nowhere.
+/// Returns the digits of a text with separators at exactly these places, or without separators.
 fn without(text: &str, separator: char, places: &[usize]) -> Option<String> {
     let digits: String = text.chars().filter(|c| *c != separator).collect();
     let is_placed = text
@@ -154,7 +154,7 @@ fn days_until(year: u64) -> u64 {
     (year - 1_970) * 365 + leaps(year - 1) - leaps(1_969)
 }
 
-/// Days from 1970 to a date; nothing, if there is no such date since then.
+/// Returns the days from 1970 to a date; `None` if the date does not exist or is earlier.
 fn days_of(year: u64, month: u64, day: u64) -> Option<u64> {
     let months = months(year);
     let index = usize::try_from(month.checked_sub(1)?).ok().filter(|index| *index < 12)?;

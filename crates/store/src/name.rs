@@ -10,7 +10,7 @@ pub const NAME_BYTES_MAX: usize = 64;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct WorldName(Arc<str>);
 
-/// Nothing that a world can be called.
+/// A text that is not a valid name of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the name of a world has 1 to {NAME_BYTES_MAX} bytes, and no control characters")]
 pub struct NameError;

@@ -1,9 +1,9 @@
-//! Actions that happen once, however often a client tries them.
+//! Actions that happen once, even if a client sends them several times.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Clients of one world whose actions are remembered. Beyond that [`Once::has_room`] is false for a new client until the oldest one is
-/// a day old; [`Once::insert`] evicts the oldest one all the same.
+/// Number of clients of one world whose actions are remembered. Beyond that [`Once::has_room`] is false for a new
+/// client until the oldest one is a day old; [`Once::insert`] evicts the oldest one in any case.
 pub const CLIENTS_MAX: usize = 16_384;
 
 /// Durable actions that one client may have under way. A client with this many unanswered actions starts no other.
@@ -12,7 +12,7 @@ pub const UNDER_WAY_MAX: usize = 64;
 /// Steps of the world after its last durable action until a client is forgotten: one day.
 pub const ONCE_TICKS: u64 = 24 * 3_600 * nowcast_world::STEP_HZ as u64;
 
-/// The name that a client gives to one durable action: the same at each try.
+/// The id that a client gives to one durable action. It is the same for each retry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ActionId {
     /// Identifies the client across all reconnections.
@@ -21,7 +21,7 @@ pub struct ActionId {
     pub number: u64,
 }
 
-/// Which durable actions were done. It is kept with the world: a snapshot has all of it, a batch what is new.
+/// The durable actions that were done. A snapshot stores all of them, a batch only new ones.
 ///
 /// ```
 /// use nowcast_store::{ActionId, Once};
@@ -41,17 +41,17 @@ pub struct Once {
 /// The durable actions of one client.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Numbers {
-    /// Every number up to this one is done, or was given up by the client.
+    /// Every number up to this one is done, or was abandoned by the client.
     pub(crate) floor: u64,
     /// Done numbers beyond it.
     pub(crate) above: BTreeSet<u64>,
-    /// When the last one was new.
+    /// The tick of the last new action.
     pub(crate) tick: u64,
 }
 
 impl Once {
-    /// Notes an action; false when it was done before. A number that lies [`UNDER_WAY_MAX`] actions behind counts as
-    /// done: the client had its answer, or it could not have begun the later ones.
+    /// Records an action. Returns false if it was done before. A number that lies [`UNDER_WAY_MAX`] actions behind
+    /// counts as done: the client had its answer, because otherwise it could not have begun the later ones.
     pub fn insert(&mut self, id: ActionId, tick: u64) -> bool {
         if self.contains(id) {
             return false;
@@ -83,7 +83,7 @@ impl Once {
         self.clients.contains_key(&client)
     }
 
-    /// Whether an action of a client can be noted without forgetting one of the last day.
+    /// Whether an action of a client can be recorded without forgetting a client of the last day.
     pub fn has_room(&self, client: [u8; 16], tick: u64) -> bool {
         let is_old = |(last, _): &(u64, [u8; 16])| last.saturating_add(ONCE_TICKS) < tick;
         self.clients.len() < CLIENTS_MAX
@@ -98,7 +98,7 @@ impl Once {
             .is_some_and(|numbers| id.number <= numbers.floor || numbers.above.contains(&id.number))
     }
 
-    /// How many clients are remembered.
+    /// Number of remembered clients.
     pub fn clients(&self) -> usize {
         self.clients.len()
     }
@@ -107,7 +107,7 @@ impl Once {
         self.clients.iter().map(|(client, numbers)| (*client, numbers))
     }
 
-    /// Adds a client that was written down; false when there is no room, or it is there already.
+    /// Adds a saved client. Returns false if there is no room, or if it exists already.
     pub(crate) fn restore(&mut self, client: [u8; 16], numbers: Numbers) -> bool {
         let fits = self.clients.len() < CLIENTS_MAX
             && numbers.above.len() <= UNDER_WAY_MAX

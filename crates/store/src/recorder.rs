@@ -11,30 +11,29 @@ use crate::saved::SavedWorld;
 use crate::snapshot::{Origin, Snapshot};
 use crate::store::{Completion, Continuity, Health, Lost, RefusedWhy, Store};
 
-/// Steps after which a world in which something happened has its hash noted: a minute.
+/// Steps between two recorded hashes of a world with changes: a minute.
 pub const HASH_TICKS: u64 = 60 * nowcast_world::STEP_HZ as u64;
 
-/// Steps after which a world at rest has its tick noted: a second.
+/// Steps between two recorded ticks of a world at rest: a second.
 pub const REST_TICKS: u64 = nowcast_world::STEP_HZ as u64;
 
-/// Steps after which a snapshot is due of a world in which something happened: a minute, which is what a restart replays
-/// at most.
+/// Steps until the next snapshot of a world with changes: a minute, the maximum that a restart replays.
 pub const SNAPSHOT_TICKS: u64 = 60 * nowcast_world::STEP_HZ as u64;
 
-/// The same of a world in which nothing happened but time: an hour, because steps at rest are quickly replayed.
+/// The same for a world at rest: an hour, because steps at rest are replayed quickly.
 pub const SNAPSHOT_REST_TICKS: u64 = 60 * SNAPSHOT_TICKS;
 
-/// Bytes of a world's journal, in memory, after which a snapshot is due: what a restart reads and what pruning can never remove stays
-/// small, however much clients send.
+/// Bytes of a world's journal, in memory, after which a snapshot is due. This limits the data that a restart reads and
+/// that pruning cannot delete, even if clients send a lot.
 pub const SNAPSHOT_JOURNAL_BYTES: usize = 32 << 20;
 
-/// Steps until a snapshot that was refused is tried again: a second.
+/// Steps until a refused snapshot is retried: a second.
 const RETRY_TICKS: u64 = nowcast_world::STEP_HZ as u64;
 
-/// Completions that wait for one snapshot. Beyond that they are told at once that nothing was kept.
+/// Completions that wait for one snapshot. Further ones fail at once.
 pub const COMPLETIONS_MAX: usize = 65_536;
 
-/// Records what happens to one world. Commands go to the world through it, so that none is forgotten.
+/// Records the changes of one world. All commands go to the world through it, so that none is missed.
 ///
 /// Call [`Recorder::flush`] after every step, and [`Recorder::snapshot`] between two steps whenever
 /// [`Recorder::is_snapshot_due`].
@@ -45,15 +44,15 @@ pub struct Recorder {
     once: Once,
     then: Vec<Completion>,
     needs_snapshot: bool,
-    /// Something happened since the last hash.
+    /// Whether the world changed since the last hash.
     is_changed: bool,
     hash_tick: u64,
-    /// Something happened since the last snapshot.
+    /// Whether the world changed since the last snapshot.
     is_unlike_snapshot: bool,
     snapshot_tick: u64,
     /// Bytes of the batches since the last snapshot.
     journal_bytes: usize,
-    /// Before this tick no other snapshot is tried, because one was refused.
+    /// No snapshot is tried before this tick, because one was refused.
     retry_tick: u64,
     completions_lost: u64,
 }
@@ -61,22 +60,22 @@ pub struct Recorder {
 /// Outcome of a durable action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Attempt {
-    /// The world took it.
+    /// The world applied it.
     First,
-    /// It was taken before. The completion is called when that is kept.
+    /// It was applied before. The completion is called when that is stored.
     Again,
 }
 
 impl Recorder {
-    /// Records a new world. It is kept from its first snapshot on.
+    /// Makes a recorder of a new world. It is stored from its first snapshot on.
     pub fn new(name: WorldName, origin: Origin, world: &World) -> Recorder {
         let mut recorder = Recorder::at(name, origin, world.tick(), Once::default());
         recorder.needs_snapshot = true;
         recorder
     }
 
-    /// Goes on recording a world that was replayed from what was saved, by [`crate::Moment::Last`] and without damage. Of
-    /// any other moment a new recorder begins, with its snapshot.
+    /// Continues recording a world that was replayed from [`crate::Moment::Last`] without damage. For any other moment
+    /// make a new recorder, which begins with a snapshot.
     pub fn resume(saved: &SavedWorld) -> Recorder {
         let mut recorder = Recorder::at(saved.name.clone(), saved.snapshot.origin, saved.tick, saved.once());
         recorder.needs_snapshot = !saved.damage.is_empty();
@@ -104,7 +103,7 @@ impl Recorder {
         }
     }
 
-    /// Gives a command to the world, and notes it if the world takes it.
+    /// Applies a command to the world, and records it if the world accepts it.
     ///
     /// # Errors
     /// Fails as [`World::apply`] does. Then nothing is recorded.
@@ -114,16 +113,16 @@ impl Recorder {
         Ok(())
     }
 
-    /// Notes a command that the world has just taken by another way than [`Recorder::apply`].
+    /// Records a command that the world has accepted by another way than [`Recorder::apply`].
     pub fn took(&mut self, world: &World, command: Command) {
         self.note_command(world.tick(), command);
     }
 
-    /// Gives a command to the world that must happen once and last: `then` is called when it is kept. Only after that may
-    /// the client be told. A client that was told nothing tries again with the same id.
+    /// Applies a command that must happen once and be durable. `then` is called when it is stored; only then may the
+    /// client be answered. A client without an answer retries with the same id.
     ///
-    /// A command that the world does not take is none: the completion is dropped, and the client may try again. One that
-    /// it takes and then refuses ([`nowcast_world::Event::Refused`]) is done with, and is refused in every replay.
+    /// If the world does not accept the command, the completion is dropped and the client may retry. A command that is
+    /// accepted and then refused ([`nowcast_world::Event::Refused`]) counts as done, and is refused in every replay.
     ///
     /// # Errors
     /// Fails as [`World::apply`] does. Then nothing is recorded.
@@ -145,20 +144,20 @@ impl Recorder {
         Ok(attempt)
     }
 
-    /// Notes a durable action that the world has just taken by another way than [`Recorder::apply_once`]. Whether it was done
-    /// before is the caller's to ask ([`Recorder::once`]).
+    /// Records a durable action that the world has accepted by another way than [`Recorder::apply_once`]. The caller
+    /// must check whether it was done before ([`Recorder::once`]).
     pub fn took_once(&mut self, world: &World, id: ActionId, command: Command) {
         self.note_command(world.tick(), command);
         self.once.insert(id, world.tick());
         self.batch.done.push(id);
     }
 
-    /// Notes something of the host: it is in [`SavedWorld::notes`] until a snapshot has the host's state.
+    /// Records a note of the host. It is in [`SavedWorld::notes`] until a snapshot has the host's state.
     pub fn note(&mut self, world: &World, bytes: Vec<u8>) {
         self.batch.notes.push(Note { tick: world.tick(), bytes });
     }
 
-    /// Calls a completion when all that happened so far is kept.
+    /// Calls a completion when all changes so far are stored.
     pub fn when_kept(&mut self, then: Completion) {
         if self.then.len() < COMPLETIONS_MAX {
             self.then.push(then);
@@ -168,8 +167,8 @@ impl Recorder {
         }
     }
 
-    /// Gives the store what happened since the last call: nothing when nothing did. A world in which something moves
-    /// also has its tick noted, one at rest once a second.
+    /// Passes the changes since the last call to the store, if there are any. For a world in motion it also records the
+    /// tick, for one at rest once a second.
     pub fn flush(&mut self, world: &World, store: &dyn Store, now_ms: u64) {
         if self.needs_snapshot {
             self.forget_batch();
@@ -187,7 +186,8 @@ impl Recorder {
         }
     }
 
-    /// The same to the last step, whether something happened or not: before the world ends, so that it goes on from there.
+    /// The same up to the last step, even without changes. Call it before the world ends, so that it continues from
+    /// there.
     pub fn flush_all(&mut self, world: &World, store: &dyn Store, now_ms: u64) {
         if self.needs_snapshot {
             self.forget_batch();
@@ -196,10 +196,11 @@ impl Recorder {
         }
     }
 
-    /// Takes a snapshot of the world and gives it to the store with the state of the host. It waits for no disk; making the
-    /// bytes takes about as long as a step or two.
+    /// Takes a snapshot of the world and passes it to the store with the state of the host. It does not wait for a
+    /// disk. Making the bytes takes about as long as one or two steps.
     ///
-    /// When the store has no room the snapshot is lost, and [`Recorder::needs_snapshot`] says so if another is needed.
+    /// If the store has no room the snapshot is lost, and [`Recorder::needs_snapshot`] says whether another one is
+    /// needed.
     pub fn snapshot(&mut self, world: &mut World, store: &dyn Store, now_ms: u64, host: Vec<u8>) {
         world.apply_waiting();
         let bytes = world.snapshot();
@@ -237,13 +238,13 @@ impl Recorder {
         }
     }
 
-    /// Whether nothing is kept from here on until a snapshot is: at the beginning, and after the store had no room.
+    /// Whether nothing more is stored before a snapshot: at the beginning, and after the store had no room.
     pub fn needs_snapshot(&self) -> bool {
         self.needs_snapshot
     }
 
-    /// Whether it is time for a snapshot: because [`Recorder::needs_snapshot`], or so that a restart has little to replay.
-    /// Not while the store has no room: making one in vain costs the world's thread as much.
+    /// Whether it is time for a snapshot: because [`Recorder::needs_snapshot`], or to keep the replay of a restart
+    /// short. False while the store has no room, because a useless snapshot also costs the world's thread.
     pub fn is_snapshot_due(&self, world: &World, store: &dyn Store) -> bool {
         let max = if self.is_unlike_snapshot { SNAPSHOT_TICKS } else { SNAPSHOT_REST_TICKS };
         let is_long = self.journal_bytes >= SNAPSHOT_JOURNAL_BYTES;
@@ -251,7 +252,7 @@ impl Recorder {
         is_due && world.tick() >= self.retry_tick && store.has_room()
     }
 
-    /// From now on the world has another definition or other rules: the next snapshot says so.
+    /// Records that the world has another definition or other rules, for the next snapshot.
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
         self.needs_snapshot = true;
@@ -262,13 +263,13 @@ impl Recorder {
         &self.once
     }
 
-    /// Completions that there was no room for.
+    /// Number of completions that were dropped over the limit.
     pub fn completions_lost(&self) -> u64 {
         self.completions_lost
     }
 
     fn note_command(&mut self, tick: u64, command: Command) {
-        // As in the world, of several inputs of a player in a row the newest counts.
+        // As in the world, only the newest of several consecutive inputs of a player counts.
         if let Command::Input { player, input } = &command
             && let Some(Entry { tick: last_tick, record }) = self.batch.entries.last_mut()
             && let Record::Command(Command::Input { player: last, input: newest }) = record
@@ -310,7 +311,7 @@ impl Recorder {
         }
     }
 
-    /// Calls the completions that wait for a snapshot if the store's files are gone, because that may last for ever.
+    /// Fails the completions that wait for a snapshot if the store's files are gone, because that may last for ever.
     fn give_up_if_gone(&mut self, store: &dyn Store) {
         if !self.then.is_empty() && matches!(store.health(), Health::Gone { .. }) {
             self.then.drain(..).for_each(|then| then(Err(Lost)));

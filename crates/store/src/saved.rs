@@ -1,4 +1,4 @@
-//! A world as it came back from a store: a snapshot, and what happened since.
+//! A stored world: a snapshot, and the later changes.
 
 use nowcast_world::World;
 use nowcast_world::journal::{self, Entry, Record, ReplayError};
@@ -8,53 +8,53 @@ use crate::name::WorldName;
 use crate::once::Once;
 use crate::snapshot::{FileError, Snapshot, write_file};
 
-/// Which moment of a world's life is asked for.
+/// A moment of a world's life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Moment {
-    /// The newest that is kept.
+    /// The newest stored moment.
     #[default]
     Last,
-    /// After this many steps. A moment that has not come yet is the newest.
+    /// After this many steps. A moment in the future is the newest.
     Tick(u64),
-    /// At a time in milliseconds since 1970, to a step if the world's clock went as time did. One that has not come yet
-    /// is the newest.
+    /// At a time in milliseconds since 1970, exact to a step if the world's clock ran evenly. A moment in the future is
+    /// the newest.
     TimeMs(u64),
 }
 
-/// Everything that gives a world again. [`SavedWorld::replay`] does so.
+/// All data that is needed to rebuild a world. [`SavedWorld::replay`] does that.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SavedWorld {
     /// Its name.
     pub name: WorldName,
-    /// Where the replay begins.
+    /// The beginning of the replay.
     pub snapshot: Snapshot,
     /// The changes since, in order.
     pub batches: Vec<Batch>,
-    /// The tick that the world had reached.
+    /// The last tick of the world.
     pub tick: u64,
-    /// The unreadable parts that were left out; only a salvage leaves anything out.
+    /// The unreadable parts that were omitted. Only a salvage omits anything.
     pub damage: Vec<String>,
 }
 
-/// A world as it was, and what happened next.
+/// A world at a moment, and the later changes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stretch {
     /// The world at that moment.
     pub saved: SavedWorld,
-    /// Which moment that is, in milliseconds since 1970.
+    /// The time of that moment, in milliseconds since 1970.
     pub time_ms: u64,
-    /// The changes from there on, in order: applied to the world of [`Stretch::saved`], they show the past.
+    /// The later changes, in order. Applied to the world of [`Stretch::saved`], they play back the past.
     pub next: Vec<Entry>,
-    /// The tick up to which that is known.
+    /// The last tick of these changes.
     pub through_tick: u64,
-    /// When that was, in milliseconds since 1970.
+    /// Its time, in milliseconds since 1970.
     pub through_ms: u64,
 }
 
-/// Why a world cannot be had again.
+/// The reason why a world cannot be rebuilt.
 #[derive(Debug, thiserror::Error)]
 pub enum ReturnError<E> {
-    /// The caller could not make a world of the snapshot.
+    /// The caller could not make a world from the snapshot.
     #[error("the snapshot of tick {tick} gives no world: {error}")]
     Restore {
         /// The snapshot's tick.
@@ -62,16 +62,16 @@ pub enum ReturnError<E> {
         /// The caller's error.
         error: E,
     },
-    /// The journal does not lead to the world that was recorded.
+    /// The journal does not lead to the recorded world.
     #[error(transparent)]
     Replay(#[from] ReplayError),
 }
 
 impl SavedWorld {
-    /// The world again, to the last bit: `make` restores one from the snapshot's bytes, with the definition and the rules
-    /// that it had, and the journal is replayed. Each hash that was recorded is compared.
+    /// Rebuilds the world to the last bit: `make` restores it from the snapshot's bytes, with its definition and rules
+    /// at that time, and the journal is replayed. Each recorded hash is compared.
     ///
-    /// It takes as long as the world's steps since the snapshot take.
+    /// It takes as long as the world's steps since the snapshot.
     ///
     /// # Errors
     /// Fails if `make` fails, if an entry of the journal does not fit the world, or if a hash is another than was recorded.
@@ -90,9 +90,9 @@ impl SavedWorld {
         Ok(world)
     }
 
-    /// Returns the nearest world where [`SavedWorld::replay`] finds another hash, because its rules or the program have
-    /// changed since: the same commands, and no hash is compared. A host that goes on from there begins anew with a
-    /// snapshot ([`crate::Continuity::BeginsAnew`]).
+    /// Rebuilds the world approximately if [`SavedWorld::replay`] finds another hash, because its rules or the program
+    /// have changed: it applies the same commands without comparing hashes. A host that continues from there begins
+    /// with a snapshot ([`crate::Continuity::BeginsAnew`]).
     ///
     /// # Errors
     /// Fails if `make` fails, or if an entry of the journal does not fit the world.
@@ -112,7 +112,7 @@ impl SavedWorld {
         self.batches.iter().flat_map(|batch| &batch.entries).cloned()
     }
 
-    /// The durable actions that were done, those since the snapshot too.
+    /// The durable actions that were done, including those since the snapshot.
     pub fn once(&self) -> Once {
         let mut once = self.snapshot.once.clone();
         for batch in &self.batches {
@@ -128,18 +128,18 @@ impl SavedWorld {
         self.batches.iter().flat_map(|batch| &batch.notes)
     }
 
-    /// When the world was last recorded, in milliseconds since 1970.
+    /// The time of the last record, in milliseconds since 1970.
     pub fn time_ms(&self) -> u64 {
         self.batches.last().map_or(self.snapshot.time_ms, |batch| batch.time_ms)
     }
 
-    /// All of it as one save file, which [`crate::SqliteStore::import`] reads.
+    /// Returns the world as one save file, which [`crate::SqliteStore::import`] reads.
     ///
     /// # Errors
     /// Fails as [`write_file`] does.
     pub fn to_file(&self) -> Result<Vec<u8>, FileError> {
         let mut batches = self.batches.clone();
-        // Time in which nothing happened stands in no batch.
+        // Time without changes is in no batch.
         let from_tick = batches.last().map_or(self.snapshot.tick, |batch| batch.through_tick);
         if from_tick < self.tick {
             let time_ms = self.time_ms();
@@ -148,7 +148,7 @@ impl SavedWorld {
         write_file(self.name.as_str(), &self.snapshot, &batches)
     }
 
-    /// Leaves out what happened after a tick.
+    /// Removes the changes after a tick.
     pub(crate) fn cut_at(&mut self, tick: u64) {
         if tick >= self.tick {
             return;

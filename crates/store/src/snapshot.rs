@@ -1,4 +1,4 @@
-//! A world at one tick, and the save file that it is kept as.
+//! A world at one tick, and its save file.
 
 use nowcast_wire::save::{Chunk, FileReader, FileWriter, Options, SaveError};
 use nowcast_wire::shape::{DefinitionKind, Type};
@@ -7,28 +7,28 @@ use nowcast_wire::{Limits as WireLimits, Shape, Value, Wire};
 use crate::batch::{BATCH_BYTES_MAX, Batch, BatchError, Span, TICK_MAX};
 use crate::once::{Numbers, Once};
 
-/// Bytes of a world in a snapshot.
+/// Maximum bytes of a world in a snapshot.
 pub const WORLD_BYTES_MAX: usize = 256 << 20;
 
-/// Bytes that a host keeps with a snapshot.
+/// Maximum bytes of the host's data in a snapshot.
 pub const HOST_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes of all batches of one file.
+/// Maximum bytes of all batches of one file.
 pub const FILE_BATCHES_BYTES_MAX: usize = 1 << 30;
 
 /// The type in the header of the file.
 const WHAT: &str = "nowcast world";
 
-/// The version of what is in the file.
+/// The version of the content.
 const VERSION: i64 = 1;
 
-/// Bytes of a world that are one chunk, with a checksum of its own.
+/// Bytes of a world in one chunk with its own checksum.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Maximum size of the header at the beginning of a file.
 pub(crate) const HEAD_BYTES: usize = 4 << 10;
 
-/// A batch is one row, and rows of one chunk are in memory at a time.
+/// A batch is one row, and the rows of one chunk are in memory at a time.
 const CHUNK_BYTES_MAX: usize = BATCH_BYTES_MAX + (1 << 20);
 
 const _: () = assert!(PIECE_BYTES < CHUNK_BYTES_MAX && CHUNK_BYTES_MAX < WORLD_BYTES_MAX);
@@ -36,7 +36,7 @@ const _: () = assert!(PIECE_BYTES < CHUNK_BYTES_MAX && CHUNK_BYTES_MAX < WORLD_B
 const LIMITS: WireLimits =
     WireLimits { memory_bytes_max: 256 << 20, chunk_bytes_max: CHUNK_BYTES_MAX, ..WireLimits::FILE };
 
-/// The origin of a world: with it, the seed and the commands the world can be made again.
+/// The origin of a world. With its seed and commands the world can be rebuilt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Origin {
     /// A hash of its definition.
@@ -52,7 +52,7 @@ pub struct Origin {
 pub struct Snapshot {
     /// The present origin of the world.
     pub origin: Origin,
-    /// How many steps it had taken.
+    /// Number of its steps.
     pub tick: u64,
     /// [`nowcast_world::World::hash`] right after [`nowcast_world::World::snapshot`].
     pub hash: u64,
@@ -66,25 +66,25 @@ pub struct Snapshot {
     pub host: Vec<u8>,
 }
 
-/// Why a file is no world.
+/// The reason why a file is not a world.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The container is damaged, or none.
+    /// The container is damaged or of another kind.
     #[error(transparent)]
     Save(#[from] SaveError),
-    /// It is a save file of something else.
+    /// It is a save file with other content.
     #[error("the file is a save file, and not of a world")]
     Foreign,
     /// A newer program wrote it.
     #[error("the file has version {found}, and this program reads versions up to {VERSION}")]
     Newer {
-        /// The version that it has.
+        /// The version of the file.
         found: i64,
     },
     /// A batch in it is damaged.
     #[error("batch {index}: {error}")]
     Batch {
-        /// The place in the file, from 0.
+        /// The index in the file, from 0.
         index: usize,
         /// The fault.
         error: BatchError,
@@ -94,9 +94,9 @@ pub enum FileError {
     Invalid(&'static str),
 }
 
-/// A world as one save file, which `nowcast save inspect` reads, too: a snapshot, and the batches after it.
+/// Writes a world as one save file, which `nowcast save inspect` can read: a snapshot, and the batches after it.
 ///
-/// This is what a row of the store holds (without batches) and what is exported (with them).
+/// A row of the store holds such a file without batches; an export holds one with them.
 ///
 /// # Errors
 /// Returns the errors of [`FileWriter`]. Writing to memory causes none.

@@ -9,7 +9,7 @@ use crate::name::WorldName;
 use crate::saved::{Moment, SavedWorld};
 use crate::snapshot::{Origin, Snapshot};
 
-/// Keeps worlds.
+/// Stores worlds.
 ///
 /// # Blocking
 /// [`append`](Self::append), [`snapshot`](Self::snapshot), [`mark`](Self::mark), [`unmark`](Self::unmark),
@@ -20,14 +20,14 @@ use crate::snapshot::{Origin, Snapshot};
 /// What is given is kept in the order in which it was given: when a completion says that something is kept, so is all that
 /// was given before.
 pub trait Store: Send + Sync {
-    /// Takes a stretch of a world's life. It has to begin where the last one ended; after a refusal, only a snapshot
-    /// goes on. Making bytes of it is the store's own thread's work.
+    /// Stores a batch. It must begin where the last one ended; after a refusal only a snapshot can follow. The store's
+    /// own thread encodes it.
     ///
     /// # Errors
     /// Returns why the batch is not taken, and the completions that came with it.
     fn append(&self, world: &WorldName, batch: Batch, then: Vec<Completion>) -> Result<(), Refused>;
 
-    /// Takes a world's state. The first one of a name makes the world. A refused one can be given again later.
+    /// Stores a snapshot. The first one of a name creates the world. A refused one can be passed again later.
     ///
     /// # Errors
     /// Returns why the snapshot is not taken, and the completions that came with it.
@@ -39,53 +39,53 @@ pub trait Store: Send + Sync {
         then: Vec<Completion>,
     ) -> Result<(), Refused>;
 
-    /// Waits until everything that was given before is kept.
+    /// Waits until everything that was passed before is stored.
     ///
     /// # Errors
     /// Fails if the store cannot keep it in time.
     fn commit(&self, within: Duration) -> Result<(), StoreError>;
 
-    /// A world as it is kept; none when there is none of this name, or nothing is kept of that moment.
+    /// Returns a stored world; `None` if there is no such world, or if that moment is not stored.
     ///
     /// # Errors
     /// Fails if the store cannot be read, or if a record of the world is damaged.
     fn load(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, StoreError>;
 
-    /// All worlds, by name.
+    /// Returns all worlds, by name.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
     fn list(&self) -> Result<Vec<Summary>, StoreError>;
 
-    /// Forgets what is too old or too much, never the newest state of a world. Marks that have expired go, too.
+    /// Deletes history over the retention, never the newest state of a world. Expired marks are deleted, too.
     ///
     /// # Errors
     /// Fails if the store cannot be read or written.
     fn prune(&self, retention: &Retention, now_ms: u64) -> Result<Pruned, StoreError>;
 
-    /// Notes something that holds for a time, such as a used token: the completion says whether it was new. Of a refused
-    /// mark it is dropped.
+    /// Stores a mark with an expiry, such as a used token. The completion says whether it was new. If the mark is
+    /// refused, the completion is dropped.
     ///
     /// # Errors
     /// Returns why the mark is not taken.
     fn mark(&self, mark: Mark, now_ms: u64, then: MarkCompletion) -> Result<(), Refused>;
 
-    /// Takes a mark back.
+    /// Removes a mark.
     ///
     /// # Errors
     /// Returns why the mark is not taken back.
     fn unmark(&self, kind: MarkKind, key: &[u8], then: Vec<Completion>) -> Result<(), Refused>;
 
-    /// The marks of a kind that hold at a time.
+    /// Returns the valid marks of a kind.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
     fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError>;
 
-    /// Whether a snapshot is worth making now: the disk works, and less than half of what may wait does.
+    /// Whether a snapshot is useful now: the disk works, and less than half of the queue is used.
     fn has_room(&self) -> bool;
 
-    /// How it goes.
+    /// The health of the store.
     fn health(&self) -> Health;
 
     /// Returns the counters of written and failed records since the store was opened.
@@ -95,16 +95,16 @@ pub trait Store: Send + Sync {
 /// The relation of a snapshot to the journal before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Continuity {
-    /// The batches that were given lead to it.
+    /// The earlier batches lead to it.
     Follows,
     /// They do not: the world has another past, another definition, or a part of its journal is missing.
     BeginsAnew,
 }
 
-/// Called once on the store's own thread: `Ok` when what it belongs to is kept. It must not wait.
+/// Called once on the store's own thread: `Ok` when its record is stored. It must not wait.
 pub type Completion = Box<dyn FnOnce(Result<(), Lost>) + Send>;
 
-/// The same of a mark: whether it was new.
+/// The same for a mark: whether it was new.
 pub type MarkCompletion = Box<dyn FnOnce(Result<bool, Lost>) + Send>;
 
 /// The record was not stored. The store had to refuse it later than at once, or was closed.
@@ -112,27 +112,27 @@ pub type MarkCompletion = Box<dyn FnOnce(Result<bool, Lost>) + Send>;
 #[error("it was not kept")]
 pub struct Lost;
 
-/// The store did not take something. Completions come back uncalled.
+/// The store refused a record. Completions are returned uncalled.
 pub struct Refused {
-    /// Why.
+    /// The reason.
     pub why: RefusedWhy,
     /// The callback.
     pub then: Vec<Completion>,
 }
 
-/// Why a store does not take something.
+/// The reason why a store refuses a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RefusedWhy {
-    /// As many bytes wait for the disk as may. It was counted.
+    /// The queue is full. This is counted.
     #[error("the disk is behind, and no more may wait for it")]
     Full,
-    /// Something of this world is missing before it: give a snapshot.
+    /// An earlier record of this world is missing: pass a snapshot.
     #[error("a part of the world's journal is missing, and a snapshot has to come first")]
     SnapshotNeeded,
     /// The files of the store were removed or replaced.
     #[error("the files of the store were removed or replaced")]
     Gone,
-    /// It is larger than anything that the store reads again, or its ticks are not in order.
+    /// It is larger than the store can read back, or its ticks are not in order.
     #[error("it is too large, or its ticks are not in order")]
     Invalid,
     /// The store is closed.
@@ -154,64 +154,64 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// How it goes with a store.
+/// Health of a store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Health {
-    /// Records are stored within a moment.
+    /// Records are stored within the commit interval.
     Healthy,
-    /// The disk is slower than what is given.
+    /// The disk is slower than the incoming records.
     Behind {
-        /// Bytes that wait.
+        /// Waiting bytes.
         queued_bytes: usize,
-        /// How long the oldest of them have waited.
+        /// Age of the oldest waiting bytes.
         oldest: Duration,
         /// Worlds whose journal has a hole until their next snapshot.
         worlds: usize,
     },
-    /// Nothing can be written. The store tries again.
+    /// Nothing can be written. The store retries.
     Failing {
         /// The faults, and their places.
         cause: String,
         /// The cure.
         cure: &'static str,
     },
-    /// The files of the store were removed or replaced: what is given is lost at once, until they are back.
+    /// The files of the store were removed or replaced. New records are lost until the files are back.
     Gone {
-        /// Which file.
+        /// The file.
         cause: String,
         /// The cure.
         cure: &'static str,
     },
 }
 
-/// Counts since a store was opened. In good times nothing was dropped and nothing failed.
+/// Counters since a store was opened. In normal operation nothing is dropped and nothing fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
     /// Transactions that were committed.
     pub commits: u64,
-    /// Transactions that failed, and were or will be tried again.
+    /// Failed transactions, which are retried.
     pub commits_failed: u64,
-    /// The longest transaction.
+    /// Duration of the longest transaction.
     pub commit_max: Duration,
-    /// Batches that are kept.
+    /// Stored batches.
     pub batches: u64,
     /// Their bytes.
     pub batch_bytes: u64,
-    /// Snapshots that are kept.
+    /// Stored snapshots.
     pub snapshots: u64,
     /// Their bytes.
     pub snapshot_bytes: u64,
-    /// Batches that were refused: each begins a hole that ends with a snapshot, or lies in one.
+    /// Refused batches. Each begins a hole that ends with a snapshot, or lies in one.
     pub batches_dropped: u64,
     /// Their bytes.
     pub batch_bytes_dropped: u64,
-    /// Snapshots that were refused.
+    /// Refused snapshots.
     pub snapshots_dropped: u64,
-    /// Marks that were refused.
+    /// Refused marks.
     pub marks_dropped: u64,
     /// Completions that panicked.
     pub completions_panicked: u64,
-    /// Bytes that wait now.
+    /// Waiting bytes.
     pub queued_bytes: usize,
 }
 
@@ -220,11 +220,11 @@ pub struct Stats {
 pub struct Summary {
     /// Its name.
     pub name: WorldName,
-    /// The tick that is kept.
+    /// The last stored tick.
     pub tick: u64,
-    /// When it was first kept, in milliseconds since 1970.
+    /// When it was first stored, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When something of it was last kept.
+    /// When it was last stored.
     pub changed_ms: u64,
     /// The origin in its newest snapshot.
     pub origin: Origin,

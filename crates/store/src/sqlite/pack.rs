@@ -1,4 +1,4 @@
-//! Rows of what was given: made on the writer's thread, because it takes time, and once, however often they are tried.
+//! Encodes rows, on the writer's thread because it takes time, and only once even if a row is written several times.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use crate::name::WorldName;
 use crate::snapshot::write_file;
 use crate::sqlite::queue::{Content, Job, Work};
 
-/// Steps that one row may span where batches are joined: looking back and pruning go by rows.
+/// Maximum number of steps in one row of joined batches, because history and pruning work by rows.
 const JOINED_TICKS_MAX: u64 = 15;
 
-/// Bytes in memory of batches that are joined.
+/// Maximum bytes in memory of joined batches.
 const JOINED_BYTES_MAX: usize = 1 << 20;
 
 /// Packs everything in a group. Consecutive changes of one world become one row: columns of many entries take fewer
@@ -37,7 +37,7 @@ pub(super) fn pack(group: &mut Vec<Job>) {
 }
 
 fn join(group: &mut Vec<Job>) {
-    // The place of the batch of each world that the next one may join.
+    // For each world the index of the batch that the next one may join.
     let mut open: BTreeMap<WorldName, usize> = BTreeMap::new();
     let mut joined: Vec<Job> = Vec::with_capacity(group.len());
     for mut job in group.drain(..) {

@@ -1,4 +1,4 @@
-//! The jobs that wait for the disk, bounded in bytes.
+//! The jobs that wait for the disk, limited in bytes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Reading a store, beside whoever writes it.
+//! Reads a store, also while another process writes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::sqlite::row::{Row, kind_number};
 use crate::sqlite::schema::{self, Database};
 use crate::store::{Mark, MarkKind, Summary};
 
-/// Reads the store of a folder. Any number of processes may, also while one writes.
+/// Reads the store of a folder. Any number of processes may do so, also while one writes.
 pub struct SqliteReader {
     database: Database,
     folder: PathBuf,
@@ -31,7 +31,7 @@ pub struct Report {
     pub batches: u64,
     /// Steps that were replayed.
     pub ticks: u64,
-    /// Holes that the store knows of: times that nobody can look back at.
+    /// Known holes: times without history.
     pub holes: u64,
     /// The faults; empty in normal operation.
     pub damage: Vec<String>,
@@ -53,7 +53,7 @@ impl SqliteReader {
         Ok(SqliteReader { database: schema::open_reader(folder)?, folder: folder.to_owned() })
     }
 
-    /// All worlds, by name.
+    /// Returns all worlds, by name.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
@@ -61,7 +61,7 @@ impl SqliteReader {
         self.list_worlds().map_err(|problem| self.failed(problem))
     }
 
-    /// A world as it is kept; none when there is none of this name, or nothing is kept of that moment.
+    /// Returns a stored world; `None` if there is no such world, or if that moment is not stored.
     ///
     /// # Errors
     /// Fails if the database cannot be read, or if a record of the world is damaged.
@@ -69,8 +69,8 @@ impl SqliteReader {
         self.load_world(world, moment).map_err(|problem| self.failed(problem).of(world))
     }
 
-    /// A world as it was at a moment, and what happened next: for so long, or until the journal begins anew. None as for
-    /// [`SqliteReader::load`].
+    /// Returns a world at a moment with the later changes, for the given time or until the journal restarts. `None` as
+    /// for [`SqliteReader::load`].
     ///
     /// # Errors
     /// Fails if the database cannot be read, or if a record of the world is damaged.
@@ -83,7 +83,8 @@ impl SqliteReader {
         self.load_stretch_of(world, moment, next).map_err(|problem| self.failed(problem).of(world))
     }
 
-    /// From when until when a world can be looked at, in milliseconds since 1970; none when there is none of this name.
+    /// Returns the first and the last time of a world's history, in milliseconds since 1970; `None` if there is no such
+    /// world.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
@@ -97,7 +98,7 @@ impl SqliteReader {
         Ok(found.and_then(|(since_ms, changed_ms)| Some((since_ms?, changed_ms))))
     }
 
-    /// The time of the next snapshot that was taken after a time, in milliseconds since 1970.
+    /// Returns the time of the next snapshot after a time, in milliseconds since 1970.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
@@ -119,7 +120,7 @@ impl SqliteReader {
         self.salvage_world(world).map_err(|problem| self.failed(problem).of(world))
     }
 
-    /// A world as one save file, as it was at a moment: the snapshot before it and the journal since.
+    /// Returns a world at a moment as one save file: the snapshot before it and the journal since.
     ///
     /// # Errors
     /// Fails if no world has the name, if nothing is kept of that moment, or if the database cannot be read.
@@ -130,8 +131,7 @@ impl SqliteReader {
         saved.to_file().map_err(|error| self.failed(Problem::damaged("the world", error)).of(world))
     }
 
-    /// Copies the whole store, as it is at this moment, into a file that is not there yet. It may take long; whoever writes
-    /// goes on.
+    /// Copies the whole store at this moment into a new file. It may take long; a writing process is not blocked.
     ///
     /// # Errors
     /// Fails if the file is there already, or if it cannot be written.
@@ -139,8 +139,8 @@ impl SqliteReader {
         self.copy_to(to).map_err(|problem| StoreError::new(to, problem))
     }
 
-    /// Reads and replays everything that is kept of a world: every sum, every hash, and between two snapshots the way from
-    /// one to the next. `make` restores a world from a snapshot.
+    /// Reads and replays all data of a world: every checksum, every hash, and the journal between two snapshots. `make`
+    /// restores a world from a snapshot.
     ///
     /// # Errors
     /// Fails if no world has the name, or if the database cannot be read. Faults of the world are in the result.
@@ -168,7 +168,7 @@ impl SqliteReader {
         ask().map_err(|error: rusqlite::Error| self.failed(error.into()))
     }
 
-    /// The marks of a kind that hold at a time.
+    /// Returns the valid marks of a kind.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
@@ -276,7 +276,7 @@ impl SqliteReader {
         let through_tick = tick_of(&saved, through).min(saved.tick);
         let tick = tick_of(&saved, moment).min(through_tick);
         let [time_ms, through_ms] = [tick, through_tick].map(|tick| time_at(&saved, tick));
-        // Changes before the step after the last one belong to the end of the record alone.
+        // Changes before the step after the last one belong only to the end of the record.
         let is_end = through_tick == saved.tick;
         let is_next = |entry: &Entry| entry.tick >= tick && (is_end || entry.tick < through_tick);
         let next = saved.entries().filter(is_next).collect();
@@ -284,14 +284,14 @@ impl SqliteReader {
         Ok(Some(Stretch { saved, time_ms, next, through_tick, through_ms }))
     }
 
-    /// The newest snapshot before a moment, and what follows it until a later one, and somewhat beyond.
+    /// Loads the newest snapshot before a moment, and the batches until a later moment and a little beyond.
     fn load_through(
         &self,
         world: &WorldName,
         moment: Moment,
         through: Moment,
     ) -> Result<Option<SavedWorld>, Problem> {
-        // One picture of the database, whatever is written meanwhile.
+        // Reads one consistent state of the database, even during writes.
         let _picture = self.database.connection.unchecked_transaction()?;
         let Some(place) = self.find(world)? else { return Ok(None) };
         let (column, limit) = match moment {
@@ -325,7 +325,7 @@ impl SqliteReader {
         Ok(Some(saved))
     }
 
-    /// Adds the batches after a snapshot, as far as the moment needs them and up to the first hole.
+    /// Adds the batches after a snapshot that the moment needs, up to the first hole.
     fn follow(
         &self,
         place: &Place,
@@ -363,7 +363,7 @@ impl SqliteReader {
                 "a world's tick lies before its journal's end",
             ));
         }
-        // Time in which nothing happened stands in no batch.
+        // Time without changes is in no batch.
         saved.tick = place.tick;
         Ok(())
     }
@@ -388,7 +388,7 @@ impl SqliteReader {
         Ok(snapshot)
     }
 
-    /// A batch and the length of its bytes; none when the number is missing.
+    /// Reads a batch and the length of its bytes; `None` if the number is missing.
     fn read_batch(&self, id: i64, number: i64) -> Result<Option<(Batch, usize)>, Problem> {
         let select = "SELECT from_tick, through_tick, time_ms, checksum, body FROM journal WHERE world = ? AND number = ?";
         let read = self.database.connection.query_row(select, [id, number], |row| {
@@ -520,7 +520,7 @@ impl SqliteReader {
                 schema::sync_folder(folder.unwrap_or(Path::new(".")))
             });
         if copied.is_err() {
-            // An unfinished copy is of no use; that it cannot be removed either is nothing to act on.
+            // An unfinished copy is useless. If it cannot be removed either, nothing can be done.
             let _ = std::fs::remove_file(&unfinished);
         }
         copied
@@ -569,7 +569,7 @@ fn time_at(saved: &SavedWorld, tick: u64) -> u64 {
 }
 
 /// Returns the tick at a time, if the world's clock ran evenly between the entries before and after it. Entries with
-/// later times had not happened, however long the world was held up.
+/// later times had not happened, even if the world was stalled for long.
 fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
     let before = saved.batches.iter().rev().find(|batch| batch.time_ms <= time_ms);
     let (tick, since_ms) = match before {
@@ -581,7 +581,7 @@ fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
     tick.saturating_add(ticks_in(time_ms.saturating_sub(since_ms))).min(latest)
 }
 
-/// Negative numbers are never written; where one stands, what follows finds the damage.
+/// Negative numbers are never written. A later check detects such damage.
 fn unsigned(number: i64) -> u64 {
     number.max(0) as u64
 }

@@ -1,9 +1,9 @@
-//! A row of the journal, and the sum that shows that it is the one that was written.
+//! A row of the journal, and its checksum.
 
 use crate::batch::Span;
 use crate::store::MarkKind;
 
-/// One batch where it stands.
+/// One batch with its position.
 pub(super) struct Row<'a> {
     pub(super) world: i64,
     pub(super) number: i64,
@@ -12,7 +12,7 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// CRC-32 of everything in the row, so that a row in another one's place is noticed, too.
+    /// CRC-32 of the whole row, so that a row in the wrong place is detected, too.
     pub(super) fn checksum(&self) -> u32 {
         let Span { from_tick, through_tick, time_ms } = self.span;
         let mut crc = crc32fast::Hasher::new();

@@ -1,10 +1,10 @@
-//! The files of a store, and what is checked before any of them is touched.
+//! The files of a store, and the checks before any of them is changed.
 //!
-//! | file | what it is |
+//! | file | content |
 //! | --- | --- |
 //! | `worlds.db` | the database, with `-wal` and `-shm` beside it while it is open |
-//! | `worlds.db.new` | a database that is being made; it becomes `worlds.db` when it is complete |
-//! | `lock` | held by the process that writes |
+//! | `worlds.db.new` | a database under construction; it becomes `worlds.db` when it is complete |
+//! | `lock` | locked by the writing process |
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -18,7 +18,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::{Problem, StoreError};
 use crate::fail_point::{FailPoint, pass};
 
-/// Says in the file whose it is: `NOWC`.
+/// Identifies the file as a store of nowcast: `NOWC`.
 const APPLICATION_ID: i32 = 0x4e4f_5743;
 
 /// The version of the tables.
@@ -33,8 +33,8 @@ const LOG_BYTES_MAX: i64 = 64 << 20;
 /// How long one connection waits for another of the same store.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// A batch's number is one more than that of the batch before. A snapshot has the number of the last batch that is in it.
-/// A number that is missing is a hole, and behind a hole there is a snapshot.
+/// The number of a batch is one more than that of the previous batch. A snapshot has the number of its last batch. A
+/// missing number is a hole, and a hole is followed by a snapshot.
 const TABLES: &str = "
 CREATE TABLE worlds (
     id INTEGER PRIMARY KEY,
@@ -77,11 +77,11 @@ pub(super) fn database(folder: &Path) -> PathBuf {
     folder.join("worlds.db")
 }
 
-/// The exclusive claim of this process on a folder, until it is dropped. The kernel releases the claim when the process ends,
-/// however it ends.
+/// The exclusive lock of this process on a folder, until it is dropped. The kernel releases it when the process ends in
+/// any way.
 ///
-/// Two locks make the claim: one on the file `lock`, and on Unix one on the folder itself, so that a second process is refused
-/// although somebody removed `lock`.
+/// There are two locks: one on the file `lock`, and on Unix one on the folder itself. So a second process is refused
+/// even if `lock` was removed.
 pub(super) struct FolderLock {
     lock: File,
     folder: Option<File>,
@@ -89,7 +89,7 @@ pub(super) struct FolderLock {
 }
 
 impl FolderLock {
-    /// Adds the database to the files that have to stay where they are.
+    /// Adds the database to the files that are checked for removal.
     pub(super) fn watch_database(&mut self, folder: &Path) -> Result<(), StoreError> {
         let path = database(folder);
         self.places.add(&path).map_err(|error| StoreError::new(&path, error.into()))
@@ -100,7 +100,7 @@ impl FolderLock {
         self.places.0.first().map_or_else(PathBuf::new, |(folder, _)| database(folder))
     }
 
-    /// The files that have to stay where they are.
+    /// The files that are checked for removal.
     pub(super) fn places(&self) -> &Places {
         &self.places
     }
@@ -108,8 +108,8 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // Closing is not enough: a child of this process between `fork` and `exec` shares the open file and its lock. If
-        // unlocking fails, the next process that opens the folder reports it.
+        // Closing is not enough: a child of this process between `fork` and `exec` shares the open file and its lock.
+        // If unlocking fails, the next process that opens the folder reports it.
         let _ = self.lock.unlock();
         if let Some(folder) = &self.folder {
             let _ = folder.unlock();
@@ -121,7 +121,7 @@ impl Drop for FolderLock {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Places(Vec<(PathBuf, Identity)>);
 
-/// The device and number of a file on Unix. Elsewhere only its absence is noticed.
+/// The device and number of a file on Unix. On other systems only a missing file is detected.
 type Identity = (u64, u64);
 
 impl Places {
@@ -130,7 +130,7 @@ impl Places {
         Ok(())
     }
 
-    /// Whether every file is still where it was opened.
+    /// Checks whether all files are still the ones that were opened.
     ///
     /// # Errors
     /// [`Problem::Gone`] names the first one that is not.
@@ -155,7 +155,7 @@ fn identity(_: &fs::Metadata) -> Identity {
     (0, 0)
 }
 
-/// Claims the folder for this process.
+/// Locks the folder for this process.
 pub(super) fn lock(folder: &Path) -> Result<FolderLock, StoreError> {
     fs::create_dir_all(folder).map_err(|error| StoreError::new(folder, error.into()))?;
     let path = folder.join("lock");
@@ -188,7 +188,7 @@ fn in_use(folder: &Path, lock: File) -> StoreError {
 /// Another process has locked the folder itself.
 struct FolderTaken;
 
-/// Locks the folder itself where the system can; file systems that cannot are left with the lock on the file `lock`.
+/// Locks the folder itself if the system can. On other file systems the file `lock` has to suffice.
 fn lock_folder_itself(folder: &Path) -> Result<Option<File>, FolderTaken> {
     if !cfg!(unix) {
         return Ok(None);
@@ -201,19 +201,19 @@ fn lock_folder_itself(folder: &Path) -> Result<Option<File>, FolderTaken> {
     }
 }
 
-/// A connection to a store that was examined.
+/// A connection to a store that was checked.
 pub(super) struct Database {
     pub(super) connection: Connection,
     /// Dropped after the connection.
     _open: OpenFile,
 }
 
-/// The files to which this process has connections, and how many.
+/// The number of connections of this process to each file.
 static OPEN_FILES: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
 
-/// Says that this process has a connection to a file. SQLite's locks on a file belong to the process, and the kernel drops
-/// them all when the process closes *any* handle of that file. So the file is read past SQLite only while no connection
-/// has it open.
+/// Registers a connection of this process to a file. SQLite's locks on a file belong to the process, and the kernel
+/// drops them all when the process closes *any* handle of that file. So the file is read without SQLite only while no
+/// connection has it open.
 struct OpenFile(PathBuf);
 
 impl Drop for OpenFile {
@@ -226,7 +226,7 @@ impl Drop for OpenFile {
     }
 }
 
-/// Opens the database for writing; makes one if there is none. The folder has to be locked.
+/// Opens the database for writing, and makes one if there is none. The folder must be locked.
 pub(super) fn open_writer(folder: &Path) -> Result<Database, StoreError> {
     open(folder, |path, is_known| {
         if !is_known && !examine(path)? {
@@ -236,7 +236,7 @@ pub(super) fn open_writer(folder: &Path) -> Result<Database, StoreError> {
     })
 }
 
-/// Opens the database for reading, beside whoever writes.
+/// Opens the database for reading, also while another process writes.
 pub(super) fn open_reader(folder: &Path) -> Result<Database, StoreError> {
     open(folder, |path, is_known| {
         if !is_known && !examine(path)? {
@@ -257,7 +257,7 @@ fn open(
 ) -> Result<Database, StoreError> {
     let path = database(folder);
     let mut files = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
-    // One file may have several paths; where there is no folder, there is no file either.
+    // One file may have several paths. If there is no folder, there is no file either.
     let name = folder.canonicalize().map_or_else(|_| path.clone(), |folder| database(&folder));
     let connection =
         make(&path, files.contains_key(&name)).map_err(|problem| StoreError::new(&path, problem))?;
@@ -275,17 +275,17 @@ fn open_existing(path: &Path) -> Result<Connection, Problem> {
         return Err(Problem::Disk(format!("the file system allows no write-ahead log (it stays {mode})")));
     }
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // A log that was long once is cut when it begins anew.
+    // Truncates a log that was long once when it restarts.
     connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES_MAX, |_| Ok(()))?;
     // On macOS a plain sync leaves bytes in the disk's own memory.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
-    // Whether it can be written is found out now and not at the first commit.
+    // Whether it can be written is checked now and not at the first commit.
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK;")?;
     Ok(connection)
 }
 
-/// The file may be anybody's: nothing that stands in it is carried out.
+/// The file is untrusted: no code in it is executed.
 fn harden(connection: &Connection) -> Result<(), Problem> {
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "trusted_schema", false)?;
@@ -311,8 +311,8 @@ fn judge(id: i32, version: i64) -> Result<(), Problem> {
     }
 }
 
-/// Whether there is a database; an error where there is another file. It reads bytes alone, so that nothing of a foreign
-/// file is changed, not even by a recovery.
+/// Whether there is a database. Returns an error if there is another file. It only reads bytes, so a foreign file is
+/// never changed, not even by a recovery.
 fn examine(path: &Path) -> Result<bool, Problem> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -333,7 +333,7 @@ fn examine(path: &Path) -> Result<bool, Problem> {
         return Err(Problem::damaged("the header", "the file was cut off"));
     };
     judge(id, version.into())?;
-    // With a log beside it the file may be shorter than its header says: the log has the rest.
+    // With a log beside it the file may be shorter than its header says, because the log has the rest.
     let log = path.with_file_name("worlds.db-wal");
     if !log.metadata().is_ok_and(|log| log.len() > 0) {
         check_length(&header, pages, file.metadata()?.len())?;
@@ -355,7 +355,7 @@ fn check_length(header: &[u8], pages: i32, bytes: u64) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Makes a database that is there as a whole or not at all.
+/// Makes a database atomically: it exists completely or not at all.
 fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
     let unfinished = folder.join("worlds.db.new");
     for name in ["worlds.db.new", "worlds.db.new-journal"] {
@@ -364,7 +364,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
             _ => {}
         }
     }
-    // The remains of a removed database would be taken for this one's.
+    // The remains of a removed database would be used for this one.
     for name in ["worlds.db-wal", "worlds.db-journal"] {
         if folder.join(name).exists() {
             let what = format!("{name} is there without worlds.db: put that back, or take this away, too");
@@ -387,7 +387,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A new name is durable once its folder is.
+/// A new name is durable after its folder is synced.
 pub(super) fn sync_folder(folder: &Path) -> Result<(), Problem> {
     #[cfg(unix)]
     File::open(folder)?.sync_all()?;

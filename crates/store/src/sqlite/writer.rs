@@ -1,4 +1,4 @@
-//! The one thread that writes.
+//! The only thread that writes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,24 +16,24 @@ use crate::sqlite::row::{Row, kind_number};
 use crate::sqlite::schema::{Database, FolderLock};
 use crate::store::{Continuity, MARKS_MAX, Mark, Pruned, Retention};
 
-/// The pause before a writer that failed tries again, at first and at most.
+/// Minimum and maximum pause before a retry.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 
-/// Between two looks whether files that were removed or replaced are back.
+/// Interval of checks whether removed or replaced files are back.
 const GONE_PAUSE: Duration = Duration::from_millis(250);
 
-/// Rows that one transaction removes, so that other jobs wait no longer for it than for a large snapshot.
+/// Rows that one transaction deletes, so that other jobs wait no longer than for a large snapshot.
 const PRUNE_ROWS: i64 = 4_096;
 
-/// Pages that are returned to the file system between two looks into the queue.
+/// Pages that are returned to the file system between two checks of the queue.
 const PAGES_FREED: u32 = 1_024;
 
 /// Writes the jobs of the queue, a group in one transaction, until the queue closes.
 pub(super) struct Writer {
     pub(super) database: Database,
     pub(super) queue: Arc<Queue>,
-    /// Released when the writer ends, however late that is.
+    /// Released when the writer ends, however late.
     pub(super) lock: FolderLock,
     pub(super) commit_interval: Duration,
     /// Whether the database may have unused pages to return to the file system.
@@ -61,7 +61,7 @@ impl Writer {
                 match self.commit(&mut group) {
                     Ok(()) => pause = PAUSE_MIN,
                     Err(Problem::Gone(path)) => {
-                        // The next process would not find what is written now.
+                        // The next process would not find new data.
                         self.queue.detach(path);
                         self.queue.lose(std::mem::take(&mut group));
                         self.wait_for_files();
@@ -119,7 +119,7 @@ impl Writer {
             let is_of_the_job = group.get(fates.len()).is_some_and(|job| is_of_the_job(&job.work, &error));
             let problem = Problem::from(error);
             if is_of_the_job {
-                // This job would fail for ever, and every other one with it.
+                // This job would always fail, and all others with it.
                 let bad = group.remove(fates.len());
                 bad.work.refuse(Problem::damaged("the database", &problem));
                 self.queue.lose(vec![bad]);
@@ -147,7 +147,7 @@ impl Writer {
     /// Returns unused pages to the file system: all of them, or one portion after each transaction while jobs wait.
     fn return_pages(&mut self) {
         while self.has_unused_pages {
-            // Pages that stay are used again, so an error here loses nothing.
+            // Remaining pages are reused, so an error here loses nothing.
             self.has_unused_pages = self.return_some_pages().unwrap_or(false);
             if self.queue.has_work() {
                 return;
@@ -167,8 +167,8 @@ impl Writer {
     }
 }
 
-/// Whether the job causes an error, rather than the disk. Batches and snapshots are what the store is for: damage that keeps them
-/// from being written is reported until it is mended.
+/// Whether the job causes an error, rather than the disk. Batches and snapshots are the purpose of the store: if damage
+/// prevents writing them, it is reported until it is repaired.
 fn is_of_the_job(work: &Work, error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     let is_bad_value =
