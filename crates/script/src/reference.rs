@@ -71,6 +71,11 @@ const SECTIONS: [Section; 5] = [
                 "Sets a timer, and returns its number. The timer fires once; set it again to repeat. The data is saved.",
             ),
             entry(
+                "every",
+                "(seconds: number, name: string, data: any?) -> number",
+                "Sets a timer that fires again and again, the first time after `seconds`, and returns its number. `world.cancel` ends it. The timer and its data are saved.",
+            ),
+            entry(
                 "cancel",
                 "(timer: number) -> boolean",
                 "Cancels a timer; returns false if it has already fired.",
@@ -248,6 +253,11 @@ const SECTIONS: [Section; 5] = [
                 "Moves a kinematic body so that it arrives after the next step, turned to a yaw or a rotation. It keeps that velocity: call it again, or set `velocity` and `spin`.",
             ),
             entry(
+                "move_to",
+                "(self: Entity, to: vector, options: MoveFields?) -> ()",
+                "Moves a kinematic body to a place within some seconds, and stops it there. Another `move_to`, `glide_to`, an owner, or setting its position, rotation, velocity, spin or parent ends the move. The move is saved.",
+            ),
+            entry(
                 "walk",
                 "(self: Entity, direction: vector, run: boolean?) -> ()",
                 "Makes a walker walk in a direction, as fast as `direction` is long (at most 1); `vector.zero` stops it.",
@@ -320,6 +330,11 @@ const SECTIONS: [Section; 5] = [
                 "JointFields",
                 "{ type: string?, axis: vector?, min: number?, max: number?, speed: number?, strength: number?, length: number?, stiffness: number?, damping: number?, anchor_a: vector?, anchor_b: vector?, collides: boolean? }",
                 "\"fixed\", \"ball\", \"hinge\" and \"slider\" (`axis`, from `min` to `max`, driven by `speed` with `strength`), \"spring\" (`length`, `stiffness`, `damping`). Each anchor is relative to its body.",
+            ),
+            entry(
+                "MoveFields",
+                "{ seconds: number?, easing: string?, turn: (number | { number })? }",
+                "The duration (1 second); `easing` is \"in_out\" (the default: starts and stops gently), \"linear\", \"in\" (starts gently) or \"out\" (stops gently); `turn` is the yaw or the rotation at the end.",
             ),
             entry(
                 "Filter",

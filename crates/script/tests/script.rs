@@ -7,6 +7,7 @@ mod interest;
 mod limits;
 mod mistakes;
 mod modules;
+mod moves;
 mod owners;
 mod people;
 mod reference;

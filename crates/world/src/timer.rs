@@ -23,12 +23,14 @@ pub struct Timer {
 #[derive(Default)]
 pub(crate) struct Timers {
     waiting: BTreeMap<(u64, TimerId), (String, Value)>,
+    /// Steps between two calls of the timers that repeat.
+    repeats: BTreeMap<TimerId, u64>,
     next_id: u64,
 }
 
 impl Timers {
     pub(crate) fn with_next_id(next_id: u64) -> Timers {
-        Timers { waiting: BTreeMap::new(), next_id }
+        Timers { next_id, ..Timers::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -53,15 +55,31 @@ impl Timers {
     /// Cancels a timer. Returns its name and data if it was still waiting.
     pub(crate) fn cancel(&mut self, id: TimerId) -> Option<(String, Value)> {
         let key = self.waiting.keys().find(|(_, known)| *known == id).copied()?;
+        self.repeats.remove(&id);
         self.waiting.remove(&key)
     }
 
-    /// Returns the next timer that is due at `tick` and was set before `before`. Timers set meanwhile wait for the next
-    /// step.
-    pub(crate) fn take_due(&mut self, tick: u64, before: TimerId) -> Option<Timer> {
+    /// Makes a waiting timer repeat, or changes its steps between two calls.
+    pub(crate) fn repeat(&mut self, id: TimerId, steps: u64) {
+        self.repeats.insert(id, steps);
+    }
+
+    /// The timers that repeat, with their steps.
+    pub(crate) fn repeats(&self) -> impl Iterator<Item = (TimerId, u64)> {
+        self.repeats.iter().map(|(id, steps)| (*id, *steps))
+    }
+
+    /// Takes the next timer that is due at `tick` and was set before `before`, because timers set meanwhile wait for the next step.
+    /// Returns it, and whether it was its last call. A timer that repeats is set again.
+    pub(crate) fn take_due(&mut self, tick: u64, before: TimerId) -> Option<(Timer, bool)> {
         let key = *self.waiting.range(..=(tick, TimerId(u64::MAX))).find(|((_, id), _)| *id < before)?.0;
         let (name, data) = self.waiting.remove(&key)?;
-        Some(Timer { id: key.1, name, data })
+        let id = key.1;
+        let repeat = self.repeats.get(&id).copied();
+        if let Some(steps) = repeat {
+            self.insert(tick + steps, id, name.clone(), data.clone());
+        }
+        Some((Timer { id, name, data }, repeat.is_none()))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, TimerId, &str, &Value)> {

@@ -132,6 +132,7 @@ impl World {
         self.behaviour.step(&mut self.scene);
         self.scene.steer_walkers();
         self.scene.follow_owners();
+        self.scene.advance_moves();
         self.scene.move_bodies();
         self.scene.follow_parents();
         self.report_contacts();

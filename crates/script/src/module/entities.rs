@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mlua::{FromLua, IntoLua, Lua, Table, Value as Luau, Vector};
 use nowcast_world::{
-    EntityId, Input, KindId, MisfitError, PlayerId, Pose, Scene, SceneError, Spawn, Value, Velocity,
+    Easing, EntityId, Input, KindId, MisfitError, PlayerId, Pose, Scene, SceneError, Spawn, Value, Velocity,
 };
 
 use crate::absent::renamed;
@@ -316,6 +316,15 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
             scene.move_to(id, Pose { position: to.0, rotation }).map_err(refused)
         })
     })?;
+    method.add("move_to", |_, (handle, to, options): (Handle, Place, Option<Table>)| {
+        let plan = options.map_or(Ok(MovePlan::default()), |options| read_plan(&options));
+        let plan = plan.map_err(mlua::Error::runtime)?;
+        with_scene(|scene| {
+            let (id, pose) = pose(scene, handle)?;
+            let to = Pose { position: to.0, rotation: plan.rotation.unwrap_or(pose.rotation) };
+            scene.start_move(id, to, plan.seconds, plan.easing).map_err(refused)
+        })
+    })?;
     method.add("walk", |_, (handle, direction, run): (Handle, Place, Option<bool>)| {
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
@@ -361,6 +370,40 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
     method.add("set_gravity", |_, (handle, scale): (Handle, f32)| {
         with_scene(|scene| scene.set_gravity_scale(handle.entity(scene)?, scale).map_err(refused))
     })
+}
+
+/// The options of `move_to`.
+struct MovePlan {
+    seconds: f64,
+    easing: Easing,
+    rotation: Option<[f32; 4]>,
+}
+
+impl Default for MovePlan {
+    fn default() -> MovePlan {
+        MovePlan { seconds: 1.0, easing: Easing::InOut, rotation: None }
+    }
+}
+
+fn read_plan(options: &Table) -> Result<MovePlan, String> {
+    let fields = Fields::of(options, "options");
+    fields.nothing_else(&["seconds", "easing", "turn"])?;
+    let plan = MovePlan::default();
+    let easing = match fields.text("easing")?.as_deref() {
+        None | Some("in_out") => Easing::InOut,
+        Some("linear") => Easing::Linear,
+        Some("in") => Easing::In,
+        Some("out") => Easing::Out,
+        Some(other) => {
+            return Err(fields.expected("easing", "\"in_out\", \"linear\", \"in\" or \"out\"", other));
+        }
+    };
+    let rotation = match fields.luau("turn")? {
+        Luau::Nil => None,
+        Luau::Table(parts) => Some(rotation(&parts).map_err(|error| format!("options.turn: {error}"))?),
+        _ => fields.number("turn")?.map(turned),
+    };
+    Ok(MovePlan { seconds: fields.double("seconds")?.unwrap_or(plan.seconds), easing, rotation })
 }
 
 fn set_tag(handle: Handle, tag: &str, is_set: bool) -> mlua::Result<()> {

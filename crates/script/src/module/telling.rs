@@ -28,6 +28,10 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
         let data = from_luau(&data, Purpose::Keep, "data").map_err(mlua::Error::runtime)?;
         with_scene(|scene| Ok(scene.after(seconds, &name, data).map_err(refused)?.0 as f64))
     })?;
+    host.add("every", |_, (seconds, name, data): (f64, Name, Luau)| {
+        let data = from_luau(&data, Purpose::Keep, "data").map_err(mlua::Error::runtime)?;
+        with_scene(|scene| Ok(scene.every(seconds, &name, data).map_err(refused)?.0 as f64))
+    })?;
     host.add("cancel", |_, timer: f64| {
         with_scene(|scene| {
             charge(scene.timers_waiting() as u64 / TIMERS_A_UNIT)?;

@@ -25,6 +25,7 @@ impl Scene {
     pub fn set_pose(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
+        self.moves.remove(&id);
         self.put(row, pose);
         self.hang_here(row);
         self.push_event(Event::Teleported(id));
@@ -41,6 +42,13 @@ impl Scene {
     /// # Errors
     /// Fails if the entity is unknown, if its body does not move, or if a number is not finite or too large.
     pub fn set_velocity(&mut self, id: EntityId, velocity: Velocity) -> Result<(), SceneError> {
+        self.steer(id, velocity)?;
+        self.moves.remove(&id);
+        Ok(())
+    }
+
+    /// Sets a velocity without ending a planned move.
+    pub(super) fn steer(&mut self, id: EntityId, velocity: Velocity) -> Result<(), SceneError> {
         let handles = self.moving(id)?;
         let velocity = checked(velocity)?;
         let body = self.physics.get_mut(handles);
@@ -57,13 +65,20 @@ impl Scene {
     /// Fails if the entity is unknown, if its body does not move, or if the pose or the velocity has a number that is not finite
     /// or too large.
     pub fn move_to(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
+        self.steer_to(id, pose)?;
+        self.moves.remove(&id);
+        Ok(())
+    }
+
+    /// Sets the velocity that brings a body to `pose`, without ending a planned move.
+    pub(super) fn steer_to(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
         let from = self.pose(id).ok_or(SceneError::UnknownEntity(id))?;
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
         let per_second = crate::STEP_HZ as f32;
         let linear = [0, 1, 2].map(|axis| (pose.position[axis] - from.position[axis]) * per_second);
         let turn = rapier_pose(&pose).rotation * rapier_pose(&from).rotation.inverse();
         let angular = (turn.to_scaled_axis() * per_second).to_array();
-        self.set_velocity(id, Velocity { linear, angular })
+        self.steer(id, Velocity { linear, angular })
     }
 
     /// Applies a force (newtons) and a torque (newton metres) to a dynamic body for one step.

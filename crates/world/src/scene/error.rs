@@ -42,6 +42,9 @@ pub enum SceneError {
     /// A shape cannot be scaled like this.
     #[error("{0}")]
     BadScale(&'static str),
+    /// Only kinematic bodies without a parent follow planned moves.
+    #[error("entity {} cannot follow a planned move: its kind needs a body with motion = \"kinematic\", and it may have no parent", .0.0)]
+    NoPlannedMove(EntityId),
     /// Dynamic bodies cannot have a parent.
     #[error("entity {} is moved by forces (motion = \"dynamic\"), so it cannot have a parent; declare motion = \"kinematic\", or hold it with world.joint", .0.0)]
     DynamicChild(EntityId),

@@ -5,6 +5,7 @@ mod entities;
 mod error;
 mod joints;
 mod kept;
+mod moves;
 mod owners;
 mod players;
 mod queries;
@@ -31,6 +32,7 @@ use crate::kind::Kind;
 use crate::owner::OwnerClaim;
 use crate::past::Past;
 use crate::physics::Physics;
+use crate::planned_move::PlannedMove;
 use crate::player::Player;
 use crate::pose::Pose;
 use crate::random::Random;
@@ -47,7 +49,7 @@ use crate::walker::WalkerState;
 /// | --- | --- |
 /// | spawn and remove | [`spawn`](Self::spawn), [`despawn`](Self::despawn) |
 /// | find | [`entities`](Self::entities), [`entity`](Self::entity), [`kind`](Self::kind) |
-/// | move | [`set_pose`](Self::set_pose), [`set_velocity`](Self::set_velocity), [`push`](Self::push), [`apply_impulse`](Self::apply_impulse), [`set_input`](Self::set_input) |
+/// | move | [`set_pose`](Self::set_pose), [`set_velocity`](Self::set_velocity), [`start_move`](Self::start_move), [`push`](Self::push), [`apply_impulse`](Self::apply_impulse), [`set_input`](Self::set_input) |
 /// | store data | [`set_attribute`](Self::set_attribute), [`set_private`](Self::set_private),
 /// [`set_state`](Self::set_state) |
 /// | assign owners | [`set_owner`](Self::set_owner) |
@@ -57,7 +59,7 @@ use crate::walker::WalkerState;
 /// [`distance`](Self::distance), [`touching`](Self::touching) |
 /// | query as a player saw it | [`rewind`](Self::rewind), [`end_rewind`](Self::end_rewind),
 /// [`seen_pose`](Self::seen_pose) |
-/// | set timers | [`after`](Self::after), [`cancel`](Self::cancel) |
+/// | set timers | [`after`](Self::after), [`every`](Self::every), [`cancel`](Self::cancel) |
 /// | players | [`players`](Self::players), [`player`](Self::player), [`spawn_avatar`](Self::spawn_avatar),
 /// [`set_player_tag`](Self::set_player_tag) |
 /// | send | [`emit`](Self::emit), [`show`](Self::show) |
@@ -72,6 +74,8 @@ pub struct Scene {
     pub(crate) joints: BTreeMap<JointId, BoundJoint>,
     /// The entities that players own.
     pub(crate) holds: BTreeMap<EntityId, OwnerClaim>,
+    /// The planned moves that are under way.
+    pub(crate) moves: BTreeMap<EntityId, PlannedMove>,
     pub(crate) players: BTreeMap<PlayerId, Player>,
     pub(crate) timers: Timers,
     pub(crate) state: BTreeMap<String, Value>,
@@ -119,6 +123,7 @@ impl Scene {
             walkers: BTreeMap::new(),
             joints: BTreeMap::new(),
             holds: BTreeMap::new(),
+            moves: BTreeMap::new(),
             players: BTreeMap::new(),
             timers: Timers::default(),
             state: BTreeMap::new(),

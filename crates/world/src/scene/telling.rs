@@ -11,7 +11,7 @@ use crate::problem::is_name;
 use crate::timer::{Timer, TimerId};
 
 /// Maximum delay of a timer, in seconds: four weeks.
-const WAIT_SECONDS_MAX: f64 = 28.0 * 86_400.0;
+pub(super) const WAIT_SECONDS_MAX: f64 = 28.0 * 86_400.0;
 
 impl Scene {
     /// Returns a value of the world's state, which lasts as long as the world; `None` if it is not set.
@@ -72,8 +72,18 @@ impl Scene {
             return Err(SceneError::Full { of: "timers", max: timers_max });
         }
         self.replace_kept(0, named_bytes(name, &data))?;
-        let steps = libm::round(seconds * f64::from(crate::STEP_HZ)).max(1.0) as u64;
-        Ok(self.timers.set(self.tick + steps, name.to_owned(), data))
+        Ok(self.timers.set(self.tick + steps_of(seconds), name.to_owned(), data))
+    }
+
+    /// Schedules repeated calls of [`crate::Behaviour::timer`] with this name and data, the first after this many seconds. At most
+    /// one call a step.
+    ///
+    /// # Errors
+    /// As [`Scene::after`].
+    pub fn every(&mut self, seconds: f64, name: &str, data: Value) -> Result<TimerId, SceneError> {
+        let id = self.after(seconds, name, data)?;
+        self.timers.repeat(id, steps_of(seconds));
+        Ok(id)
     }
 
     /// Cancels a timer. Returns whether it was still waiting.
@@ -92,8 +102,10 @@ impl Scene {
 
     /// Returns the next timer that is due and was set before `before`.
     pub(crate) fn take_due_timer(&mut self, before: TimerId) -> Option<Timer> {
-        let timer = self.timers.take_due(self.tick, before)?;
-        self.release_kept(named_bytes(&timer.name, &timer.data));
+        let (timer, is_last) = self.timers.take_due(self.tick, before)?;
+        if is_last {
+            self.release_kept(named_bytes(&timer.name, &timer.data));
+        }
         Some(timer)
     }
 
@@ -173,4 +185,9 @@ impl Scene {
     pub fn screens(&self) -> impl Iterator<Item = (Option<PlayerId>, &str, &Value)> {
         self.screens.iter().map(|((player, place), value)| (*player, place.as_str(), value))
     }
+}
+
+/// Steps of a time; at least one.
+pub(super) fn steps_of(seconds: f64) -> u64 {
+    libm::round(seconds * f64::from(crate::STEP_HZ)).max(1.0) as u64
 }

@@ -18,12 +18,22 @@ use crate::hash::Hasher;
 use crate::problem::DefinitionError;
 use crate::scene::Scene;
 use crate::world::World;
-use saved::{Saved, SavedPast, SavedWithPast};
+use saved::{Saved, SavedPast, SavedPlans, SavedWithPast, SavedWithPlans};
 
 /// The first bytes of a snapshot. The last of them is the version.
 const MAGIC: [u8; 8] = *b"nowworl\x02";
 /// The first bytes of the snapshot of a world that records the past.
 const MAGIC_WITH_PAST: [u8; 8] = *b"nowworl\x03";
+
+/// The first bytes of the snapshot of a world with repeating timers or planned moves.
+const MAGIC_WITH_PLANS: [u8; 8] = *b"nowworl\x04";
+
+/// The parts of a snapshot.
+struct Parts {
+    now: Saved,
+    past: Option<SavedPast>,
+    plans: SavedPlans,
+}
 
 /// The reason why a world cannot be restored.
 #[derive(Debug, thiserror::Error)]
@@ -60,22 +70,20 @@ impl World {
     /// the module's page). So a program with a journal of commands records the tick and calls [`World::settle`] at the
     /// same tick of a replay. Waiting commands and unpolled events are not part of a snapshot.
     pub fn snapshot(&mut self) -> Vec<u8> {
-        let (saved, past) = (self.scene.save(), self.scene.save_past());
-        let (bytes, saved, past) = to_bytes(saved, past);
-        self.settle_from(saved, past);
+        let (bytes, parts) = to_bytes(self.scene.save_parts());
+        self.settle_from(parts);
         bytes
     }
 
     /// Changes the world like [`World::snapshot`], without making the bytes.
     pub fn settle(&mut self) {
-        self.settle_from(self.scene.save(), self.scene.save_past());
+        self.settle_from(self.scene.save_parts());
     }
 
     /// Rebuilds the scene from its saved form.
-    fn settle_from(&mut self, saved: Saved, past: Option<SavedPast>) {
+    fn settle_from(&mut self, parts: Parts) {
         let before = std::mem::replace(&mut self.scene, Scene::new(Arc::new(Definition::default()), 0));
-        let mut scene = Scene::load(before.definition, saved).expect("a world can read what it writes");
-        scene.load_past(past.unwrap_or_default()).expect("a world can read what it writes");
+        let mut scene = Scene::load_parts(before.definition, parts).expect("a world can read what it writes");
         scene.events = before.events;
         scene.waiting_event_bytes = before.waiting_event_bytes;
         scene.emitted_bytes = before.emitted_bytes;
@@ -96,18 +104,7 @@ impl World {
         bytes: &[u8],
     ) -> Result<World, RestoreError> {
         definition.validate()?;
-        let (saved, past) = match bytes.strip_prefix(&MAGIC_WITH_PAST) {
-            Some(body) => {
-                let SavedWithPast { now, past } = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
-                (now, past)
-            }
-            None => {
-                let body = bytes.strip_prefix(&MAGIC).ok_or(RestoreError::Foreign)?;
-                (nowcast_wire::decode_with::<Saved>(body, &WireLimits::FILE)?, SavedPast::default())
-            }
-        };
-        let mut scene = Scene::load(Arc::new(definition), saved)?;
-        scene.load_past(past)?;
+        let scene = Scene::load_parts(Arc::new(definition), from_bytes(bytes)?)?;
         let mut world = World::of(scene, behaviour);
         world.behaviour.resume(&world.scene);
         Ok(world)
@@ -132,21 +129,54 @@ impl World {
 
 impl Scene {
     fn to_bytes(&self) -> Vec<u8> {
-        to_bytes(self.save(), self.save_past()).0
+        to_bytes(self.save_parts()).0
+    }
+
+    fn save_parts(&self) -> Parts {
+        Parts { now: self.save(), past: self.save_past(), plans: self.save_plans() }
+    }
+
+    fn load_parts(definition: Arc<Definition>, parts: Parts) -> Result<Scene, RestoreError> {
+        let mut scene = Scene::load(definition, parts.now)?;
+        scene.load_past(parts.past.unwrap_or_default())?;
+        scene.load_plans(parts.plans)?;
+        Ok(scene)
     }
 }
 
-/// Returns the bytes of a scene, and the saved form that they were made from.
-fn to_bytes(saved: Saved, past: Option<SavedPast>) -> (Vec<u8>, Saved, Option<SavedPast>) {
+/// Decodes the parts of a snapshot of any of the three forms.
+fn from_bytes(bytes: &[u8]) -> Result<Parts, RestoreError> {
+    if let Some(body) = bytes.strip_prefix(&MAGIC_WITH_PLANS) {
+        let SavedWithPlans { now, past, plans } = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
+        return Ok(Parts { now, past, plans });
+    }
+    let plans = SavedPlans::default();
+    if let Some(body) = bytes.strip_prefix(&MAGIC_WITH_PAST) {
+        let SavedWithPast { now, past } = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
+        return Ok(Parts { now, past: Some(past), plans });
+    }
+    let body = bytes.strip_prefix(&MAGIC).ok_or(RestoreError::Foreign)?;
+    Ok(Parts { now: nowcast_wire::decode_with(body, &WireLimits::FILE)?, past: None, plans })
+}
+
+/// Encodes the parts of a snapshot, in the smallest form that holds them. Returns the parts unchanged.
+fn to_bytes(parts: Parts) -> (Vec<u8>, Parts) {
+    let Parts { now, past, plans } = parts;
+    if !plans.repeats.is_empty() || !plans.moves.is_empty() {
+        let whole = SavedWithPlans { now, past, plans };
+        let mut bytes = MAGIC_WITH_PLANS.to_vec();
+        nowcast_wire::encode(&whole, &mut bytes);
+        return (bytes, Parts { now: whole.now, past: whole.past, plans: whole.plans });
+    }
     let Some(past) = past else {
         let mut bytes = MAGIC.to_vec();
-        nowcast_wire::encode(&saved, &mut bytes);
-        return (bytes, saved, None);
+        nowcast_wire::encode(&now, &mut bytes);
+        return (bytes, Parts { now, past: None, plans });
     };
     let mut bytes = MAGIC_WITH_PAST.to_vec();
-    let whole = SavedWithPast { now: saved, past };
+    let whole = SavedWithPast { now, past };
     nowcast_wire::encode(&whole, &mut bytes);
-    (bytes, whole.now, Some(whole.past))
+    (bytes, Parts { now: whole.now, past: Some(whole.past), plans })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::joint::{Joint, JointId, JointKind, Motor};
 use crate::limits::VELOCITY_MAX;
 use crate::owner::{Goal, OwnerClaim};
 use crate::past::PastStep;
+use crate::planned_move::{Easing, PlannedMove};
 use crate::player::Player;
 use crate::pose::{Pose, Velocity};
 use crate::walker::WalkerState;
@@ -39,6 +40,46 @@ pub(super) struct Saved {
 pub(super) struct SavedWithPast {
     pub(super) now: Saved,
     pub(super) past: SavedPast,
+}
+
+/// The same of a world with repeating timers or planned moves.
+#[derive(Wire)]
+pub(super) struct SavedWithPlans {
+    pub(super) now: Saved,
+    pub(super) past: Option<SavedPast>,
+    pub(super) plans: SavedPlans,
+}
+
+#[derive(Wire, Default)]
+pub(super) struct SavedPlans {
+    pub(super) repeats: Vec<SavedRepeat>,
+    pub(super) moves: Vec<SavedMove>,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedRepeat {
+    pub(super) timer: u64,
+    pub(super) steps: u64,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedMove {
+    pub(super) id: u32,
+    pub(super) from_position: [f32; 3],
+    pub(super) from_rotation: [f32; 4],
+    pub(super) to_position: [f32; 3],
+    pub(super) to_rotation: [f32; 4],
+    pub(super) easing: SavedEasing,
+    pub(super) steps: u32,
+    pub(super) done: u32,
+}
+
+#[derive(Wire)]
+pub(super) enum SavedEasing {
+    InOut,
+    Linear,
+    In,
+    Out,
 }
 
 #[derive(Wire, Default)]
@@ -344,4 +385,38 @@ pub(super) fn load_joint(saved: SavedJoint) -> (JointId, Joint) {
         },
     };
     (JointId(saved.id), joint)
+}
+
+pub(super) fn save_move(id: EntityId, plan: &PlannedMove) -> SavedMove {
+    SavedMove {
+        id: id.0,
+        from_position: plan.from.position,
+        from_rotation: plan.from.rotation,
+        to_position: plan.to.position,
+        to_rotation: plan.to.rotation,
+        easing: match plan.easing {
+            Easing::InOut => SavedEasing::InOut,
+            Easing::Linear => SavedEasing::Linear,
+            Easing::In => SavedEasing::In,
+            Easing::Out => SavedEasing::Out,
+        },
+        steps: plan.steps,
+        done: plan.done,
+    }
+}
+
+pub(super) fn load_move(saved: SavedMove) -> Option<(EntityId, PlannedMove)> {
+    let plan = PlannedMove {
+        from: Pose { position: saved.from_position, rotation: saved.from_rotation }.checked()?,
+        to: Pose { position: saved.to_position, rotation: saved.to_rotation }.checked()?,
+        easing: match saved.easing {
+            SavedEasing::InOut => Easing::InOut,
+            SavedEasing::Linear => Easing::Linear,
+            SavedEasing::In => Easing::In,
+            SavedEasing::Out => Easing::Out,
+        },
+        steps: saved.steps,
+        done: saved.done,
+    };
+    (plan.steps > 0 && plan.done <= plan.steps).then_some((EntityId(saved.id), plan))
 }

@@ -1,14 +1,15 @@
 //! Saves a scene and loads it again.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use nowcast_wire::Value;
 
 use super::RestoreError;
 use super::saved::{
-    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedPast, SavedScreen, SavedState, SavedTimer,
-    SavedView, load_claim, load_joint, load_past_step, load_player, load_walker, save_claim, save_joint,
-    save_past_step, save_player, save_walker,
+    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedPast, SavedPlans, SavedRepeat, SavedScreen,
+    SavedState, SavedTimer, SavedView, load_claim, load_joint, load_move, load_past_step, load_player,
+    load_walker, save_claim, save_joint, save_move, save_past_step, save_player, save_walker,
 };
 use crate::body;
 use crate::contact::Contact;
@@ -111,6 +112,32 @@ impl Scene {
                 .map(|player| SavedView { player: player.id.0, behind_ms: player.behind_ms })
                 .collect(),
         })
+    }
+
+    /// Saves the repeating timers and the planned moves.
+    pub(super) fn save_plans(&self) -> SavedPlans {
+        let repeats = self.timers.repeats().map(|(timer, steps)| SavedRepeat { timer: timer.0, steps });
+        let moves = self.moves.iter().map(|(id, plan)| save_move(*id, plan));
+        SavedPlans { repeats: repeats.collect(), moves: moves.collect() }
+    }
+
+    /// Loads the repeating timers and the planned moves. A move of an entity that is not kinematic any more is left out.
+    pub(super) fn load_plans(&mut self, saved: SavedPlans) -> Result<(), RestoreError> {
+        let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
+        let waiting: BTreeSet<u64> = self.timers.iter().map(|(_, id, ..)| id.0).collect();
+        for SavedRepeat { timer, steps } in saved.repeats {
+            if !waiting.contains(&timer) || steps == 0 {
+                return Err(invalid("a repeating timer is invalid"));
+            }
+            self.timers.repeat(TimerId(timer), steps);
+        }
+        for saved in saved.moves {
+            let (id, plan) = load_move(saved).ok_or_else(|| invalid("a planned move is invalid"))?;
+            if self.can_move_by_plan(id) {
+                self.moves.insert(id, plan);
+            }
+        }
+        Ok(())
     }
 
     /// Loads the recorded past of a snapshot.

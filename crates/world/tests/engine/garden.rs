@@ -1,8 +1,9 @@
 //! A world in which everything that an engine can do happens: for tests of determinism.
 
 use nowcast_world::{
-    Action, Attributes, Behaviour, Body, ColliderShape, Command, Contact, Definition, Filter, Input, Joint,
-    JointKind, Kind, Motion, PlayerId, Pose, Random, Scene, Spawn, Timer, To, Value, Velocity, Walker, World,
+    Action, Attributes, Behaviour, Body, ColliderShape, Command, Contact, Definition, Easing, Filter, Input,
+    Joint, JointKind, Kind, Motion, PlayerId, Pose, Random, Scene, Spawn, Timer, To, Value, Velocity, Walker,
+    World,
 };
 
 pub(crate) fn definition() -> Definition {
@@ -18,6 +19,7 @@ pub(crate) fn definition() -> Definition {
                 .with_attributes(held.clone()),
             Kind::new("ball").with_body(ball).with_attributes(held).reporting_contacts(),
             Kind::new("lift").with_body(Body::kinematic(box_of([3.0, 0.4, 3.0]))),
+            Kind::new("shuttle").with_body(Body::kinematic(box_of([1.0, 0.4, 1.0]))),
             Kind::new("zone").with_body(Body::sensor(box_of([6.0, 3.0, 6.0]))).reporting_contacts(),
             Kind::new("lamp"),
             Kind::walker("person", Walker::default()),
@@ -53,6 +55,8 @@ impl Behaviour for Garden {
             Joint { anchor_a: [0.0, -0.5, 0.0], anchor_b: [0.0, 0.5, 0.0], ..Joint::new(upper, lower, ball) };
         scene.join(joint).expect("both have bodies");
         scene.after(0.5, "ball", Value::Int(0)).expect("there is room");
+        make(scene, "shuttle", [6.0, 0.2, 6.0]);
+        scene.every(0.7, "shuttle", Value::Nil).expect("there is room");
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
@@ -75,6 +79,9 @@ impl Behaviour for Garden {
     }
 
     fn timer(&mut self, scene: &mut Scene, timer: &Timer) {
+        if timer.name == "shuttle" {
+            return send_shuttle(scene);
+        }
         let ball = scene.kind("ball").expect("the definition has it");
         let at = [scene.random() as f32 * 6.0 - 3.0, 5.0, scene.random() as f32 * 12.0 - 3.0];
         let count = timer.data.as_f64().unwrap_or(0.0) as i64;
@@ -115,6 +122,16 @@ impl Behaviour for Garden {
             scene.emit("kick", To::All, Value::Int(hit.entity.0.into())).expect("it is small");
         }
     }
+}
+
+/// Sends the shuttle to a random place, by which it pushes cubes and people.
+fn send_shuttle(scene: &mut Scene) {
+    let kind = scene.kind("shuttle").expect("the definition has it");
+    let shuttle = scene.entities().of_kind(kind).map(|shuttle| shuttle.id).next().expect("nobody removes it");
+    let position = [scene.random() as f32 * 8.0 - 2.0, 0.3, scene.random() as f32 * 8.0 - 2.0];
+    let to = Pose { position, rotation: [0.0, scene.random() as f32, 0.0, 1.0] };
+    let easing = if scene.random() < 0.5 { Easing::InOut } else { Easing::Out };
+    scene.start_move(shuttle, to, 0.9, easing).expect("a shuttle moves");
 }
 
 /// The garden as it begins.

@@ -4,6 +4,7 @@ mod bodies;
 mod commands;
 mod garden;
 mod memory;
+mod moves;
 mod owners;
 mod rewinding;
 mod snapshots;
