@@ -233,6 +233,11 @@ const SECTIONS: [Section; 5] = [
                 "Makes the avatar of a player. An earlier avatar is removed.",
             ),
             entry(
+                "kick",
+                "(self: Entity, reason: string?) -> ()",
+                "Removes a player from the room. Its page shows the reason (64 bytes at most); \"leave\" is called as always. The player may join again: only editors and the operator of the server can ban.",
+            ),
+            entry(
                 "apply_impulse",
                 "(self: Entity, impulse: vector, at: vector?) -> ()",
                 "Changes its velocity at once, by newton seconds, at a place in the world or at its centre.",

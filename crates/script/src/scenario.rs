@@ -155,6 +155,15 @@ fn endless() -> Fault {
     Fault { kind: FaultKind::Work, file: None, line: None, message, cure: None }
 }
 
+/// Lets a kicked bot leave, as a server does, even if the world kicked it several times.
+fn leave_once(exchange: &Exchange, player: PlayerId) {
+    let mut commands = exchange.commands.borrow_mut();
+    let leave = Command::Leave { player };
+    if !commands.contains(&leave) {
+        commands.push_back(leave);
+    }
+}
+
 /// Passes the events of the world to the case, and its commands to the world.
 fn exchange_with(world: &mut World, exchange: &Exchange, console: &Console) -> Option<Fault> {
     while let Some(event) = world.poll_event() {
@@ -165,6 +174,7 @@ fn exchange_with(world: &mut World, exchange: &Exchange, console: &Console) -> O
                     events.push((name, to, payload));
                 }
             }
+            Event::Kicked { player, .. } => leave_once(exchange, player),
             Event::Refused { refusal, .. } => exchange.refusals.borrow_mut().push(refusal.to_string()),
             _ => {}
         }

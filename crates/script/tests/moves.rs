@@ -1,4 +1,4 @@
-//! Timers that repeat, and planned moves, in Luau.
+//! Repeating timers, planned moves and kicked players.
 
 use nowcast_script::{Limits, Scenario, Script, Sources};
 
@@ -18,6 +18,8 @@ const RULES: &str = "
     end)
     world.action('halt', {}, function() world.tagged('door')[1].velocity = vector.zero end)
     world.action('mute', {}, function() assert(world.cancel(world.state.timer)) end)
+    world.action('out', {}, function(player) player:kick('enough') player:kick() end)
+    world.on('leave', function(player) world.emit('left', { name = player.name }) end)
     world.action('throw', {}, function() world.tagged('ball')[1]:move_to(vector.zero) end)";
 
 fn play(case: &str) -> Option<String> {
@@ -72,4 +74,14 @@ fn setting_the_velocity_ends_a_planned_move() {
 fn a_dynamic_body_cannot_follow_a_planned_move() {
     let told = play("test.act(ada, 'throw')").expect("a ball is dynamic");
     assert!(told.contains("motion = \"kinematic\""), "{told}");
+}
+
+#[test]
+fn a_kicked_bot_leaves_once() {
+    let case = "test.act(ada, 'out') test.step(2)
+        test.equal(#world.players(), 0)
+        test.equal(test.events('left')[1].payload, { name = 'Ada' })
+        test.equal(#test.events('left'), 1)
+        test.equal(test.refusals(), {})";
+    assert_eq!(play(case), None);
 }

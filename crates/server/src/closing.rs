@@ -59,6 +59,8 @@ pub(crate) enum Closing {
     Replaced,
     /// The client is banned; until when and why.
     Banned(String),
+    /// The rules of the world removed the client; the reason.
+    Kicked(String),
     /// The client's token is for one entry, and another client has entered with it.
     TokenUsed,
 }
@@ -85,6 +87,7 @@ impl Closing {
             Self::Replaced => 4014,
             Self::Banned(_) => 4015,
             Self::TokenUsed => 4016,
+            Self::Kicked(_) => 4017,
         }
     }
 
@@ -105,6 +108,7 @@ impl Closing {
             Self::Replaced => 72,
             Self::Banned(_) => 73,
             Self::TokenUsed => 74,
+            Self::Kicked(_) => 75,
         }
     }
 
@@ -130,6 +134,7 @@ impl Closing {
             Self::Replaced => "replaced",
             Self::Banned(_) => "banned",
             Self::TokenUsed => "token_used",
+            Self::Kicked(_) => "kicked",
         }
     }
 
@@ -162,6 +167,8 @@ impl Closing {
             Self::Replaced => "the same client came anew, on another connection".into(),
             Self::Banned(told) => shorten(told.clone()),
             Self::TokenUsed => TOKEN_USED.into(),
+            Self::Kicked(reason) if reason.is_empty() => "the world removed you".into(),
+            Self::Kicked(reason) => shorten(format!("the world removed you: {reason}")),
         }
     }
 

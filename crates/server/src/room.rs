@@ -389,11 +389,13 @@ impl Room {
     /// Looks what changed in the world, what happened, and what was refused.
     fn collect_changes(&mut self) -> (Changes, Vec<WorldEvent>) {
         let events: Vec<_> = std::iter::from_fn(|| self.world.poll_event()).collect();
-        let Step { world_events, refused, granted } = Step::of(events.into_iter(), self.world.world());
+        let Step { world_events, refused, granted, kicked } =
+            Step::of(events.into_iter(), self.world.world());
         for (player, refusal) in refused {
             self.refuse(player, &refusal);
         }
         self.granted = granted;
+        self.kick(kicked);
         let changes = self.replicated.update(self.world.world(), &self.dictionary);
         let Self { interest_grid, world, dictionary, tick, .. } = self;
         let placed = world.world().entities().iter().map(|entity| dictionary.placed(&entity));

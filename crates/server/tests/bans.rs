@@ -17,6 +17,7 @@ local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", si
 local Person = world.kind("person", { walker = {} })
 world.on("start", function() Floor:spawn { at = vector.create(0, -0.5, 0) } end)
 world.on("join", function(player) player:spawn_avatar(Person, { at = vector.create(player.id, 0.92, 20) }) end)
+world.on("message", function(player, text) if text == "out" then player:kick("you asked for it") end end)
 "#;
 
 /// The close code of somebody who is banned, in the plain protocol and on sessions.
@@ -63,6 +64,23 @@ async fn noticed(player: &mut Player, words: &str) -> String {
 async fn turned_away(server: &TestServer, path: &str) -> (u16, String) {
     let socket = server.connect(path).await.expect("who is banned is let in to hear it");
     Player::new(socket, Encoding::Json).until_closed().await
+}
+
+#[tokio::test]
+async fn a_client_that_the_rules_kick_receives_the_reason_and_may_join_again() {
+    const REASON: &str = "the world removed you: you asked for it";
+    let server = TestServer::with(|config| config.worlds = vec![script("yard", RULES)]).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    let mut eve = Guest::join(&server, "yard", "Eve", CarrierKind::WebSocket).await;
+    say(&mut ada, "out").await;
+    assert_eq!(ada.until_closed().await, (4017, REASON.to_owned()));
+    eve.say("out");
+    let closed = eve.end().await;
+    assert_eq!((closed.code.0, closed.reason.as_str()), (75, REASON));
+    let counted = r#"nowcast_client_closed_total{code="75",reason="kicked"}"#;
+    server.until_metric(counted, |count| count == 1.0).await;
+    server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
+    drop(server.join("yard", "name=Ada&hz=60").await);
 }
 
 #[tokio::test]

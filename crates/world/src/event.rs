@@ -19,6 +19,14 @@ pub enum Event {
     Joined(PlayerId),
     /// A player left.
     Left(PlayerId),
+    /// The behaviour removes a player from the world: the host closes its connection with the reason, and applies
+    /// [`crate::Command::Leave`].
+    Kicked {
+        /// The player.
+        player: PlayerId,
+        /// The reason, after [`crate::text::sanitize`].
+        reason: String,
+    },
     /// A player changed its name.
     Renamed {
         /// The player.

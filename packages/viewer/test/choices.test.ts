@@ -114,6 +114,12 @@ it("tells somebody who is banned until when and why, in the server's words", () 
   expect(told).toBe(`The server keeps you out: ${cause}.`);
 });
 
+it("tells a kicked person the reason, in the server's words", () => {
+  const cause = "the world removed you: no input for ten minutes";
+  const { cause: told } = explainClose(new NowcastError("refused", cause, { code: "kicked" }));
+  expect(told).toBe(`You left this room: ${cause}.`);
+});
+
 it("names what is in the way of a page that came by plain HTTP from another machine", () => {
   const cure = "open the page by https, or ask whoever runs it for --self-signed";
   const error = new NowcastError("refused", "no", { code: "not_encrypted", cure });

@@ -13,7 +13,7 @@ use crate::define::Special;
 use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
-use crate::namespace::{Name, Namespace, Shared};
+use crate::namespace::{Name, Namespace, Quoted, Shared};
 use crate::reference::names_of;
 use crate::suggest::{closest, instead};
 
@@ -361,6 +361,12 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
                 Handle::Player(id) => scene.player(id).map(|player| player.tags.as_slice()),
             };
             Ok(tags.is_some_and(|tags| tags.contains(&tag.0)))
+        })
+    })?;
+    method.add("kick", |_, (handle, reason): (Handle, Option<Quoted>)| {
+        let player = handle.player()?;
+        with_scene(|scene| {
+            scene.kick(player, reason.as_ref().map_or("", |reason| &reason.0)).map_err(refused)
         })
     })?;
     method.add("pass_through", |_, (handle, other): (Handle, Option<Handle>)| {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nowcast::admission::network_of;
+use nowcast_world::PlayerId;
 use tracing::info;
 
 use super::Room;
@@ -108,6 +109,19 @@ impl Room {
             None => " (until the server ends, because it keeps nothing)",
         };
         editor.notice(&format!("banned{until_end}: {}", lines(&bans)));
+    }
+
+    /// Closes the connections of players that the rules removed, and gives up the seats that are held for them.
+    pub(super) fn kick(&mut self, kicked: Vec<(PlayerId, String)>) {
+        for (player, reason) in kicked {
+            if let Some(seated) = self.players.iter().find(|seated| seated.id == player) {
+                info!(room = self.name, player = player.0, reason, "kicked");
+                seated.player.close(Closing::Kicked(reason));
+            } else if let Some(at) = self.held.iter().position(|held| held.id == player) {
+                self.held.swap_remove(at);
+                self.dismiss(player);
+            }
+        }
     }
 
     /// Sends away who is banned by now, and gives up the seats that are held for them.

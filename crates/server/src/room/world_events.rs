@@ -65,6 +65,8 @@ pub(crate) struct Step {
     pub(crate) refused: Vec<(PlayerId, Refusal)>,
     /// New owners, with the numbers of their requests.
     pub(crate) granted: Vec<(PlayerId, EntityId, u32)>,
+    /// Players that the rules removed, with the reasons.
+    pub(crate) kicked: Vec<(PlayerId, String)>,
 }
 
 impl Step {
@@ -81,6 +83,7 @@ impl Step {
                     step.world_events.push(WorldEvent::Emitted { audience, name, payload, durable });
                 }
                 Event::Granted { player, entity, number } => step.granted.push((player, entity, number)),
+                Event::Kicked { player, reason } => step.kicked.push((player, reason)),
                 Event::Refused { player, refusal } => step.refused.push((player, refusal)),
                 Event::Spawned(_)
                 | Event::Despawned(_)

@@ -461,6 +461,7 @@ fn closed_by_room(code: CloseCode, reason: String) -> Closing {
         Closing::Replaced,
         Closing::RoomGone,
         Closing::Banned(reason.clone()),
+        Closing::Kicked(reason.clone()),
         Closing::Protocol(reason),
     ];
     known.into_iter().find(|closing| closing.session_code() == code.0).unwrap_or(Closing::Vanished)

@@ -25,6 +25,7 @@ pub(super) fn event_bytes(event: &Event) -> usize {
         Event::Emitted { name: text, payload: value, .. } | Event::Screen { place: text, value, .. } => {
             size_of::<Event>() + text.len() + held_bytes(value)
         }
+        Event::Kicked { reason, .. } => size_of::<Event>() + reason.len(),
         _ => 0,
     }
 }

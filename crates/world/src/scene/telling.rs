@@ -10,6 +10,9 @@ use crate::id::PlayerId;
 use crate::problem::is_name;
 use crate::timer::{Timer, TimerId};
 
+/// Characters of the reason that a removed player receives.
+const KICK_REASON_CHARS_MAX: usize = 100;
+
 /// Maximum delay of a timer, in seconds: four weeks.
 pub(super) const WAIT_SECONDS_MAX: f64 = 28.0 * 86_400.0;
 
@@ -134,6 +137,19 @@ impl Scene {
         }
         let durable = self.acts_durably;
         self.emit_bounded(Event::Emitted { name: name.to_owned(), to, payload, durable })
+    }
+
+    /// Asks the host to remove a player, which then receives the reason. The player is in the world until the host's
+    /// [`crate::Command::Leave`].
+    ///
+    /// # Errors
+    /// If the player is not in the world.
+    pub fn kick(&mut self, player: PlayerId, reason: &str) -> Result<(), SceneError> {
+        if self.player(player).is_none() {
+            return Err(SceneError::UnknownPlayer(player));
+        }
+        let reason = crate::text::sanitize(reason, KICK_REASON_CHARS_MAX);
+        self.emit_bounded(Event::Kicked { player, reason })
     }
 
     /// Sets a value on a player's screen, or (`None`) on all screens, now and later: a score, a clock, a sentence. Nil

@@ -48,6 +48,7 @@ export const ERROR_CODES = [
   "room_closed",
   "replaced",
   "banned",
+  "kicked",
   "too_many_messages",
   "too_slow",
   "idle",

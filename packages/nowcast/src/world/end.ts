@@ -36,6 +36,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [72, ["replaced", "refused"]],
   [73, ["banned", "refused"]],
   [74, ["unauthorised", "refused"]],
+  [75, ["kicked", "refused"]],
   [1000, ["done", "refused"]],
   [1001, ["going_away", "refused"]],
   [1002, ["violation", INCOMPATIBLE]],
@@ -49,6 +50,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [4010, ["idle", "network"]],
   [4014, ["replaced", "refused"]],
   [4015, ["banned", "refused"]],
+  [4017, ["kicked", "refused"]],
 ]);
 
 const WHEN_CROWDED = "try again in a moment, or enter another room";

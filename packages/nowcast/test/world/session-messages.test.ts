@@ -383,6 +383,7 @@ describe("messages of a client on a session", () => {
   it.each([
     [73, "banned", "you are banned from this room until 2026-11-24T10:00:00Z: shouting"],
     [74, "unauthorised", "the token has been used by another client: ask for a new one"],
+    [75, "kicked", "the world removed you: no input for ten minutes"],
   ])("does not come back after the end %i, and says why", async (closeCode, code, reason) => {
     const server = await serve();
     const world = join(server);

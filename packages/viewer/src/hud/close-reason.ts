@@ -72,6 +72,8 @@ export function explainClose({ code, reason, cure }: Ending): CloseReason {
       return ends.replaced();
     case "banned":
       return ends.banned(said);
+    case "kicked":
+      return ends.kicked(said);
     case "closed":
       return ends.closed(said);
   }

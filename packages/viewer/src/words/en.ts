@@ -262,6 +262,10 @@ export const ENGLISH = {
       cause: `The server keeps you out: ${cause}.`,
       cure: "Ask the people who run this world; another room may let you in.",
     }),
+    kicked: ({ cause }: Reason) => ({
+      cause: `You left this room: ${cause}.`,
+      cure: "Join again, or enter another room.",
+    }),
     closed: ({ cause }: Reason) => ({
       cause: `The connection ended (${cause}).`,
       cure: "Join again; if it keeps happening, reload the page.",

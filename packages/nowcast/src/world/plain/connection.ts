@@ -8,8 +8,8 @@ import { CLOSED_ABNORMALLY, worldEnd } from "../end.js";
 const SILENCE_MS_MAX = 10_000;
 const WATCH_INTERVAL_MS = 1000;
 
-/** After these, the same client would be turned away again: malformed, out of bounds, too large, come anew elsewhere, banned. */
-const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([4000, 4001, 1009, 4014, 4015]);
+/** After these the client does not reconnect: malformed, out of bounds, too large, joined elsewhere, banned, kicked. */
+const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([4000, 4001, 1009, 4014, 4015, 4017]);
 
 /** Says that the client comes back at once (`spec/PLAIN.md`, section 5). */
 const COMES_BACK = 3000;

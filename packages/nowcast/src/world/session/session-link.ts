@@ -21,6 +21,7 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
   72,
   73,
   74,
+  75,
 ]);
 /** Another attempt would end alike: the same program would say the same, and show the same token. */
 const FINAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
