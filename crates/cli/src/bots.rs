@@ -8,21 +8,22 @@ use nowcast_server::plain::Encoding;
 
 use crate::show::Show;
 
-/// Let bots play in a room, and show what they felt and what the server says
+/// Let bots play in a room, and show the measurements of clients and server
 ///
-/// The bots stroll, chat, and do what the world offers (in the playground they fetch, pile up and throw blocks), on sessions as our
-/// own clients do, or as stock WebSocket clients of the plain protocol. At the end: connect times, intervals between updates, bytes, and the server's ticks and memory from its /metrics.
+/// The bots stroll, chat, and use the actions of the world (in the playground they fetch, pile up and throw blocks).
+/// They use sessions, as our own clients do, or the plain protocol, as stock WebSocket clients do. The report has
+/// connect times, intervals between updates, bytes, and the server's ticks and memory from its /metrics.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many bots
+    /// Number of bots
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=2000))]
     count: u16,
 
-    /// For how many seconds they play once all have joined
+    /// Seconds of play after all have joined
     #[arg(long, default_value_t = 30)]
     seconds: u64,
 
-    /// Snapshots a second that each of them asks for
+    /// Snapshots a second for each bot
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(5..=60))]
     hz: u32,
 
@@ -30,15 +31,15 @@ pub(crate) struct Args {
     #[arg(long, default_value = "ws://127.0.0.1:7777/ws/bots")]
     url: String,
 
-    /// Protocol of the bots: sessions over the best carrier there is, or the plain protocol of stock clients
+    /// Protocol of the bots: sessions over the best available carrier, or the plain protocol of stock clients
     #[arg(long, value_enum, default_value_t = Speech::Session)]
     protocol: Speech,
 
-    /// How movement is encoded in the plain protocol
+    /// Encoding of movement in the plain protocol
     #[arg(long, value_enum, default_value_t = Movement::Custom16)]
     encoding: Movement,
 
-    /// Draws what the bots do
+    /// Seed of the bots' decisions
     #[arg(long, default_value_t = 1)]
     seed: u64,
 

@@ -14,9 +14,9 @@ use crate::output;
 
 /// Turn a world, a schema, or shapes of Rust types into typed TypeScript
 ///
-/// A schema is a text file such as `struct Chat { from: u32, text: text }`. A shape of a Rust type is a file with what
-/// `nowcast_wire::Shape::of::<T>().to_bytes()` gives. Of both come encoders and decoders; of a world's folder come the types of its
-/// kinds, actions and events, for `joinWorld<Types>(…)`.
+/// A schema is a text file such as `struct Chat { from: u32, text: text }`. A shape of a Rust type is a file with the
+/// bytes of `nowcast_wire::Shape::of::<T>().to_bytes()`. Both become encoders and decoders. A world's folder becomes
+/// the types of its kinds, actions and events, for `joinWorld<Types>(…)`.
 #[derive(clap::Args)]
 #[command(after_long_help = SCHEMAS)]
 pub(crate) struct Args {
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Where the generated code imports the SDK from
+    /// Module from which the generated code imports the SDK
     #[arg(long, value_name = "MODULE", default_value = "nowcast/codec")]
     import_from: String,
 }
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the types of what a world declares.
+/// Writes the types of a world's declarations.
 fn world_types(folder: &Path, out: Option<&Path>) -> anyhow::Result<ExitCode> {
     let sources = read_world(folder)?;
     let definition = Script::load(&sources, Limits::DEFAULT)

@@ -16,15 +16,15 @@ use crate::send::text;
 use crate::serve::asked_to_stop;
 use crate::token;
 
-/// Advertise a name and print what arrives, to try out what sends
+/// Advertise a name and print the messages that arrive, to test a sender
 ///
-/// Commands are answered with what they say.
+/// Commands are answered with their own bytes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The name
     name: String,
 
-    /// The port, for TCP and UDP; 0 lets the system choose one, which is found by name
+    /// The port, for TCP and UDP; 0 lets the system choose one, and clients connect by the name
     #[arg(long, default_value_t = 0)]
     port: u16,
 
@@ -32,16 +32,16 @@ pub(crate) struct Args {
     #[arg(long)]
     host: Option<String>,
 
-    /// The file with the key of the tokens that are needed to enter
+    /// The file with the key that verifies tokens
     #[arg(long, value_name = "FILE")]
     key_file: Option<std::path::PathBuf>,
 
-    /// Let everybody in without a token, other machines too
+    /// Admit all clients without a token, including other machines
     #[arg(long)]
     anonymous: bool,
 
-    /// Web origin whose pages may enter, such as `https://example.org`; may be repeated [default: on loopback without a key, the
-    /// endpoint's own; elsewhere every page]
+    /// Web origin whose pages may connect, such as `https://example.org`; may be repeated [default: on loopback without
+    /// a key, the endpoint's own; elsewhere every page]
     #[arg(long = "allow-origin", value_name = "ORIGIN", value_parser = parse_origin)]
     origins: Vec<String>,
 

@@ -1,4 +1,4 @@
-//! The `nowcast` program: one subcommand per room of the house, no logic of its own.
+//! The `nowcast` program: one subcommand for each crate, no logic of its own.
 
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod bots;
@@ -58,7 +58,7 @@ enum Command {
     World(world::kept::Args),
     #[cfg(all(feature = "lab", target_os = "linux"))]
     Bots(bots::Args),
-    /// Measure Nowcast, and what people use today beside it, on this machine
+    /// Measure Nowcast and other programs on this machine
     #[cfg(all(feature = "lab", target_os = "linux"))]
     Lab(lab::Args),
     #[cfg(not(all(feature = "lab", target_os = "linux")))]
@@ -101,12 +101,12 @@ fn main() -> ExitCode {
     outcome.unwrap_or_else(|error: anyhow::Error| output::fail(&error))
 }
 
-/// So that `--seed -1` is told to be no seed, and not taken for a flag.
+/// So `--seed -1` is reported as an invalid seed, and not as an unknown flag.
 fn takes_negative_numbers(command: clap::Command) -> clap::Command {
     command.allow_negative_numbers(true).mut_subcommands(takes_negative_numbers)
 }
 
-/// Prints help as it is, and a mistake on one line: what is wrong, what may be meant, where to read more.
+/// Prints help unchanged, and a mistake on one line: the fault, a suggestion, and where to read more.
 fn explain(error: &clap::Error) -> ExitCode {
     if matches!(
         error.kind(),
@@ -123,7 +123,7 @@ fn explain(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let lines: Vec<&str> =
         text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
-    // We point to the help ourselves, once.
+    // The line that points to the help is added once, below.
     let is_said = |line: &&str| !line.is_empty() && !line.starts_with("For more information");
     let said = lines.into_iter().filter(is_said).collect::<Vec<_>>().join("; ");
     let said = said

@@ -10,10 +10,10 @@ use tokio::time::timeout;
 const NAME: &str = "lab";
 const SESSIONS_MAX: usize = 64;
 const SESSIONS_PER_ADDRESS_MAX: usize = 4;
-/// Measurements are short; who stays longer is sent away.
+/// Measurements are short; longer connections are closed.
 const STAY_MAX: Duration = Duration::from_secs(600);
 
-/// A service that sends back what it gets. `is_exposed` lets other machines measure without a token.
+/// An echo service. `is_exposed` lets other machines measure without a token.
 pub(crate) fn service(is_exposed: bool) -> ServiceConfig {
     let limits = AcceptLimits {
         sessions_max: SESSIONS_MAX,
@@ -21,7 +21,7 @@ pub(crate) fn service(is_exposed: bool) -> ServiceConfig {
         ..AcceptLimits::default()
     };
     let echo = ServiceConfig::new(NAME, |channel| async move {
-        // How a measurement ends is nobody's concern but its own.
+        // The result of a measurement concerns only its client.
         let _ = timeout(STAY_MAX, nowcast::echo(&channel)).await;
         channel.close(0, "measured");
     });

@@ -1,8 +1,8 @@
-//! The output of the program: the one place that writes to the standard output and the standard error.
+//! The output of the program: the only module that writes to the standard output and the standard error.
 //!
-//! An output that accepts no more bytes ends the command: silently and with the code of SIGPIPE where its reader has
-//! left (`| head`), with an error where it is full. Lines that the standard error does not accept are dropped, because
-//! their reader may have left. Text from a peer or a file passes [`printable()`] first.
+//! An output that accepts no more bytes ends the command: silently and with the code of SIGPIPE if its reader has left
+//! (`| head`), with an error if it is full. Lines that the standard error does not accept are dropped, because their
+//! reader may have left. Text from a peer or a file passes [`printable()`] first.
 
 mod printable;
 
@@ -15,7 +15,7 @@ pub(crate) use printable::{printable, printable_json};
 /// The exit code that a shell reports for a program that ended by SIGPIPE.
 const EXIT_BY_SIGPIPE: u8 = 128 + 13;
 
-/// The standard output took no more, so something that was asked for is lost.
+/// The standard output failed, so requested output is lost.
 #[derive(Debug)]
 pub(crate) struct OutputLost(io::Error);
 
@@ -33,30 +33,30 @@ impl From<io::Error> for OutputLost {
     }
 }
 
-/// Prints a line, and sees that it leaves.
+/// Prints a line and flushes it.
 pub(crate) fn line(line: impl Display) -> Result<(), OutputLost> {
     text(&format!("{line}\n"))
 }
 
-/// Prints a text as it is, and sees that it leaves.
+/// Prints a text unchanged and flushes it.
 pub(crate) fn text(text: &str) -> Result<(), OutputLost> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(OutputLost)
 }
 
-/// A line for people beside the output.
+/// Prints a line for people to the standard error.
 pub(crate) fn note(line: impl Display) {
     note_part(&format!("{line}\n"));
 }
 
-/// A text for people beside the output, such as a bar that is drawn over itself.
+/// Prints a text for people to the standard error, such as a progress bar.
 pub(crate) fn note_part(text: &str) {
     let mut out = io::stderr().lock();
-    // Nobody is left to tell.
+    // If this fails, nobody reads it.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Names the cause of a failed command, and gives the code to end with.
+/// Prints the cause of a failed command, and returns the exit code.
 pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     if let Some(OutputLost(cause)) = error.downcast_ref()
         && cause.kind() == ErrorKind::BrokenPipe
@@ -67,14 +67,14 @@ pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The standard output for what is too long to be held, which remembers that it took no more.
+/// The standard output for text that is too long for memory. It remembers write errors.
 #[derive(Default)]
 pub(crate) struct Stream {
     lost: Option<io::Error>,
 }
 
 impl Stream {
-    /// Whether everything left.
+    /// Returns whether everything was written.
     pub(crate) fn end(self) -> Result<(), OutputLost> {
         match self.lost {
             Some(error) => Err(OutputLost(error)),

@@ -10,13 +10,13 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use crate::output::{self, OutputLost, printable};
 use crate::reach::{Reach, Stop, interrupted, milliseconds, runtime};
 
-/// How often an answer is looked for.
+/// Interval of checks for an answer.
 const LOOK: Duration = Duration::from_micros(500);
 
-/// Measure the round trip to a service, and say which carrier leads there
+/// Measure the round trip to a service, and name its carrier
 ///
-/// It opens a channel of its own and asks nothing of the application: the service's endpoint answers. Ends with a summary
-/// after --count, or at Ctrl-C.
+/// The channel is separate from those of the application: the service's endpoint answers. Ends with a summary after
+/// --count, or at Ctrl-C.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -26,11 +26,11 @@ pub(crate) struct Args {
     #[arg(long, short)]
     count: Option<u64>,
 
-    /// Milliseconds between two
+    /// Milliseconds between two pings
     #[arg(long, short, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..=60_000))]
     interval: u64,
 
-    /// Milliseconds that an answer may take
+    /// Milliseconds until a ping counts as lost
     #[arg(long, value_name = "MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(10..=60_000))]
     timeout: u64,
 
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Pings until it is enough or somebody asks to stop, and sums up.
+/// Pings until the count is reached or Ctrl-C, and prints a summary.
 async fn measure(args: &Args, channel: &Channel, opened: &str, stop: &mut Stop) -> anyhow::Result<ExitCode> {
     if let Some(carrier) = channel.status().carrier.filter(|carrier| carrier.is_local()) {
         bail!(
@@ -95,7 +95,7 @@ async fn ping(args: &Args, channel: &Channel, tally: &mut Tally) -> Result<(), O
     Ok(())
 }
 
-/// One round trip, if its answer comes in time.
+/// Measures one round trip; `None` if its answer does not arrive in time.
 async fn once(channel: &Channel, patience: Duration) -> Option<Duration> {
     let before = channel.status().stats.packets_acknowledged;
     channel.ping();
@@ -150,7 +150,7 @@ fn summarise(args: &Args, channel: &Channel, tally: &Tally) -> Result<(), Output
     Ok(())
 }
 
-/// Least, mean, most; and jitter: the mean difference between one and the next, as RFC 3550 has it.
+/// Returns minimum, mean, maximum and jitter: the mean difference between consecutive times, as in RFC 3550.
 fn spread(times: &[Duration]) -> [Duration; 4] {
     let mean = |sum: Duration, count: usize| sum / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
     let least = times.iter().min().copied().unwrap_or_default();

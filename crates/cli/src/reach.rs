@@ -1,4 +1,4 @@
-//! How commands reach a service: its address as people write it, and how to get in.
+//! Connecting to services by the addresses that people write.
 
 use std::pin::Pin;
 use std::process::ExitCode;
@@ -12,22 +12,22 @@ use crate::serve::asked_to_stop;
 /// Whether names on the network are found by multicast DNS.
 const HAS_MULTICAST: bool = cfg!(feature = "mdns");
 
-/// Which service, and how to reach it
+/// The service, and how to connect to it
 #[derive(clap::Args)]
 pub(crate) struct Reach {
     /// The service: NAME on this machine, HOST/NAME, HOST:PORT/NAME, or nowcast://HOST:PORT/NAME; ?token=TOKEN may follow
     #[arg(value_name = "NAME")]
     service: String,
 
-    /// The token to enter with [default: the environment variable NOWCAST_TOKEN]
+    /// The token [default: the environment variable NOWCAST_TOKEN]
     #[arg(long)]
     token: Option<String>,
 
-    /// Use this carrier and no other; may be repeated
+    /// Use only this carrier; may be repeated
     #[arg(long = "carrier", value_name = "CARRIER")]
     carriers: Vec<CarrierName>,
 
-    /// Believe the certificate that the endpoint announces, for development in your own network
+    /// Trust the certificate that the endpoint announces, for development in your own network
     #[arg(long)]
     trust_announced: bool,
 }
@@ -45,12 +45,12 @@ enum CarrierName {
 }
 
 impl Reach {
-    /// The name as it was given, for people; without a token.
+    /// The name as given, without a token.
     pub(crate) fn name(&self) -> &str {
         self.service.split_once('?').map_or(&self.service, |(name, _)| name)
     }
 
-    /// The token: of the address, of the flag, or of the environment.
+    /// Returns the token from the address, the flag or the environment.
     fn token(&self) -> anyhow::Result<Option<String>> {
         let shown = self.service.split_once('?').map(|(_, query)| query).filter(|query| !query.is_empty());
         match (shown, &self.token) {
@@ -64,7 +64,7 @@ impl Reach {
         }
     }
 
-    /// Connects, or says what to do.
+    /// Connects, or returns an error with a cure.
     pub(crate) async fn connect(&self) -> anyhow::Result<Channel> {
         let mut connector = Connector::new();
         if let Some(token) = self.token()? {
@@ -108,7 +108,7 @@ fn is_on_segment(url: &str) -> bool {
     host == "local" || host.ends_with(".local")
 }
 
-/// The address of a service as people write it.
+/// Converts the address of a service to a URL.
 fn url(service: &str) -> anyhow::Result<String> {
     if service.contains("://") {
         return Ok(service.to_owned());
@@ -125,12 +125,12 @@ fn url(service: &str) -> anyhow::Result<String> {
 /// The exit code that a shell reports for a program that ended by SIGINT.
 const EXIT_BY_INTERRUPT: u8 = 128 + 2;
 
-/// The code of a command that was stopped before it was done.
+/// The exit code of an interrupted command.
 pub(crate) fn interrupted() -> ExitCode {
     ExitCode::from(EXIT_BY_INTERRUPT)
 }
 
-/// Hears Ctrl-C from its making on, so that a command can leave in good order.
+/// Listens for Ctrl-C as soon as it is made, so that a command can clean up.
 pub(crate) struct Stop(Pin<Box<dyn Future<Output = ()>>>);
 
 impl Stop {
@@ -139,7 +139,7 @@ impl Stop {
         Self(Box::pin(asked_to_stop()))
     }
 
-    /// Returns the result of this work, unless somebody asks to stop first.
+    /// Returns the result of this work, unless Ctrl-C arrives first.
     pub(crate) async fn before<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = work => Some(done),
@@ -157,7 +157,7 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .context("cannot start the runtime")
 }
 
-/// Milliseconds with as many digits as say something.
+/// Formats milliseconds with a sensible number of digits.
 pub(crate) fn milliseconds(time: std::time::Duration) -> String {
     let ms = time.as_secs_f64() * 1_000.0;
     let digits = if ms < 1.0 {

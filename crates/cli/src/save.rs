@@ -47,11 +47,11 @@ enum Command {
         #[arg(long, default_value_t = 24)]
         top: usize,
     },
-    /// Show what differs between two files, of any of the formats; fails when something does
+    /// Show the differences between two files, of any of the formats; fails if there are any
     Diff {
-        /// The file before
+        /// The old file
         before: PathBuf,
-        /// The file after
+        /// The new file
         after: PathBuf,
         /// Number of differences to show
         #[arg(long, default_value_t = 50)]
@@ -70,7 +70,7 @@ enum Command {
 
 #[derive(clap::Args)]
 struct WriteOptions {
-    /// How chunks are compressed
+    /// Compression of chunks
     #[arg(long, value_enum, default_value = "lz4")]
     compression: CompressionName,
     /// Write fast instead of small
@@ -135,7 +135,7 @@ fn format_of(path: &Path) -> Result<Format> {
     }
 }
 
-/// Opens a file and finds out its format and size.
+/// Opens a file and detects its format and size.
 fn open(path: &Path) -> Result<(impl Read, Format, u64)> {
     let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let bytes = file.metadata()?.len();
@@ -145,7 +145,7 @@ fn open(path: &Path) -> Result<(impl Read, Format, u64)> {
     Ok((std::io::Cursor::new(start).chain(file), format, bytes))
 }
 
-/// Converts into a new file that takes the place of the old one when it is complete.
+/// Converts into a new file that replaces the old one when it is complete.
 fn convert_file(input: &Path, output: &Path, to: Format, options: Options) -> Result<()> {
     let (file, from, bytes) = open(input)?;
     let target = AtomicFile::create(output).with_context(|| format!("cannot write {}", output.display()))?;
@@ -162,7 +162,7 @@ fn convert_file(input: &Path, output: &Path, to: Format, options: Options) -> Re
     Ok(())
 }
 
-/// A line that says how far a long reading is.
+/// A progress line for long files.
 struct Progress {
     bytes: u64,
     shown: Option<u64>,
@@ -171,7 +171,7 @@ struct Progress {
 
 impl Progress {
     fn new(bytes: u64) -> Self {
-        // Small files are done before a line could be read.
+        // Small files are done before anyone could read a line.
         Self { bytes, shown: None, visible: bytes > 8 << 20 && stderr().is_terminal() }
     }
 

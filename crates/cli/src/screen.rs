@@ -1,4 +1,4 @@
-//! A page of a terminal that is drawn again and again.
+//! A page of a terminal that is redrawn.
 
 use crate::output::{self, OutputLost};
 
@@ -10,30 +10,30 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// As much of these lines as there is room for.
+    /// Returns as many of these lines as fit.
     pub(crate) fn page(self, lines: &[String]) -> String {
         let cut = |line: &String| line.chars().take(self.columns).collect::<String>();
         lines.iter().take(self.rows).map(cut).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// Shows an empty page on the terminal's second screen, so that what was there comes back.
+/// Switches to the terminal's alternate screen, so that its content returns afterwards.
 pub(crate) fn enter() -> Result<(), OutputLost> {
     output::text("\x1b[?1049h\x1b[?25l")
 }
 
-/// Goes back to the first screen.
+/// Switches back to the main screen.
 pub(crate) fn leave() -> Result<(), OutputLost> {
     output::text("\x1b[?25h\x1b[?1049l")
 }
 
-/// Draws a page over the one before, without flicker: lines are overwritten, and their rests cleared.
+/// Draws a page over the previous one without flicker: lines are overwritten, and their rests cleared.
 pub(crate) fn draw(page: &str) -> Result<(), OutputLost> {
     let lines = page.replace('\n', "\x1b[K\r\n");
     output::text(&format!("\x1b[H{lines}\x1b[K\x1b[J"))
 }
 
-/// The size of the terminal, or the usual one if it does not tell.
+/// Returns the size of the terminal, or a default if it is unknown.
 pub(crate) fn size() -> Size {
     #[cfg(unix)]
     if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())

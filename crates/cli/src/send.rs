@@ -10,9 +10,9 @@ use tokio::time::timeout;
 use crate::output::{self, printable};
 use crate::reach::{Reach, Stop, interrupted, runtime};
 
-/// Send something to a service: a state, an event, or a command whose reply is printed
+/// Send a state, an event, or a command to a service, and print the reply of a command
 ///
-/// Values are texts; what begins with 0x is taken as bytes in hexadecimal.
+/// Values are texts; a value that begins with 0x is bytes in hexadecimal.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub(crate) struct Args {
@@ -92,7 +92,7 @@ fn what(args: &Args) -> anyhow::Result<What> {
     }
 }
 
-/// The bytes that an argument means.
+/// Returns the bytes of an argument.
 fn bytes(value: &str) -> anyhow::Result<Vec<u8>> {
     let Some(digits) = value.strip_prefix("0x") else { return Ok(value.as_bytes().to_vec()) };
     let pair = |index: usize| digits.get(index..index + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
@@ -103,12 +103,12 @@ fn bytes(value: &str) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-/// Bytes as a text that a terminal can show: as text if they are one without control characters, else in hexadecimal.
+/// Makes bytes printable for a terminal: as text if they are one without control characters, else in hexadecimal.
 pub(crate) fn text(bytes: &[u8]) -> String {
     printable(&raw_text(bytes))
 }
 
-/// The same for programs, with what a terminal would not show.
+/// The same for programs, including characters that a terminal would not show.
 pub(crate) fn raw_text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(|character| character.is_control() && character != '\t') => {

@@ -28,10 +28,10 @@ use crate::world::samples::Sample;
 
 /// Serve worlds that browsers and programs join
 ///
-/// Without a world, the sample worlds are served. The rules of a folder hold as they are saved: a version that does not load
-/// changes nothing, and one that fails in its first two seconds is taken back with what it did.
+/// Without a world, the sample worlds are served. Saved rules apply at once. A version that does not load is refused;
+/// one that fails in its first two seconds is rolled back with its effects.
 ///
-/// A room shows the world of its name, or the one whose name and a hyphen its name begins with; every other room shows the
+/// The name of a room selects its world: football and football-2 show the world football. Every other room shows the
 /// first world.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -51,36 +51,36 @@ pub(crate) struct Args {
     #[arg(long)]
     host: Option<String>,
 
-    /// Snapshots a second for clients that don't ask for another rate
+    /// Snapshots a second for clients that do not ask for another rate
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(5..=60))]
     network_hz: u32,
 
-    /// Rooms at the same time
+    /// Maximum number of open rooms
     #[arg(long, default_value_t = Limits::default().rooms_max)]
     rooms_max: usize,
 
-    /// Of these, rooms that clients of one address have opened
+    /// Maximum number of open rooms that one address has opened
     #[arg(long, default_value_t = Limits::default().rooms_per_address_max)]
     rooms_per_address_max: usize,
 
-    /// Players in one room at the same time
+    /// Maximum number of players in one room
     #[arg(long, default_value_t = Limits::default().players_max)]
     players_max: usize,
 
-    /// Players in one room from one address; loopback is not limited where only this machine is served
+    /// Maximum number of players in one room from one address; not applied to loopback if only this machine is served
     #[arg(long, default_value_t = Limits::default().players_per_address_max)]
     players_per_address_max: usize,
 
-    /// TCP connections from one address at the same time
+    /// Maximum number of TCP connections from one address
     #[arg(long, default_value_t = Limits::default().connections_per_address_max)]
     connections_per_address_max: usize,
 
-    /// The file with the key of the tokens that are needed to join: `nowcast token` makes both. Without a key everybody on
+    /// The file with the key that verifies tokens: `nowcast token` makes keys and tokens. Without a key all programs on
     /// this machine may join
     #[arg(long, value_name = "FILE")]
     token_key_file: Option<PathBuf>,
 
-    /// Let everybody in without a token, other machines too
+    /// Admit all clients without a token, including other machines
     #[arg(long)]
     anonymous: bool,
 
@@ -89,8 +89,8 @@ pub(crate) struct Args {
     #[arg(long = "allow-origin", value_name = "ORIGIN", value_parser = parse_origin)]
     origins: Vec<String>,
 
-    /// Address of a proxy before this server, such as 127.0.0.1, or a network such as 10.0.0.0/8: its X-Forwarded-For is believed;
-    /// may be repeated
+    /// Address of a proxy before this server, such as 127.0.0.1, or a network such as 10.0.0.0/8. Its X-Forwarded-For
+    /// is trusted; may be repeated
     #[arg(long = "proxy", value_name = "ADDRESS")]
     proxies: Vec<Network>,
 
@@ -103,38 +103,38 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
 
-    /// Serve other machines of a local network over HTTPS, on the same port, with a certificate made here: their browsers warn
-    /// once that nobody vouches for it, and then have all that headsets and WebTransport need
+    /// Serve other machines of a local network over HTTPS, on the same port, with a certificate made here. Their
+    /// browsers warn once; then headsets and WebTransport work
     #[arg(long, conflicts_with_all = ["tls_cert", "insecure"])]
     self_signed: bool,
 
-    /// Do not serve WebTransport: browsers then join over WebSocket
+    /// Disable WebTransport: browsers then join over WebSocket
     #[arg(long)]
     no_webtransport: bool,
 
-    /// Let sessions from other machines come over plain WebSocket, because something in front of this server encrypts, or
-    /// because nobody minds
+    /// Accept sessions from other machines over plain WebSocket, because a proxy encrypts them, or because the network
+    /// is trusted
     #[arg(long)]
     insecure: bool,
 
-    /// Let other machines see a page that is meant for whoever runs this server, without a token; may be repeated
+    /// Show an operator's page to other machines without a token; may be repeated
     #[arg(long, value_name = "PAGE")]
     expose: Vec<Page>,
 
-    /// The folder in which worlds are kept, so that they outlive this process (docs/STORAGE.md); one server has it at a time
+    /// The folder for stored worlds, which outlive this process (docs/STORAGE.md); only one server can use it at a time
     /// [default: $XDG_DATA_HOME/nowcast, or ~/.local/share/nowcast]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
 
-    /// Keep no worlds: each ends with its room
+    /// Store no worlds: each ends with its room
     #[arg(long, conflicts_with = "data")]
     no_data: bool,
 
-    /// How many hours back one can look at worlds that are kept (`nowcast world replay`)
+    /// Hours of history of stored worlds (`nowcast world replay`)
     #[arg(long, value_name = "HOURS", default_value_t = Retention::default().keep.as_secs() / 3_600)]
     keep_hours: u64,
 
-    /// How many megabytes each of them may have; beyond that the oldest goes
+    /// Maximum megabytes of each stored world; beyond that the oldest history is deleted
     #[arg(long, value_name = "MB", default_value_t = Retention::default().world_bytes_max >> 20)]
     keep_mb: u64,
 
@@ -142,7 +142,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Config::default().seed)]
     seed: u64,
 
-    /// How logs are written to the standard error; RUST_LOG chooses which
+    /// Format of the logs on the standard error; RUST_LOG selects them
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 
@@ -203,7 +203,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Runs a server on a runtime. Tasks that a disk or a script holds up do not delay the end of the program.
+/// Runs a server on a runtime. Tasks that are blocked by a disk or a script do not delay the end of the program.
 pub(crate) fn run_to_end(server: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let outcome = runtime.block_on(server);
@@ -211,15 +211,15 @@ pub(crate) fn run_to_end(server: impl Future<Output = anyhow::Result<ExitCode>>)
     outcome
 }
 
-/// Prints where the server is. A reader that leaves early (`| head -1`) or a full disk does not end the server.
+/// Prints the address of the server. A reader that leaves early (`| head -1`) or a full disk does not end the server.
 pub(crate) fn announce(text: impl Display) {
     if let Err(error) = output::line(text) {
         warn!(%error, "cannot print where the server is");
     }
 }
 
-/// Has a write beyond the process's limit of file sizes (`ulimit -f`) fail, as on a full disk, instead of ending the process: SIGXFSZ
-/// does that to a process without a handler for it.
+/// Makes a write beyond the process's limit of file sizes (`ulimit -f`) fail, as on a full disk. Without a handler,
+/// SIGXFSZ would end the process.
 fn outlive_file_size_limit() {
     #[cfg(unix)]
     {
@@ -310,7 +310,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
     })
 }
 
-/// Adds the flag that follows the library's advice.
+/// Adds the flag for the library's advice.
 fn with_flag(error: BindError) -> anyhow::Error {
     use nowcast::BindError as Sockets;
     if let BindError::Store(store) = &error
@@ -342,16 +342,16 @@ fn with_flag(error: BindError) -> anyhow::Error {
     anyhow::anyhow!("{error}{flag}")
 }
 
-/// Encryption that browsers of other machines get.
+/// The encryption for browsers on other machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Encryption {
     /// A certificate that authorities vouch for.
     Certificate,
-    /// One that was made here.
+    /// A certificate made by this server.
     SelfSigned,
-    /// None, and that is allowed.
+    /// None, which is allowed.
     Plain,
-    /// None, so that they are kept out.
+    /// None, so other machines are refused.
     Missing,
 }
 
@@ -366,7 +366,7 @@ impl Encryption {
     }
 }
 
-/// Returns the addresses for people at other machines, and the obstacles they would meet.
+/// Returns the addresses for people on other machines, and the obstacles for them.
 fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<String> {
     let Some(first) = addresses.iter().find(|address| !address.ip().is_loopback()) else { return Vec::new() };
     let reachable = if first.ip().is_unspecified() { addresses_of_this_machine() } else { vec![first.ip()] };
@@ -396,7 +396,7 @@ fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<
     }
 }
 
-/// An address that a browser on this machine can open. `localhost` counts as secure there, whatever the port.
+/// Returns an address for a browser on this machine. `localhost` counts as secure there, with any port.
 pub(crate) fn web_address(addresses: &[SocketAddr]) -> String {
     let Some(first) = addresses.first() else { return String::new() };
     if first.ip().is_loopback() || first.ip().is_unspecified() {
@@ -406,10 +406,10 @@ pub(crate) fn web_address(addresses: &[SocketAddr]) -> String {
     }
 }
 
-/// How long the end of the program waits for the last lines of its logs to be written.
+/// Maximum time that the end of the program waits for the last log lines.
 const LOGS_PATIENCE: Duration = Duration::from_millis(300);
 
-/// The log. Dropping it writes the lines that still wait, as far as possible.
+/// The log. Dropping it writes the waiting lines, as far as possible.
 struct Logs(LogWriter);
 
 impl Drop for Logs {
@@ -434,8 +434,8 @@ fn start_logging(format: LogFormat) -> anyhow::Result<Logs> {
     Ok(Logs(writer))
 }
 
-/// A connection is an open file, and many Unix systems allow a process 1,024 of them unless it asks for more. Others have
-/// no such limit.
+/// A connection is an open file, and many Unix systems allow a process only 1,024 of them unless it asks for more.
+/// Others have no such limit.
 pub(crate) fn raise_open_files_limit() {
     #[cfg(unix)]
     raise_limit_of_unix();
@@ -445,12 +445,12 @@ pub(crate) fn raise_open_files_limit() {
 fn raise_limit_of_unix() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    // When it is refused, the server has fewer places and says so where it matters.
+    // If it is refused, the server has fewer places and reports that where it matters.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
-/// Completes at Ctrl-C or, on Unix, a termination signal or a terminal that is closed: one that comes from the call on, not
-/// only once it is waited for.
+/// Completes at Ctrl-C or, on Unix, at a termination signal or when the terminal closes. Signals count from the call
+/// on, not only while it is awaited.
 #[cfg_attr(not(unix), expect(clippy::manual_async_fn, reason = "on Unix it acts before it is awaited"))]
 pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     #[cfg(unix)]
@@ -477,14 +477,14 @@ pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
             return;
         }
         if tokio::signal::ctrl_c().await.is_err() {
-            // Without signals there is no way to ask; the process is ended from outside.
+            // Without signals the process can only be ended from outside.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// Whether whoever started this program wants it to outlive the terminal, as `nohup` does (Linux tells; elsewhere it is
-/// assumed that nobody wants that). Listening for a signal would undo it.
+/// Whether this program should outlive its terminal, as under `nohup` (known only on Linux; elsewhere false). Listening
+/// for the signal would undo that.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     const HANGUP: u64 = 1;

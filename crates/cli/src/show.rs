@@ -1,4 +1,4 @@
-//! How an instrument's report reaches people and scripts.
+//! Output of an instrument's report for people and scripts.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,26 +8,26 @@ use nowcast_lab::report::Report;
 
 use crate::output;
 
-/// How to show what was measured
+/// Output of the figures
 #[derive(clap::Args)]
 pub(crate) struct Show {
     /// Print the figures as JSON instead of a table
     #[arg(long)]
     json: bool,
 
-    /// Where to write the page with the charts; one file that needs no other
+    /// Write the page with the charts to this file, which needs no other file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
 impl Show {
-    /// Finds out whether the page can be written; before the measuring, not after it.
+    /// Checks before the measurement whether the page can be written.
     pub(crate) fn check(&self, usual: Option<&str>) -> anyhow::Result<()> {
         self.html.as_deref().or(usual.map(Path::new)).map_or(Ok(()), check_writable)
     }
 
-    /// Prints the report, and writes the page with its charts: to the file that was asked for, or else to `usual`, if
-    /// the instrument has a usual place.
+    /// Prints the report, and writes the page with its charts to the given file, or else to `usual`, if the instrument
+    /// has a default file.
     pub(crate) fn show(&self, report: &Report, usual: Option<&str>) -> anyhow::Result<ExitCode> {
         let text = if self.json { report.to_json() + "\n" } else { report.to_terminal() };
         output::text(&text)?;
@@ -40,7 +40,7 @@ impl Show {
     }
 }
 
-/// Finds out whether a file can be written, and leaves it as it is.
+/// Checks whether a file can be written, without changing it.
 pub(crate) fn check_writable(file: &Path) -> anyhow::Result<()> {
     let was_there = file.exists();
     let open = std::fs::OpenOptions::new().append(true).create(true).open(file);

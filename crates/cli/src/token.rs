@@ -13,7 +13,7 @@ use crate::output;
 /// The environment variable with the key itself.
 pub(crate) const KEY_VARIABLE: &str = "NOWCAST_TOKEN_KEY";
 
-/// Make a token that lets somebody in
+/// Make a token that admits a client
 ///
 /// It is a JSON Web Token: any JWT library can make one, too. Clients pass it as `?token=…` in the address. Keep it
 /// short-lived.
@@ -26,21 +26,22 @@ pub(crate) struct Args {
     #[arg(long)]
     name: Option<String>,
 
-    /// The only room or service that it is for [default: every one]
+    /// The only room or service that the token is valid for [default: all]
     #[arg(long)]
     room: Option<String>,
 
-    /// Roles, separated by spaces: `editor` edits, looks back and bans; `program` joins as a program; `operator` sees /metrics and
-    /// /lab; other roles are the application's
+    /// Roles, separated by spaces: `editor` edits, views history and bans; `program` joins as a program; `operator`
+    /// reads /metrics and /lab; other roles are the application's
     #[arg(long)]
     role: Option<String>,
 
-    /// For how long: 30s, 10m, 8h, 7d
+    /// Lifetime: 30s, 10m, 8h, 7d
     #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = time)]
     lifetime: Duration,
 
-    /// Good for the first client that shows it, and for no other client. That client may come back with it until the token
-    /// expires. A server that keeps worlds remembers this after a restart; other programs forget it, so keep the time short
+    /// Make the token valid for one entry: only the first client that presents it may join, and rejoin until it
+    /// expires. A server with stored worlds remembers this after a restart; other programs forget it, so use a short
+    /// lifetime
     #[arg(long)]
     once: bool,
 
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 
-    /// Write a new random secret to this file, which only you may read, instead of making a token
+    /// Write a new random secret to this file, readable only by you, instead of making a token
     #[arg(long, value_name = "FILE", exclusive = true)]
     make_key: Option<PathBuf>,
 }
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The key from a file or the environment, if one is given.
+/// Returns the key from a file or the environment, if there is one.
 pub(crate) fn key(file: Option<&Path>) -> anyhow::Result<Option<TokenKey>> {
     if let Some(file) = file {
         return Ok(Some(TokenKey::read(file)?));
@@ -86,9 +87,9 @@ pub(crate) fn key(file: Option<&Path>) -> anyhow::Result<Option<TokenKey>> {
 
 fn make_key(path: &Path) -> anyhow::Result<ExitCode> {
     let mut options = std::fs::OpenOptions::new();
-    // A key that is there already is in use somewhere.
+    // An existing key may be in use.
     options.write(true).create_new(true);
-    // On other systems a file is readable by everybody who may enter its directory.
+    // On other systems every user who may enter the directory can read the file.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path).map_err(|error| {

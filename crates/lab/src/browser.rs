@@ -46,7 +46,7 @@ pub enum BrowserError {
     #[error(transparent)]
     Host(#[from] HostError),
     /// Nothing to open in a browser.
-    #[error("this program has no web client inside; `cargo xtask build` builds one that has")]
+    #[error("this program contains no web client; `cargo xtask build` builds one with it")]
     NoClient,
     /// No browser.
     #[error("{} is not there: install Chromium, or name another one with `nowcast lab browser --browser PROGRAM`", .0.display())]
@@ -70,7 +70,7 @@ pub enum BrowserError {
     },
     /// The browser's program said why on the standard error.
     #[error(
-        "the browser did not bring figures home; it needs Node, playwright-core and Chromium (--browser PROGRAM)"
+        "the browser returned no figures; it needs Node, playwright-core and Chromium (--browser PROGRAM)"
     )]
     NoFigures,
     /// The figures are not what they should be.
@@ -209,8 +209,7 @@ impl Plan {
     fn report(&self, found: &Found, summary: &Summary) -> Report {
         let mut report = Report::new("In the browser", self.command.clone()).seed(self.seed);
         report.note(format!(
-            "{} on one emulated host, `nowcast serve` on the other; {} ms round trip, {} % of round trips lost. {} messages of 64 \
-             bytes, one every {} ms, over both carriers at the same time. Late: 15 ms more than the quickest tenth took.",
+            "{} on one emulated host, `nowcast serve` on the other; {} ms round trip, {} % of round trips lost. {} messages of 64 bytes, one every {} ms, over both carriers at the same time. A message is late if it takes 15 ms more than the fastest tenth.",
             found.browser,
             self.rtt.as_millis(),
             self.loss * 100.0,
@@ -218,9 +217,7 @@ impl Plan {
             self.interval.as_millis(),
         ));
         if !summary.lateness.is_trustworthy() {
-            report.note(
-                "† The relay was late even when everything was done again: do not trust these figures.",
-            );
+            report.note("† The relay was late in all repetitions: do not trust these figures.");
         }
         report.section(round_trips(found, self.rtt));
         report.section(ages(found));
@@ -267,12 +264,14 @@ fn verdict(found: &Found, rtt: Duration) -> Option<String> {
     let (few, many) = (stalls(datagrams, stream, rtt), stalls(stream, datagrams, rtt));
     let (is_kept, which) = match (few, many) {
         (0, 1..) => ("PASS", "WebSocket's histogram shows the stalls, WebTransport's does not"),
-        (0, 0) => ("FAIL", "neither histogram shows a stall; were so few packets lost? Take more samples"),
+        (0, 0) => (
+            "FAIL",
+            "neither histogram shows a stall, perhaps because too few packets were lost; take more samples",
+        ),
         _ => ("FAIL", "WebTransport's histogram shows stalls"),
     };
     Some(format!(
-        "{is_kept}: {which}. Trips that took a round trip more than the quickest tenth, while the other carrier was in time: \
-         {many} over WebSocket, {few} over WebTransport."
+        "{is_kept}: {which}. Messages that took a round trip longer than the fastest tenth, while the other carrier was in time: {many} over WebSocket, {few} over WebTransport."
     ))
 }
 
@@ -327,7 +326,8 @@ fn round_trips(found: &Found, rtt: Duration) -> Section {
 
 fn ages(found: &Found) -> Section {
     let mut section = Section::new("Age of what the page would show");
-    section.text("Twenty values at 60 Hz that the page sends and gets back, looked at with every frame.");
+    section
+        .text("The page sends twenty values at 60 Hz and receives their echoes, sampled with every frame.");
     let mut table =
         Table::new(vec![Column::text("over"), Column::number("p50", "ms"), Column::number("p99", "ms")]);
     for (word, carrier) in &found.carriers {

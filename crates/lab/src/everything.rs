@@ -77,9 +77,7 @@ impl Everything {
         let plans = self.plans();
         let mut book = Book::new("Measurements of Nowcast", self.command.clone());
         book.notes.push(
-            "Every figure is beside those of what people use today, measured in the same run. Links are emulated between \
-             real kernels' network stacks; a seed decides every packet's fate. Nothing on this page is loaded from \
-             elsewhere."
+            "Every figure is shown beside those of other programs, measured in the same run. Links are emulated between the network stacks of real kernels; a seed decides the fate of every packet. This page loads no other file."
                 .into(),
         );
         let browser = self.browser();
@@ -126,10 +124,7 @@ impl Everything {
             alone("freshness in virtual time", SIMULATED_SECONDS, &|| Ok(simulated.run(|_, _| {}))),
         );
         keep("lag", alone("lag on this machine", LAG_SECONDS, &|| self.lag()));
-        keep(
-            "between processes",
-            alone("between two processes", self.seconds_of_ipc(), &|| self.ipc()),
-        );
+        keep("between processes", alone("between two processes", self.seconds_of_ipc(), &|| self.ipc()));
         keep("encodings", alone("encodings", self.seconds_of_codec(), &|| self.codec()));
         locked(&progress).finish();
         book

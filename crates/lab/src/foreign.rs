@@ -218,7 +218,7 @@ impl Endpoint for Foreign {
         let count = answer.u32();
         self.traffic.packets_sent += u64::from(count);
         packets.extend((0..count).map(|_| answer.blob()));
-        assert!(!next.is_nan(), "the TypeScript end wants to be woken at no time");
+        assert!(!next.is_nan(), "the TypeScript end returned an invalid time for its timer");
         (next >= 0.0).then(|| Time::from_micros(next.ceil() as u64))
     }
 

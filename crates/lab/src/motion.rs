@@ -193,7 +193,7 @@ pub enum MotionError {
         cause: io::Error,
     },
     /// Node said why on the standard error.
-    #[error("nobody walked over the link of {of}; Node or the server said why")]
+    #[error("no client walked over the link of {of}; see the output of Node or the server")]
     NoFigures {
         /// Which link.
         of: String,

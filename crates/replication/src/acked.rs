@@ -1,17 +1,17 @@
-//! Which frames of a group a viewer has, and against which of them the next one is encoded.
+//! Frames of a group that a viewer has acknowledged, and the choice of baselines for the next one.
 
 use crate::FRAMES_KEPT;
-use crate::frames::Past;
+use crate::frames::Baselines;
 
-/// The newest frame that a viewer has of a group, and which of the 63 steps before that it has, too.
+/// The newest acknowledged frame of a group, and the acknowledged frames among the 63 steps before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Acked {
     newest: u32,
-    /// Bit `n` stands for the frame of `n` steps before the newest. Without bit 0 there is none.
+    /// Bit `n` stands for the frame `n` steps before the newest. If bit 0 is clear, there is no frame.
     ages: u64,
 }
 
-/// A frame of the past is not further back than this.
+/// Maximum age of a baseline, in steps.
 const AGE_MAX: u32 = u64::BITS - 1;
 
 impl Acked {
@@ -20,7 +20,7 @@ impl Acked {
         (self.ages != 0).then_some(self.newest)
     }
 
-    /// The viewer has the frame of `tick`, too.
+    /// Records that the viewer also has the frame of `tick`.
     pub(crate) fn add(&mut self, tick: u32) {
         let Some(newest) = self.newest() else {
             *self = Self { newest: tick, ages: 1 };
@@ -35,13 +35,14 @@ impl Acked {
         }
     }
 
-    /// Against which frames the one of `tick` is best encoded, of the `usable` ones: bit `n` stands for that of `n` steps before the
-    /// newest.
+    /// Returns the best baselines for the frame of `tick`. Bit `n` of `usable` marks the frame `n` steps before the
+    /// newest as usable.
     ///
-    /// The first is the newest. The three are as far apart as the frame is from the first, if that can be: rounding errors
-    /// of the past count the more, the further ahead of a short past the guess is. In any case they are evenly apart where
-    /// they can be, because the codec takes what bends for what is hard to guess.
-    pub(crate) fn past(&self, tick: u32, usable: u64) -> Past {
+    /// The first baseline is the newest frame. Where possible, the baselines are as far apart as the new frame is from
+    /// the first: rounding errors in closely spaced baselines grow with the distance of the extrapolation. They are
+    /// always evenly spaced where possible, because the codec mistakes uneven spacing for curved movement, which costs
+    /// bits.
+    pub(crate) fn baselines(&self, tick: u32, usable: u64) -> Baselines {
         let (newest, ages) = (self.newest, self.ages & usable);
         if ages & 1 == 0 {
             return [None; 3];
@@ -49,7 +50,7 @@ impl Acked {
         let wanted = tick.wrapping_sub(newest).clamp(1, AGE_MAX / 2);
         let before = |age: u32| newest.wrapping_sub(age);
         let has = |age: u32| ages >> age & 1 == 1;
-        // By how far they are from what is wanted, the wider one first.
+        // Sorted by the distance from the wanted gap, the wider one first.
         let mut gaps = (0..AGE_MAX).flat_map(move |off| [wanted + off, wanted.saturating_sub(off)]);
         let even = gaps.clone().find(|gap| (1..=AGE_MAX / 2).contains(gap) && has(*gap) && has(2 * gap));
         if let Some(gap) = even {
@@ -63,7 +64,7 @@ impl Acked {
     }
 }
 
-// A group in which something always moves can be encoded against every frame that is kept of it.
+// If a group always moves, all its stored frames are possible baselines.
 const _: () = assert!(FRAMES_KEPT as u32 == AGE_MAX + 1);
 
 #[cfg(test)]
@@ -79,21 +80,25 @@ mod tests {
     #[test]
     fn three_frames_are_as_far_apart_as_the_next_one_is_ahead() {
         let all = of((0..40).map(|round| round * 2));
-        assert_eq!(all.past(80, u64::MAX), [Some(78), Some(76), Some(74)]);
-        assert_eq!(all.past(84, u64::MAX), [Some(78), Some(72), Some(66)]);
-        assert_eq!(all.past(500, u64::MAX), [Some(78), Some(48), Some(18)], "as far as is remembered");
-        assert_eq!(all.past(84, 0x1FF), [Some(78), Some(74), Some(70)], "as far as is kept");
+        assert_eq!(all.baselines(80, u64::MAX), [Some(78), Some(76), Some(74)]);
+        assert_eq!(all.baselines(84, u64::MAX), [Some(78), Some(72), Some(66)]);
+        assert_eq!(all.baselines(500, u64::MAX), [Some(78), Some(48), Some(18)], "as far as is remembered");
+        assert_eq!(all.baselines(84, 0x1FF), [Some(78), Some(74), Some(70)], "as far as is kept");
     }
 
     #[test]
     fn lost_values_are_skipped_evenly() {
         let lossy = of([60, 64, 68, 70, 72, 76, 80]);
-        assert_eq!(lossy.past(84, u64::MAX), [Some(80), Some(76), Some(72)]);
+        assert_eq!(lossy.baselines(84, u64::MAX), [Some(80), Some(76), Some(72)]);
         let lossier = of([60, 64, 70, 76, 80]);
-        assert_eq!(lossier.past(84, u64::MAX), [Some(80), Some(70), Some(60)]);
-        assert_eq!(of([60, 79, 80]).past(84, u64::MAX), [Some(80), Some(79), Some(60)], "if nothing is even");
-        assert_eq!(of([80]).past(84, u64::MAX), [Some(80), None, None]);
-        assert_eq!(of([79, 80]).past(84, !1), [None; 3], "the newest is not kept any more");
+        assert_eq!(lossier.baselines(84, u64::MAX), [Some(80), Some(70), Some(60)]);
+        assert_eq!(
+            of([60, 79, 80]).baselines(84, u64::MAX),
+            [Some(80), Some(79), Some(60)],
+            "if nothing is even"
+        );
+        assert_eq!(of([80]).baselines(84, u64::MAX), [Some(80), None, None]);
+        assert_eq!(of([79, 80]).baselines(84, !1), [None; 3], "the newest is not kept any more");
     }
 
     #[test]
@@ -101,8 +106,12 @@ mod tests {
         let ticks = [3, 1, 5, 7].map(|tick: u32| tick.wrapping_sub(4));
         let acked = of(ticks);
         assert_eq!(acked.newest(), Some(3));
-        assert_eq!(acked.past(5, u64::MAX), [Some(3), Some(1), Some(u32::MAX)]);
-        assert_eq!(of([0, 500]).past(501, u64::MAX), [Some(500), None, None], "frames that are too old are no baselines");
+        assert_eq!(acked.baselines(5, u64::MAX), [Some(3), Some(1), Some(u32::MAX)]);
+        assert_eq!(
+            of([0, 500]).baselines(501, u64::MAX),
+            [Some(500), None, None],
+            "frames that are too old are no baselines"
+        );
         assert_eq!(of([500, 0]).newest(), Some(500));
     }
 }

@@ -10,18 +10,18 @@ use crate::section::SectionId;
 use crate::snapshot_pool::ApplyDelta;
 use crate::{FRAMES_KEPT, GROUP_ENTITIES_MAX};
 
-/// Encodings of one frame that are shared. Viewers with very different losses beyond that encode for themselves.
+/// Maximum number of shared encodings of one frame. Viewers with other losses encode for themselves.
 const SHARED_MAX: usize = 32;
 
-/// The recent frames of everything that moves, in groups, as they are at one step; see [`crate::History::frames`].
-/// Readers need no lock, and all viewers that have the same frames share their encodings.
+/// The recent frames of all groups at one step; see [`crate::History::frames`]. Readers need no lock, and viewers with
+/// the same baselines share their encodings.
 #[derive(Clone, Debug, Default)]
 pub struct Frames {
     tick: u32,
     groups: Vec<GroupFrames>,
     /// The groups of each section.
     sections: BTreeMap<SectionId, Vec<u16>>,
-    /// Grows whenever a section has other groups.
+    /// Changes whenever the set of groups of a section changes.
     version: u64,
 }
 
@@ -29,26 +29,26 @@ pub struct Frames {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupFrames {
     kept: VecDeque<Arc<Kept>>,
-    /// How many of the newest can be encoded against: those of the newest one's grain since which the group was never empty, because
-    /// a client may have forgotten what is older than that.
+    /// How many of the newest frames can be baselines. They have the quantization of the newest frame, and the group
+    /// was never empty since. A client may have forgotten older frames.
     usable_count: usize,
-    /// The same as bits: bit `n` stands for the frame of `n` steps before the newest. Older frames have no bit.
+    /// The same as bits: bit `n` stands for the frame `n` steps before the newest. Older frames have no bit.
     usable: u128,
 }
 
-/// A frame that is kept.
+/// A stored frame.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) frame: Frame,
-    /// That of its rows.
-    pub(crate) grain: Quantization,
-    /// The last tick at which the group was still like in the frame before.
+    /// The quantization of its rows.
+    pub(crate) quantization: Quantization,
+    /// The last tick at which the previous frame was still correct.
     tick_before: u32,
     /// Two opposite corners of the smallest box around its entities; `None` without any.
     pub(crate) bounds: Option<Bounds>,
-    /// How far the fastest of its entities got since the step before, along one axis, in metres.
+    /// The largest distance that one of its entities moved since the step before, along one axis, in metres.
     pub(crate) moved: f32,
-    /// How far the largest of its entities reaches from its centre, in metres.
+    /// The largest extent of one of its entities from its centre, in metres.
     pub(crate) size: f32,
     shared: Mutex<Shared>,
 }
@@ -56,9 +56,10 @@ pub(crate) struct Kept {
 /// The encodings of a frame.
 #[derive(Debug, Default)]
 struct Shared {
-    /// By the ticks of the frames that it is encoded against.
-    made: Vec<(Past, Arc<[u8]>)>,
-    /// Whether there is a newer frame: whoever still encodes this one is late and alone, so nothing is kept any more.
+    /// By the ticks of the baselines.
+    made: Vec<(Baselines, Arc<[u8]>)>,
+    /// Whether a newer frame exists. A late viewer that still encodes this frame is alone, so its encoding is not
+    /// stored.
     is_retired: bool,
 }
 
@@ -66,32 +67,32 @@ struct Shared {
 pub(crate) type Bounds = [[f32; 3]; 2];
 
 /// The ticks of the baselines that a frame is encoded against, newest first; `None` beyond the last.
-pub(crate) type Past = [Option<u32>; 3];
+pub(crate) type Baselines = [Option<u32>; 3];
 
 /// The changes since the step before.
 #[derive(Debug)]
-pub struct Turn {
+pub struct FramesDelta {
     pub(crate) tick: u32,
     /// The newest frames of groups that changed.
     pub(crate) frames: Vec<(u16, Arc<Kept>)>,
-    /// Sections that have other groups, and which.
+    /// Sections whose groups changed, with their groups.
     pub(crate) sections: Vec<(SectionId, Vec<u16>)>,
 }
 
 impl ApplyDelta for Frames {
-    type Change = Turn;
+    type Change = FramesDelta;
 
-    fn follow(&mut self, turn: &Turn) {
-        self.tick = turn.tick;
-        for (group, kept) in &turn.frames {
+    fn apply(&mut self, delta: &FramesDelta) {
+        self.tick = delta.tick;
+        for (group, kept) in &delta.frames {
             let group = usize::from(*group);
             if group >= self.groups.len() {
                 self.groups.resize_with(group + 1, GroupFrames::default);
             }
             self.groups[group].push(Arc::clone(kept));
         }
-        self.version += u64::from(!turn.sections.is_empty());
-        for (section, groups) in &turn.sections {
+        self.version += u64::from(!delta.sections.is_empty());
+        for (section, groups) in &delta.sections {
             if groups.is_empty() {
                 self.sections.remove(section);
             } else {
@@ -107,7 +108,7 @@ impl Frames {
         self.tick
     }
 
-    /// A number that is another one whenever a section has other groups.
+    /// Changes whenever the set of groups of a section changes.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
@@ -131,7 +132,7 @@ impl GroupFrames {
     fn push(&mut self, kept: Arc<Kept>) {
         let tick = kept.frame.tick();
         let ahead = self.newest().map_or(0, |newest| tick.wrapping_sub(newest.frame.tick()));
-        if self.newest().is_some_and(|newest| newest.grain != kept.grain) {
+        if self.newest().is_some_and(|newest| newest.quantization != kept.quantization) {
             (self.usable_count, self.usable) = (0, 0);
         }
         if self.kept.len() == FRAMES_KEPT {
@@ -149,13 +150,13 @@ impl GroupFrames {
         self.usable = (self.usable.checked_shl(ahead).unwrap_or(0) | 1) & are_kept;
     }
 
-    /// The group as it is now; `None` before it was published for the first time.
+    /// Returns the newest frame; `None` before the group was first published.
     pub(crate) fn newest(&self) -> Option<&Kept> {
         self.kept.back().map(Arc::as_ref)
     }
 
     fn place(&self, tick: u32) -> Option<usize> {
-        // Ticks wrap, so the order is that of their distance from the newest.
+        // Ticks wrap, so frames are ordered by their distance from the newest.
         let newest = self.kept.back()?.frame.tick();
         let age = newest.wrapping_sub(tick);
         if age < u128::BITS && self.usable >> age & 1 == 1 {
@@ -166,49 +167,49 @@ impl GroupFrames {
         (self.kept.get(at)?.frame.tick() == tick).then_some(at)
     }
 
-    /// The frame of a tick, if it is still kept.
+    /// Returns the frame of a tick, if it is still stored.
     pub(crate) fn kept(&self, tick: u32) -> Option<&Kept> {
         self.place(tick).map(|at| self.kept[at].as_ref())
     }
 
-    /// The last tick at which the group was still like in the frame of a tick; of the newest frame, the tick at which it became so.
-    pub(crate) fn until(&self, tick: u32) -> Option<u32> {
+    /// Returns the last tick at which the frame of `tick` was still correct. For the newest frame this is its own tick.
+    pub(crate) fn valid_until(&self, tick: u32) -> Option<u32> {
         let at = self.place(tick)?;
         Some(self.kept.get(at + 1).map_or(tick, |next| next.tick_before))
     }
 
-    /// Against which frames the newest can be encoded: bit `n` stands for that of `n` steps before a tick, up to 63.
+    /// Returns the usable baselines as bits: bit `n` stands for the frame `n` steps before a tick, up to 63.
     pub(crate) fn usable_before(&self, tick: u32) -> u64 {
         let Some(newest) = self.newest() else { return 0 };
         let age = newest.frame.tick().wrapping_sub(tick);
         if age <= u128::BITS - u64::BITS {
             return (self.usable >> age) as u64;
         }
-        // The group rested for long, or the viewer heard nothing for long.
+        // The group rested for long, or the viewer acknowledged nothing for long.
         let usable = self.kept.range(self.kept.len() - self.usable_count..);
         let ages = usable.map(|kept| tick.wrapping_sub(kept.frame.tick()));
         ages.filter(|age| *age < u64::BITS).fold(0, |bits, age| bits | 1 << age)
     }
 
-    /// The newest frame encoded against the baselines of `past`, once for all viewers that have the same.
-    pub(crate) fn delta(&self, past: Past, encoder: &mut Encoder) -> Option<Arc<[u8]>> {
+    /// Returns the newest frame encoded against `baselines`. Viewers with the same baselines share the bytes.
+    pub(crate) fn delta(&self, baselines: Baselines, encoder: &mut Encoder) -> Option<Arc<[u8]>> {
         let newest = self.kept.back()?;
         let shared = || newest.shared.lock().expect("nobody panics while holding it");
-        let known = shared().made.iter().find(|(of, _)| *of == past).map(|(_, bytes)| Arc::clone(bytes));
+        let known = shared().made.iter().find(|(of, _)| *of == baselines).map(|(_, bytes)| Arc::clone(bytes));
         if known.is_some() {
             return known;
         }
-        // Encoded outside of the lock: two that come at once may both do it, which is cheaper than waiting.
+        // Encodes outside of the lock. Two threads may encode the same frame at once, which is cheaper than waiting.
         let mut frames = [None; 3];
-        for (frame, tick) in frames.iter_mut().zip(past.iter().flatten()) {
+        for (frame, tick) in frames.iter_mut().zip(baselines.iter().flatten()) {
             *frame = Some(&self.kept(*tick)?.frame);
         }
-        let count = past.iter().flatten().count();
+        let count = baselines.iter().flatten().count();
         let frames = frames.map(|frame| frame.unwrap_or(&newest.frame));
-        let bytes = encoder.encode(&newest.frame, newest.grain, &frames[..count]);
+        let bytes = encoder.encode(&newest.frame, newest.quantization, &frames[..count]);
         let mut shared = shared();
         if shared.made.len() < SHARED_MAX && !shared.is_retired {
-            shared.made.push((past, Arc::clone(&bytes)));
+            shared.made.push((baselines, Arc::clone(&bytes)));
         }
         Some(bytes)
     }
@@ -220,13 +221,19 @@ impl GroupFrames {
 }
 
 impl Kept {
-    pub(crate) fn new(frame: Frame, grain: Quantization, tick_before: u32, moved: f32, size: f32) -> Self {
-        let (bounds, shared) = (bounds(&frame, grain), Mutex::default());
-        Self { frame, grain, tick_before, bounds, moved, size, shared }
+    pub(crate) fn new(
+        frame: Frame,
+        quantization: Quantization,
+        tick_before: u32,
+        moved: f32,
+        size: f32,
+    ) -> Self {
+        let (bounds, shared) = (bounds(&frame, quantization), Mutex::default());
+        Self { frame, quantization, tick_before, bounds, moved, size, shared }
     }
 
-    /// There is a newer frame, so the encodings are forgotten: unless somebody looks for one at this very moment, for whom nobody
-    /// waits. Then they go with the frame.
+    /// Drops the encodings, because there is a newer frame. If a reader holds the lock now, the encodings are dropped
+    /// with the frame instead: nobody waits for the lock.
     pub(crate) fn retire(&self) {
         if let Ok(mut shared) = self.shared.try_lock() {
             *shared = Shared { made: Vec::new(), is_retired: true };
@@ -234,7 +241,7 @@ impl Kept {
     }
 }
 
-fn bounds(frame: &Frame, grain: Quantization) -> Option<Bounds> {
+fn bounds(frame: &Frame, quantization: Quantization) -> Option<Bounds> {
     let mut rows = frame.values().chunks_exact(WIDTH);
     let first = rows.next()?;
     let corner = [first[0], first[1], first[2]];
@@ -245,10 +252,10 @@ fn bounds(frame: &Frame, grain: Quantization) -> Option<Bounds> {
         }
         [low, high]
     });
-    Some(corners.map(|corner| corner.map(|steps| steps as f32 / grain.steps_per_metre())))
+    Some(corners.map(|corner| corner.map(|steps| steps as f32 / quantization.steps_per_metre())))
 }
 
-/// Makes deltas; it remembers nothing between two of them but the memory it works in.
+/// Encodes deltas. It keeps only scratch memory between two calls.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
     codecs: Codecs,
@@ -256,27 +263,30 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    fn encode(&mut self, frame: &Frame, grain: Quantization, past: &[&Frame]) -> Arc<[u8]> {
+    fn encode(&mut self, frame: &Frame, quantization: Quantization, baselines: &[&Frame]) -> Arc<[u8]> {
         self.scratch.clear();
         self.codecs
-            .of(grain)
-            .encode_against_frames(frame, past, &mut self.scratch)
+            .of(quantization)
+            .encode_against_frames(frame, baselines, &mut self.scratch)
             .expect("rows are made within the layout, and ids rise");
         Arc::from(&self.scratch[..])
     }
 }
 
-/// A codec for each grain that there was. There are few: a world says them.
+/// A codec for each quantization in use. There are few, because the kinds of a world define them.
 #[derive(Debug, Default)]
 pub(crate) struct Codecs {
     made: Vec<(Quantization, Codec<Linear>)>,
 }
 
 impl Codecs {
-    pub(crate) fn of(&mut self, grain: Quantization) -> &mut Codec<Linear> {
-        let at = self.made.iter().position(|(of, _)| *of == grain).unwrap_or_else(|| {
+    pub(crate) fn of(&mut self, quantization: Quantization) -> &mut Codec<Linear> {
+        let at = self.made.iter().position(|(of, _)| *of == quantization).unwrap_or_else(|| {
             let limits = Limits { entities_max: GROUP_ENTITIES_MAX };
-            self.made.push((grain, Codec::new(grain.layout(), Mode::Fast, Linear::default()).limits(limits)));
+            self.made.push((
+                quantization,
+                Codec::new(quantization.layout(), Mode::Fast, Linear::default()).limits(limits),
+            ));
             self.made.len() - 1
         });
         &mut self.made[at].1

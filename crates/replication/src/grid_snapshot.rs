@@ -1,4 +1,4 @@
-//! Which sections there are at one step, and what is in them: immutable, for all who look about.
+//! The sections of a world and their entities at one step: immutable, shared by all readers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use crate::section::{Layer, Section, SectionId, cell_of, leave_metres};
 use crate::snapshot_pool::ApplyDelta;
 
-/// All sections of a world, and what is in them, as they are at one step; see [`crate::InterestGrid::grid_snapshot`].
+/// All sections of a world with their entities at one step; see [`crate::InterestGrid::grid_snapshot`].
 #[derive(Clone, Debug, Default)]
 pub struct GridSnapshot {
     sections: BTreeMap<SectionId, Arc<Section>>,
     layers: Vec<Layer>,
-    /// Another number whenever there is a section more than before.
+    /// Changes whenever a section is added.
     version: u32,
 }
 
-/// The sections that are different since the step before; `None` for what is no more.
+/// The sections that changed since the step before; `None` for removed ones.
 #[derive(Debug)]
 pub struct GridDelta {
     pub(crate) version: u32,
@@ -25,9 +25,9 @@ pub struct GridDelta {
 impl ApplyDelta for GridSnapshot {
     type Change = GridDelta;
 
-    fn follow(&mut self, redrawn: &GridDelta) {
-        self.version = redrawn.version;
-        for (id, section) in &redrawn.sections {
+    fn apply(&mut self, delta: &GridDelta) {
+        self.version = delta.version;
+        for (id, section) in &delta.sections {
             match section {
                 Some(section) => self.draw(*id, section),
                 None => self.erase(*id),
@@ -51,7 +51,7 @@ impl GridSnapshot {
     fn erase(&mut self, id: SectionId) {
         let Some(section) = self.sections.remove(&id) else { return };
         for layer in self.layers.iter_mut().filter(|layer| layer.policy == section.policy) {
-            // Another section may be there already.
+            // Another section may already use this cell.
             if layer.by_cell.get(&section.cell) == Some(&id) {
                 layer.by_cell.remove(&section.cell);
             }
@@ -72,12 +72,12 @@ impl GridSnapshot {
         self.sections.iter().map(|(id, section)| (*id, section.as_ref()))
     }
 
-    /// A number that is another one whenever there is a section more than before.
+    /// Changes whenever a section is added.
     pub(crate) fn version(&self) -> u32 {
         self.version
     }
 
-    /// Hands every section to `visit` that an eye may see: none that it sees is left out.
+    /// Calls `visit` for every section that `eye` may see. Visible sections are never skipped.
     pub(crate) fn visit_near(&self, eye: [f32; 3], mut visit: impl FnMut(SectionId, &Section)) {
         for layer in &self.layers {
             let Some((side, radius)) = layer.side.zip(layer.policy.radius()) else {

@@ -1,46 +1,52 @@
-//! Takes down a world's movement, once for all viewers: which entities make a group, and what their frames are.
+//! Records the movement of a world once for all viewers: the groups of entities and their frames.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use nowcast_wire::delta::Frame;
 
-use crate::frames::{Frames, Kept, Turn};
+use crate::frames::{Frames, FramesDelta, Kept};
 use crate::row::{Quantization, Row, WIDTH};
 use crate::section::SectionId;
 use crate::snapshot_pool::SnapshotPool;
 use crate::transform::Transform;
 use crate::{GROUP_ENTITIES_MAX, GROUPS_MAX};
 
-/// Steps for which an emptied group stays with its section, so that whoever sees the section hears that it is empty.
+/// Steps for which an empty group stays in its section, so that viewers of the section learn that it is empty.
 const EMPTY_STEPS_MAX: u32 = 600;
 
-/// Something that moves, as a history is told of it.
+/// A moving entity, as input of [`History::publish`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Moving {
-    /// Which.
+    /// The entity's id.
     pub id: u32,
-    /// Where it is.
+    /// Its position and rotation.
     pub transform: Transform,
-    /// With what it is told.
+    /// The section in which it is replicated.
     pub section: SectionId,
-    /// How far it reaches from its centre, in metres.
+    /// Its extent from its centre, in metres.
     pub size: f32,
-    /// How fine it is told.
-    pub grain: Quantization,
+    /// The quantization of its row.
+    pub quantization: Quantization,
 }
 
 impl From<(u32, Transform)> for Moving {
-    /// Something of no size, with everything else, as fine as can be.
+    /// A point-like entity in the default section, with the finest quantization.
     fn from((id, transform): (u32, Transform)) -> Self {
-        Self { id, transform, section: SectionId::default(), size: 0.0, grain: Quantization::default() }
+        Self {
+            id,
+            transform,
+            section: SectionId::default(),
+            size: 0.0,
+            quantization: Quantization::default(),
+        }
     }
 }
 
-/// Takes down where everything is that moves, in groups. One for a world; viewers read its [`Frames`].
+/// Records the transforms of all moving entities in groups. There is one for each world; viewers read its [`Frames`].
 ///
-/// All of a group is in one section of an [`crate::InterestGrid`] and of one grain. An entity that gets into another section gets into another
-/// group.
+/// All entities of a group are in the same section of an [`crate::InterestGrid`] and have the same quantization. An
+/// entity that moves to another section moves to another group.
 #[derive(Debug, Default)]
 pub struct History {
     tick: u32,
@@ -49,17 +55,17 @@ pub struct History {
     groups: Vec<Group>,
     /// The groups of each section.
     sections: BTreeMap<SectionId, Vec<u16>>,
-    /// Sections that have other groups than the newest picture says.
+    /// Sections whose groups differ from the newest published frames.
     regrouped: BTreeSet<SectionId>,
-    /// Groups of no section.
+    /// Groups without a section.
     free: BTreeSet<u16>,
-    /// Groups that became empty, and when, the oldest first.
+    /// Empty groups with the tick at which they became empty, oldest first.
     emptied: VecDeque<(u32, u16)>,
-    /// Groups whose newest frame is not what they are now.
+    /// Groups whose newest frame is outdated.
     changed: Vec<u16>,
-    /// Entities that found no place, because all groups are full.
+    /// Entities without a group, because all groups are full.
     left_out: u64,
-    pictures: SnapshotPool<Frames>,
+    snapshots: SnapshotPool<Frames>,
 }
 
 /// An entity as it was last published.
@@ -71,17 +77,17 @@ struct Known {
     transform: Transform,
     row: Row,
     size: f32,
-    grain: Quantization,
+    quantization: Quantization,
 }
 
 /// The entities of a group.
 #[derive(Debug, Default)]
 struct Group {
     section: SectionId,
-    grain: Quantization,
+    quantization: Quantization,
     members: usize,
     emptied_tick: u32,
-    /// The frame that is being put together, if anything changed.
+    /// The frame under construction, if anything changed.
     next: Option<Next>,
 }
 
@@ -93,8 +99,8 @@ struct Next {
 }
 
 impl History {
-    /// Records where everything is at step `tick` of the world, modulo 2^32; `moving` is ordered by id. Call it at
-    /// most once for a step.
+    /// Records all transforms at step `tick` of the world, modulo 2^32. `moving` is ordered by id. Call it at most once
+    /// for each step.
     pub fn publish<M: Into<Moving>>(&mut self, tick: u32, moving: impl Iterator<Item = M>) {
         let tick_before = std::mem::replace(&mut self.tick, tick);
         let mut before = std::mem::take(&mut self.entities).into_iter().peekable();
@@ -112,20 +118,20 @@ impl History {
         self.release();
         let groups_of = |section| (section, self.sections.get(&section).cloned().unwrap_or_default());
         let sections = std::mem::take(&mut self.regrouped).into_iter().map(groups_of).collect();
-        self.pictures.publish(Turn { tick, frames, sections });
+        self.snapshots.publish(FramesDelta { tick, frames, sections });
     }
 
-    /// An entity as it is now; `None` if there is no group for it.
+    /// Returns the current state of an entity; `None` if there is no group for it.
     fn place(&mut self, known: Option<Known>, moving: &Moving) -> Option<Known> {
-        let Moving { id, transform, section, size, grain } = *moving;
+        let Moving { id, transform, section, size, quantization } = *moving;
         if let Some(known) = known {
-            let is_alike = known.section == section && known.grain == grain;
-            // Most things rest, and a resting transform is the same to the last bit.
+            let is_alike = known.section == section && known.quantization == quantization;
+            // Most entities rest, and a resting transform is the same to the last bit.
             if is_alike && known.transform == transform && known.size == size {
                 return Some(known);
             }
             if is_alike {
-                let row = grain.row_of(&transform);
+                let row = quantization.row_of(&transform);
                 if row != known.row {
                     let next = self.change(known.group);
                     next.moved = next.moved.max(distance(&known.transform, &transform));
@@ -134,13 +140,21 @@ impl History {
             }
             self.leave(known.group);
         }
-        let Some(group) = self.group_with_room(section, grain) else {
+        let Some(group) = self.group_with_room(section, quantization) else {
             self.left_out += 1;
             return None;
         };
         self.groups[usize::from(group)].members += 1;
         self.change(group);
-        Some(Known { id, group, section, row: grain.row_of(&transform), transform, size, grain })
+        Some(Known {
+            id,
+            group,
+            section,
+            row: quantization.row_of(&transform),
+            transform,
+            size,
+            quantization,
+        })
     }
 
     fn leave(&mut self, group: u16) {
@@ -154,7 +168,7 @@ impl History {
         }
     }
 
-    /// A group is to have another frame.
+    /// Marks the group for a new frame.
     fn change(&mut self, group: u16) -> &mut Next {
         let Self { groups, changed, tick, .. } = self;
         let Group { members, next, .. } = &mut groups[usize::from(group)];
@@ -164,7 +178,7 @@ impl History {
         })
     }
 
-    /// The frames of the groups that differ from what they were until the step `tick_before`.
+    /// Builds the frames of all changed groups. Their previous frames were correct until the step `tick_before`.
     fn turn(&mut self, tick_before: u32) -> Vec<(u16, Arc<Kept>)> {
         for known in &self.entities {
             if let Some(next) = &mut self.groups[usize::from(known.group)].next {
@@ -174,28 +188,29 @@ impl History {
         }
         let mut frames = Vec::with_capacity(self.changed.len());
         for group in self.changed.drain(..) {
-            let Group { next, grain, .. } = &mut self.groups[usize::from(group)];
+            let Group { next, quantization, .. } = &mut self.groups[usize::from(group)];
             let Some(Next { frame, moved, size }) = next.take() else { continue };
-            let grain = *grain;
-            if let Some(newest) = self.pictures.newest().group(group).and_then(|group| group.newest()) {
-                let is_alike = newest.grain == grain && newest.frame.ids() == frame.ids();
+            let quantization = *quantization;
+            if let Some(newest) = self.snapshots.newest().group(group).and_then(|group| group.newest()) {
+                let is_alike = newest.quantization == quantization && newest.frame.ids() == frame.ids();
                 if is_alike && newest.frame.values() == frame.values() {
                     continue;
                 }
-                // Only the newest frame is encoded, so the one before releases its encodings.
+                // Only the newest frame is encoded, so the previous one releases its encodings.
                 newest.retire();
             }
-            frames.push((group, Arc::new(Kept::new(frame, grain, tick_before, moved, size))));
+            frames.push((group, Arc::new(Kept::new(frame, quantization, tick_before, moved, size))));
         }
         frames
     }
 
-    /// The first group of the section and the grain with room, so that groups that emptied are filled again.
-    fn group_with_room(&mut self, section: SectionId, grain: Quantization) -> Option<u16> {
+    /// Returns the first group of the section and quantization that has room, so that groups with free slots are filled
+    /// first.
+    fn group_with_room(&mut self, section: SectionId, quantization: Quantization) -> Option<u16> {
         let groups = self.sections.get(&section).map_or(&[][..], Vec::as_slice);
         let has_room = |group: &u16| {
             let group = &self.groups[usize::from(*group)];
-            group.members < GROUP_ENTITIES_MAX && group.grain == grain
+            group.members < GROUP_ENTITIES_MAX && group.quantization == quantization
         };
         if let Some(group) = groups.iter().copied().find(has_room) {
             return Some(group);
@@ -212,13 +227,13 @@ impl History {
             }
         };
         let new = &mut self.groups[usize::from(group)];
-        (new.section, new.grain) = (section, grain);
+        (new.section, new.quantization) = (section, quantization);
         self.sections.entry(section).or_default().push(group);
         self.regrouped.insert(section);
         Some(group)
     }
 
-    /// Takes groups from their sections that have been empty for long.
+    /// Removes groups that have been empty for long from their sections.
     fn release(&mut self) {
         while let Some((since, _)) = self.emptied.front()
             && self.tick.wrapping_sub(*since) >= EMPTY_STEPS_MAX
@@ -245,28 +260,28 @@ impl History {
 
     /// Returns the immutable frames that viewers read.
     pub fn frames(&self) -> &Arc<Frames> {
-        self.pictures.newest()
+        self.snapshots.newest()
     }
 
-    /// Entities for which there was no group any more, each time they were published.
+    /// Entities without a group, summed over all calls of [`History::publish`].
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Where something is, as viewers are to know it.
+    /// Returns the transform of an entity as viewers reconstruct it.
     pub fn transform(&self, id: u32) -> Option<Transform> {
         let at = self.entities.binary_search_by_key(&id, |known| known.id).ok()?;
-        let Known { row, grain, .. } = &self.entities[at];
-        Some(grain.transform_of(row))
+        let Known { row, quantization, .. } = &self.entities[at];
+        Some(quantization.transform_of(row))
     }
 
-    /// Everything as viewers are to know it, ordered by id.
+    /// Returns all rows as viewers reconstruct them, ordered by id.
     pub fn rows(&self) -> impl Iterator<Item = (u32, &Row)> {
         self.entities.iter().map(|known| (known.id, &known.row))
     }
 }
 
-/// The longest path along one axis, in metres.
+/// The longest movement along one axis, in metres.
 fn distance(from: &Transform, to: &Transform) -> f32 {
     (0..3).map(|axis| (from.position[axis] - to.position[axis]).abs()).fold(0.0, f32::max)
 }
@@ -281,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resting_group_is_one_frame_and_a_moving_one_keeps_so_many() {
+    fn resting_groups_keep_one_frame_and_moving_groups_the_maximum() {
         let mut history = History::default();
         for tick in 0..200 {
             history.publish(tick, [(1, at(0.0))].into_iter());
@@ -291,7 +306,7 @@ mod tests {
             history.publish(tick, [(1, at(tick as f32))].into_iter());
         }
         assert_eq!(history.frames().group(0).unwrap().kept_count(), FRAMES_KEPT);
-        assert_eq!(history.frames().group(0).unwrap().until(398), Some(398));
+        assert_eq!(history.frames().group(0).unwrap().valid_until(398), Some(398));
         assert_eq!(history.frames().group(0).unwrap().kept(399).unwrap().frame.values()[0], 399 * 1_024);
         assert!(
             history.frames().group(0).unwrap().kept(335).is_none()

@@ -1,4 +1,4 @@
-//! Where everything is, by sections: what is near together and seen by the same policy is one section.
+//! Places entities in sections: entities that are near each other and have the same interest policy share a section.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -8,54 +8,55 @@ use crate::row::Quantization;
 use crate::section::{Layer, NewSection, Policy, Reach, Section, SectionId, cell_of};
 use crate::snapshot_pool::SnapshotPool;
 
-/// Steps for which an empty section is kept, because things come back.
+/// Steps for which an empty section is kept, because entities often return.
 const EMPTY_STEPS_MAX: u32 = 600;
 
-/// Empty sections that are kept at most.
+/// Maximum number of empty sections.
 const EMPTY_MAX: usize = 4_096;
 
-/// An entity, as an atlas is told of it.
+/// An entity, as input of [`InterestGrid::update`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Placed {
-    /// Which.
+    /// The entity's id.
     pub id: u32,
-    /// Of its centre, in metres.
+    /// The position of its centre, in metres.
     pub position: [f32; 3],
-    /// Which clients are told of it.
+    /// The clients that receive it.
     pub reach: Reach,
-    /// How far it reaches from its centre, in metres.
+    /// Its extent from its centre, in metres.
     pub size: f32,
-    /// How fine it is told where it is.
-    pub grain: Quantization,
+    /// The quantization of its transform.
+    pub quantization: Quantization,
 }
 
-/// An entity that is in another section than before. In none is who is not there, or is told to nobody.
+/// An entity that moved to another section. Entities that do not exist, or that no client receives, are in no section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Relocation {
-    /// Which.
+    /// The entity's id.
     pub id: u32,
-    /// Where it was.
+    /// The section before.
     pub from: Option<SectionId>,
-    /// Where it is.
+    /// The section now.
     pub to: Option<SectionId>,
 }
 
-/// All sections of a world, and which entity is in which. One for a world; whoever looks about reads its [`GridSnapshot`].
+/// All sections of a world and the section of each entity. There is one for each world; clients read its
+/// [`GridSnapshot`].
 #[derive(Debug, Default)]
 pub struct InterestGrid {
     /// Ordered by id.
     entities: Vec<Known>,
     sections: BTreeMap<SectionId, Arc<Section>>,
     layers: Vec<Layer>,
-    /// Sections that became empty, and when, the oldest first.
+    /// Empty sections with the tick at which they became empty, oldest first.
     emptied: VecDeque<(u32, SectionId)>,
-    /// Those that the newest update made.
+    /// Sections that the newest update added.
     created: Vec<SectionId>,
-    /// Those that the newest update made, changed or dropped.
+    /// Sections that the newest update added, changed or removed.
     touched: BTreeSet<SectionId>,
     relocations: Vec<Relocation>,
     last_section: u32,
-    pictures: SnapshotPool<GridSnapshot>,
+    snapshots: SnapshotPool<GridSnapshot>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +66,8 @@ struct Known {
 }
 
 impl InterestGrid {
-    /// Records where everything is at step `tick` of the world, modulo 2^32; `placed` are ordered by id. Answers with what is
-    /// in another section than before, until the next call.
+    /// Records all positions at step `tick` of the world, modulo 2^32. `placed` is ordered by id. Returns the entities
+    /// that changed their section; they stay readable until the next call.
     pub fn update(&mut self, tick: u32, placed: impl Iterator<Item = Placed>) -> &[Relocation] {
         self.created.clear();
         self.relocations.clear();
@@ -93,23 +94,23 @@ impl InterestGrid {
         }
         self.entities = entities;
         self.sweep(tick);
-        self.redraw();
+        self.publish();
         &self.relocations
     }
 
-    /// Makes a picture of what is different now, if anything is.
-    fn redraw(&mut self) {
+    /// Publishes a new snapshot if anything changed.
+    fn publish(&mut self) {
         if self.touched.is_empty() {
             return;
         }
         let touched = std::mem::take(&mut self.touched).into_iter();
         let sections = touched.map(|id| (id, self.sections.get(&id).cloned())).collect();
-        self.pictures.publish(GridDelta { version: self.last_section, sections });
+        self.snapshots.publish(GridDelta { version: self.last_section, sections });
     }
 
     /// Returns the immutable snapshot of all sections that clients read.
     pub fn grid_snapshot(&self) -> &Arc<GridSnapshot> {
-        self.pictures.newest()
+        self.snapshots.newest()
     }
 
     /// Returns the result of the newest [`InterestGrid::update`].
@@ -117,12 +118,12 @@ impl InterestGrid {
         &self.relocations
     }
 
-    /// Everything, and the section that it is in, ordered by id.
+    /// Returns all entities with their sections, ordered by id.
     pub fn entities(&self) -> impl Iterator<Item = (&Placed, Option<SectionId>)> {
         self.entities.iter().map(|known| (&known.placed, known.section))
     }
 
-    /// The section that an entity is in.
+    /// Returns the section of an entity.
     pub fn section_of(&self, id: u32) -> Option<SectionId> {
         let at = self.entities.binary_search_by_key(&id, |known| known.placed.id).ok()?;
         self.entities[at].section
@@ -133,13 +134,13 @@ impl InterestGrid {
         self.sections.get(&section).map_or(&[], |section| &section.members)
     }
 
-    /// The sections that the newest update made; see [`crate::InterestSet::follow`].
+    /// Returns the sections that the newest update added; see [`crate::InterestSet::add_created`].
     pub fn created(&self) -> Vec<NewSection> {
         let section = |id: &SectionId| Some(NewSection { id: *id, section: self.sections.get(id)?.clone() });
         self.created.iter().filter_map(section).collect()
     }
 
-    /// The section of a place; the one that it was in, as long as it is not clearly outside.
+    /// Returns the section for a position. The entity keeps its section as long as it is not clearly outside of it.
     fn section_for(&mut self, placed: &Placed, before: Option<SectionId>) -> Option<SectionId> {
         let policy = placed.reach.policy()?;
         let stays = before.filter(|id| {
@@ -195,7 +196,7 @@ impl InterestGrid {
         }
     }
 
-    /// Drops sections that have been empty for long, or of which there are too many.
+    /// Removes sections that have been empty for long, and the oldest empty ones over the limit.
     fn sweep(&mut self, tick: u32) {
         while let Some(&(since, id)) = self.emptied.front() {
             if self.emptied.len() <= EMPTY_MAX && tick.wrapping_sub(since) < EMPTY_STEPS_MAX {
@@ -228,7 +229,7 @@ mod tests {
             position: [x, 0.0, 0.0],
             reach: Reach::Within(40.0),
             size: 0.0,
-            grain: Quantization::default(),
+            quantization: Quantization::default(),
         }
     }
 

@@ -3,18 +3,18 @@
 use crate::grid_snapshot::GridSnapshot;
 use crate::section::{NewSection, Policy, STIR_METRES, Section, SectionId, enter_metres, leave_metres};
 
-/// The sections that one client sees, and therefore receives. [`InterestSet::look`] returns the sections that become visible
-/// and those that cease to be.
+/// The sections that one client sees, and therefore receives. [`InterestSet::refresh`] returns the sections that
+/// entered and left.
 #[derive(Clone, Debug)]
 pub struct InterestSet {
-    /// Whose it is.
+    /// The player of the client.
     player: u32,
     /// In order.
     seen: Vec<SectionId>,
-    /// From where it looked last.
+    /// The eye position of the last refresh.
     eye: Option<[f32; 3]>,
     looked: Option<Looked>,
-    /// Whether sections wait that are in reach, because too much came into sight at once.
+    /// Whether some sections in range are not added yet, because of the limit of entities for each refresh.
     is_behind: bool,
 }
 
@@ -24,17 +24,17 @@ struct Looked {
     from: Option<[f32; 3]>,
 }
 
-/// The sections that one call of [`InterestSet::look`] added and removed.
+/// The sections that one call of [`InterestSet::refresh`] added and removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterestChange {
-    /// Sections that came into sight, the nearest first.
+    /// Added sections, the nearest first.
     pub entered: Vec<SectionId>,
-    /// Sections that are out of sight, in order.
+    /// Removed sections, in order.
     pub left: Vec<SectionId>,
 }
 
 impl InterestSet {
-    /// The sight of a player, who sees nothing yet.
+    /// Makes the interest set of a player. It is empty at first.
     pub fn new(player: u32) -> Self {
         Self { player, seen: Vec::new(), eye: None, looked: None, is_behind: false }
     }
@@ -49,10 +49,10 @@ impl InterestSet {
         &self.seen
     }
 
-    /// Takes in the sections that an update of the atlas made, as far as they are in reach. To be called for each update, before
-    /// its relocations are looked at, so that what moves into a new section is not out of sight for a moment. The sections hold
-    /// nothing but what moved there in that update.
-    pub fn follow(&mut self, created: &[NewSection]) {
+    /// Adds the new sections of a grid update, if they are in range. Call it for each update before its relocations are
+    /// handled. Otherwise an entity that moves into a new section would be out of sight for a moment. A new section
+    /// holds only entities that moved there in that update.
+    pub fn add_created(&mut self, created: &[NewSection]) {
         if self.looked.is_none() {
             return;
         }
@@ -63,9 +63,9 @@ impl InterestSet {
         }
     }
 
-    /// Looks from `eye`, in metres; without one, from where it looked last; everywhere, if it never had one. About
-    /// `entities_max` entities come into sight at once, the nearest first; the others with the next looks.
-    pub fn look(
+    /// Updates the set for `eye`, in metres. Without an eye it uses the last one; if there never was one, everything is
+    /// in range. About `entities_max` entities enter in one call, the nearest first; later calls add the others.
+    pub fn refresh(
         &mut self,
         grid_snapshot: &GridSnapshot,
         eye: Option<[f32; 3]>,
@@ -77,19 +77,19 @@ impl InterestSet {
             return InterestChange::default();
         }
         self.looked = Some(looked);
-        let left = self.lose(grid_snapshot);
-        let entered = self.find(grid_snapshot, entities_max);
+        let left = self.remove_out_of_range(grid_snapshot);
+        let entered = self.add_in_range(grid_snapshot, entities_max);
         InterestChange { entered, left }
     }
 
-    /// Drops what is out of reach now.
-    fn lose(&mut self, grid_snapshot: &GridSnapshot) -> Vec<SectionId> {
+    /// Removes sections that are out of range now.
+    fn remove_out_of_range(&mut self, grid_snapshot: &GridSnapshot) -> Vec<SectionId> {
         let mut left = Vec::new();
         let mut seen = std::mem::take(&mut self.seen);
         seen.retain(|id| {
             let section = grid_snapshot.section(*id);
             let stays = section.is_some_and(|section| self.can_see(section, leave_metres));
-            // A section that is no more was empty.
+            // A section that no longer exists was empty.
             if !stays && section.is_some() {
                 left.push(*id);
             }
@@ -99,8 +99,8 @@ impl InterestSet {
         left
     }
 
-    /// Adds what is in reach now.
-    fn find(&mut self, grid_snapshot: &GridSnapshot, entities_max: usize) -> Vec<SectionId> {
+    /// Adds sections that are in range now.
+    fn add_in_range(&mut self, grid_snapshot: &GridSnapshot, entities_max: usize) -> Vec<SectionId> {
         let mut found: Vec<(f32, SectionId, usize)> = Vec::new();
         let mut consider = |id: SectionId, section: &Section| {
             if !self.sees(id) && self.can_see(section, enter_metres) {
@@ -171,7 +171,7 @@ mod tests {
             position: at(id),
             reach,
             size: 0.0,
-            grain: Quantization::default(),
+            quantization: Quantization::default(),
         })
     }
 
@@ -193,7 +193,7 @@ mod tests {
         let mut interest_set = InterestSet::new(1);
         for step in 0..900 {
             let x = 500.0 - (step as f32 - 450.0).abs();
-            interest_set.look(interest_grid.grid_snapshot(), Some([x, 0.0, 0.0]), usize::MAX);
+            interest_set.refresh(interest_grid.grid_snapshot(), Some([x, 0.0, 0.0]), usize::MAX);
             let seen = seen(&interest_set, &interest_grid);
             for id in 1..=100 {
                 let away = (id as f32 * 10.0 - x).abs();
@@ -209,18 +209,18 @@ mod tests {
         interest_grid.update(0, row(Reach::Within(60.0)));
         let mut interest_set = InterestSet::new(1);
         for x in [300.0, 306.0, 300.0] {
-            interest_set.look(interest_grid.grid_snapshot(), Some([x, 0.0, 0.0]), usize::MAX);
+            interest_set.refresh(interest_grid.grid_snapshot(), Some([x, 0.0, 0.0]), usize::MAX);
         }
         for x in [306.0, 300.0, 306.0, 300.0] {
             assert_eq!(
-                interest_set.look(interest_grid.grid_snapshot(), Some([x, 0.0, 0.0]), usize::MAX),
+                interest_set.refresh(interest_grid.grid_snapshot(), Some([x, 0.0, 0.0]), usize::MAX),
                 InterestChange::default()
             );
         }
     }
 
     #[test]
-    fn policies_say_who_sees() {
+    fn policies_select_the_clients_that_see_an_entity() {
         let mut interest_grid = InterestGrid::default();
         let reaches = [Reach::Always, Reach::Owner(1), Reach::Owner(2), Reach::Never, Reach::Within(10.0)];
         let far = |(at, reach)| Placed {
@@ -228,14 +228,14 @@ mod tests {
             position: [900.0, 0.0, 0.0],
             reach,
             size: 0.0,
-            grain: Quantization::default(),
+            quantization: Quantization::default(),
         };
         interest_grid.update(0, reaches.into_iter().enumerate().map(far));
         let mut interest_set = InterestSet::new(1);
-        interest_set.look(interest_grid.grid_snapshot(), Some([0.0; 3]), usize::MAX);
+        interest_set.refresh(interest_grid.grid_snapshot(), Some([0.0; 3]), usize::MAX);
         assert_eq!(seen(&interest_set, &interest_grid), [1, 2]);
         let mut spectator = InterestSet::new(2);
-        spectator.look(interest_grid.grid_snapshot(), None, usize::MAX);
+        spectator.refresh(interest_grid.grid_snapshot(), None, usize::MAX);
         assert_eq!(
             seen(&spectator, &interest_grid),
             [1, 3, 5],
@@ -244,15 +244,15 @@ mod tests {
     }
 
     #[test]
-    fn much_at_once_comes_nearest_first() {
+    fn sections_over_the_limit_enter_nearest_first() {
         let mut interest_grid = InterestGrid::default();
         interest_grid.update(0, row(Reach::Within(400.0)));
         let mut interest_set = InterestSet::new(1);
         let mut looks = 0;
         let mut before = 0;
         loop {
-            let look = interest_set.look(interest_grid.grid_snapshot(), Some([10.0, 0.0, 0.0]), 10);
-            if look.entered.is_empty() {
+            let change = interest_set.refresh(interest_grid.grid_snapshot(), Some([10.0, 0.0, 0.0]), 10);
+            if change.entered.is_empty() {
                 break;
             }
             looks += 1;

@@ -1,13 +1,13 @@
 //! Replication: sends each viewer the world's movement in as few bytes as its losses allow.
 //!
-//! Everything that moves is in a **group** of at most [`GROUP_ENTITIES_MAX`], so that a group fits into one packet
-//! and the loss of a packet costs only the groups that were in it. A group is sent as the difference from what
-//! the viewer has acknowledged of it. Differences are made from frames alone, so viewers that have the same share the
-//! bytes: what a [`Viewer`] keeps is a few numbers for each group, never a copy of the world.
+//! All moving entities are in **groups** of at most [`GROUP_ENTITIES_MAX`]. A group fits into one packet, so a lost
+//! packet affects only the groups in it. A group is encoded against frames that the viewer has acknowledged. Encodings
+//! depend only on frames, so viewers with the same acknowledged frames share the bytes. A [`Viewer`] keeps a few
+//! numbers for each group, never a copy of the world.
 //!
-//! The thread that steps the world calls [`InterestGrid::update`] and [`History::publish`], and hands out [`InterestGrid::grid_snapshot`] and
-//! [`History::frames`]: immutable snapshots of that step. Viewers read them on other threads, and neither side ever
-//! waits for the other.
+//! The thread that steps the world calls [`InterestGrid::update`] and [`History::publish`]. It then shares
+//! [`InterestGrid::grid_snapshot`] and [`History::frames`], which are immutable snapshots of that step. Viewers read
+//! them on other threads, and neither side ever waits for the other.
 //!
 //! ```
 //! use nowcast_replication::{History, Replica, Transform, Viewer};
@@ -32,7 +32,7 @@
 //!     let transform = |pose: Pose| Transform { position: pose.position, rotation: pose.rotation };
 //!     history.publish(number as u32, world.poses().map(|(id, pose)| (id.0, transform(pose))));
 //!     let eye = world.entity(ada).map(|ada| ada.pose.position);
-//!     viewer.due(history.frames(), eye); // six times as often as most viewers need
+//!     viewer.begin_round(history.frames(), eye); // six times as often as most viewers need
 //!     while viewer.has_more() {
 //!         let mut payload = Vec::new();
 //!         viewer.fill(history.frames(), number, 1_100, &mut payload);
@@ -45,20 +45,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | file | what is in it |
+//! | file | content |
 //! | --- | --- |
-//! | `row.rs` | transforms as whole numbers, and how fine: [`Quantization`] |
-//! | `transform.rs` | [`Transform`]: where something is |
-//! | `interest_grid.rs` | [`InterestGrid`]: space in sections, and what is where |
-//! | `grid_snapshot.rs` | [`GridSnapshot`]: the same at one step, immutable |
-//! | `interest_set.rs` | [`InterestSet`]: which sections one viewer sees |
-//! | `history.rs` | [`History`]: takes down what moves, once for all viewers |
-//! | `frames.rs` | [`Frames`]: what there is to tell at one step, immutable |
-//! | `snapshot_pool.rs` | [`SnapshotPool`]: immutable pictures of what goes on changing |
-//! | `acked.rs` | what a viewer has of one group |
-//! | `viewer.rs` | [`Viewer`]: what one viewer has, and what it is sent next |
-//! | `payload.rs` | the bytes (`spec/WORLD.md`, section 5) |
-//! | `replica.rs` | [`Replica`]: the other end |
+//! | `row.rs` | transforms as integers, and their precision: [`Quantization`] |
+//! | `transform.rs` | [`Transform`]: position and rotation |
+//! | `interest_grid.rs` | [`InterestGrid`]: the sections of space, and the section of each entity |
+//! | `grid_snapshot.rs` | [`GridSnapshot`]: the sections at one step, immutable |
+//! | `interest_set.rs` | [`InterestSet`]: the sections that one viewer sees |
+//! | `history.rs` | [`History`]: records movement once for all viewers |
+//! | `frames.rs` | [`Frames`]: the recent frames at one step, immutable |
+//! | `snapshot_pool.rs` | [`SnapshotPool`]: immutable snapshots of a changing value |
+//! | `acked.rs` | the acknowledged frames of one group |
+//! | `viewer.rs` | [`Viewer`]: the state of one viewer, and its next payload |
+//! | `payload.rs` | the byte format (`spec/WORLD.md`, section 5) |
+//! | `replica.rs` | [`Replica`]: the receiver |
 
 mod acked;
 mod frames;
@@ -87,16 +87,16 @@ pub use snapshot_pool::{ApplyDelta, SnapshotPool};
 pub use transform::Transform;
 pub use viewer::{Viewer, ViewerStats};
 
-/// Entities in one group. Even if nothing of them is guessed right, they fit into one packet.
+/// Maximum number of entities in a group. Such a group fits into one packet even if no value is predicted correctly.
 pub const GROUP_ENTITIES_MAX: usize = 20;
 
-/// Frames of a group that may be referred to.
+/// Frames of a group that can be baselines.
 pub const FRAMES_KEPT: usize = 64;
 
-/// Frames of a group that a receiver keeps: twice as many, for packets that come late.
+/// Frames of a group that a receiver keeps: twice as many, for packets that arrive late.
 pub const FRAMES_HELD: usize = 2 * FRAMES_KEPT;
 
-/// Groups of one world.
+/// Maximum number of groups of one world.
 pub const GROUPS_MAX: usize = 65_536;
 
 /// Maximum size of one entity in a frame, in bits: mask, three numbers and three components by the longest code, and an
@@ -107,7 +107,7 @@ const ROW_BITS_MAX: usize = 1 + 1 + row::WIDTH + 6 * 52 + 4 + 1 + 38;
 pub(crate) const RECORD_BYTES_MAX: usize =
     payload::RECORD_HEAD_BYTES_MAX + (8 + 1 + 24 + GROUP_ENTITIES_MAX * ROW_BITS_MAX).div_ceil(8);
 
-// A packet has 1,200 bytes, of which acknowledgements in good times take less than 50.
+// A packet has 1,200 bytes. Without losses its acknowledgements take less than 50.
 const _: () = assert!(RECORD_BYTES_MAX + payload::HEAD_BYTES + 50 <= 1_200);
-// As many as entities, because each may be far from all others.
+// Equal to the maximum number of entities, because each may be far from all others.
 const _: () = assert!(GROUPS_MAX == 65_536);

@@ -5,11 +5,11 @@ use crate::row::Quantization;
 
 /// Size of the header of every payload: the tick, and the number of the input in force.
 pub(crate) const HEAD_BYTES: usize = 4 + 2;
-/// Group and depth, age, ages of the past and stay (or the grain, which is shorter), length.
+/// Group and depth, age, ages of the baselines and unchanged ticks (or the quantization, which is shorter), length.
 pub(crate) const RECORD_HEAD_BYTES_MAX: usize = 3 + 5 + 4 * 5 + 2;
 
-/// The first number of a record holds these bits below the group: whether its times are those of the record before, and
-/// how many frames it is encoded against.
+/// The lowest bits of a record's first number, below the group. They say whether its times equal those of the record
+/// before, and how many baselines it has.
 const GROUP_SHIFT: u32 = 3;
 const ALIKE: u32 = 4;
 const DEPTH: u32 = 3;
@@ -18,23 +18,23 @@ const DEPTH: u32 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordHead {
     pub(crate) group: u16,
-    /// The tick of the group's frame: since then it has been like this.
+    /// The tick of the group's frame: the group has been unchanged since.
     pub(crate) tick: u32,
     /// The ticks of the baselines it is encoded against, newest first.
-    pub(crate) past: [Option<u32>; 3],
-    /// How long the first of them stayed like it was.
-    pub(crate) stay: u32,
-    /// How fine its rows are, if it is encoded against nothing; otherwise they are like those of the past.
-    pub(crate) grain: Option<Quantization>,
+    pub(crate) baselines: [Option<u32>; 3],
+    /// The number of ticks for which the first baseline stayed correct.
+    pub(crate) unchanged_ticks: u32,
+    /// The quantization of a frame without baselines. Other frames have the quantization of their baselines.
+    pub(crate) quantization: Option<Quantization>,
 }
 
-/// A payload that cannot be read.
+/// A malformed payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PayloadError {
-    /// It ends within a field.
+    /// The payload ends within a field.
     #[error("malformed replication: {0} ends too early")]
     Short(&'static str),
-    /// A field holds what it must not.
+    /// A field has a value that is not allowed.
     #[error("malformed replication: {0} is out of range")]
     Range(&'static str),
     /// The delta of a group cannot be read.
@@ -42,35 +42,35 @@ pub enum PayloadError {
     Delta {
         /// The group.
         group: u16,
-        /// The fault that the decoder found.
+        /// The decoder's error.
         error: nowcast_wire::delta::DeltaError,
     },
 }
 
 impl RecordHead {
-    /// Writes it, with the delta behind it; `before` is the record before it in the payload.
+    /// Writes the head and then the delta. `before` is the previous record in the payload.
     pub(crate) fn write(&self, payload_tick: u32, before: Option<&Self>, delta: &[u8], out: &mut Vec<u8>) {
-        let depth = self.past.iter().flatten().count() as u32;
+        let depth = self.baselines.iter().flatten().count() as u32;
         let is_alike = depth > 0 && before.is_some_and(|before| before.times() == self.times());
         put_varint(out, u32::from(self.group) << GROUP_SHIFT | if is_alike { ALIKE } else { 0 } | depth);
         if !is_alike {
             put_varint(out, payload_tick.wrapping_sub(self.tick));
-            for past in self.past.iter().flatten() {
-                put_varint(out, self.tick.wrapping_sub(*past));
+            for baseline in self.baselines.iter().flatten() {
+                put_varint(out, self.tick.wrapping_sub(*baseline));
             }
-            put_varint(out, self.grain.map_or(self.stay, Quantization::to_number));
+            put_varint(out, self.quantization.map_or(self.unchanged_ticks, Quantization::to_number));
         }
         put_varint(out, delta.len() as u32);
         out.extend_from_slice(delta);
     }
 
-    /// The times that most records of a payload have in common.
+    /// The times that most records of a payload share.
     fn times(&self) -> (u32, [Option<u32>; 3], u32) {
-        (self.tick, self.past, self.stay)
+        (self.tick, self.baselines, self.unchanged_ticks)
     }
 }
 
-/// Reads a payload, record by record.
+/// Reads a payload record by record.
 pub(crate) struct PayloadReader<'a> {
     bytes: &'a [u8],
     before: Option<RecordHead>,
@@ -90,7 +90,7 @@ impl<'a> PayloadReader<'a> {
         })
     }
 
-    /// The next record, if there is one.
+    /// Returns the next record, if there is one.
     pub(crate) fn record(&mut self) -> Result<Option<(RecordHead, &'a [u8])>, PayloadError> {
         if self.bytes.is_empty() {
             return Ok(None);
@@ -103,7 +103,7 @@ impl<'a> PayloadReader<'a> {
         let head = if first & ALIKE == 0 {
             self.head(group as u16, first & DEPTH)?
         } else {
-            let depth = |head: &RecordHead| head.past.iter().flatten().count() as u32;
+            let depth = |head: &RecordHead| head.baselines.iter().flatten().count() as u32;
             let alike = self.before.filter(|before| depth(before) == first & DEPTH && first & DEPTH > 0);
             RecordHead { group: group as u16, ..alike.ok_or(PayloadError::Range("group"))? }
         };
@@ -114,30 +114,30 @@ impl<'a> PayloadReader<'a> {
         Ok(Some((head, delta)))
     }
 
-    /// A head that is not like the one before.
+    /// Reads a head whose times differ from the previous record's.
     fn head(&mut self, group: u16, depth: u32) -> Result<RecordHead, PayloadError> {
         let tick = self.tick.wrapping_sub(self.varint("age")?);
-        let mut past = [None; 3];
+        let mut baselines = [None; 3];
         let mut newer = 0;
-        for at in &mut past[..depth as usize] {
-            let age = self.varint("past age")?;
+        for at in &mut baselines[..depth as usize] {
+            let age = self.varint("baseline age")?;
             if age <= newer {
-                return Err(PayloadError::Range("past age"));
+                return Err(PayloadError::Range("baseline age"));
             }
             newer = age;
             *at = Some(tick.wrapping_sub(age));
         }
-        let (mut stay, mut grain) = (0, None);
-        if past[0].is_some() {
-            stay = self.varint("stay")?;
+        let (mut unchanged_ticks, mut quantization) = (0, None);
+        if baselines[0].is_some() {
+            unchanged_ticks = self.varint("unchanged ticks")?;
         } else {
-            let number = self.varint("grain")?;
-            grain = Some(Quantization::of_number(number).ok_or(PayloadError::Range("grain"))?);
+            let number = self.varint("quantization")?;
+            quantization = Some(Quantization::of_number(number).ok_or(PayloadError::Range("quantization"))?);
         }
-        if past[0].is_some_and(|past| stay >= tick.wrapping_sub(past)) {
-            return Err(PayloadError::Range("stay"));
+        if baselines[0].is_some_and(|baseline| unchanged_ticks >= tick.wrapping_sub(baseline)) {
+            return Err(PayloadError::Range("unchanged ticks"));
         }
-        Ok(RecordHead { group, tick, past, stay, grain })
+        Ok(RecordHead { group, tick, baselines, unchanged_ticks, quantization })
     }
 
     fn varint(&mut self, field: &'static str) -> Result<u32, PayloadError> {
@@ -173,7 +173,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_record_is_read_as_it_was_written(
+        fn records_survive_writing_and_reading(
             group: u16,
             payload_tick: u32,
             age: u32,
@@ -181,15 +181,15 @@ mod tests {
             delta in proptest::collection::vec(any::<u8>(), 0..300),
         ) {
             let tick = payload_tick.wrapping_sub(age);
-            let mut past = [None; 3];
+            let mut baselines = [None; 3];
             let mut back = 0;
             for (at, gap) in gaps.iter().enumerate() {
                 back += gap;
-                past[at] = Some(tick.wrapping_sub(back));
+                baselines[at] = Some(tick.wrapping_sub(back));
             }
-            let stay = gaps.first().map_or(0, |gap| gap / 2);
-            let grain = gaps.is_empty().then_some(Quantization::within(Some(0.01), None));
-            let head = RecordHead { group, tick, past, stay, grain };
+            let unchanged_ticks = gaps.first().map_or(0, |gap| gap / 2);
+            let quantization = gaps.is_empty().then_some(Quantization::within(Some(0.01), None));
+            let head = RecordHead { group, tick, baselines, unchanged_ticks, quantization };
             let mut payload = payload_tick.to_le_bytes().to_vec();
             payload.extend_from_slice(&[0, 0]);
             head.write(payload_tick, None, &delta, &mut payload);
@@ -212,7 +212,7 @@ mod tests {
         }
 
         #[test]
-        fn a_record_is_like_the_one_before_only_if_there_is_one_of_its_depth(group: u16, depth in 0u32..4) {
+        fn records_share_times_only_with_a_previous_record_of_their_depth(group: u16, depth in 0u32..4) {
             let mut payload = vec![0; HEAD_BYTES];
             put_varint(&mut payload, u32::from(group) << GROUP_SHIFT | ALIKE | depth);
             payload.push(0);
@@ -221,7 +221,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_or_refused(payload in proptest::collection::vec(any::<u8>(), 0..64)) {
+        fn arbitrary_bytes_are_read_or_refused(payload in proptest::collection::vec(any::<u8>(), 0..64)) {
             if let Ok(mut reader) = PayloadReader::new(&payload) {
                 while let Ok(Some(_)) = reader.record() {}
             }

@@ -1,4 +1,4 @@
-//! The other end: what a viewer knows.
+//! The receiver: the rows that a viewer knows.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,46 +10,46 @@ use crate::payload::{PayloadError, PayloadReader, RecordHead};
 use crate::row::{Quantization, Row, WIDTH};
 use crate::transform::Transform;
 
-/// Entities out of sight that are remembered, so that late packets do not bring them back.
+/// Maximum number of remembered entities out of sight. They are remembered so that late packets do not bring them back.
 const HIDDEN_MAX: usize = 65_536;
 
-/// A packet is not so late any more.
+/// No packet arrives later than this.
 const LATE_STEPS_MAX: u32 = 3_600;
 
-/// Groups of which nothing is in sight are forgotten when they were not heard of for so long.
+/// Groups without a visible entity are forgotten after this many steps without news.
 const QUIET_STEPS: u32 = 600;
 
-/// How often that is looked for.
+/// Number of payloads between two searches for such groups.
 const PAYLOADS_PER_SWEEP: u32 = 256;
 
-/// A copy of a world's movement, kept up by payloads in any order and with any losses.
+/// A copy of a world's movement. Payloads may arrive in any order and with any losses.
 #[derive(Debug)]
 pub struct Replica {
     codecs: Codecs,
     groups: BTreeMap<u16, Held>,
-    /// The group of each entity: of those whose newest frame has it, the one with the newest.
+    /// The group of each entity. If the newest frames of several groups contain it, the newest of these frames counts.
     placed: BTreeMap<u32, u16>,
-    /// Since when entities are out of sight. Rows that were told up to then do not count.
+    /// The tick since which entities are out of sight. Rows up to that tick are ignored.
     hidden: BTreeMap<u32, u32>,
     tick: u32,
     is_empty: bool,
     payloads: u32,
 }
 
-/// The frames of a group that later ones may be encoded against, oldest first.
+/// The stored frames of a group, which later frames may be encoded against, oldest first.
 #[derive(Debug, Default)]
 struct Held {
     frames: VecDeque<HeldFrame>,
-    /// The step up to which the newest frame is known to hold: that of a payload.
+    /// The newest payload tick at which the newest frame was still correct.
     heard_tick: u32,
-    /// Older frames were forgotten when this one came, or when the group was out of sight at this step.
+    /// Older frames were dropped when this frame arrived, or when the group was out of sight at this step.
     forgotten_tick: Option<u32>,
 }
 
 #[derive(Debug)]
 struct HeldFrame {
     frame: Frame,
-    grain: Quantization,
+    quantization: Quantization,
 }
 
 impl HeldFrame {
@@ -65,13 +65,13 @@ impl HeldFrame {
 /// The result of applying one payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// The step of the world at which it left, modulo 2^32.
+    /// The step of the world at which the payload was sent, modulo 2^32.
     pub tick: u32,
-    /// The number of the viewer's newest controls that were in force at that step; 0 for none.
+    /// The number of the viewer's newest input that was applied at that step; 0 for none.
     pub controls: u16,
-    /// Groups that are newer now.
+    /// Number of groups that have a newer frame now.
     pub groups: usize,
-    /// Groups encoded against baselines that are not here, which asks for [`crate::Viewer::reset`].
+    /// Number of groups whose baselines are missing. They require [`crate::Viewer::reset`].
     pub missing: usize,
 }
 
@@ -83,10 +83,10 @@ impl Default for Replica {
 }
 
 impl Replica {
-    /// Takes in a payload.
+    /// Applies a payload.
     ///
     /// # Errors
-    /// [`PayloadError`] for what no sender of `spec/WORLD.md` writes; what came before the error counts.
+    /// [`PayloadError`] if the payload breaks `spec/WORLD.md`. Records before the error are applied.
     pub fn apply(&mut self, payload: &[u8]) -> Result<Applied, PayloadError> {
         let mut reader = PayloadReader::new(payload)?;
         let mut applied = Applied { tick: reader.tick, controls: reader.controls, ..Applied::default() };
@@ -106,7 +106,7 @@ impl Replica {
         Ok(applied)
     }
 
-    /// Whether the group is newer now; `None` if it cannot be known.
+    /// Returns whether the group has a newer frame now; `None` if a baseline is missing.
     fn record(
         &mut self,
         head: &RecordHead,
@@ -118,24 +118,28 @@ impl Replica {
             self.hear(head.group, head.tick, payload_tick);
             return Ok(Some(false));
         }
-        let past: Option<Vec<_>> = head.past.iter().flatten().map(|tick| held.find(*tick)).collect();
-        let Some(past) = past else {
-            // A payload older than the newest forgotten tick carries nothing new.
+        let baselines: Option<Vec<_>> =
+            head.baselines.iter().flatten().map(|tick| held.find(*tick)).collect();
+        let Some(baselines) = baselines else {
+            // A payload older than the newest dropped tick carries nothing new.
             let is_old = held.forgotten_tick.is_some_and(|forgotten| !is_after(payload_tick, forgotten));
             return Ok(is_old.then_some(false));
         };
-        let grain = head.grain.or_else(|| past.first().map(|past| past.grain)).unwrap_or_default();
-        if past.iter().any(|past| past.grain != grain) {
-            return Err(PayloadError::Range("past age"));
+        let quantization = head
+            .quantization
+            .or_else(|| baselines.first().map(|baseline| baseline.quantization))
+            .unwrap_or_default();
+        if baselines.iter().any(|baseline| baseline.quantization != quantization) {
+            return Err(PayloadError::Range("baseline age"));
         }
-        let past: Vec<&Frame> = past.into_iter().map(|past| &past.frame).collect();
+        let baselines: Vec<&Frame> = baselines.into_iter().map(|baseline| &baseline.frame).collect();
         let frame = self
             .codecs
-            .of(grain)
-            .decode_against_frames(head.tick, delta, &past)
+            .of(quantization)
+            .decode_against_frames(head.tick, delta, &baselines)
             .map_err(|error| PayloadError::Delta { group: head.group, error })?;
         let before: Vec<u32> = held.frames.back().map_or(Vec::new(), |frame| frame.ids().to_vec());
-        let is_newer = held.keep(HeldFrame { frame, grain });
+        let is_newer = held.keep(HeldFrame { frame, quantization });
         if is_newer {
             for id in before {
                 if self.placed.get(&id) == Some(&head.group) {
@@ -147,7 +151,7 @@ impl Replica {
         Ok(Some(is_newer))
     }
 
-    /// A payload of this step said that the frame of `tick` is the group's newest: its entities are there.
+    /// Records that the frame of `tick` was still the group's newest at the payload's step: its entities are visible.
     fn hear(&mut self, group: u16, tick: u32, payload_tick: u32) {
         let Self { groups, placed, hidden, .. } = self;
         let newest_of =
@@ -171,7 +175,7 @@ impl Replica {
         }
     }
 
-    /// An entity is out of sight since this step: what was told of it up to then counts no longer, not even if it comes late.
+    /// Marks an entity as out of sight since this step. Rows up to this step are ignored, even if they arrive late.
     pub fn hide(&mut self, id: u32, tick: u32) {
         let is_heard_later = |held: &Held| is_after(held.heard_tick, tick);
         if let Some(group) = self.placed.get(&id).copied() {
@@ -189,8 +193,8 @@ impl Replica {
         }
     }
 
-    /// Forgets the frames of groups that were not heard of for long and of which nothing is in sight: their sender begins anew
-    /// when that changes.
+    /// Drops the frames of groups without news and without visible entities. Their sender starts again without
+    /// baselines if that changes.
     fn sweep(&mut self) {
         let Self { groups, placed, tick, .. } = self;
         for (group, held) in groups {
@@ -203,44 +207,44 @@ impl Replica {
         }
     }
 
-    /// The newest step that was heard of.
+    /// Returns the newest step of all payloads.
     pub fn tick(&self) -> u32 {
         self.tick
     }
 
-    /// An entity as newest known.
+    /// Returns the newest known row of an entity.
     pub fn row(&self, id: u32) -> Option<Row> {
         self.find(id).map(|(row, _)| row)
     }
 
-    /// Where an entity is, as newest known.
+    /// Returns the newest known transform of an entity.
     pub fn transform(&self, id: u32) -> Option<Transform> {
-        self.find(id).map(|(row, grain)| grain.transform_of(&row))
+        self.find(id).map(|(row, quantization)| quantization.transform_of(&row))
     }
 
-    /// How fine the row of an entity is.
-    pub fn grain(&self, id: u32) -> Option<Quantization> {
-        self.find(id).map(|(_, grain)| grain)
+    /// Returns the quantization of an entity's row.
+    pub fn quantization(&self, id: u32) -> Option<Quantization> {
+        self.find(id).map(|(_, quantization)| quantization)
     }
 
     fn find(&self, id: u32) -> Option<(Row, Quantization)> {
-        let HeldFrame { frame, grain } = self.groups.get(self.placed.get(&id)?)?.frames.back()?;
+        let HeldFrame { frame, quantization } = self.groups.get(self.placed.get(&id)?)?.frames.back()?;
         let at = frame.ids().binary_search(&id).ok()? * WIDTH;
-        Some((Row::try_from(&frame.values()[at..at + WIDTH]).ok()?, *grain))
+        Some((Row::try_from(&frame.values()[at..at + WIDTH]).ok()?, *quantization))
     }
 
-    /// Where everything is, as newest known, ordered by id.
+    /// Returns all newest known transforms, ordered by id.
     pub fn transforms(&self) -> impl Iterator<Item = (u32, Transform)> {
         self.placed.keys().filter_map(|id| Some((*id, self.transform(*id)?)))
     }
 
-    /// Everything as newest known, ordered by id.
+    /// Returns all newest known rows, ordered by id.
     pub fn rows(&self) -> impl Iterator<Item = (u32, Row)> {
         self.placed.keys().filter_map(|id| Some((*id, self.row(*id)?)))
     }
 }
 
-/// Whether one step is later than another one; steps wrap.
+/// Whether one step is later than another. Steps wrap.
 fn is_after(tick: u32, other: u32) -> bool {
     tick.wrapping_sub(other) as i32 > 0
 }
@@ -250,7 +254,7 @@ impl Held {
         self.frames.iter().rev().find(|frame| frame.tick() == tick)
     }
 
-    /// Puts a frame in its place; returns whether it is the newest.
+    /// Inserts a frame in order. Returns whether it is the newest.
     fn keep(&mut self, frame: HeldFrame) -> bool {
         let is_older = |other: &HeldFrame| frame.tick().wrapping_sub(other.tick()) as i32 > 0;
         let place = self.frames.iter().rposition(is_older).map_or(0, |at| at + 1);

@@ -9,10 +9,11 @@ use crate::transform::Transform;
 /// Numbers in a row.
 pub(crate) const WIDTH: usize = 7;
 
-/// Position x, y and z, which component of the quaternion is largest, and the three others, in the steps of a [`Quantization`].
+/// Position x, y and z, the index of the quaternion's largest component, and the three other components, in the steps
+/// of a [`Quantization`].
 pub type Row = [i32; WIDTH];
 
-/// How fine rows are.
+/// The precision of rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Quantization {
     /// A metre has 2 to the power of this many steps.
@@ -22,7 +23,7 @@ pub struct Quantization {
 }
 
 impl Default for Quantization {
-    /// The finest.
+    /// The finest quantization.
     fn default() -> Self {
         Self { position_bits: Self::POSITION_BITS_MAX, rotation_bits: Self::ROTATION_BITS_MAX }
     }
@@ -33,12 +34,12 @@ impl Quantization {
     const ROTATION_BITS_MAX: u8 = 12;
     const ROTATION_BITS_MIN: u8 = 4;
 
-    /// The coarsest with which positions are off by at most `position` metres, and the components of quaternions by at most
-    /// `rotation`; `None` and what is too fine for rows is the finest.
+    /// Returns the coarsest quantization with errors of at most `position` metres and `rotation` for the components of
+    /// quaternions. `None`, or a value that is too small for rows, gives the finest.
     pub fn within(position: Option<f32>, rotation: Option<f32>) -> Self {
         let finest = Self::default();
         let position_bits = position.map_or(finest.position_bits, |metres| {
-            // The corner of a cube is off by more than its sides.
+            // The error at the corner of a cube is larger than along its sides.
             let off = |bits: u8| libm::sqrtf(3.0) / 2.0 / (1u32 << bits) as f32;
             (0..finest.position_bits).find(|bits| off(*bits) <= metres).unwrap_or(finest.position_bits)
         });
@@ -50,12 +51,12 @@ impl Quantization {
         Self { position_bits, rotation_bits }
     }
 
-    /// As `spec/WORLD.md` (section 4) has it in a number.
+    /// Returns the number of `spec/WORLD.md`, section 4.
     pub fn to_number(self) -> u32 {
         u32::from(self.position_bits) << 4 | u32::from(self.rotation_bits)
     }
 
-    /// Inverts [`Quantization::to_number`]; `None` for a number that it never makes.
+    /// Inverts [`Quantization::to_number`]; `None` for any other number.
     pub fn of_number(number: u32) -> Option<Self> {
         let position_bits = u8::try_from(number >> 4).ok()?;
         let rotation_bits = number as u8 & 15;
@@ -64,7 +65,7 @@ impl Quantization {
         is_sound.then_some(Self { position_bits, rotation_bits })
     }
 
-    /// Steps of a metre.
+    /// Steps for each metre.
     pub fn steps_per_metre(self) -> f32 {
         (1u32 << self.position_bits) as f32
     }
@@ -80,7 +81,7 @@ impl Quantization {
         Layout::new(&fields).expect("it is within the bounds of a layout")
     }
 
-    /// Rounds a transform. Values that are not finite, or too large for 32 bits, become the nearest that fit.
+    /// Rounds a transform. Values that are not finite, or too large for 32 bits, become the nearest valid value.
     pub fn row_of(self, transform: &Transform) -> Row {
         let position = transform.position.map(|metres| libm::roundf(metres * self.steps_per_metre()) as i32);
         let rotation = transform.rotation;
@@ -97,7 +98,7 @@ impl Quantization {
         [x, y, z, largest as i32, other(), other(), other()]
     }
 
-    /// The transform that a row stands for.
+    /// Returns the transform of a row.
     pub fn transform_of(self, row: &Row) -> Transform {
         let position = [row[0], row[1], row[2]].map(|steps| steps as f32 / self.steps_per_metre());
         let largest = row[3] as usize & 3;
@@ -121,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_row_stands_for_a_pose_as_near_as_its_grain_says(
+        fn rows_are_as_precise_as_their_quantization(
             position in proptest::array::uniform3(-500.0f32..500.0),
             raw in proptest::array::uniform4(-1.0f32..1.0),
             metres in proptest::option::of(0.0005f32..0.6),
@@ -130,10 +131,10 @@ mod tests {
             let length = raw.iter().map(|v| v * v).sum::<f32>().sqrt();
             prop_assume!(length > 0.1);
             let transform = Transform { position, rotation: raw.map(|v| v / length) };
-            let grain = Quantization::within(metres, part);
-            prop_assert_eq!(Quantization::of_number(grain.to_number()), Some(grain));
-            let row = grain.row_of(&transform);
-            let back = grain.transform_of(&row);
+            let quantization = Quantization::within(metres, part);
+            prop_assert_eq!(Quantization::of_number(quantization.to_number()), Some(quantization));
+            let row = quantization.row_of(&transform);
+            let back = quantization.transform_of(&row);
             let away: f32 = back.position.iter().zip(position).map(|(a, b)| (a - b).powi(2)).sum();
             prop_assert!(away.sqrt() <= metres.unwrap_or(0.0009).max(0.0009) + 1e-4);
             let dot: f32 = back.rotation.iter().zip(transform.rotation).map(|(a, b)| a * b).sum();
@@ -147,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn a_grain_is_as_coarse_as_it_may_be() {
-        let bits = |grain: Quantization| (grain.position_bits, grain.rotation_bits);
+    fn quantization_is_the_coarsest_within_the_given_errors() {
+        let bits = |quantization: Quantization| (quantization.position_bits, quantization.rotation_bits);
         assert_eq!(bits(Quantization::within(Some(0.01), Some(0.001))), (7, 10));
         assert_eq!(bits(Quantization::within(None, Some(0.0001))), (10, 12));
         assert_eq!(bits(Quantization::within(Some(9.0), Some(9.0))), (0, 4));
@@ -159,12 +160,12 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_not_numbers_stay_within_the_columns() {
-        for grain in [Quantization::default(), Quantization::within(Some(0.1), Some(0.01))] {
+    fn values_that_are_not_finite_are_clamped() {
+        for quantization in [Quantization::default(), Quantization::within(Some(0.1), Some(0.01))] {
             let far = Transform { position: [f32::NAN, f32::INFINITY, -1e30], rotation: [f32::NAN; 4] };
-            let row = grain.row_of(&far);
+            let row = quantization.row_of(&far);
             assert_eq!(row[..3], [0, i32::MAX, i32::MIN]);
-            assert!(row[4..].iter().all(|v| (0..1 << grain.rotation_bits).contains(v)), "{row:?}");
+            assert!(row[4..].iter().all(|v| (0..1 << quantization.rotation_bits).contains(v)), "{row:?}");
         }
     }
 }

@@ -1,38 +1,38 @@
-//! Sections: what is near together and seen by the same policy, and from where it is seen.
+//! Sections: entities that are near each other and have the same interest policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Cells along the radius of an interest: smaller cells fit the circle better, larger ones cost less to tell.
+/// Cells along the radius of interest. Smaller cells fit the circle better; larger cells need fewer updates.
 const CELLS_PER_RADIUS: f32 = 4.0;
 
-/// The side of a cell where the radius does not say it, in metres.
+/// The side of a cell for policies without a radius, in metres.
 const PLAIN_CELL_METRES: f32 = 64.0;
 
-/// An entity leaves its cell when it is this share of the cell's side outside of it.
+/// An entity leaves its cell when it is outside by this share of the cell's side.
 const MARGIN: f32 = 0.25;
 
-/// An eye that moved less than this on each axis sees what it saw.
+/// An eye that moved less than this on each axis keeps its interest set.
 pub(crate) const STIR_METRES: f32 = 0.25;
 
-/// Which clients are told of an entity.
+/// The clients that receive an entity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Reach {
-    /// Everybody.
+    /// All clients.
     Always,
     /// Visible to clients whose eyes are within this radius, in metres (more than 0).
     Within(f32),
-    /// The player of this number alone.
+    /// Only the player of this number.
     Owner(u32),
-    /// Nobody.
+    /// No client.
     Never,
 }
 
-/// Names a section of an [`crate::InterestGrid`]. No other section of the same atlas ever has the same.
+/// Names a section of an [`crate::InterestGrid`]. The grid never uses an id twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct SectionId(pub u32);
 
-/// A section that came to be; see [`crate::InterestGrid::created`].
+/// A new section; see [`crate::InterestGrid::created`].
 #[derive(Clone, Debug)]
 pub struct NewSection {
     pub(crate) id: SectionId,
@@ -80,7 +80,7 @@ impl Reach {
         }
     }
 
-    /// The side of the cells into which space is divided for what is told within `radius` metres.
+    /// Returns the side of the cells for entities with this radius of interest, in metres.
     pub fn cell_metres(radius: f32) -> f32 {
         (radius / CELLS_PER_RADIUS).max(1.0)
     }
@@ -112,7 +112,7 @@ impl Layer {
 }
 
 impl Section {
-    /// How many entities are in it.
+    /// Number of entities in the section.
     pub(crate) fn len(&self) -> usize {
         self.members.len()
     }
@@ -127,7 +127,7 @@ impl Section {
         libm::sqrtf(away.sum())
     }
 
-    /// Whether a place is in its cell, or so little outside that who was inside stays.
+    /// Whether a position is in the cell, or so little outside that an entity from inside stays in it.
     pub(crate) fn nearly_holds(&self, position: [f32; 3]) -> bool {
         let [low, high] = self.bounds;
         (0..3).all(|axis| {
@@ -137,18 +137,18 @@ impl Section {
     }
 }
 
-/// Cells are around the multiples of their side, so that a small world about the origin is one cell.
+/// Cells are centred on the multiples of their side, so a small world around the origin is one cell.
 pub(crate) fn cell_of(position: [f32; 3], side: f32) -> Cell {
     position.map(|metres| libm::roundf(metres / side) as i32)
 }
 
-/// From where on a section is seen: so near that whatever is within `radius` is in sight, also what is a little outside of its
-/// cell, by [`MARGIN`] on each axis, and when the eye moved a little since it looked.
+/// Distance at which a section enters the interest set. It covers every entity within `radius`, even if the entity is
+/// outside of its cell by [`MARGIN`] on each axis, or the eye moved a little since the last refresh.
 pub(crate) fn enter_metres(radius: f32) -> f32 {
     radius + 1.75 * MARGIN * Reach::cell_metres(radius) + 2.0 * STIR_METRES
 }
 
-/// From where on a section is not seen any more.
+/// Distance at which a section leaves the interest set.
 pub(crate) fn leave_metres(radius: f32) -> f32 {
     enter_metres(radius) + 0.5 * Reach::cell_metres(radius)
 }

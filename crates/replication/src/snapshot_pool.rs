@@ -1,26 +1,29 @@
-//! SnapshotPool of something that goes on changing: each stays as it is for as long as somebody holds it, and who changes it waits for nobody.
+//! Immutable snapshots of a changing value. Readers may hold a snapshot for any time, and the writer never waits for
+//! them.
 
 use std::sync::Arc;
 
-/// Earlier pictures that are kept to be brought up to date. Readers that hold more at once make the next one a copy.
+/// Maximum number of old snapshots that are kept for reuse. If readers hold more at once, the next snapshot is a copy.
 const KEPT_MAX: usize = 4;
 
-/// Changes that an earlier picture may miss; beyond that it is forgotten, because somebody has held it for long.
+/// Maximum number of changes that an old snapshot may miss. Beyond it the snapshot is dropped, because a reader has
+/// held it for long.
 const MISSED_MAX: usize = 64;
 
-/// A value that can be brought up to date, change by change.
+/// A value that can be updated change by change.
 pub trait ApplyDelta: Clone + Default {
     /// A difference between two versions.
     type Change;
 
-    /// Takes in the next change.
-    fn follow(&mut self, change: &Self::Change);
+    /// Applies the next change.
+    fn apply(&mut self, change: &Self::Change);
 }
 
-/// The newest picture of something, for any number of readers, and those before it.
+/// The newest snapshot of a value, for any number of readers, and old snapshots for reuse.
 ///
-/// A new picture is an earlier one that nobody holds any more, brought up to date. So it costs what has changed since, not what there
-/// is. Where readers hold all of them, it is a copy: then it costs more, but nobody waits.
+/// A new snapshot is an old one that no reader holds any more, with the missed changes applied. So its cost depends on
+/// the changes, not on the size of the value. If readers hold all old snapshots, the new one is a copy: that costs
+/// more, but nobody waits.
 pub struct SnapshotPool<T: ApplyDelta> {
     newest: Arc<T>,
     earlier: Vec<Earlier<T>>,
@@ -39,12 +42,12 @@ impl<T: ApplyDelta> Default for SnapshotPool<T> {
 }
 
 impl<T: ApplyDelta> SnapshotPool<T> {
-    /// The newest picture.
+    /// Returns the newest snapshot.
     pub fn newest(&self) -> &Arc<T> {
         &self.newest
     }
 
-    /// Makes a picture with this change.
+    /// Publishes a snapshot with this change.
     pub fn publish(&mut self, change: T::Change) {
         let change = Arc::new(change);
         for earlier in &mut self.earlier {
@@ -52,7 +55,7 @@ impl<T: ApplyDelta> SnapshotPool<T> {
         }
         let next = self.take_free().unwrap_or_else(|| {
             let mut copy = T::clone(&self.newest);
-            copy.follow(&change);
+            copy.apply(&change);
             Arc::new(copy)
         });
         let picture = std::mem::replace(&mut self.newest, next);
@@ -63,13 +66,13 @@ impl<T: ApplyDelta> SnapshotPool<T> {
         self.earlier.push(Earlier { picture, missed: vec![change] });
     }
 
-    /// The newest of the earlier pictures that nobody holds, brought up to date.
+    /// Returns the newest old snapshot that no reader holds, with all changes applied.
     fn take_free(&mut self) -> Option<Arc<T>> {
         let at = self.earlier.iter_mut().rposition(|earlier| Arc::get_mut(&mut earlier.picture).is_some())?;
         let Earlier { mut picture, missed } = self.earlier.remove(at);
         let own = Arc::get_mut(&mut picture)?;
         for change in missed {
-            own.follow(&change);
+            own.apply(&change);
         }
         Some(picture)
     }
@@ -87,14 +90,14 @@ mod tests {
 
     use super::*;
 
-    /// Everything that happened, in order.
+    /// All changes, in order.
     #[derive(Clone, Default, PartialEq, Debug)]
     struct Log(Vec<u32>);
 
     impl ApplyDelta for Log {
         type Change = u32;
 
-        fn follow(&mut self, change: &u32) {
+        fn apply(&mut self, change: &u32) {
             self.0.push(*change);
         }
     }
@@ -104,20 +107,20 @@ mod tests {
         fn held_snapshots_never_change_and_the_newest_has_every_change(
             holds in prop::collection::vec((any::<bool>(), 0usize..9), 0..300),
         ) {
-            let mut pictures = SnapshotPool::<Log>::default();
+            let mut snapshots = SnapshotPool::<Log>::default();
             let mut held: Vec<(Log, Arc<Log>)> = Vec::new();
             let mut all = Log::default();
             for (number, (holds, lets_go)) in holds.into_iter().enumerate() {
-                pictures.publish(number as u32);
+                snapshots.publish(number as u32);
                 all.0.push(number as u32);
-                prop_assert_eq!(&**pictures.newest(), &all);
+                prop_assert_eq!(&**snapshots.newest(), &all);
                 if holds {
-                    held.push((all.clone(), Arc::clone(pictures.newest())));
+                    held.push((all.clone(), Arc::clone(snapshots.newest())));
                 }
                 if lets_go < held.len() {
                     held.remove(lets_go);
                 }
-                prop_assert!(pictures.earlier.len() <= KEPT_MAX);
+                prop_assert!(snapshots.earlier.len() <= KEPT_MAX);
                 for (was, picture) in &held {
                     prop_assert_eq!(&**picture, was);
                 }
@@ -126,22 +129,22 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_that_is_let_go_is_used_again_instead_of_a_copy() {
-        let mut pictures = SnapshotPool::<Log>::default();
+    fn released_snapshots_are_reused_instead_of_copied() {
+        let mut snapshots = SnapshotPool::<Log>::default();
         let addresses: std::collections::BTreeSet<usize> = (0..100)
             .map(|number| {
-                pictures.publish(number);
-                Arc::as_ptr(pictures.newest()) as usize
+                snapshots.publish(number);
+                Arc::as_ptr(snapshots.newest()) as usize
             })
             .collect();
-        assert!(addresses.len() <= 2, "{} pictures", addresses.len());
+        assert!(addresses.len() <= 2, "{} snapshots", addresses.len());
     }
 
     #[test]
-    fn one_that_is_held_for_ever_is_forgotten() {
-        let mut pictures = SnapshotPool::<Log>::default();
-        let held = Arc::clone(pictures.newest());
-        (0..1_000).for_each(|number| pictures.publish(number));
+    fn a_snapshot_that_is_held_for_ever_is_dropped() {
+        let mut snapshots = SnapshotPool::<Log>::default();
+        let held = Arc::clone(snapshots.newest());
+        (0..1_000).for_each(|number| snapshots.publish(number));
         assert_eq!(Arc::strong_count(&held), 1);
         assert!(held.0.is_empty());
     }

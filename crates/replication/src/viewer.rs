@@ -9,50 +9,50 @@ use crate::interest_set::InterestSet;
 use crate::payload::{HEAD_BYTES, RecordHead};
 use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, SectionId};
 
-/// Packets whose fate is awaited; older ones count as lost. More than a second of them at any rate.
+/// Maximum number of packets whose outcome is awaited, more than one second's worth. Older packets count as lost.
 const AWAITED_MAX: usize = 1_024;
 
-/// Packets whose memory is kept to be used again: about as many as are on their way.
+/// Number of lists of records kept for reuse: about as many as there are packets in flight.
 const SPARE_MAX: usize = 8;
 
-/// Groups that may fail to fit into a packet before the next packet is waited for.
+/// Number of groups that may fail to fit into a packet before the rest waits for the next packet.
 const MISFITS_MAX: usize = 3;
 
-/// At this distance something counts half as much as beside the viewer.
+/// At this distance an entity has half the weight that it has beside the viewer.
 const NEAR_METRES: f32 = 8.0;
 
 /// An entity that moves this far in a step has twice the weight of a resting one; faster entities have no more.
 const FAST_METRES: f32 = 0.15;
 
-/// One viewer: what it has acknowledged of each group, what is on its way, and what is due.
+/// One viewer: the acknowledged frames of each group, the packets in flight, and the groups to send.
 ///
-/// [`Viewer::due`] begins a round at the viewer's rate; [`Viewer::fill`] writes a payload when a packet leaves;
-/// [`Viewer::on_outcome`] takes the packet's outcome from the session. Lost values are sent again at once, with the newest
-/// values. A viewer sees everything, unless [`Viewer::set_interest`] restricts it.
+/// [`Viewer::begin_round`] begins a round at the viewer's rate. [`Viewer::fill`] writes a payload when a packet leaves.
+/// [`Viewer::on_outcome`] takes the packet's outcome from the session. Lost values are sent again at once, with the
+/// newest values. A viewer sees everything unless [`Viewer::set_interest`] restricts it.
 #[derive(Debug, Default)]
 pub struct Viewer {
-    /// The groups in sight, in order.
+    /// The visible groups, in order.
     known: Vec<Known>,
-    /// The sections in sight, in order; `None` for all.
+    /// The visible sections, in order; `None` for all.
     interest_set: Option<Vec<SectionId>>,
-    /// Of the frames, when `known` was put together; `None` if that is to be done.
+    /// The version of the frames for which `known` was built; `None` if it must be rebuilt.
     version: Option<u64>,
     /// Groups farther away than this, in metres, are sent in every second round.
     far_metres: Option<f32>,
-    /// How often groups came into sight, to tell apart what was sent before.
+    /// Counts how often groups became visible, to recognise packets from before.
     arrivals: u32,
-    /// Groups with something new, the most urgent last.
+    /// Groups to send, the most urgent last.
     wanted: Vec<u16>,
-    /// Packets whose fate is not known, in the order of their numbers.
+    /// Packets in flight, in the order of their numbers.
     awaited: VecDeque<Awaited>,
-    /// Memory of packets whose fate is known, and of the last sorting, to be used again.
+    /// Memory of finished packets and of the last sorting, for reuse.
     spare: Vec<Vec<Sent>>,
     urgencies: Vec<(f32, u16)>,
-    /// Whether the viewer is to hear of the time even if nothing moved.
+    /// Whether the viewer needs the time even if nothing moved.
     wants_tick: bool,
     encoder: Encoder,
-    /// From which tick on which of the viewer's controls were in force: the newest, and those before them, because the newest
-    /// are set before the frames have their tick.
+    /// The viewer's two newest inputs, each with the tick from which it was applied. The older one is needed because an
+    /// input is set before the frames have its tick.
     controls: [(u32, u16); 2],
     bytes_left: Option<usize>,
     bytes_per_round_max: Option<usize>,
@@ -71,26 +71,26 @@ pub struct ViewerStats {
     pub repeated: u64,
     /// Groups sent as a whole, because the viewer has no baseline of them.
     pub whole: u64,
-    /// Groups that had to wait for the next round, because the bytes of a round were spent.
+    /// Groups that were postponed to the next round, because the bytes of a round were spent.
     pub postponed: u64,
-    /// Of the groups that had news when the newest round began, how many steps older than the newest is what was told of the oldest: of
-    /// those within a quarter of what is far, within what is far, and beyond.
+    /// Age of the oldest group at the start of the newest round, in steps. It counts groups that had changes, in three
+    /// ranges: within a quarter of the far distance, within the far distance, and beyond.
     pub oldest_steps: [u32; 3],
 }
 
 #[derive(Clone, Debug)]
 struct Known {
     group: u16,
-    /// Another one each time that the group came into sight.
+    /// Changes each time that the group becomes visible.
     arrival: u32,
-    /// The frames that the viewer has.
+    /// The acknowledged frames.
     acked: Acked,
     /// The newest frame that was sent and not lost.
     sent: Option<u32>,
-    /// Grows while it waits.
+    /// Grows while the group waits.
     urgency: f32,
     is_wanted: bool,
-    /// Whether it was left out of the round before, because it is far away.
+    /// Whether the last round skipped the group, because it is far away.
     was_left_out: bool,
 }
 
@@ -116,13 +116,13 @@ struct Sent {
 }
 
 impl Viewer {
-    /// Makes a viewer that receives at most this many bytes a round; the nearest and longest waiting groups go first.
+    /// Makes a viewer that receives at most this many bytes a round. The nearest and longest waiting groups go first.
     pub fn with_bytes_per_round_max(bytes_per_round_max: usize) -> Self {
         Self { bytes_per_round_max: Some(bytes_per_round_max), ..Self::default() }
     }
 
-    /// From the next round on, the viewer is sent what is in these sections alone, and in every second round what is farther
-    /// away than `far_metres`.
+    /// Restricts the viewer to these sections from the next round on. Groups farther away than `far_metres` are sent in
+    /// every second round.
     pub fn set_interest(&mut self, interest_set: &InterestSet, far_metres: f32) {
         self.far_metres = Some(far_metres);
         if self.interest_set.as_deref() != Some(interest_set.sections()) {
@@ -131,12 +131,12 @@ impl Viewer {
         }
     }
 
-    /// A round begins: what moved since the last one is to be sent, most urgently what is near to `eye`, in metres.
-    pub fn due(&mut self, frames: &Frames, eye: Option<[f32; 3]>) {
+    /// Begins a round. Groups that changed since the last round are to be sent, those near `eye` (in metres) first.
+    pub fn begin_round(&mut self, frames: &Frames, eye: Option<[f32; 3]>) {
         self.wants_tick = true;
         self.bytes_left = self.bytes_per_round_max;
         if self.version != Some(frames.version()) {
-            self.meet(frames);
+            self.refresh_visible(frames);
         }
         self.stats.oldest_steps = [0; 3];
         for known in &mut self.known {
@@ -156,8 +156,8 @@ impl Viewer {
         self.sort();
     }
 
-    /// Finds the groups in sight. Those that were out of sight begin anew.
-    fn meet(&mut self, frames: &Frames) {
+    /// Rebuilds the list of visible groups. Groups that become visible start without baselines.
+    fn refresh_visible(&mut self, frames: &Frames) {
         let mut groups: Vec<u16> = match &self.interest_set {
             None => frames.all_groups().collect(),
             Some(sections) => {
@@ -181,7 +181,7 @@ impl Viewer {
         Some(&mut self.known[at])
     }
 
-    /// The group of a record, if it has been in sight ever since.
+    /// Returns the group of a record, if it has been visible ever since.
     fn find_sent(&mut self, sent: Sent) -> Option<&mut Known> {
         self.find(sent.group).filter(|known| known.arrival == sent.arrival)
     }
@@ -191,14 +191,14 @@ impl Viewer {
         let is_wanted = known.iter().filter(|known| known.is_wanted);
         urgencies.clear();
         urgencies.extend(is_wanted.map(|known| (known.urgency, known.group)));
-        // Equals stay in their order without memory for sorting: groups rise.
+        // Equal urgencies keep their order without memory for a stable sort: group numbers rise.
         urgencies.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         wanted.clear();
         wanted.extend(urgencies.iter().map(|(_, group)| *group));
     }
 
-    /// From the step `tick` on, the viewer's controls of this number are in force. To be said before the frames have that step,
-    /// so that no payload claims more than what is in it.
+    /// Records that the viewer's input of this number is applied from the step `tick` on. Call it before the frames
+    /// have that step, so that a payload never claims an input that is not in it.
     pub fn set_controls(&mut self, tick: u32, number: u16) {
         if self.controls[0].1 != number {
             self.controls = [(tick, number), self.controls[0]];
@@ -215,7 +215,8 @@ impl Viewer {
         self.wants_tick || !self.wanted.is_empty()
     }
 
-    /// Appends what is most urgent for packet `number`, at most `room` bytes; nothing if not even that fits.
+    /// Appends the most urgent groups for packet `number`, at most `room` bytes. Appends nothing if not even one group
+    /// fits.
     pub fn fill(&mut self, frames: &Frames, number: u64, room: usize, out: &mut Vec<u8>) {
         let start = out.len();
         if room < HEAD_BYTES {
@@ -242,7 +243,7 @@ impl Viewer {
                 continue;
             }
             head_before = Some(head);
-            self.stats.whole += u64::from(head.past[0].is_none());
+            self.stats.whole += u64::from(head.baselines[0].is_none());
             self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(out.len() - before));
             if let Some(known) = self.find(group) {
                 known.sent = Some(head.tick);
@@ -276,7 +277,7 @@ impl Viewer {
         }
     }
 
-    /// How a group is sent; `None` if there is nothing new.
+    /// Returns the record of a group; `None` if it has nothing new.
     fn record(&mut self, frames: &Frames, group: u16) -> Option<(RecordHead, Arc<[u8]>)> {
         let known = self.find(group)?;
         let (sent, acked) = (known.sent, known.acked);
@@ -286,13 +287,15 @@ impl Viewer {
         if sent == Some(tick) || acked.newest() == Some(tick) {
             return None;
         }
-        let past =
-            acked.newest().map_or([None; 3], |have| acked.past(tick, group_frames.usable_before(have)));
-        let delta = group_frames.delta(past, &mut self.encoder)?;
-        let stay = past[0].and_then(|tick| Some(group_frames.until(tick)?.wrapping_sub(tick))).unwrap_or(0);
+        let baselines =
+            acked.newest().map_or([None; 3], |have| acked.baselines(tick, group_frames.usable_before(have)));
+        let delta = group_frames.delta(baselines, &mut self.encoder)?;
+        let unchanged_ticks = baselines[0]
+            .and_then(|tick| Some(group_frames.valid_until(tick)?.wrapping_sub(tick)))
+            .unwrap_or(0);
         debug_assert!(delta.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
-        let grain = past[0].is_none().then_some(newest.grain);
-        Some((RecordHead { group, tick, past, stay, grain }, delta))
+        let quantization = baselines[0].is_none().then_some(newest.quantization);
+        Some((RecordHead { group, tick, baselines, unchanged_ticks, quantization }, delta))
     }
 
     fn settle_wish(&mut self, at: usize) {
@@ -307,7 +310,7 @@ impl Viewer {
         self.bytes_left == Some(0)
     }
 
-    /// Leaves what is still wanted to the next round, where it is more urgent.
+    /// Postpones the remaining groups to the next round, with more urgency.
     fn postpone(&mut self) {
         self.stats.postponed += self.wanted.len() as u64;
         self.wanted.clear();
@@ -316,8 +319,8 @@ impl Viewer {
         }
     }
 
-    /// Hears what became of a packet that [`Viewer::fill`] put something into. Packets that are not awaited are ignored, and so
-    /// is what was out of sight since.
+    /// Takes the outcome of a packet that [`Viewer::fill`] wrote into. Unknown packets, and groups that were out of
+    /// sight since, are ignored.
     pub fn on_outcome(&mut self, packet: u64, arrived: bool) {
         let Ok(at) = self.awaited.binary_search_by_key(&packet, |awaited| awaited.packet) else { return };
         let Some(Awaited { records, .. }) = self.awaited.remove(at) else { return };
@@ -336,7 +339,7 @@ impl Viewer {
         }
     }
 
-    /// Forgets what the viewer has, because it says that it lost it.
+    /// Drops all baselines, because the viewer reported that it lost them.
     pub fn reset(&mut self) {
         self.awaited.clear();
         for known in &mut self.known {

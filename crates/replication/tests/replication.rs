@@ -1,4 +1,4 @@
-//! Replication over lossy links: whatever is lost, every viewer comes to know exactly what the world is like.
+//! Replication over lossy links: after any losses every viewer converges to the exact state of the world.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ impl Scene {
             let (history, viewer) = &mut *self.feed.0.borrow_mut();
             history.publish(tick, poses.iter().map(|(id, pose)| (*id, *pose)));
             if is_due {
-                viewer.due(history.frames(), poses.values().next().map(|pose| pose.position));
+                viewer.begin_round(history.frames(), poses.values().next().map(|pose| pose.position));
             }
         }
         self.pair.with(End::Acceptor, |session, _| {
@@ -81,7 +81,7 @@ impl Scene {
         });
     }
 
-    fn told(&self) -> BTreeMap<u32, Row> {
+    fn known_rows(&self) -> BTreeMap<u32, Row> {
         self.feed.0.borrow().0.rows().map(|(id, row)| (id, *row)).collect()
     }
 
@@ -95,7 +95,7 @@ fn pose(x: f32, turn: f32) -> Transform {
 }
 
 /// A pose of the world, as a server publishes it.
-fn told_of((id, pose): (EntityId, Pose)) -> (u32, Transform) {
+fn moving_of((id, pose): (EntityId, Pose)) -> (u32, Transform) {
     (id.0, Transform { position: pose.position, rotation: pose.rotation })
 }
 
@@ -169,18 +169,18 @@ proptest! {
             tick = tick.wrapping_add(1);
             scene.step(tick, &poses, tick.is_multiple_of(60 / hz));
         }
-        // Silence: what was lost is told again until the viewer has it.
+        // Nothing moves. Lost values are sent again until the viewer has them.
         for _ in 0..600 {
             tick = tick.wrapping_add(1);
             scene.step(tick, &poses, tick.is_multiple_of(60 / hz));
         }
-        prop_assert_eq!(scene.known(), scene.told());
+        prop_assert_eq!(scene.known(), scene.known_rows());
         prop_assert_eq!(scene.replica.tick().wrapping_sub(tick) as i32 > -60, true);
         prop_assert_eq!(scene.missing, 0);
     }
 }
 
-/// Ground with 300 blocks in piles, and a body for everybody who joins.
+/// Ground with 300 blocks in piles, and a body for each player.
 struct Yard;
 
 impl Behaviour for Yard {
@@ -215,9 +215,9 @@ fn yard() -> World {
     World::new(definition, 0, Box::new(Yard)).expect("the definition is good")
 }
 
-/// People who walk about among piles, and what a viewer of them has to be told.
+/// Players walk among piles of blocks, and a viewer receives their movement.
 #[test]
-fn a_walk_among_blocks_costs_little_and_is_known_exactly() {
+fn walks_among_blocks_are_replicated_exactly_in_few_bytes() {
     let mut world = yard();
     let people: Vec<PlayerId> = (1..=20).map(PlayerId).collect();
     for player in &people {
@@ -234,31 +234,31 @@ fn a_walk_among_blocks_costs_little_and_is_known_exactly() {
         }
         world.step();
         while world.poll_event().is_some() {}
-        let poses = world.poses().map(told_of).collect();
+        let poses = world.poses().map(moving_of).collect();
         scene.step(tick, &poses, tick.is_multiple_of(6));
     }
     let stats = scene.feed.0.borrow().1.stats;
     let sent = scene.pair.session(End::Acceptor).stats().bytes_sent;
-    println!("{sent} bytes in 10 s for {} things; {stats:?}", scene.told().len());
-    assert!(stats.whole <= 2 * scene.told().len().div_ceil(20) as u64, "{stats:?}");
-    // The smallest encoding of the plain protocol takes 22 bytes for each of those who walk, ten times a second.
+    println!("{sent} bytes in 10 s for {} things; {stats:?}", scene.known_rows().len());
+    assert!(stats.whole <= 2 * scene.known_rows().len().div_ceil(20) as u64, "{stats:?}");
+    // The smallest encoding of the plain protocol takes 22 bytes for each walking player, ten times a second.
     assert!(sent < 20 * 22 * 100, "{sent}");
-    let still = world.poses().map(told_of).collect();
+    let still = world.poses().map(moving_of).collect();
     for tick in 600..720 {
         scene.step(tick, &still, tick.is_multiple_of(6));
     }
-    assert_eq!(scene.known(), scene.told());
+    assert_eq!(scene.known(), scene.known_rows());
 }
 
 #[test]
-fn viewers_who_lost_different_packets_share_the_bytes_again_soon() {
+fn viewers_with_different_losses_share_encodings_again_soon() {
     let mut history = History::default();
     let mut viewers = [Viewer::default(), Viewer::default()];
     let mut payloads = [Vec::new(), Vec::new()];
     for tick in 0..20u32 {
         history.publish(tick, (1..=10).map(|id| (id, pose((tick * id) as f32 * 0.01, 0.0))));
         for (at, (viewer, payload)) in viewers.iter_mut().zip(&mut payloads).enumerate() {
-            viewer.due(history.frames(), None);
+            viewer.begin_round(history.frames(), None);
             payload.clear();
             viewer.fill(history.frames(), tick.into(), 1_100, payload);
             let is_lost = (5..8).contains(&tick) && at == 1;
@@ -273,7 +273,7 @@ fn viewers_who_lost_different_packets_share_the_bytes_again_soon() {
 }
 
 #[test]
-fn a_tight_budget_prefers_what_is_near_and_starves_nothing() {
+fn a_tight_budget_prefers_near_groups_and_starves_none() {
     let mut history = History::default();
     let mut viewer = Viewer::with_bytes_per_round_max(200);
     let mut replica = Replica::default();
@@ -283,7 +283,7 @@ fn a_tight_budget_prefers_what_is_near_and_starves_nothing() {
     let (mut near, mut far) = (0, 0);
     for tick in 0..400u32 {
         history.publish(tick, (1..=100).map(|id| (id, at(id, tick))));
-        viewer.due(history.frames(), Some(at(1, tick).position));
+        viewer.begin_round(history.frames(), Some(at(1, tick).position));
         let mut payload = Vec::new();
         viewer.fill(history.frames(), tick.into(), 1_100, &mut payload);
         let before: BTreeMap<u32, Row> = replica.rows().collect();
@@ -302,12 +302,12 @@ fn a_tight_budget_prefers_what_is_near_and_starves_nothing() {
 }
 
 #[test]
-fn a_viewer_that_lost_its_memory_is_told_all_again() {
+fn a_viewer_that_lost_its_baselines_receives_everything_again() {
     let mut history = History::default();
     let mut viewer = Viewer::default();
     let mut replica = Replica::default();
     let round = |viewer: &mut Viewer, replica: &mut Replica, history: &History, tick: u32| {
-        viewer.due(history.frames(), None);
+        viewer.begin_round(history.frames(), None);
         let mut payload = Vec::new();
         viewer.fill(history.frames(), tick.into(), 1_100, &mut payload);
         viewer.on_outcome(tick.into(), true);
@@ -325,11 +325,11 @@ fn a_viewer_that_lost_its_memory_is_told_all_again() {
     assert_eq!(replica.rows().next(), Some((1, *history.rows().next().unwrap().1)));
 }
 
-/// `spec/vectors/world/replication.json`: payloads, of which some are lost and some come late, and what is known in the end.
+/// `spec/vectors/world/replication.json`: payloads, some lost and some late, and the rows that are known in the end.
 ///
 /// `NOWCAST_BLESS=1` writes it anew after a deliberate change of the format.
 #[test]
-fn the_vectors_of_the_specification_hold() {
+fn replication_vectors_match() {
     let mut history = History::default();
     let mut viewer = Viewer::default();
     let mut replica = Replica::default();
@@ -339,7 +339,7 @@ fn the_vectors_of_the_specification_hold() {
         let tick = (u32::MAX - 12).wrapping_add(3 * step);
         let leaves = |id: &u32| step > 20 && id.is_multiple_of(9);
         let here = (1..=45u32).filter(|id| !leaves(id)).map(|id| {
-            // Some rest, some glide, some speed up; all by whole steps, so that every machine rounds alike.
+            // Some rest, some glide, some accelerate. All move by whole steps, so that every machine rounds alike.
             let moved = match id % 3 {
                 0 => 0,
                 1 => step * id,
@@ -348,14 +348,14 @@ fn the_vectors_of_the_specification_hold() {
             let turn = if id % 3 == 2 { step as f32 / 64.0 } else { 0.0 };
             let position = [moved as f32 / 1_024.0, id as f32, -(moved as f32) / 512.0];
             let transform = Transform { position, rotation: [0.0, turn, 0.0, (1.0 - turn * turn).sqrt()] };
-            // Some are told less finely.
-            let grain =
+            // Some have a coarser quantization.
+            let quantization =
                 if id > 40 { Quantization::within(Some(0.01), Some(0.001)) } else { Quantization::default() };
-            Moving { grain, ..Moving::from((id, transform)) }
+            Moving { quantization, ..Moving::from((id, transform)) }
         });
         viewer.set_controls(tick, (step / 4) as u16);
         history.publish(tick, here);
-        viewer.due(history.frames(), Some([step as f32 / 1_024.0, 1.0, -(step as f32) / 512.0]));
+        viewer.begin_round(history.frames(), Some([step as f32 / 1_024.0, 1.0, -(step as f32) / 512.0]));
         while viewer.has_more() {
             let mut payload = Vec::new();
             let number = steps.len() as u64;
@@ -382,7 +382,7 @@ fn the_vectors_of_the_specification_hold() {
     }
     let known: BTreeMap<u32, Row> = replica.rows().collect();
     assert_eq!(known, history.rows().map(|(id, row)| (id, *row)).collect());
-    let row_of = |id, row| serde_json::json!({ "id": id, "row": row, "grain": replica.grain(id).map(Quantization::to_number) });
+    let row_of = |id, row| serde_json::json!({ "id": id, "row": row, "quantization": replica.quantization(id).map(Quantization::to_number) });
     let vector = serde_json::json!({
         "about": "Payloads in the order sent: lost ones never arrive, late ones after the next that does. Then these rows are known.",
         "steps": steps,
@@ -399,11 +399,11 @@ fn the_vectors_of_the_specification_hold() {
 }
 
 #[test]
-fn a_payload_names_the_controls_that_were_in_force_at_its_step_and_never_later_ones() {
+fn payloads_name_the_input_that_was_applied_at_their_step() {
     let (mut history, mut viewer, mut replica) = (History::default(), Viewer::default(), Replica::default());
     let mut told = |history: &History, viewer: &mut Viewer| {
         let mut payload = Vec::new();
-        viewer.due(history.frames(), None);
+        viewer.begin_round(history.frames(), None);
         viewer.fill(history.frames(), 0, 1_100, &mut payload);
         let applied = replica.apply(&payload).unwrap();
         (applied.tick, applied.controls)

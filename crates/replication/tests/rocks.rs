@@ -1,4 +1,4 @@
-//! Rocks that fly and tumble, all the time: how near to where they are they are told, and for how many bytes.
+//! Rocks that fly and tumble all the time: the precision of their replicated transforms, and its cost in bytes.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ const ROCKS: u32 = 100;
 const STEPS: u32 = 600;
 /// Thirty rounds a second.
 const ROUND_STEPS: u32 = 2;
-/// Until the viewer's sender hears what became of a packet, over 50 ms there and back.
+/// Steps until the sender learns the outcome of a packet, with a round trip of 50 ms.
 const ACK_STEPS: u32 = 4;
 
-/// A cloud without gravity, in which everything goes its way until it bounces off something.
+/// A cloud without gravity. Rocks move straight until they hit something.
 struct Cloud;
 
 impl Behaviour for Cloud {
@@ -32,29 +32,30 @@ impl Behaviour for Cloud {
     }
 }
 
-struct Told {
+struct Measured {
     bytes: usize,
-    /// The largest distance between where a rock was told to be and where it was, in metres.
+    /// The largest distance between the replicated and the real position of a rock, in metres.
     away: f32,
-    /// The most that one of the smaller components of a quaternion was off.
+    /// The largest error of a smaller component of a quaternion.
     turned: f32,
 }
 
-/// Plays the cloud to one viewer, of whose packets one in `lost` does not arrive.
-fn play(grain: Quantization, lost: Option<u64>) -> Told {
+/// Replicates the cloud to one viewer; one packet in `lost` does not arrive.
+fn play(quantization: Quantization, lost: Option<u64>) -> Measured {
     let body = Body::dynamic(ColliderShape::Box { size: [1.4, 1.0, 1.2] });
     let kinds = vec![Kind::new("rock").with_body(Body { restitution: 0.6, ..body })];
     let definition = Definition { kinds, gravity: [0.0; 3], ..Definition::default() };
     let mut world = World::new(definition, 0, Box::new(Cloud)).expect("the definition is good");
     let (mut history, mut viewer, mut replica) = (History::default(), Viewer::default(), Replica::default());
     let mut fates: VecDeque<(u32, u64, bool)> = VecDeque::new();
-    let mut told = Told { bytes: 0, away: 0.0, turned: 0.0 };
+    let mut told = Measured { bytes: 0, away: 0.0, turned: 0.0 };
     let mut packet = 0;
     for tick in 0..STEPS {
         world.step();
         let here: Vec<(EntityId, Pose)> = world.poses().collect();
         let transform = |pose: &Pose| Transform { position: pose.position, rotation: pose.rotation };
-        let moving = here.iter().map(|(id, pose)| Moving { grain, ..Moving::from((id.0, transform(pose))) });
+        let moving =
+            here.iter().map(|(id, pose)| Moving { quantization, ..Moving::from((id.0, transform(pose))) });
         history.publish(tick, moving);
         while let Some((_, number, arrived)) = fates.pop_front_if(|(at, ..)| *at <= tick) {
             viewer.on_outcome(number, arrived);
@@ -62,7 +63,7 @@ fn play(grain: Quantization, lost: Option<u64>) -> Told {
         if !tick.is_multiple_of(ROUND_STEPS) {
             continue;
         }
-        viewer.due(history.frames(), None);
+        viewer.begin_round(history.frames(), None);
         let mut arrived = true;
         while viewer.has_more() {
             packet += 1;
@@ -84,7 +85,7 @@ fn play(grain: Quantization, lost: Option<u64>) -> Told {
     told
 }
 
-impl Told {
+impl Measured {
     fn compare(&mut self, there: &Pose, shown: &Transform) {
         let metres: f32 = (0..3).map(|axis| (there.position[axis] - shown.position[axis]).powi(2)).sum();
         self.away = self.away.max(metres.sqrt());
@@ -96,16 +97,16 @@ impl Told {
 }
 
 #[test]
-fn rocks_are_told_as_precisely_as_their_kind_says_and_cost_less_where_it_asks_for_less() {
+fn rocks_are_as_precise_as_their_kind_and_cost_less_with_less_precision() {
     let coarse = Quantization::within(Some(0.01), Some(0.001));
     for lost in [None, Some(20)] {
-        let [fine, coarse] = [Quantization::default(), coarse].map(|grain| play(grain, lost));
+        let [fine, coarse] = [Quantization::default(), coarse].map(|quantization| play(quantization, lost));
         println!("fine {} bytes, coarse {} bytes, {lost:?} lost", fine.bytes, coarse.bytes);
         assert!(fine.away <= 0.001 && fine.turned <= 0.000_2, "{} m, {}", fine.away, fine.turned);
         assert!(coarse.away <= 0.01 && coarse.turned <= 0.001, "{} m, {}", coarse.away, coarse.turned);
         assert!(coarse.away > 0.003 && coarse.turned > 0.000_4, "{} m, {}", coarse.away, coarse.turned);
         assert!(coarse.bytes * 10 < fine.bytes * 9, "{} and {} bytes", coarse.bytes, fine.bytes);
-        // Six numbers of two and a half bits, and what says which they are.
+        // Six numbers of 2.5 bits, and the bits that select the codes.
         let bits_per_rock = coarse.bytes as f64 * 8.0 / f64::from(ROCKS * STEPS / ROUND_STEPS);
         assert!(bits_per_rock < 25.0, "{bits_per_rock} bits");
     }

@@ -34,7 +34,7 @@ struct Told {
     interest: Interest,
     /// How far its shape reaches, in metres.
     size: f32,
-    grain: Quantization,
+    quantization: Quantization,
 }
 
 impl Dictionary {
@@ -46,7 +46,7 @@ impl Dictionary {
         let told = definition.kinds.iter().map(|kind| Told {
             interest: definition.interest_of(kind),
             size: kind.body.as_ref().map_or(0.0, |body| body.shape.reach()),
-            grain: Quantization::within(kind.precision, kind.rotation_precision),
+            quantization: Quantization::within(kind.precision, kind.rotation_precision),
         });
         let actions = definition.actions.iter().map(|action| Action {
             name: action.name.clone(),
@@ -75,7 +75,7 @@ impl Dictionary {
 
     /// Where an entity is, and who is told of it.
     pub(crate) fn placed(&self, entity: &EntityRef<'_>) -> Placed {
-        let Told { interest, size, grain } = self.told(entity.kind);
+        let Told { interest, size, quantization } = self.told(entity.kind);
         let size = size * entity.scale.iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
         let reach = match interest {
             // What is larger than a cell is seen from beyond its cell's neighbours.
@@ -85,7 +85,7 @@ impl Dictionary {
             Interest::Never => Reach::Never,
             Interest::Owner => entity.owner.map_or(Reach::Never, |owner| Reach::Owner(owner.0)),
         };
-        Placed { id: entity.id.0, position: entity.pose.position, reach, size, grain }
+        Placed { id: entity.id.0, position: entity.pose.position, reach, size, quantization }
     }
 
     /// Whether the entities of a kind are not for everybody. Clients of the plain protocol are not told of them.
@@ -99,7 +99,7 @@ impl Dictionary {
     }
 
     fn told(&self, kind: KindId) -> Told {
-        let unknown = Told { interest: Interest::DEFAULT, size: 0.0, grain: Quantization::default() };
+        let unknown = Told { interest: Interest::DEFAULT, size: 0.0, quantization: Quantization::default() };
         self.told.get(usize::from(kind.0)).copied().unwrap_or(unknown)
     }
 

@@ -29,15 +29,8 @@ const PHRASES: [&str; 10] = [
 const WORDS_MAX: usize = 25;
 
 /// Folders whose sentences are not rewritten yet.
-const UNREVIEWED: [&str; 7] = [
-    "crates/script/",
-    "crates/server/",
-    "crates/session/",
-    "crates/sim/",
-    "packages/",
-    "spec/",
-    "docs/SERVER.md",
-];
+const UNREVIEWED: [&str; 6] =
+    ["crates/script/", "crates/server/", "crates/session/", "crates/sim/", "packages/", "spec/SESSION.md"];
 
 /// The kinds of files that hold sentences.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -13,11 +13,11 @@ const WORLD: &str = include_str!("../../../../packages/nowcast/src/world/session
 /// Parts of other messages, which never stand alone.
 const PARTS: [&str; 6] = ["Definition", "Kind", "Action", "Declared", "Outcome", "Place"];
 
-/// By what values are read.
+/// The shapes by which values are read.
 pub(super) struct Shapes {
     shapes: Vec<Shape>,
     is_world: bool,
-    /// Those of the definition that was read last.
+    /// The kinds of the last definition.
     kinds: Kinds,
 }
 
@@ -29,7 +29,7 @@ impl Shapes {
         Shapes { shapes, is_world: true, kinds: Kinds::default() }
     }
 
-    /// The shapes of a schema.
+    /// Returns the shapes of a schema.
     pub(super) fn of_schema(text: &str) -> Result<Shapes, schema::SchemaError> {
         Ok(Shapes { shapes: schema::parse(text)?, is_world: false, kinds: Kinds::default() })
     }
@@ -39,20 +39,21 @@ impl Shapes {
         !bytes.is_empty() && self.shapes.iter().any(|shape| decode_value(shape, bytes).is_ok())
     }
 
-    /// Reads the bytes by each shape that fits. Almost any bytes fit a text, so a reading with control characters in it
-    /// counts only where there is none without.
+    /// Reads the bytes by each shape that fits. Almost any bytes fit a text, so a reading with control characters
+    /// counts only if there is no other.
     pub(super) fn readings(&mut self, bytes: &[u8]) -> Vec<Reading> {
         self.readings_of(bytes, |_| true)
     }
 
-    /// The same where a world would say one of the `expected` messages; types of one's own schema may stand everywhere.
+    /// The same for a lane on which a world sends one of the `expected` messages. Types of a given schema are tried
+    /// everywhere.
     pub(super) fn readings_on_a_lane(&mut self, bytes: &[u8], expected: &[&str]) -> Vec<Reading> {
         let is_world = self.is_world;
         self.readings_of(bytes, |name| !is_world || expected.contains(&name))
     }
 
     fn readings_of(&mut self, bytes: &[u8], may: impl Fn(&str) -> bool) -> Vec<Reading> {
-        /// How JSON writes them.
+        /// The JSON escape of control characters.
         const CONTROL: &str = "\\u00";
         let Shapes { shapes, is_world, kinds } = self;
         let mut read = |shape: &Shape| {
@@ -77,7 +78,7 @@ fn name(shape: &Shape) -> String {
     .unwrap_or_else(|| "a value".into())
 }
 
-/// Bytes as the text that they are, if they are one.
+/// Returns bytes as text, if they are text.
 pub(super) fn text_or_nothing(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.is_empty() && !text.chars().any(char::is_control) => format!("\"{text}\""),
@@ -89,7 +90,7 @@ pub(super) fn explain(fields: &mut Fields<'_>, shapes: &mut Shapes) -> Result<()
     let bytes = fields.rest();
     let readings = shapes.readings(bytes);
     if readings.is_empty() {
-        // The shape that came furthest says most.
+        // The shape that read furthest explains most.
         let failed = |shape| Some((shape, decode_value(shape, bytes).err()?));
         let errors = shapes.shapes.iter().filter_map(failed);
         let furthest = errors.max_by_key(|(_, error)| error.offset().unwrap_or(0));

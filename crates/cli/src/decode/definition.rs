@@ -1,4 +1,4 @@
-//! Messages of a world that are read by its definition, or tell it (`spec/WORLD.md`, section 3).
+//! Messages of a world that define kinds, or are read by them (`spec/WORLD.md`, section 3).
 
 use nowcast_wire::{Shape, Value, decode_value};
 
@@ -51,7 +51,7 @@ fn define(name: &str, definition: &Value, kinds: &mut Kinds) -> Reading {
     Reading::with_parts(name, &head, parts)
 }
 
-/// An entity with the name of its kind and with its attributes, as far as a definition tells them.
+/// Adds the name of the kind and the attributes to an entity, as far as the definition is known.
 fn entity(value: Value, kinds: &Kinds) -> Value {
     let index = value.get("kind").and_then(Value::as_f64).map(|index| index as usize);
     let Some((name, shape)) = index.and_then(|index| kinds.0.get(index)) else { return value };

@@ -1,12 +1,12 @@
-//! A reader that notes each field: where it is, its bytes, and what it means.
+//! A reader that records each field: its offset, its bytes and its meaning.
 
 use std::fmt::{Display, Write as _};
 
 use crate::output::printable;
 
-/// Bytes of a field that are shown; of longer ones the first.
+/// Maximum number of shown bytes of a field.
 const SHOWN_BYTES_MAX: usize = 12;
-/// Characters of a meaning that are shown.
+/// Maximum number of shown characters of a meaning.
 const SHOWN_CHARS_MAX: usize = 160;
 const VARINT_BYTES_MAX: usize = 10;
 
@@ -57,12 +57,12 @@ impl<'a> Fields<'a> {
         Err(Fault { field: field.to_owned(), offset: self.at, cause: cause.to_string() })
     }
 
-    /// A headline for what follows, without bytes of its own.
+    /// Adds a headline, which has no bytes of its own.
     pub(super) fn title(&mut self, text: impl Display) {
         self.note(self.at, 0, &printable(&text.to_string()), "");
     }
 
-    /// Reads with the next fields one step further in.
+    /// Reads with the next fields indented.
     pub(super) fn inside<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         self.depth += 1;
         let done = read(self);
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
         done
     }
 
-    /// Reads what fills the next `length` bytes and no others.
+    /// Reads exactly the next `length` bytes.
     pub(super) fn within<T>(
         &mut self,
         length: usize,
@@ -151,7 +151,7 @@ impl<'a> Fields<'a> {
         Ok(length as usize)
     }
 
-    /// Nothing may be left.
+    /// Checks that no bytes are left.
     pub(super) fn end(&self, what: &str) -> Result<(), Fault> {
         if self.is_empty() {
             return Ok(());
@@ -188,7 +188,7 @@ pub(super) fn as_is(value: u64) -> String {
     value.to_string()
 }
 
-/// Bytes that are named and not explained.
+/// Shows bytes without an explanation.
 pub(super) fn nothing(_: &[u8]) -> String {
     String::new()
 }

@@ -1,4 +1,4 @@
-//! `nowcast decode`: what bytes say, field by field.
+//! `nowcast decode`: explains bytes field by field.
 
 mod body;
 mod definition;
@@ -22,21 +22,21 @@ use body::Shapes;
 use fields::{Fault, Fields};
 pub(crate) use world::WorldReader;
 
-/// The most that is looked at; more than the largest packet and more than a small save.
+/// Maximum input, larger than the largest packet and a small save.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// Explain the bytes of a packet, a message, a movement payload or a save, field by field
 ///
-/// Gives the offset, the bytes and the meaning of each field, and names what is wrong with malformed input. Recognises packets of
-/// sessions (spec/SESSION.md), movement in them (spec/WORLD.md, spec/DELTA.md), values (spec/WIRE.md) of a world's messages or of
-/// a schema, save files, and messages of the plain protocol (spec/PLAIN.md).
+/// Prints the offset, the bytes and the meaning of each field, and names the fault of malformed input. Recognises
+/// packets of sessions (spec/SESSION.md), movement in them (spec/WORLD.md, spec/DELTA.md), values (spec/WIRE.md) of a
+/// world's messages or of a schema, save files, and messages of the plain protocol (spec/PLAIN.md).
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The bytes in hexadecimal, with or without 0x and white space [default: from --file, or the standard input]
     #[arg(value_name = "HEX")]
     hex: Vec<String>,
 
-    /// Take them from this file: raw bytes, or text in hexadecimal; - is the standard input
+    /// Read the bytes from this file: raw bytes, or text in hexadecimal; - is the standard input
     #[arg(long, value_name = "FILE", conflicts_with = "hex")]
     file: Option<PathBuf>,
 
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long = "as", value_name = "KIND")]
     kind: Option<Kind>,
 
-    /// The packets end in a checksum, because their carrier does not check them
+    /// The packets end with a checksum, because their carrier does not check them
     #[arg(long)]
     checksum: bool,
 

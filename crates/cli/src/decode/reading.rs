@@ -1,4 +1,4 @@
-//! A value read by a shape, as lines for people.
+//! A value read by a shape, as lines of text.
 
 use nowcast_wire::Value;
 use nowcast_wire_tools::write_json;
@@ -26,7 +26,7 @@ impl Reading {
         &self.head
     }
 
-    /// All of it in one line.
+    /// Returns the whole value in one line.
     pub(super) fn into_line(self) -> String {
         let head = self.head.trim_start_matches("as ").to_owned();
         self.parts.into_iter().fold(head, |line, part| line + "; " + &part)

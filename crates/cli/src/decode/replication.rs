@@ -13,7 +13,7 @@ pub(super) fn payload(fields: &mut Fields<'_>) -> Result<(), Fault> {
     head_and_groups(fields).map(drop)
 }
 
-/// Summarises a payload in a line; `None` for bytes that are no payload.
+/// Summarises a payload in a line; `None` if the bytes are not a payload.
 pub(super) fn summary(bytes: &[u8]) -> Option<String> {
     let (tick, controls, groups) = head_and_groups(&mut Fields::new(bytes)).ok()?;
     Some(format!("movement at step {tick}, controls {controls}, {groups} groups"))
@@ -39,35 +39,37 @@ fn head_and_groups(fields: &mut Fields<'_>) -> Result<(u64, u64, usize), Fault> 
 }
 
 fn record(fields: &mut Fields<'_>, depth: u64, is_alike: bool) -> Result<(), Fault> {
-    let grain = if is_alike { None } else { times(fields, depth)? };
+    let quantization = if is_alike { None } else { times(fields, depth)? };
     let length = fields.length("delta length")?;
-    fields.within(length, |fields| delta(fields, grain))
+    fields.within(length, |fields| delta(fields, quantization))
 }
 
-/// The ages of a record, unless they are those of the previous record, and the grain of a record without baselines.
+/// The ages of a record, unless they are those of the previous record, and the quantization of a record without baselines.
 fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Quantization>, Fault> {
     fields.varint("age", |age| format!("the frame is {age} steps older than the payload"))?;
     for _ in 0..depth {
-        fields.varint("past age", |age| format!("encoded against the frame {age} steps before it"))?;
+        fields.varint("baseline age", |age| format!("encoded against the frame {age} steps before it"))?;
     }
-    let mut grain = None;
+    let mut quantization = None;
     if depth > 0 {
-        fields.varint("stay", |stay| format!("nothing changed for {stay} steps after the first of these"))?;
+        fields.varint("unchanged ticks", |ticks| {
+            format!("nothing changed for {ticks} steps after the first baseline")
+        })?;
     } else {
-        let number = fields.varint("grain", |number| {
+        let number = fields.varint("quantization", |number| {
             let bits = number & 15;
             format!("positions in 1/{} m, orientations of {bits} bits", 1u64 << (number >> 4).min(63))
         })?;
-        grain = u32::try_from(number).ok().and_then(Quantization::of_number);
-        if grain.is_none() {
-            return fields.fault("grain", "outside the range of grains");
+        quantization = u32::try_from(number).ok().and_then(Quantization::of_number);
+        if quantization.is_none() {
+            return fields.fault("quantization", "outside the range of quantizations");
         }
     }
-    Ok(grain)
+    Ok(quantization)
 }
 
 /// A packet of `spec/DELTA.md`: its header, and its rows if the layout is that of a world and the packet has no baselines.
-pub(super) fn delta(fields: &mut Fields<'_>, grain: Option<Quantization>) -> Result<(), Fault> {
+pub(super) fn delta(fields: &mut Fields<'_>, quantization: Option<Quantization>) -> Result<(), Fault> {
     let whole = fields.rest();
     if whole.first().is_some_and(|header| !matches!(header & !0b110, 0 | 0b1001)) {
         return fields.fault("header", "neither the fast nor the small mode of version 2");
@@ -81,11 +83,11 @@ pub(super) fn delta(fields: &mut Fields<'_>, grain: Option<Quantization>) -> Res
         let why = "ids and rows; to read them takes the baselines";
         return fields.take(length, "rows", |_| why.into()).map(drop);
     }
-    let Some(grain) = grain else {
+    let Some(quantization) = quantization else {
         let why = "ids and rows, in a layout that both ends agreed on beforehand";
         return fields.take(length, "rows", |_| why.into()).map(drop);
     };
-    let layout = grain.layout();
+    let layout = quantization.layout();
     let width = layout.width();
     let read = Codec::new(layout, Mode::Fast, Linear::default()).decode(0, whole, &[]);
     let baseline = match read {
@@ -96,8 +98,8 @@ pub(super) fn delta(fields: &mut Fields<'_>, grain: Option<Quantization>) -> Res
     let frame = baseline.frame();
     fields.inside(|fields| {
         for (id, row) in frame.ids().iter().zip(frame.values().chunks(width)).take(ROWS_SHOWN_MAX) {
-            let [x, y, z] =
-                [row[0], row[1], row[2]].map(|step| f64::from(step) / f64::from(grain.steps_per_metre()));
+            let [x, y, z] = [row[0], row[1], row[2]]
+                .map(|step| f64::from(step) / f64::from(quantization.steps_per_metre()));
             fields.title(format_args!("entity {id}: at {x:.3} {y:.3} {z:.3} m, orientation {:?}", &row[3..]));
         }
         if frame.ids().len() > ROWS_SHOWN_MAX {

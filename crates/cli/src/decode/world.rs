@@ -6,18 +6,18 @@ use super::body::Shapes;
 use super::{replication, session};
 use crate::output::printable;
 
-/// Reads what a world says; entities by the definition before them.
+/// Reads messages of a world; entities by the definition before them.
 pub(crate) struct WorldReader {
     shapes: Shapes,
 }
 
 impl WorldReader {
-    /// One that has read nothing yet.
+    /// Makes a reader without a definition.
     pub(crate) fn new() -> WorldReader {
         WorldReader { shapes: Shapes::of_a_world() }
     }
 
-    /// An event, or a state of this key, in words that a terminal can show; `None` for what no world says.
+    /// Describes an event, or a state of this key, as printable text; `None` if it is not a message of a world.
     pub(crate) fn message(&mut self, lane: u8, key: Option<u64>, bytes: &[u8]) -> Option<String> {
         if key.is_some() && bytes.is_empty() {
             return Some("gone".into());
@@ -37,7 +37,7 @@ impl WorldReader {
         Some(printable(&reading.into_line()))
     }
 
-    /// Movement in words; `None` for what is none.
+    /// Describes movement; `None` if the bytes are not movement.
     pub(crate) fn movement(bytes: &[u8]) -> Option<String> {
         replication::summary(bytes)
     }

@@ -10,10 +10,10 @@ use super::links;
 use crate::output;
 use crate::show::Show;
 
-/// Measure what a page sees when the link loses packets: WebTransport beside WebSocket, in a real browser
+/// Compare WebTransport and WebSocket in a real browser while the link loses packets
 ///
-/// Runs `nowcast serve` on one emulated host and Chromium on another, opens the server's /lab page and brings its figures
-/// home. Needs a checkout of Nowcast with its npm packages, Node and Chromium, and root or user namespaces.
+/// Runs `nowcast serve` on one emulated host and Chromium on another, opens the server's /lab page and returns its
+/// figures. Needs a checkout of Nowcast with its npm packages, Node and Chromium, and root or user namespaces.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Round-trip time of the link
@@ -25,16 +25,16 @@ pub(crate) struct Args {
     /// Messages over each carrier
     #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(10..=5_000))]
     samples: u32,
-    /// Between two of them
+    /// Interval between two messages
     #[arg(long, default_value = "100ms", value_parser = links::interval)]
     interval: Duration,
-    /// Decides every packet's fate
+    /// Seed of the fate of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The browser's program
     #[arg(long, value_name = "PROGRAM", default_value = "/usr/bin/chromium")]
     browser: PathBuf,
-    /// Where to put a picture of the page
+    /// Write a picture of the page to this file
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
     #[command(flatten)]

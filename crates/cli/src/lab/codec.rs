@@ -1,4 +1,4 @@
-//! `nowcast lab codec`: how many bytes, how fast, ours and what people use today.
+//! `nowcast lab codec`: size and speed of our codec and of others.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Only these tests (default: all)
     #[arg(long, value_name = "TEST", value_parser = clap::builder::PossibleValuesParser::new(TESTS))]
     only: Vec<String>,
-    /// How many samples each time rests on
+    /// Number of samples for each time
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u16).range(1..=1000))]
     samples: u16,
     /// Measure deltas on a recording of your own: a file in the layout of moves.f64 or cubes.i32, with that ending

@@ -8,22 +8,23 @@ use nowcast_lab::crash::{self, FailPoint, Plan};
 use crate::output;
 use crate::show::Show;
 
-/// Cut the power and kill servers: what is lost, what is doubled, and how soon everybody moves again
+/// Cut the power and kill servers: lost and doubled actions, and the time until clients move again
 ///
-/// Power cuts are simulated at writes and syncs of a store, on a disk that also fails now and then. Kills are SIGKILL of `nowcast
-/// serve`, every other one at a named step of its store's writing, with clients over WebTransport and WebSocket who walk and count by
-/// durable actions. Fails if anything that was confirmed is lost, doubled or damaged. Luanti's server (`apt-get install minetest-server`) is killed beside it where it is installed. Takes about ten minutes.
+/// Power cuts are simulated at writes and syncs of a store, on a disk that also fails sometimes. Kills are SIGKILL of
+/// `nowcast serve`, every second one at a named step of its store's writing, with clients over WebTransport and
+/// WebSocket that walk and count by durable actions. Fails if a confirmed action is lost, doubled or damaged. Luanti's
+/// server (`apt-get install minetest-server`) is killed beside it if it is installed. Takes about ten minutes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How often a server is killed [default: 100; with --quick: 5]
+    /// Number of kills [default: 100; with --quick: 5]
     #[arg(long)]
     kills: Option<usize>,
 
-    /// Kill at this step of the store's writing alone, such as after-commit (may be given more than once)
+    /// Kill only at this step of the store's writing, such as after-commit (may be repeated)
     #[arg(long = "at", value_name = "STEP", value_parser = step)]
     steps: Vec<FailPoint>,
 
-    /// How often the power is cut [default: 1000; with --quick: 100]
+    /// Number of power cuts [default: 1000; with --quick: 100]
     #[arg(long)]
     cuts: Option<usize>,
 
@@ -31,15 +32,15 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Plan::CLIENTS, value_parser = clap::value_parser!(u8).range(1..=64))]
     clients: u8,
 
-    /// Leave Luanti's server out, which is killed in the same way where it is installed
+    /// Omit Luanti's server, which is otherwise killed in the same way if it is installed
     #[arg(long)]
     no_peers: bool,
 
-    /// A first look, in about a minute
+    /// A quick run, in about a minute
     #[arg(long)]
     quick: bool,
 
-    /// Draws the moments, and what happens until then
+    /// Seed of the kills and cuts, and of the clients
     #[arg(long, default_value_t = 1)]
     seed: u64,
 

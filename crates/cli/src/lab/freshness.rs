@@ -1,4 +1,4 @@
-//! `nowcast lab freshness`: how old what a receiver shows is.
+//! `nowcast lab freshness`: age of the state that a receiver shows.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -13,32 +13,33 @@ use super::links::{self, peers};
 use crate::output;
 use crate::show::Show;
 
-/// Measure how old values are when they are shown, and how long events take
+/// Measure the age of shown values, and the latency of events
 ///
-/// 100 keys at 60 Hz and ten events a second, over links that delay, lose, jitter, are narrow, are shared with a bulk transfer, or break for two seconds: real
-/// kernels and real protocol stacks on two emulated hosts. Needs root, or unprivileged user namespaces, as `nowcast lab
-/// link` does. With --simulated: our own session alone, in virtual time, each case beside its target.
+/// 100 keys at 60 Hz and ten events a second, over links with delay, loss, jitter, low capacity, a competing bulk
+/// transfer, or an outage of two seconds: real kernels and real protocol stacks on two emulated hosts. Needs root, or
+/// unprivileged user namespaces, like `nowcast lab link`. With --simulated: only our own session, in virtual time, each
+/// case beside its target.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Run in virtual time over simulated links; needs no privileges
     #[arg(long, conflicts_with_all = ["seeds", "through", "links", "at_once"])]
     simulated: bool,
-    /// The (first) seed; it decides every packet's fate
+    /// The (first) seed of the fate of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many seconds each run is measured, after a warm-up
+    /// Seconds of each run, after a warm-up
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(10..=3_600))]
     seconds: u64,
-    /// Runs of everything, each with another seed
+    /// Number of runs, each with another seed
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     seeds: u32,
-    /// Measure only these, and not all that this program has
+    /// Measure only these peers [default: all that this program has]
     #[arg(long, visible_alias = "peers", value_name = "PEER", value_delimiter = ',', value_parser = peers(&Plan::measured()))]
     through: Vec<Peer>,
-    /// Measure only over these links: round trip in ms and loss in percent, or what is peculiar
+    /// Measure only over these links: round trip in ms and loss in percent, or the name of a special link
     #[arg(long = "link", value_name = "LINK", value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(Plan::LINKS))]
     links: Vec<String>,
-    /// Runs at the same time, each over a link of its own
+    /// Number of simultaneous runs, each over its own link
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=32))]
     at_once: u8,
     #[command(flatten)]

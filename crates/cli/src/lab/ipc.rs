@@ -8,17 +8,17 @@ use nowcast_lab::local::Carrier;
 use crate::output;
 use crate::show::Show;
 
-/// Measure what lies between two processes: our queue, the limit of the hardware, the kernel's means, and iceoryx2
+/// Measure the paths between two processes: our queue, the limit of the hardware, the kernel's means, and iceoryx2
 ///
-/// One-way latency of messages of 80 bytes while both are awake, at 1 kHz, and woken from sleep; messages a second; and
-/// system calls a message. Takes two cores for about a minute.
+/// One-way latency of messages of 80 bytes while both processes are awake, at 1 kHz, and woken from sleep; messages a
+/// second; and system calls a message. Takes two cores for about a minute.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How often everything is measured; the medians are shown
+    /// Number of repetitions; the medians are shown
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
     rounds: u16,
 
-    /// A tenth of the messages, for a first look
+    /// A quick run with a tenth of the messages
     #[arg(long)]
     quick: bool,
 

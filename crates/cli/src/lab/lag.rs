@@ -10,26 +10,26 @@ use super::links;
 use crate::output;
 use crate::show::Show;
 
-/// Repeat the paper's experiment: how late is the last of 1,000 messages when their receiver is busy?
+/// Repeat the paper's experiment: the delay of the last of 1,000 messages to a busy receiver
 ///
-/// "Updatable queues" (figure 8): the messages are sent at once; the receiver reads up to ten, works for 0, 33, 50 or 100 ms,
-/// and so on. A queue in which the newest value replaces the older ones is not late. Takes about half a minute on this
-/// machine, and some minutes between hosts.
+/// "Updatable queues" (figure 8): the messages are sent at once; the receiver reads up to ten, works for 0, 33, 50 or
+/// 100 ms, and so on. A queue in which the newest value replaces older ones has no delay. Takes about half a minute on
+/// this machine, and some minutes between hosts.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Between two processes of this machine, or two emulated hosts
     #[arg(long = "where", value_enum, default_value_t = Place::Local)]
     place: Place,
 
-    /// How often each combination is measured
+    /// Number of runs of each combination
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=100))]
     runs: u16,
 
-    /// Leave out what is not ours or the kernel's (local)
+    /// Omit the peers, and measure only ours and the kernel's (local)
     #[arg(long)]
     without_peers: bool,
 
-    /// Draws at which moment of the receiver's work the sender begins (local), and the fate of packets (remote)
+    /// Seed of the sender's start within the receiver's work (local), and of the fate of packets (remote)
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -47,7 +47,7 @@ enum Place {
 
 const PAGE_LOCAL: &str = "lab-lag.html";
 const PAGE_REMOTE: &str = "lab-lag-remote.html";
-/// Runs at the same time over links of their own; the readers mostly sleep.
+/// Simultaneous runs, each over its own link; the readers mostly sleep.
 const AT_ONCE: usize = 6;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {

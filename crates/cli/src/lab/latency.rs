@@ -1,4 +1,4 @@
-//! `nowcast lab latency`: an echo under delay and loss, through what people use today.
+//! `nowcast lab latency`: an echo under delay and loss, through our channel and others.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use nowcast_lab::trial::Progress;
 use super::links::{self, peers};
 use crate::show::Show;
 
-/// Measure how long small messages are under way when the link loses packets
+/// Measure the latency of small messages while the link loses packets
 ///
-/// 64 bytes every 100 ms, and every 20 ms, without waiting for the echo of those before: real kernels and real protocol
-/// stacks on two emulated hosts. Needs root, or unprivileged user namespaces, as `nowcast lab link` does.
+/// 64 bytes every 100 ms, and every 20 ms, without waiting for earlier echoes: real kernels and real protocol stacks on
+/// two emulated hosts. Needs root, or unprivileged user namespaces, like `nowcast lab link`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Messages of each run at the longest interval
     #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     samples: u32,
-    /// Runs of everything, each with another seed
+    /// Number of runs, each with another seed
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     seeds: u32,
-    /// The first seed; it decides every packet's fate
+    /// The first seed of the fate of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Round-trip times
@@ -34,10 +34,10 @@ pub(crate) struct Args {
     /// Times between messages
     #[arg(long, value_delimiter = ',', default_value = "100ms,20ms", value_parser = links::interval)]
     interval: Vec<Duration>,
-    /// Measure only these, and not all that this program has
+    /// Measure only these peers [default: all that this program has]
     #[arg(long, visible_alias = "peers", value_name = "PEER", value_delimiter = ',', value_parser = peers(&Plan::measured()))]
     through: Vec<Peer>,
-    /// Runs at the same time, each over a link of its own
+    /// Number of simultaneous runs, each over its own link
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=32))]
     at_once: u8,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `nowcast lab link`: programs on hosts of their own, joined by a link that delays, loses and breaks.
+//! `nowcast lab link`: runs programs on emulated hosts, joined by a link with delay, loss and outages.
 
 use std::ops::Range;
 use std::process::ExitCode;
@@ -10,25 +10,25 @@ use nowcast_lab::report::Report;
 
 use crate::output;
 
-/// Run programs on emulated hosts, joined by a link that delays, loses and breaks as you say
+/// Run programs on emulated hosts, joined by a link with delay, loss and outages
 ///
-/// Every host is a network namespace with a real kernel network stack; host N has the address 10.77.0.N, and programs
-/// find the addresses in NOWCAST_HOST_1, NOWCAST_HOST_2, … Every setting holds for each direction, so a round trip takes
-/// twice the delay and is lost about twice as often.
+/// Every host is a network namespace with a real kernel network stack. Host N has the address 10.77.0.N, and programs
+/// find the addresses in NOWCAST_HOST_1, NOWCAST_HOST_2, … Every setting applies to each direction, so a round trip
+/// takes twice the delay and is lost about twice as often.
 ///
 /// Example, a world behind 50 ms of round trip and 1 % of loss:
 ///   nowcast lab link --delay 25ms --loss 0.5 --host 'nowcast serve --anonymous --host 10.77.0.2' -- nowcast bots --url ws://10.77.0.2:7777
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {
-    /// How long a packet travels, one way: 25ms, 1.5s
+    /// One-way delay of a packet: 25ms, 1.5s
     #[arg(long, default_value = "0ms", value_parser = units::duration)]
     delay: Duration,
-    /// How much more single packets take: up to this (10ms), this standard deviation (normal:3ms, on top of 3.5 times as
-    /// much), or for this percentage of packets 20 to 60 ms, as on Wi-Fi and mobile links (spikes:0.5)
+    /// Additional delay of single packets: up to this (10ms), this standard deviation (normal:3ms, on top of 3.5 times
+    /// as much), or 20 to 60 ms for this percentage of packets, as on Wi-Fi and mobile links (spikes:0.5)
     #[arg(long, default_value = "0ms", value_parser = units::jitter)]
     jitter: Jitter,
-    /// Let packets with less jitter overtake others; without, they keep their order
+    /// Let packets with less jitter overtake others [default: packets keep their order]
     #[arg(long)]
     overtake: bool,
     /// Percentage of packets lost
@@ -46,19 +46,19 @@ pub(crate) struct Args {
     /// Capacity of the narrowest hop a second: 10Mbit, 512kbit (default: unlimited)
     #[arg(long, value_parser = units::rate)]
     rate: Option<u64>,
-    /// The buffer in front of that hop: 64KB, 1MB
+    /// Size of the buffer in front of that hop: 64KB, 1MB
     #[arg(long, default_value = "64KiB", value_parser = units::bytes, requires = "rate")]
     queue: usize,
-    /// When nothing gets through, as START+LENGTH: 10s+2s (may be repeated)
+    /// An outage, as START+LENGTH: 10s+2s (may be repeated)
     #[arg(long, value_parser = units::outage)]
     outage: Vec<Range<Duration>>,
-    /// The seed that decides every packet's fate
+    /// Seed of the fate of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// A shell line to run on the next host, from host 2 on (may be repeated)
     #[arg(long = "host", value_name = "LINE")]
     hosts: Vec<String>,
-    /// Hold links of known properties against what programs on the hosts measure, and run nothing else
+    /// Compare the configured properties of links with measurements of programs on the hosts, and run nothing else
     #[arg(long, conflicts_with_all = ["hosts", "command"])]
     check: bool,
     /// The program to run on host 1; when it ends, everything ends

@@ -8,7 +8,7 @@ use nowcast_lab::link::{self, units};
 use nowcast_lab::peers::Peer;
 use nowcast_lab::trial::{Progress, end_on_interrupt};
 
-/// Makes this process able to make hosts, and end in order when it is interrupted. Before any thread starts.
+/// Prepares this process to make hosts, and to clean up when it is interrupted. Call it before any thread starts.
 pub(crate) fn begin() -> anyhow::Result<()> {
     link::become_able()?;
     end_on_interrupt()?;
@@ -20,9 +20,9 @@ pub(crate) fn command() -> String {
     format!("nowcast {}", std::env::args().skip(1).collect::<Vec<_>>().join(" "))
 }
 
-/// The longest round trip over which every peer opens a connection in its time.
+/// Longest round trip over which every peer opens a connection in time.
 const RTT_MAX: Duration = Duration::from_secs(2);
-/// Where more is lost, some peers do not even open a connection.
+/// With more loss, some peers do not even open a connection.
 const LOSS_MAX: f64 = 0.3;
 const INTERVAL_MIN: Duration = Duration::from_millis(1);
 const INTERVAL_MAX: Duration = Duration::from_secs(10);

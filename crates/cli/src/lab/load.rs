@@ -1,4 +1,4 @@
-//! `nowcast lab load`: what clients cost a server.
+//! `nowcast lab load`: the cost of clients for a server.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,27 +12,28 @@ use super::links;
 use crate::output;
 use crate::show::Show;
 
-/// Measure what clients cost a server, beside Colyseus: processor time, packets, bytes, memory, and what they feel
+/// Measure the cost of clients for a server, beside Colyseus: processor time, packets, bytes, memory, and the clients'
+/// delays
 ///
-/// Runs `nowcast serve` on one core, with a world of avatars that walk at random, and clients that read and decode nothing in
-/// processes on another: over WebTransport, WebSocket, and the plain protocol; all that see all, 300 that see a fifth, and crowds
-/// among up to 100,000 things. `cargo xtask peers` installs Colyseus, which is measured in the same run. The figures of two servers
-/// mean something beside each other, in one run on a machine that does nothing else.
+/// Runs `nowcast serve` on one core, with a world of avatars that walk at random, and readers in processes on another
+/// core. They use WebTransport, WebSocket, and the plain protocol: clients that see all, 300 that see a fifth, and
+/// crowds among up to 100,000 things. `cargo xtask peers` installs Colyseus, which is measured in the same run. Compare
+/// the figures of two servers only within one run on an otherwise idle machine.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A first look, in some five minutes: 100 and 200 clients, once
+    /// A quick run, in about five minutes: 100 and 200 clients, once
     #[arg(long)]
     quick: bool,
 
-    /// How many clients see all [default: 25,50,100,200; with --quick: 100,200]
+    /// Numbers of clients that see all [default: 25,50,100,200; with --quick: 100,200]
     #[arg(long, value_name = "COUNT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=4_000))]
     clients: Vec<u32>,
 
-    /// How many clients see a fifth of as many avatars; 0 for none
+    /// Number of clients that see a fifth of the same number of avatars; 0 for none
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=4_000))]
     near: Option<u32>,
 
-    /// How many clients walk among how many things that lie about: CLIENTS:THINGS, more than once by commas; 0:0 for none [default:
+    /// Numbers of clients and of things among them: CLIENTS:THINGS, several separated by commas; 0:0 for none [default:
     /// 100:1000,100:10000,100:100000,1000:9000; with --quick: 1000:9000]
     #[arg(long, value_name = "CLIENTS:THINGS", value_delimiter = ',', value_parser = crowd)]
     crowds: Vec<(u32, u32)>,
@@ -41,19 +42,19 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=60))]
     hz: u32,
 
-    /// Times a second that each client says what its controls are; 0 for never
+    /// Inputs a second of each client; 0 for none
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=60))]
     controls_hz: u32,
 
-    /// Seconds that each server is measured, once all clients are in [default: 20; with --quick: 8]
+    /// Seconds of each measurement, after all clients have joined [default: 20; with --quick: 8]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     seconds: Option<u64>,
 
-    /// How often everything is measured [default: 3; with --quick: 1]
+    /// Number of repetitions [default: 3; with --quick: 1]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: Option<u32>,
 
-    /// Processes of readers
+    /// Number of reader processes
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     processes: u32,
 
@@ -61,16 +62,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     linger: u64,
 
-    /// Leave Colyseus out
+    /// Omit Colyseus
     #[arg(long)]
     no_peers: bool,
 
-    /// The folder in which the packages of Colyseus are
+    /// Folder of the packages of Colyseus
     #[arg(long, value_name = "DIR", default_value = COLYSEUS)]
     colyseus: PathBuf,
 
-    /// Instead of all that: the bytes of one client of worlds/asteroids with all headers, at 0, 1 and 5 % of loss, and how right
-    /// positions are. Needs a checkout, and root or user namespaces
+    /// Measure instead the bytes of one client of worlds/asteroids with all headers, at 0, 1 and 5 % of loss, and the
+    /// errors of its positions. Needs a checkout, and root or user namespaces
     #[arg(long, conflicts_with_all = ["clients", "near", "crowds", "hz", "controls_hz", "repeats", "processes", "linger", "no_peers", "colyseus"])]
     asteroids: bool,
 
@@ -78,7 +79,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "worlds/asteroids", requires = "asteroids")]
     world: PathBuf,
 
-    /// Draws where everybody walks, and the fate of packets
+    /// Seed of the walks, and of the fate of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         links::begin()?;
         plan.run_asteroids(&args.world, &mut progress)?
     } else {
-        // Without a network of its own it counts what all programs send, and says so.
+        // Without its own network namespace it counts the packets of all programs, and says so.
         let _ = link::become_able();
         plan.run(&mut progress)?
     };

@@ -18,7 +18,7 @@ mod store;
 
 use std::process::ExitCode;
 
-/// The order is that in which a newcomer may want them.
+/// In the order that helps a newcomer.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {

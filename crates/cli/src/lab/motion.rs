@@ -1,4 +1,4 @@
-//! `nowcast lab motion`: what players see of themselves and of others.
+//! `nowcast lab motion`: accuracy of the motion that players see.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,32 +9,34 @@ use super::links;
 use crate::output;
 use crate::show::Show;
 
-/// Measure how far off what players see is: of themselves, predicted, and of others, over links that delay and lose
+/// Measure the errors of the motion that players see: their own, predicted, and that of others, over links with delay
+/// and loss
 ///
-/// Runs `nowcast serve` on one emulated host, and the SDK on another: in Node over WebSocket, and in Chromium over WebTransport and
-/// WebSocket; on a free floor, and among blocks that are pushed. Needs a checkout of Nowcast with its npm packages and the SDK built,
-/// Node, Chromium for its part, and root or user namespaces.
+/// Runs `nowcast serve` on one emulated host, and the SDK on another: in Node over WebSocket, and in Chromium over
+/// WebTransport and WebSocket; on a free floor, and among blocks that are pushed. Needs a checkout of Nowcast with its
+/// npm packages and the SDK built, Node, Chromium for its part, and root or user namespaces.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A first look at three links with Node alone, in about a minute; the whole takes an hour
+    /// A quick run over three links with Node only, in about a minute; the full run takes an hour
     #[arg(long)]
     quick: bool,
     /// Seconds of walking over each link
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=600))]
     seconds: Option<u32>,
-    /// Draws the walks and every packet's fate
+    /// Seed of the walks and of the fate of packets
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only this client, one or more of them
+    /// Only this client (may be repeated)
     #[arg(long, value_enum)]
     client: Vec<Which>,
     /// Only the free floor
     #[arg(long)]
     free: bool,
-    /// Have two bots play worlds/football instead, at 100 ms and 5 % lost, and write down whether each kick was judged by what was seen
+    /// Let two bots play worlds/football instead, at 100 ms and 5 % of loss, and record whether each kick was judged by
+    /// the picture that its player saw
     #[arg(long, conflicts_with = "free")]
     football: bool,
-    /// Have somebody with a headset wave its hands instead, and measure how somebody else sees them and what that costs
+    /// Let a player with a headset wave its hands instead, and measure how others see them and the cost of that
     #[arg(long, conflicts_with_all = ["free", "football"])]
     hands: bool,
     /// The browser's program
@@ -44,7 +46,7 @@ pub(crate) struct Args {
     show: Show,
 }
 
-/// Where the SDK runs, and what carries its messages.
+/// The platform of the SDK and its carrier.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Which {
     /// Node, over WebSocket

@@ -1,4 +1,4 @@
-//! `nowcast lab report`: every instrument, and one page with all figures.
+//! `nowcast lab report`: runs every instrument and writes one page with all figures.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,16 +12,16 @@ use crate::show::check_writable;
 
 /// Run every instrument and write one page with all tables and charts
 ///
-/// The page needs no other file and no network. Beside it the same figures are written as JSON.
+/// The page needs no other file and no network. The same figures are written beside it as JSON.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Fewer runs: less than ten minutes instead of two hours
     #[arg(long)]
     quick: bool,
-    /// The first seed of everything
+    /// The first seed of all instruments
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where to write the page; the JSON has the same name with the ending .json
+    /// File of the page; the JSON has the same name with the extension .json
     #[arg(long, value_name = "FILE", default_value = "lab-report.html")]
     html: PathBuf,
 }

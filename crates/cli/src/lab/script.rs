@@ -7,18 +7,18 @@ use nowcast_lab::script::{self, Plan};
 use crate::output;
 use crate::show::Show;
 
-/// Measure rules in Luau: what they cost beside Rust, what one that runs away costs others, edits, and tests
+/// Measure rules in Luau: their cost compared with Rust, runaway scripts, edits, and tests
 ///
-/// A thousand entities with ten lines each against the same rules in Rust; endless loops, memory, patterns, coroutines, deep calls
-/// and spawns in one room while four others step; the time from a saved text to the step that it rules; and how fast
-/// `nowcast test` plays football. Takes about three minutes and two cores.
+/// A thousand entities with ten lines each against the same rules in Rust; endless loops, memory, patterns, coroutines,
+/// deep calls and spawns in one room while four others step; the time from a saved text to the first step with it; and
+/// the speed of `nowcast test` in football. Takes about three minutes and two cores.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A first look, in about twenty seconds
+    /// A quick run, in about twenty seconds
     #[arg(long)]
     quick: bool,
 
-    /// How often each script that runs away is measured
+    /// Number of measurements of each runaway script
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=100))]
     rounds: Option<u16>,
 

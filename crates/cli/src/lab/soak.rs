@@ -1,4 +1,4 @@
-//! `nowcast lab soak`: random lives of the session, checked against the laws.
+//! `nowcast lab soak`: random runs of the session, checked against the laws.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use nowcast_lab::soak::{self, Soak};
 
 use crate::output;
 
-/// Live many random lives of a session in virtual time and check the laws of the queue at both ends
+/// Run many random lives of a session in virtual time and check the laws of the queue at both ends
 ///
 /// Values, events, commands, stalled readers, dead carriers, changing links, hostile packets: all from a seed. A broken
 /// law is printed with its seed and the shortest script that still breaks it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many seeds
+    /// Number of seeds
     #[arg(long, default_value_t = 1_000)]
     seeds: u64,
     /// The first seed
@@ -22,10 +22,11 @@ pub(crate) struct Args {
     /// Stop after this many minutes, even if seeds are left
     #[arg(long)]
     minutes: Option<f64>,
-    /// Have the session of the TypeScript SDK at one of the ends, by turns (needs a checkout with the SDK built, and Node)
+    /// Use the session of the TypeScript SDK at one of the ends, in turns (needs a checkout with the SDK built, and
+    /// Node)
     #[arg(long)]
     typescript: bool,
-    /// Kill the process at one end now and then, too: nothing but what it has on disk is left, and durable actions still happen once
+    /// Also kill the process at one end sometimes: only its disk survives, and durable actions still happen once
     #[arg(long)]
     restarts: bool,
     /// Print the outcome as JSON

@@ -7,13 +7,13 @@ use nowcast_lab::crash::store::{self, Plan};
 use crate::output;
 use crate::show::Show;
 
-/// Measure what it costs that worlds last: ticks, bytes of the journal, and the time until a world is back
+/// Measure the cost of storing worlds: ticks, bytes of the journal, and the time to restore a world
 ///
-/// Ticks without storage, with it, and on a disk whose syncs take 20 ms longer; the journal of a world at rest and of one full of
-/// people; and a start with a minute to replay. Takes about six minutes and two cores.
+/// Ticks without storage, with it, and on a disk whose syncs take 20 ms longer; the journal of a world at rest and of
+/// one full of people; and a start with a minute to replay. Takes about six minutes and two cores.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A first look, in about half a minute
+    /// A quick run, in about half a minute
     #[arg(long)]
     quick: bool,
 
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long)]
     bodies: Option<usize>,
 
-    /// People who walk and turn all the time [default: 200; with --quick: 50]
+    /// Number of people who walk and turn all the time [default: 200; with --quick: 50]
     #[arg(long)]
     players: Option<u32>,
 
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     seconds: Option<u64>,
 
-    /// Draws where people turn
+    /// Seed of the turns
     #[arg(long, default_value_t = 1)]
     seed: u64,
 

@@ -112,7 +112,7 @@ fn print_table(host: Option<&str>, local: &[Advertised], served: &[Service]) -> 
     Ok(())
 }
 
-/// An address as it stands in a URL.
+/// An address as written in URLs.
 fn text(host: IpAddr) -> String {
     if host.is_ipv6() { format!("[{host}]") } else { host.to_string() }
 }

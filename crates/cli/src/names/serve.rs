@@ -9,9 +9,9 @@ use crate::host::resolve;
 use crate::output;
 use crate::serve::{asked_to_stop, raise_open_files_limit};
 
-/// Tell other programs and machines at which port a service is
+/// Serve the ports of services to other programs and machines
 ///
-/// Services of this machine advertise here by themselves, and their names end with them. Then an address needs no port:
+/// Services of this machine advertise here automatically, and their names end with them. Then an address needs no port:
 /// nowcast://HOST/NAME.
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[arg(long)]
     host: Option<String>,
 
-    /// Let services of other machines advertise here, too
+    /// Accept names of services on other machines, too
     #[arg(long)]
     allow_remote: bool,
 }
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     let line = output::line(format_args!(
                         "{names} name{verb} advertised; `nowcast names` lists them."
                     ));
-                    // Services need their names even when nobody reads how many there are.
+                    // Services need their names even if no program reads the counts.
                     if let Err(lost) = line {
                         output::note(format_args!("{lost}; names are still served"));
                         return std::future::pending().await;

@@ -1,17 +1,17 @@
-//! Foreign text that cannot command a terminal.
+//! Foreign text that cannot control a terminal.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Letters and marks by their category that nobody sees: fillers and joiners that are ignorable by default.
+/// Invisible letters and marks: fillers and joiners that are ignorable by default.
 const INVISIBLE: [char; 11] = [
     '\u{34f}', '\u{115f}', '\u{1160}', '\u{17b4}', '\u{17b5}', '\u{180b}', '\u{180c}', '\u{180d}',
     '\u{180f}', '\u{3164}', '\u{ffa0}',
 ];
 
-/// A text that a peer or a file gave, as a terminal may show it: control characters, marks that turn the direction of
-/// writing, and whatever cannot be seen are written as `\u{202e}`.
+/// Makes a text from a peer or a file safe for a terminal: control characters, direction marks and invisible characters
+/// are written as `\u{202e}`.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut shown, character| {
         if is_shown(character) {
@@ -23,9 +23,9 @@ pub(crate) fn printable(text: &str) -> String {
     })
 }
 
-/// JSON on one line, with the same characters written as JSON's own `\u202e`, so that its meaning stays.
+/// JSON on one line, with the same characters written as JSON's `\u202e`, so that its meaning stays.
 pub(crate) fn printable_json(value: &Value) -> String {
-    // Characters beyond ASCII stand in strings only, and serde_json escapes ASCII's own control characters but DEL.
+    // Non-ASCII characters occur only in strings, and serde_json escapes all ASCII control characters except DEL.
     value.to_string().chars().fold(String::new(), |mut shown, character| {
         if is_shown(character) {
             shown.push(character);
@@ -38,12 +38,13 @@ pub(crate) fn printable_json(value: &Value) -> String {
     })
 }
 
-/// Whether the character has a shape of its own, or a place: no control, no format, no private or unassigned character.
+/// Whether the character is visible or a space: no control, format, private or unassigned character.
 fn is_shown(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_ascii_control();
     }
-    // The library's debug form escapes all of them. Behind a letter it leaves combining marks alone, which are shown.
+    // The library's debug form escapes all others. After a letter it does not escape combining marks, which are
+    // visible.
     let behind_a_letter = ['a', character].iter().collect::<String>();
     let is_escaped = behind_a_letter.escape_debug().count() > 2;
     let is_space =

@@ -261,7 +261,10 @@ fn show(reader: &SqliteReader, name: &WorldName, moment: Moment) -> anyhow::Resu
     }
     match saved.replay_unchecked(restore_kept) {
         Err(cause) => {
-            output::note(format_args!("the content of the world cannot be shown: {}", printable(&cause.to_string())));
+            output::note(format_args!(
+                "the content of the world cannot be shown: {}",
+                printable(&cause.to_string())
+            ));
         }
         Ok(world) => {
             let scene = world.scene();

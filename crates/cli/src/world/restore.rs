@@ -111,7 +111,10 @@ fn tell_difference(
     match (world(&now), world(saved)) {
         (Ok(now), Ok(then)) => tell_entities(&now, &then)?,
         (Err(cause), _) | (_, Err(cause)) => {
-            output::note(format_args!("the entities of the two worlds cannot be compared: {}", printable(&cause)));
+            output::note(format_args!(
+                "the entities of the two worlds cannot be compared: {}",
+                printable(&cause)
+            ));
         }
     }
     Ok(Some(summary.tick))

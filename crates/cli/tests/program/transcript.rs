@@ -252,7 +252,7 @@ impl Server {
         if ms.is_multiple_of(ROUND_MS) && self.has_joined && self.session.is_open() {
             let avatar = self.world.world().scene().player(ADA).and_then(|player| player.avatar);
             let eye = avatar.and_then(|id| self.world.world().entity(id)).map(|avatar| avatar.pose.position);
-            self.movement.viewer.due(self.movement.history.frames(), eye);
+            self.movement.viewer.begin_round(self.movement.history.frames(), eye);
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) fn report(plan: &Plan, joining: Duration, felt: Felt, scrapes: &[(Dur
         plan.count, plan.seconds, plan.hz, plan.protocol, plan.seed, plan.url
     );
     let mut report = Report::new(format!("{} bots in one room", plan.count), command).seed(plan.seed);
-    report.note("Bots and server share this machine when the address is a local one: the bots' own work is in the figures.");
+    report.note("If the address is local, bots and server share this machine, and the figures include the work of the bots.");
     for (reason, count) in &felt.ends {
         report.note(format!("{count} bots ended before their time: {reason}"));
     }
@@ -32,7 +32,7 @@ pub(super) fn report(plan: &Plan, joining: Duration, felt: Felt, scrapes: &[(Dur
 fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
     let mut section = Section::new("Clients");
     section.text(format!(
-        "{} of {} bots joined, 50 a second over {:.1} s, and played for {} s; the interval aimed at is {:.1} ms.",
+        "{} of {} bots joined, 50 a second over {:.1} s, and played for {} s. The target interval is {:.1} ms.",
         felt.joined(),
         plan.count,
         joining.as_secs_f64(),
@@ -83,8 +83,7 @@ fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
 fn server(scrapes: &[(Duration, Figures)]) -> Section {
     let mut section = Section::new("Server");
     section.text(
-        "From /metrics, once a second. A step has 16.7 ms. Where other programs want the processors as well, a tick \
-         takes longer than its processor time.",
+        "From /metrics, once a second. A step lasts 16.7 ms. If other programs use the processors, a tick takes longer than its processor time.",
     );
     let (Some((_, first)), Some((until, last))) = (scrapes.first(), scrapes.last()) else { return section };
     let ticks = since(last, first, TICK);

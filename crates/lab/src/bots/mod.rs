@@ -87,7 +87,7 @@ pub enum BotsError {
         cause: std::io::Error,
     },
     /// The server is there, and let nobody in.
-    #[error("none of {count} bots could join; the first was told: {reason}")]
+    #[error("none of {count} bots could join; the reason of the first: {reason}")]
     NobodyJoined {
         /// How many tried.
         count: usize,

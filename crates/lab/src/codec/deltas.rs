@@ -13,15 +13,13 @@ use super::{CodecError, Options, Result, data};
 pub(super) fn run(options: &Options) -> Result<Section> {
     let mut section = Section::new("Replication deltas in Rust");
     section.text(
-        "Every frame is decoded by a receiver of its own and compared, and so are the baselines both ends keep. Averages are over \
-         the frames for which the baseline exists.",
+        "A separate receiver decodes every frame. Frames and the baselines of both ends are compared. Averages are over the frames with a baseline.",
     );
     let file = options.input.as_deref();
     let is = |ending: &str| file.is_some_and(|file| file.extension().is_some_and(|found| found == ending));
     if file.is_none() || is("f64") {
         section.text(
-            "moves: 1,000 entities at 10 frames a second, positions in millimetres, angles in 16 bits; deltas against the \
-             last frame, which is acknowledged, as are the two before it.",
+            "moves: 1,000 entities at 10 frames a second, positions in millimetres, angles in 16 bits. Deltas are encoded against the last three frames, which are acknowledged.",
         );
         let table = moves(options, file.filter(|_| is("f64")))?;
         section.chart(Chart::Bars(BarChart::from_table(
@@ -35,9 +33,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     }
     if file.is_none() || is("i32") {
         section.text(
-            "cubes: 901 bodies at 60 frames a second; deltas against the frame six back. Both ends know that frame and older \
-             ones; used are those 6, 7 and 8 back. What was learnt passes from a baseline to its frame alone, so each sixth of \
-             the frames learns for itself.",
+            "cubes: 901 bodies at 60 frames a second. Deltas are encoded against the frames 6, 7 and 8 back. Learned state passes only from a baseline to its frame, so each sixth of the frames learns separately.",
         );
         let table = cubes(options, file.filter(|_| is("i32")))?;
         section.chart(Chart::Bars(BarChart::from_table("cubes: size", "bytes a frame", &table, 0, &[1])));

@@ -87,8 +87,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     };
     let mut section = Section::new("Three messages in Rust");
     section.text(
-        "The messages of the WebSocket formats article, one at a time. Ours is the body alone, as on a channel that implies \
-         the type; where it does not, one byte of shape id comes before it.",
+        "The messages of the WebSocket formats article, one at a time. Ours is only the body, as on a channel that implies the type; otherwise one byte with the shape id precedes it.",
     );
     let tables = [
         (

@@ -38,7 +38,7 @@ pub enum CodecError {
         reason: String,
     },
     /// A codec returned something else than it was given.
-    #[error("{codec} does not return {what} as it was: no figure of it can count ({reason})")]
+    #[error("{codec} does not return {what} unchanged, so its figures are invalid ({reason})")]
     Differs {
         /// The codec.
         codec: String,
@@ -97,7 +97,7 @@ pub fn run(options: &Options) -> Result<Report> {
         "Codecs of one table ran in turns in this run. Compare figures within a table, not across machines.",
     );
     if !report.machine.release_build {
-        report.note("This is a DEBUG build: sizes are right, times mean nothing.");
+        report.note("This is a DEBUG build: sizes are valid, times are not.");
     }
     if options.wants("messages") {
         report.section(messages::run(options)?);

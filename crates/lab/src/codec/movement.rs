@@ -71,7 +71,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     let table = table(&mut measured, "µs", 1e-3);
     let mut section = Section::new("Movement of 1,000 entities in Rust");
     section
-        .text("One frame of the movement stream, exact. The custom codecs do what the source did by hand.");
+        .text("One frame of the movement stream, exact. The custom codecs repeat the hand-written code of the source.");
     section.chart(Chart::Bars(BarChart::from_table("Size", "bytes", &table, 0, &[1, 2, 3])));
     section.chart(Chart::Bars(BarChart::from_table("Time", "µs", &table, 0, &[4, 5]).log()));
     section.table(table);

@@ -14,8 +14,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     let sizes = table(&mut measured, "ms", 1e-6);
     let mut section = Section::new("A game save in Rust");
     section.text(
-        "40 scenes with 5,371 entities, inventories and quests. Ours carries its shape, names included, and is read by other \
-         versions of the types; bitcode and wincode are positional and are not.",
+        "40 scenes with 5,371 entities, inventories and quests. Ours contains its shape with names, so other versions of the types can read it. bitcode and wincode are positional and cannot do that.",
     );
     section.chart(Chart::Bars(BarChart::from_table("Size", "bytes", &sizes, 0, &[1, 2, 3])));
     section.chart(Chart::Bars(BarChart::from_table("Time", "ms", &sizes, 0, &[4, 5]).log()));

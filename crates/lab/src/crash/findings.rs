@@ -27,10 +27,7 @@ pub(super) fn report(
         }
         let mut kills = kills;
         for point in &kills.missed {
-            report.note(format!(
-                "A server did not come to {} in time, and was killed all the same.",
-                point.name()
-            ));
+            report.note(format!("A server did not reach {} in time and was killed elsewhere.", point.name()));
         }
         report.section(of_kills(plan, &mut kills));
         report.section(of_acts(&kills));
@@ -51,10 +48,7 @@ pub(super) fn report(
 fn of_power(power: &Survived) -> Section {
     let mut section = Section::new("Power cuts");
     section.text(
-        "A store writes through a disk that remembers what was synced. A cut keeps that, and of the rest any sectors, torn sectors \
-         and lengths; then the store has to open, its check has to be clean, all that was confirmed has to be there once, and the world \
-         has to be one that was, to the last bit, and to go on. In every third life writes and syncs fail besides. A broken promise would \
-         have ended the run with its seed.",
+        "A store writes through a disk that remembers synced data. A cut keeps synced data, and of other writes any sectors, torn sectors and lengths. Then the store has to open, its check has to be clean, and every confirmed action has to be there once. The world has to equal an earlier state to the last bit, and has to continue. In every third life writes and syncs also fail. A broken guarantee would have ended the run with its seed.",
     );
     let mut table = Table::new(vec![Column::text("figure"), Column::number("count", "")]);
     let actions = usize::try_from(power.actions).unwrap_or(usize::MAX);
@@ -63,7 +57,7 @@ fn of_power(power: &Survived) -> Section {
         ("power cuts", power.cuts),
         ("of these beside a sync", power.cuts_at_syncs),
         ("of these before anything was kept", power.cuts_before_first),
-        ("of these with more left than was confirmed", power.found_more),
+        ("of these with more data than was confirmed", power.found_more),
         ("lives of the store", power.lives),
         ("writes, syncs and names in them", power.steps),
         ("writes and syncs that failed", failures),
@@ -81,10 +75,7 @@ fn of_power(power: &Survived) -> Section {
 fn of_kills(plan: &Plan, kills: &mut Kills) -> Section {
     let mut section = Section::new("A server that is killed");
     section.text(format!(
-        "The program itself, with {} clients who walk and act all the time, was killed {} times by SIGKILL and started again at once: every \
-         other time at a step of its store's writing, else at a random moment, unless the command says otherwise. The clients are told of a \
-         kill, and try every 20 ms to come in, as the players that they were: how soon a page notices by itself is not in here. Movement \
-         is lost from the newest step that a client saw to the step with which the world goes on.",
+        "The program, with {} clients that walk and act all the time, was killed {} times by SIGKILL and restarted at once. Every second kill was at a step of its store's writing, the others at a random moment, unless the command says otherwise. The clients are informed of a kill and try every 20 ms to rejoin as their players, so the time until a page notices is not included. Lost movement counts from the newest step that a client saw to the step with which the world continues.",
         plan.clients, kills.kills
     ));
     let mut table = Table::new(vec![
@@ -100,7 +91,7 @@ fn of_kills(plan: &Plan, kills: &mut Kills) -> Section {
     };
     row("movement lost".into(), &mut kills.movement_lost_ms);
     row("start to listening".into(), &mut kills.listening_ms);
-    row("start to the world's going on, a step before its first tick".into(), &mut kills.going_on_ms);
+    row("start to the world's continuation, a step before its first tick".into(), &mut kills.going_on_ms);
     row("start to the first tick at a client".into(), &mut kills.first_update_ms);
     for (carrier, samples) in &mut kills.moving_ms {
         row(format!("kill to moving again, {carrier:?}"), samples);
@@ -144,9 +135,7 @@ fn of_places(kills: &mut Kills) -> Section {
 fn of_luanti(luanti: Luanti) -> Section {
     let mut section = Section::new("The peer: Luanti");
     section.text(format!(
-        "{} with a world that one mod counts in, killed in the same way. The mod keeps its count in its storage, and in the metadata of a \
-         node of the map; Luanti saves each every 5.3 s by default, and does not tell a mod when. What the mod said before a \
-         kill and does not find after it is lost. Nobody is in the world, so this is what a mod loses, and not what a player does.",
+        "{} with a world in which one mod counts, killed in the same way. The mod keeps its count in its storage, and in the metadata of a node of the map. Luanti saves each every 5.3 s by default, and does not tell a mod when. A count that was printed before a kill and is missing afterwards is lost. The world has no players, so these are losses of a mod, not of a player.",
         luanti.version
     ));
     let mut table = Table::new(vec![
@@ -175,8 +164,7 @@ fn of_luanti(luanti: Luanti) -> Section {
 fn of_acts(kills: &Kills) -> Section {
     let mut section = Section::new("Durable actions");
     section.text(
-        "Each client counts by durable actions with numbers of its own. After each kill all that were ever confirmed have to be in the \
-         world, and nothing more than once.",
+        "Each client counts by durable actions with its own numbers. After each kill all confirmed actions have to be in the world, and each only once.",
     );
     let Tally { confirmed, lost, doubled, kept_unanswered, undone } = kills.acts;
     let mut table = Table::new(vec![Column::text("figure"), Column::number("count", "")]);
@@ -184,8 +172,8 @@ fn of_acts(kills: &Kills) -> Section {
         ("durable actions confirmed", confirmed),
         ("confirmed and lost", lost),
         ("carried out more than once", doubled),
-        ("without an answer at a kill, and kept", kept_unanswered),
-        ("without an answer at a kill, not kept, and carried out when sent again", undone),
+        ("without an answer at a kill, and stored", kept_unanswered),
+        ("without an answer at a kill, not stored, and applied after a retry", undone),
         ("faults that the store's check found in the end", kills.damage.len() as u64),
         ("steps that this check replayed", kills.steps_checked),
     ] {

@@ -70,7 +70,7 @@ type Result<T> = std::result::Result<T, StoreFiguresError>;
 pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Report> {
     let mut report = Report::new("Cost of storing worlds", command).seed(plan.seed);
     if !report.machine.release_build {
-        report.note("This is a DEBUG build: its times mean nothing.");
+        report.note("This is a DEBUG build: its times are not valid.");
     }
     report.section(of_ticks(plan, progress)?);
     report.section(of_journal(plan, progress)?);
@@ -82,8 +82,7 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
 fn of_ticks(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     let mut section = Section::new("A tick with storage and without");
     section.text(format!(
-        "{} bodies at rest and {} people who walk and turn, sixty steps a second for {} s: the time of the step, and of giving the \
-         store what happened. The slow disk takes {} ms longer for each sync. Time to wait for the next step is not in it.",
+        "{} bodies at rest and {} people who walk and turn, sixty steps a second for {} s: the time of the step and of passing its changes to the store, without waiting for the next step. The slow disk takes {} ms longer for each sync.",
         plan.bodies,
         plan.players,
         plan.seconds,
@@ -130,7 +129,7 @@ fn of_ticks(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
 /// Bytes of the journal.
 fn of_journal(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     let mut section = Section::new("Bytes of the journal");
-    section.text("Thirty inputs a second of each, as clients send them; a second of the world's time.");
+    section.text("Thirty inputs a second from each player, as clients send them; bytes for each second of the world's time.");
     let mut table = Table::new(vec![
         Column::text("people"),
         Column::number("journal", "bytes/s"),
@@ -179,11 +178,11 @@ fn of_return(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     again.step();
     let ticked = begun.elapsed();
     if hash != yard.world.hash() {
-        return Err(StoreFiguresError::Wrong("the world that came back is another one".into()));
+        return Err(StoreFiguresError::Wrong("the restored world differs from the stored one".into()));
     }
     let mut section = Section::new("From the start to the first tick");
     section.text(format!(
-        "{} bodies, {} people, and {} s of journal; the world that came back has the same hash.",
+        "{} bodies, {} people, and {} s of journal; the restored world has the same hash.",
         plan.bodies, plan.players, plan.seconds
     ));
     let mut table = Table::new(vec![Column::text("until"), Column::number("time", "ms")]);

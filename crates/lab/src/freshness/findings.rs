@@ -14,19 +14,14 @@ const POINTS: usize = 150;
 
 pub(super) fn notes(plan: &Plan, peers: &[Peer], rate_hz: u32, report: &mut Report) {
     report.note(format!(
-        "{KEYS} keys of {STATE_BYTES} bytes at {rate_hz} Hz and 10 events of {EVENT_BYTES} bytes a second, one way; the reader \
-         looks at what came about {rate_hz} times a second, its phase wandering. Age of state: at every look, for every key, \
-         now minus the time at which the value shown was produced. Latency of events: from the put to the look. {} s each \
-         after a warm-up; runs of each: {}, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets.",
+        "{KEYS} keys of {STATE_BYTES} bytes at {rate_hz} Hz and 10 events of {EVENT_BYTES} bytes a second, one way. The reader samples about {rate_hz} times a second, with a drifting phase. Age of state: at every sample, for every key, now minus the time at which the shown value was produced. Latency of events: from the put to the sample. {} s each after a warm-up. Runs of each: {}, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets.",
         plan.measured.as_secs(),
         plan.seeds,
         plan.seed,
         plan.seed + 1_000,
     ));
     report.note(
-        "The loss is that of round trips; every direction loses about half of it. States are put in an order that rotates, because on a narrow link a fixed one \
-         starves the last keys. A program that writes to a plain socket waits while the socket is full, and puts nothing \
-         meanwhile: its ticks are missed. † the relay was late even when the run was repeated.",
+        "The loss is that of round trips; every direction loses about half of it. States are put in a rotating order, because on a narrow link a fixed order starves the last keys. A program that writes to a plain socket waits while the socket is full, and misses ticks meanwhile. † the relay was late even when the run was repeated.",
     );
     for note in crate::peers::notes_on(peers.iter().copied()) {
         report.note(note);
@@ -125,7 +120,7 @@ fn ages(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Measured>) -> Ch
             values: measured.ages().share_above(POINTS),
         });
     Chart::Lines(LineChart {
-        title: format!("{}: how often what is shown is older than that", case.name),
+        title: format!("{}: share of shown values that are older", case.name),
         x: Axis::log("age of state", "ms"),
         y: Axis::log("looks that show older", "%"),
         series: series.collect(),

@@ -86,7 +86,7 @@ impl Simulated {
 
     fn beside_tcp(&self) -> Section {
         let mut section = Section::new("Beside TCP");
-        section.text("24 Mbit/s of values offered to a link of 50 ms there and back that TCP with endless data shares from the beginning. Shares from 10 s on. The age of values is what TCP's standing queue leaves of it.");
+        section.text("24 Mbit/s of values on a link with a round trip of 50 ms, shared with a bulk transfer by TCP from the beginning. Shares of the capacity from 10 s on. The age of values is mostly the standing queue of TCP.");
         let mut table = Table::new(vec![
             Column::text("link, buffer"),
             Column::text("beside"),
@@ -171,8 +171,8 @@ impl Simulated {
             self.duration.as_secs()
         );
         let mut report = Report::new("Freshness in simulation", command).seed(self.seed);
-        report.note("100 keys of 64 bytes at 60 Hz and 10 events of 32 bytes a second, in virtual time; the machine's speed plays no part.");
-        report.note("Age of a key: now minus the time at which the newest value shown was produced, sampled every millisecond.");
+        report.note("100 keys of 64 bytes at 60 Hz and 10 events of 32 bytes a second, in virtual time, independent of the machine's speed.");
+        report.note("Age of a key: now minus the time at which the shown value was produced, sampled every millisecond.");
         report.section(promises(measured));
         report.section(comparison(measured));
         report
@@ -190,7 +190,7 @@ struct Promise {
 
 fn promises(measured: &[Measured]) -> Section {
     let mut section = Section::new("Guarantees of the session");
-    section.text("Events and values on a lane each: events whose order among the values does not matter need not wait for them.");
+    section.text("Events and values are on separate lanes, so events do not wait for values.");
     let mut table = Table::new(vec![
         Column::text("link"),
         Column::text("figure"),
@@ -283,10 +283,10 @@ fn promises_of(index: usize, case: &Case, outcome: &Outcome) -> Vec<Promise> {
 
 fn comparison(measured: &[Measured]) -> Section {
     let mut section = Section::new("Gain from the laws of the queue");
-    section.text("The same load and links, with events that wait for the values before them, and with a plain queue in which nothing becomes obsolete. Shown: how many of the values put the application saw; the others were replaced by newer ones, or had not arrived when the run ended.");
+    section.text("The same load and links, with events that wait for the values before them, and with a plain queue in which nothing becomes obsolete. Shown is the share of values that the application saw. The others were replaced by newer ones, or had not arrived at the end of the run.");
     if let Some(outcome) = measured.first().map(|measured| &measured.outcomes[0]) {
         section.text(format!(
-            "Each row stands for {} values put and {} samples of age.",
+            "Each row is based on {} values and {} samples of age.",
             outcome.states_put,
             outcome.ages.len()
         ));

@@ -18,12 +18,12 @@ pub(super) fn report(
     let command = format!("nowcast lab ipc --rounds {}{quick}", plan.rounds);
     let mut report = Report::new("Between two processes", command);
     if rounds < plan.rounds {
-        report.note(format!("The machine was busy, so {rounds} of {} rounds had to do.", plan.rounds));
+        report
+            .note(format!("The machine was busy, so only {rounds} of {} rounds were measured.", plan.rounds));
     }
     let trips = round_trips.summary();
     report.note(format!(
-        "A cache line took {:.0} ns to the other core and back (median of {}; {:.0} to {:.0}). Cores of a virtual machine \
-         are near (about 115 ns) or far (about 550 ns) by chance, and are moved: figures are kept apart by a limit of {:.0} ns.",
+        "A cache line took {:.0} ns to the other core and back (median of {}; {:.0} to {:.0}). Cores of a virtual machine are near (about 115 ns) or far (about 550 ns) by chance, and change their places. Figures are separated by a limit of {:.0} ns.",
         trips.median,
         trips.samples,
         trips.min,
@@ -43,9 +43,7 @@ pub(super) fn report(
 fn latency(plan: &Plan, results: &mut [Measured]) -> Section {
     let mut section = Section::new("One way");
     section.text(format!(
-        "The next message leaves 1 µs after the one before was taken, so nothing queues ({} messages a round), or every \
-         millisecond. \"Woken\": the receiver sleeps in the carrier's own way until the message comes. Near and far: \
-         where the cores were when a round of this carrier began.",
+        "The next message leaves 1 µs after the previous one was taken, so nothing queues ({} messages a round), or every millisecond. \"Woken\": the receiver sleeps by the carrier's own means until the message arrives. Near and far: the distance of the cores when a round of this carrier began.",
         if plan.quick { "2,000" } else { "20,000" }
     ));
     let mut table = Table::new(vec![
@@ -144,9 +142,7 @@ fn ratios(results: &mut [Measured]) -> Table {
 fn rates(results: &mut [Measured]) -> Section {
     let mut section = Section::new("How many");
     section.text(
-        "One writer as fast as it can, one reader on the other core as fast as it can. Where only the newest message \
-         counts, a reader need not see them all; elsewhere each one is delivered, and as many are written. Medians over \
-         slices of 1 ms in which both ran and neither was taken off its core for other programs.",
+        "One writer and one reader on the other core, both at full speed. If only the newest message counts, a reader need not see all messages; otherwise each one is delivered. Medians over slices of 1 ms in which both ran and neither was interrupted for other programs.",
     );
     let mut table = Table::new(vec![
         Column::text("through"),
@@ -178,8 +174,7 @@ fn rates(results: &mut [Measured]) -> Section {
 fn calls(syscalls: Vec<Result<Counted, LocalError>>) -> Section {
     let mut section = Section::new("System calls of the sender");
     section.text(
-        "Counted by following the sending thread with ptrace, which stops it at every system call; the Unix socket shows \
-         that the counting works.",
+        "Counted with ptrace, which stops the sending thread at every system call. The Unix socket shows that the counting works.",
     );
     let mut table = Table::new(vec![
         Column::text("through"),

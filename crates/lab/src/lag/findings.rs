@@ -9,10 +9,7 @@ pub(super) fn report(plan: &Plan, runs: &[Run]) -> Report {
     let command = format!("nowcast lab lag --where local --runs {} --seed {}{peers}", plan.runs, plan.seed);
     let mut report = Report::new("Lag of the last message, as in the paper", command).seed(plan.seed);
     report.note(format!(
-        "Section 6 of Kessler and Hodges, A Network Communication Protocol for Distributed Virtual Environment Systems \
-         (1996): {MESSAGES} messages of 80 bytes (time, id, 16 floats) are sent at once; the receiver, \
-         another process on this machine, reads up to ten, then works, and so on. {} runs each; the receiver's work is \
-         sleep, so that runs can overlap, and only one sender sends at a time.",
+        "Section 6 of Kessler and Hodges, A Network Communication Protocol for Distributed Virtual Environment Systems (1996): {MESSAGES} messages of 80 bytes (time, id, 16 floats) are sent at once. The receiver, another process on this machine, reads up to ten, then works, and so on. {} runs each. The receiver's work is sleep, so runs can overlap, and only one sender sends at a time.",
         plan.runs
     ));
     report.note(
@@ -27,7 +24,7 @@ pub(super) fn report(plan: &Plan, runs: &[Run]) -> Report {
     };
     report.section(figure(
         plan,
-        "Figure 8a: how late the last message is read",
+        "Figure 8a: delay of the last message",
         "lag",
         "ms",
         3,
@@ -61,7 +58,7 @@ fn figure(
     samples: &dyn Fn(Carrier, u64) -> Samples,
 ) -> Section {
     let mut section = Section::new(title);
-    section.text("Columns: how long the receiver works between two looks. Medians, with the quartiles.");
+    section.text("Columns: the receiver's work between two reads. Medians, with the quartiles.");
     let mut columns = vec![Column::text("through")];
     columns.extend(WORK_MS.map(|work| Column::number(format!("{work} ms of work"), unit)));
     let mut table = Table::new(columns);

@@ -154,14 +154,14 @@ impl Plan {
             report.note(problem);
         }
         report.section(figure(
-            "Figure 8b: how late the last message is read",
+            "Figure 8b: delay of the last message",
             "lag",
             entries,
             measured,
             |measured| &mut measured.lag_ms,
         ));
         report.section(figure(
-            "Figure 8d: how long the sender was busy",
+            "Figure 8d: busy time of the sender",
             "time to send",
             entries,
             measured,
@@ -186,9 +186,7 @@ fn figure(
     pick: fn(&mut Measured) -> &mut Samples,
 ) -> Section {
     let mut section = Section::new(title);
-    section.text(
-        "Columns: how long the receiver works between two looks. Medians, and the lowest and highest run.",
-    );
+    section.text("Columns: the receiver's work between two reads. Medians, and the lowest and highest run.");
     let mut table = Table::new(columns("ms"));
     let mut series = Vec::new();
     for (entry, measured) in entries.iter().zip(measured) {
@@ -218,8 +216,9 @@ fn figure(
 
 fn read(entries: &[Entry], measured: &mut [Vec<Measured>]) -> Section {
     let mut section = Section::new("Messages that were read");
-    section
-        .text(format!("Of {MESSAGES}: an updatable queue shows what is newest, and need not show the rest."));
+    section.text(format!(
+        "Of {MESSAGES}: an updatable queue shows the newest value, and need not show the others."
+    ));
     let mut table = Table::new(columns(""));
     for (entry, measured) in entries.iter().zip(measured) {
         let mut row = vec![Cell::text(entry.name())];

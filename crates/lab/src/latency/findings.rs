@@ -10,19 +10,14 @@ pub(super) fn notes(plan: &Plan, entries: &[Entry], report: &mut Report) {
         report.note(note);
     }
     report.note(format!(
-        "64 bytes are sent without waiting, and echoed. On time: back within the round-trip time and {} ms. Runs \
-         of each: {}, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets. The loss is that of \
-         round trips; every direction loses about half of it.",
+        "Messages of 64 bytes are sent without waiting, and echoed. On time: the echo arrives within the round-trip time plus {} ms. Runs of each: {}, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets. The loss is that of round trips; every direction loses about half of it.",
         ON_TIME.as_millis(),
         plan.seeds,
         plan.seed,
         plan.seed + 1_000,
     ));
     report.note(
-        "Everything shares one machine: real kernels in network namespaces, joined by a relay with a seeded link. The \
-         relay and the programs on the hosts run at real-time priority where the system allows it. A run during which \
-         the relay was late (p99.9 above 2 ms, or any packet above 20 ms) is repeated up to twice; what is still late is \
-         marked †.",
+        "All hosts share one machine: real kernels in network namespaces, joined by a relay with a seeded link. The relay and the programs on the hosts run at real-time priority if the system allows it. A run in which the relay was late (p99.9 above 2 ms, or any packet above 20 ms) is repeated up to twice. Runs that are still late are marked †.",
     );
 }
 

@@ -14,7 +14,8 @@ const DURATION_MAX_S: f64 = 86_400.0;
 /// One line that says what is expected.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let units = [("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("", 1e-3)];
-    let seconds = scaled(text, &units).ok_or_else(|| format!("`{text}` is no time; write 25ms or 1.5s"))?;
+    let seconds =
+        scaled(text, &units).ok_or_else(|| format!("`{text}` is not a time; write 25ms or 1.5s"))?;
     if !(0.0..=DURATION_MAX_S).contains(&seconds) {
         return Err(format!("`{text}` is not between 0 and one day"));
     }
@@ -42,7 +43,7 @@ pub fn jitter(text: &str) -> Result<Jitter, String> {
 /// One line that says what is expected.
 pub fn share(text: &str) -> Result<f64, String> {
     let percent = scaled(text, &[("%", 1.0), ("", 1.0)])
-        .ok_or_else(|| format!("`{text}` is no percentage; write 0.5 or 0.5%"))?;
+        .ok_or_else(|| format!("`{text}` is not a percentage; write 0.5 or 0.5%"))?;
     if !(0.0..=100.0).contains(&percent) {
         return Err(format!("`{text}` is not between 0 and 100 percent"));
     }
@@ -55,7 +56,7 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// One line that says what is expected.
 pub fn rate(text: &str) -> Result<u64, String> {
     let bits = scaled(text, &[("kbit", 1e3), ("Mbit", 1e6), ("Gbit", 1e9), ("bit", 1.0), ("", 1.0)])
-        .ok_or_else(|| format!("`{text}` is no rate; write 10Mbit or 512kbit"))?;
+        .ok_or_else(|| format!("`{text}` is not a rate; write 10Mbit or 512kbit"))?;
     if !(1_000.0..=1e12).contains(&bits) {
         return Err(format!("`{text}` is not between 1kbit and 1000Gbit"));
     }
@@ -69,7 +70,7 @@ pub fn rate(text: &str) -> Result<u64, String> {
 pub fn bytes(text: &str) -> Result<usize, String> {
     let units =
         [("KiB", 1024.0), ("MiB", 1_048_576.0), ("KB", 1e3), ("kB", 1e3), ("MB", 1e6), ("B", 1.0), ("", 1.0)];
-    let bytes = scaled(text, &units).ok_or_else(|| format!("`{text}` is no size; write 64KB or 65536"))?;
+    let bytes = scaled(text, &units).ok_or_else(|| format!("`{text}` is not a size; write 64KB or 65536"))?;
     if !(1.0..=1e10).contains(&bytes) {
         return Err(format!("`{text}` is not between 1 byte and 10 GB"));
     }
@@ -83,7 +84,7 @@ pub fn bytes(text: &str) -> Result<usize, String> {
 pub fn outage(text: &str) -> Result<Range<Duration>, String> {
     let (start, length) = text
         .split_once('+')
-        .ok_or_else(|| format!("`{text}` is no outage; write START+LENGTH, as in 10s+2s"))?;
+        .ok_or_else(|| format!("`{text}` is not an outage; write START+LENGTH, as in 10s+2s"))?;
     let start = duration(start)?;
     Ok(start..start + duration(length)?)
 }

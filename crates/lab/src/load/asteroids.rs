@@ -262,18 +262,14 @@ fn distance(one: &[f64; 3], other: &[f64; 3]) -> f64 {
 
 fn report(plan: &Plan, all: &[Counted]) -> Report {
     let mut report =
-        Report::new("Bytes of a scene in which everything moves", plan.command.clone()).seed(plan.seed);
+        Report::new("Bytes of a scene in which all bodies move", plan.command.clone()).seed(plan.seed);
     report.note(format!(
-        "`{WORLD}`: 250 rocks that seek random speeds, push one another and bounce off a planetoid; one client that is told of all of them \
-         {HZ} times a second, over {} ms there and back, for {} s. Bytes and packets are those that the two hosts' kernels sent on the link: \
-         with all headers of IP, UDP and TCP, with what the link lost afterwards, without those of Ethernet.",
+        "`{WORLD}`: 250 rocks that seek random speeds, push one another and bounce off a planetoid. One client receives all of them {HZ} times a second, with a round trip of {} ms, for {} s. Bytes and packets are those that the two hosts' kernels sent on the link: with all headers of IP, UDP and TCP but not of Ethernet, including packets that the link lost.",
         ROUND_TRIP.as_millis(),
         plan.measured.as_secs()
     ));
     report.note(
-        "Errors are distances between where the client has a rock at a step and where the server has it at the same step, which a second \
-         client on the server's host is told to a tenth of a millimetre. The published figures of this scene, of 30 updates with \
-         positions to 0.01: 15 kB/s (Reactor), 112 (Fusion 2), 185 (Netcode for GameObjects).",
+        "Errors are distances between the client's and the server's position of a rock at the same step. A second client on the server's host receives the server's positions to a tenth of a millimetre. The published figures of this scene, of 30 updates with positions to 0.01: 15 kB/s (Reactor), 112 (Fusion 2), 185 (Netcode for GameObjects).",
     );
     if all.iter().any(|one| !one.lateness.is_trustworthy()) {
         report.note("† The relay was late: delays were longer than the table says.");

@@ -62,9 +62,7 @@ pub(super) fn report(
 fn note_settings(report: &mut Report, plan: &Plan, is_apart: bool) {
     let [server, readers] = plan.cores;
     report.note(format!(
-        "The server is a process on core {server}, the readers are {} processes on core {readers}. Avatars walk at random, steps are 60 a \
-         second, updates {}, and each client says {} times a second what its controls are, which move nothing. Each trial is measured for \
-         {} s; {} of each.",
+        "The server is a process on core {server}, the readers are {} processes on core {readers}. Avatars walk at random, with 60 steps and {} updates a second. Each client sends input {} times a second, which moves nothing. Each trial is measured for {} s; {} of each.",
         plan.processes,
         plan.hz,
         plan.controls_hz,
@@ -72,22 +70,18 @@ fn note_settings(report: &mut Report, plan: &Plan, is_apart: bool) {
         plan.repeats
     ));
     if server == readers {
-        report.note("There is one core: server and readers share it, so intervals and delays mean nothing.");
+        report.note("Server and readers share the only core, so intervals and delays are not valid.");
     }
     report.note(
-        "Processor time is that of the server's process, in its own code and in the kernel's, as /proc tells it, less that of the same \
-         server with as many avatars and one client, shared out among the other clients. On a loopback the kernel's work for a receiver is \
-         done where the packet is sent, for each server alike.",
+        "Processor time is that of the server's process, in its own code and in the kernel's, from /proc. The time of the same server with the same avatars and one client is subtracted, and the rest is divided among the other clients. On a loopback the kernel does the receiver's work where the packet is sent, for each server alike.",
     );
     report.note(
-        "Readers acknowledge and note when updates come and of which step; on sessions the library does that for them, with all that it \
-         checks. What one costs stands beside what it costs the server.",
+        "Readers acknowledge updates and record their times and steps; on sessions the library does that, with all its checks. The cost of a reader is shown beside its cost for the server.",
     );
     report.note(if is_apart {
-        "Packets and bytes are those of both directions, as the kernel counts them in a network of its own: bytes with the headers of IP, \
-         UDP and TCP. Several datagrams or segments that one system call sends to the same place count as one packet."
+        "Packets and bytes are those of both directions, counted by the kernel in a separate network: bytes with the headers of IP, UDP and TCP. Several datagrams or segments that one system call sends to the same address count as one packet."
     } else {
-        "This user may make no network of its own: packets and bytes are all that this machine sent meanwhile, other programs' too."
+        "This user cannot make a separate network, so packets and bytes include those of all programs on this machine."
     });
 }
 
@@ -102,7 +96,7 @@ fn note_trouble(report: &mut Report, one: &Measured) {
     }
     if one.server.steps_skipped.is_some_and(|skipped| skipped > 0.0) {
         report.note(format!(
-            "{name}: the server left {} steps out, and delays count from a clock that stood still meanwhile.",
+            "{name}: the server skipped {} steps, and delays count from a clock that stood still meanwhile.",
             one.server.steps_skipped.unwrap_or_default()
         ));
     }
@@ -201,17 +195,13 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
     let mut section = Section::new(title);
     if sight == Sight::Near {
         section.text(
-            "Each client is told of the avatars within 29 m of its own, about a fifth of all. Colyseus has a `StateView` for each client, \
-             which is changed four times a second. Nowcast tells by sections of space, so of some that are farther away, and of what is beyond \
-             half of the radius in every second update.",
+            "Each client receives the avatars within 29 m of its own, about a fifth of all. Colyseus has a `StateView` for each client, which is updated four times a second. Nowcast selects by sections of space, so clients also receive some avatars that are farther away. Those beyond half of the radius are in every second update.",
         );
     }
     let is_crowd = sight == Sight::Crowd;
     if is_crowd {
         section.text(
-            "Crates lie on a roof, 2.1 m from one to the next, and the avatars walk below it: one on 44 square metres, so that a client is \
-             told of some sixty avatars and six hundred crates, and as many bodies are awake as there are avatars. More crates make the \
-             ground larger, and what is near stays the same.",
+            "Crates lie on a roof, 2.1 m apart, and the avatars walk below it, one on 44 square metres. So a client receives about sixty avatars and six hundred crates, and only the avatars are awake. More crates make the ground larger, but not the surroundings of a client.",
         );
     }
     let has_left = trials.full().any(|(.., these)| these.iter().any(|one| one.resident_bytes_left.is_some()));
@@ -276,7 +266,7 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
 
 /// Costs over numbers of clients or of things; as bars where there is one number.
 fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>, over: Axis) -> Option<Chart> {
-    let title = "Processor time of the network, for each client and second";
+    let title = "Processor time of the network for each client and second";
     let is_line = lines.values().any(|points| points.len() > 1);
     if is_line {
         let series = lines
@@ -299,9 +289,7 @@ fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>, over: Axis) -> Option<Chart>
 fn feelings(trials: &Trials<'_>) -> Section {
     let mut section = Section::new("Update intervals and delays of clients");
     section.text(
-        "Intervals between updates of one client. Delays: how much later than the freshest update of the trial, measured from the step that an \
-         update tells of. The server's ticks: ours by its /metrics, where the 99th percentile is straight-lined between the bounds of a \
-         histogram; of Colyseus its steps and patches.",
+        "Intervals between updates of one client. Delays count from the step of an update, relative to the freshest update of the trial. The server's ticks: ours from its /metrics, where the 99th percentile is interpolated between the bounds of a histogram; for Colyseus its steps and patches.",
     );
     let mut table = Table::new(vec![
         Column::text("server"),

@@ -155,11 +155,11 @@ impl Plan {
     /// Which version of the peer is measured, or why it is left out, as a sentence.
     fn peer(&self) -> Result<String, String> {
         if !self.peers {
-            return Err("Colyseus is left out because that was asked for.".to_owned());
+            return Err("Colyseus is omitted as requested.".to_owned());
         }
         let version = colyseus_version(&self.colyseus).ok_or_else(|| {
             format!(
-                "Colyseus is left out: it is not in {}; `cargo xtask peers` installs it.",
+                "Colyseus is omitted: it is not in {}; `cargo xtask peers` installs it.",
                 self.colyseus.display()
             )
         })?;
@@ -167,7 +167,7 @@ impl Plan {
         if node.is_ok_and(|status| status.success()) {
             Ok(format!("Colyseus is {version}, with its own WebSocket transport."))
         } else {
-            Err("Colyseus is left out: there is no Node to run it with.".to_owned())
+            Err("Colyseus is omitted: Node is not installed.".to_owned())
         }
     }
 }
@@ -179,7 +179,7 @@ pub enum LoadError {
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// The server is there, and lets nobody in.
-    #[error("none of {clients} clients came in; the first was told: {why}")]
+    #[error("none of {clients} clients could join; the reason of the first: {why}")]
     NobodyJoined {
         /// How many tried.
         clients: u32,

@@ -53,7 +53,7 @@ pub enum LocalError {
     #[error("the other process failed")]
     Child,
     /// A message arrived that is not what was sent.
-    #[error("a message was torn: it says number {number}, and its content is another one's")]
+    #[error("a message was torn: its number is {number}, but its content belongs to another one")]
     Torn {
         /// The number it says.
         number: u64,

@@ -11,16 +11,12 @@ impl Plan {
         programs.sort_unstable();
         programs.dedup();
         report.note(format!(
-            "The SDK in {} on one emulated host, `nowcast serve` on the other; somebody walks, runs, jumps and stands for {} s at \
-             each link, drawn at 60 frames a second, and somebody else watches at 20 snapshots a second. What is lost is lost in \
-             each direction.",
+            "The SDK in {} on one emulated host, `nowcast serve` on the other. One player walks, runs, jumps and stands for {} s at each link, drawn at 60 frames a second, and another player watches at 20 snapshots a second. The loss is that of each direction.",
             programs.join("; "),
             self.seconds
         ));
         if runs.iter().any(|run| !run.is_trustworthy) {
-            report.note(
-                "† The relay was late even when everything was done again: do not trust these figures.",
-            );
+            report.note("† The relay was late in all repetitions: do not trust these figures.");
         }
         let on = |ground: Ground| runs.iter().filter(move |run| run.ground == ground).collect::<Vec<_>>();
         for ground in &self.grounds {
@@ -71,8 +67,7 @@ fn own(ground: Ground, runs: &[&Run]) -> Section {
         Ground::Blocks => "Oneself, pushing blocks",
     });
     section.text(
-        "How far what is shown of oneself is from where the server has one after the same input; and how far what is shown jumps from a \
-         frame to the next beside what it walks. The server tells places to a thousandth of a metre.",
+        "Distance of the shown own avatar from the server's after the same input, and jumps from frame to frame beyond the walk. The server's positions have a precision of a millimetre.",
     );
     let title = match ground {
         Ground::Free => "Error of oneself",
@@ -113,7 +108,9 @@ fn own(ground: Ground, runs: &[&Run]) -> Section {
 
 fn others(runs: &[&Run]) -> Section {
     let mut section = Section::new("Others");
-    section.text("How far what is shown of somebody else is from where that one was at the moment that is shown, and how old that moment is.");
+    section.text(
+        "Distance of another shown avatar from its position at the shown moment, and the age of that moment.",
+    );
     section.chart(histogram("Error of others", runs, |found| &found.others_errors));
     let mut table = Table::new(vec![
         Column::text("link"),
@@ -144,9 +141,9 @@ fn others(runs: &[&Run]) -> Section {
 }
 
 fn keys(runs: &[&Run]) -> Section {
-    let mut section = Section::new("From a key to the first frame that is different");
+    let mut section = Section::new("From a key to the first changed frame");
     section.text(
-        "Frames counted from the one that read the key, which is 1; and what prediction costs a frame.",
+        "Frames counted from the one that read the key, which is 1; and the cost of prediction for a frame.",
     );
     let mut table = Table::new(vec![
         Column::text("link"),

@@ -106,12 +106,11 @@ impl Plan {
 
     fn report_football(&self, runs: &[Run]) -> Report {
         let mut report =
-            Report::new("Kicks that are judged by what was seen", self.command.clone()).seed(self.seed);
+            Report::new("Kicks judged by the screen of the player", self.command.clone()).seed(self.seed);
         let programs: Vec<String> =
             runs.iter().map(|run| format!("{} over {}", run.found.program, run.found.carrier)).collect();
         report.note(format!(
-            "Two bots play worlds/football for {} s by the SDK in {} on one emulated host, `nowcast serve` is on the other. A bot \
-             kicks at a distance of the ball on its own screen that was drawn before; a kick counts within {REACH_M} m.",
+            "Two bots play worlds/football for {} s with the SDK in {} on one emulated host, `nowcast serve` is on the other. A bot kicks when the ball on its own screen has a distance that was drawn at random; a kick counts within {REACH_M} m.",
             self.seconds,
             programs.join("; "),
         ));
@@ -183,7 +182,7 @@ fn record(run: &Run) -> Section {
     let longest = percentile(&shown, 1.0).unwrap_or(REACH_M);
     let reach = (0..=REACH_DOTS).map(|dot| (REACH_M, longest * f64::from(dot) / f64::from(REACH_DOTS)));
     section.chart(Chart::Points(LineChart {
-        title: "How far the ball was on the screen, and how far the server found it".into(),
+        title: "Distance of the ball on the screen and on the server".into(),
         x: Axis::linear("on the screen of the kicking player", "m"),
         y: Axis::linear("as the server judged", "m"),
         series: vec![

@@ -49,8 +49,7 @@ impl Plan {
         let programs: Vec<String> =
             runs.iter().map(|run| format!("{} over {}", run.found.program, run.found.carrier)).collect();
         report.note(format!(
-            "Somebody nods and waves with both hands for {} s, up to 2.4 m/s and one and a half times a second, by the SDK in {}; poses are \
-             told 30 times a second, 63 bytes of joints of each hand 12 times. Somebody else watches at 20 snapshots a second.",
+            "One player nods and waves with both hands for {} s, up to 2.4 m/s and 1.5 times a second, with the SDK in {}. Poses are sent 30 times a second, and 63 bytes of joints of each hand 12 times. Another player watches at 20 snapshots a second.",
             self.seconds,
             programs.join("; "),
         ));
@@ -65,8 +64,7 @@ impl Plan {
 fn section(runs: &[Run]) -> Section {
     let mut section = Section::new("Beyond the stated delay");
     section.text(
-        "How far what is shown is from where the server had it at the moment that is shown, how old that moment is, and the bytes of all \
-         messages to the one who watches, who is told of nothing else that moves.",
+        "Distance of the shown pose from the server's at the shown moment, the age of that moment, and the bytes of all messages to the watching player, who receives no other movement.",
     );
     let mut table = Table::new(vec![
         Column::text("link"),

@@ -46,8 +46,7 @@ fn note_on_tcp() -> String {
     let by_default = tcp::congestion_control_by_default().unwrap_or_else(|| "unknown".into());
     let conflating = if tcp::has_bbr() { "bbr" } else { "cubic" };
     format!(
-        "Congestion control of TCP: the system's default ({by_default}) where no other is named, so for WebSocket, Zenoh \
-         and Nowcast over WebSocket; {conflating} for conflating TCP."
+        "Congestion control of TCP: the system's default ({by_default}) for WebSocket, Zenoh and Nowcast over WebSocket; {conflating} for conflating TCP."
     )
 }
 
@@ -215,7 +214,7 @@ pub enum PeerError {
     #[error("no connection within {} s", OPEN_TIMEOUT.as_secs())]
     Timeout,
     /// Bytes arrived that nobody sent.
-    #[error("a frame arrived that is not what was sent: {0}")]
+    #[error("a frame arrived that was not sent: {0}")]
     Frame(&'static str),
 }
 

@@ -16,9 +16,9 @@ pub(super) fn report(
     play: &Play,
 ) -> Report {
     let mut report =
-        Report::new("Rules in Luau: what they cost, and what they cost others", command).seed(plan.seed);
+        Report::new("Rules in Luau: their cost, and their cost for other rooms", command).seed(plan.seed);
     if !report.machine.release_build {
-        report.note("This is a DEBUG build: its times mean nothing.");
+        report.note("This is a DEBUG build: its times are not valid.");
     }
     report.section(of_thousand(thousand));
     report.section(of_runaways(runaways));
@@ -30,8 +30,7 @@ pub(super) fn report(
 fn of_thousand(thousand: Thousand) -> Section {
     let mut section = Section::new("A thousand entities with ten lines each, in every step");
     section.text(
-        "Processor time of a whole step. The worlds take turns. The goal is 2 ms (p99 4 ms) in Luau. Rust does the same to the same \
-         entities as a `Behaviour`, and keeps what lasts in the world too.",
+        "Processor time of a whole step. The worlds take turns. The goal is 2 ms (p99 4 ms) in Luau. Rust does the same to the same entities as a `Behaviour`, and also keeps lasting data in the world.",
     );
     let mut table = Table::new(vec![
         Column::text("rules"),
@@ -51,11 +50,9 @@ fn of_thousand(thousand: Thousand) -> Section {
 }
 
 fn of_runaways(runaways: Vec<Beside>) -> Section {
-    let mut section = Section::new("Scripts that run away, and the rooms beside them");
+    let mut section = Section::new("Runaway scripts, and the rooms beside them");
     section.text(format!(
-        "{ROOMS} rooms of football with {PLAYERS} players each, a thread for each room, sixty steps a second; beside them another such \
-         room, and then instead of it one whose script runs away in every step. The time of the others' steps on the wall's clock. \
-         The goal is a ratio of 1.2 at most. A step is lost that begins a whole period late.",
+        "{ROOMS} rooms of football with {PLAYERS} players each, a thread for each room, sixty steps a second. Beside them runs another such room, and then one whose script runs away in every step. Times are those of the other rooms' steps, by the clock. The goal is a ratio of at most 1.2. A step that begins a whole period late counts as lost.",
     ));
     let mut table = Table::new(vec![
         Column::text("script"),
@@ -87,10 +84,9 @@ fn of_runaways(runaways: Vec<Beside>) -> Section {
 }
 
 fn of_reloads(Reloads { mut live, entities }: Reloads) -> Section {
-    let mut section = Section::new("From a saved text to the step that it rules");
+    let mut section = Section::new("From a saved text to its first step");
     section.text(format!(
-        "Football with 22 players is edited: the text is loaded, the world with its {entities} entities is restored under it, and \
-         it steps once. The goal is 100 ms (p95) to another browser, of which this is the server's part.",
+        "Football with 22 players is edited: the text is loaded, the world with its {entities} entities is restored under the new rules, and it steps once. The goal is 100 ms (p95) to another browser; this is the server's part.",
     ));
     section.table(quantiles("edit", &mut live));
     section
@@ -112,7 +108,7 @@ fn quantiles(name: &str, samples: &mut Samples) -> Table {
 fn of_play(plan: &Plan, play: &Play) -> Section {
     let mut section = Section::new("`nowcast test` of football");
     section.text(format!(
-        "Every case with {} seeds, on one thread, with the loading of the world for each. The goal is 50 times as fast as real time.",
+        "Every case with {} seeds, on one thread, including the loading of the world. The goal is 50 times real time.",
         plan.seeds
     ));
     let mut table = Table::new(vec![

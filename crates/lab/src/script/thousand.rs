@@ -86,7 +86,7 @@ fn same_places(luau: &World, rust: &World) -> Result<()> {
     if counts == [ENTITIES as usize; 2] && farthest < 0.05 {
         return Ok(());
     }
-    let reason = format!("the two have {counts:?} entities, up to {farthest} m apart");
+    let reason = format!("the two worlds have {counts:?} entities, up to {farthest} m apart");
     Err(ScriptError::Wrong { of: "a thousand entities", reason })
 }
 

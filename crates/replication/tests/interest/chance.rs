@@ -1,4 +1,4 @@
-//! Random draws of a play.
+//! Random numbers of a play.
 
 /// Xorshift: small, and the same everywhere.
 pub(crate) struct Chance(u64);

@@ -1,4 +1,4 @@
-//! One client of a play: the server's side of it, the link, and what it shows.
+//! One client of a play: its part of the server, the link, and the rows that it shows.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -11,11 +11,11 @@ use crate::chance::Chance;
 
 pub(crate) const RADIUS: f32 = 30.0;
 
-/// The delay of what never arrives.
+/// The delay of a packet that never arrives.
 pub(crate) const LOST: u32 = 1 << 20;
 
-/// Number of rounds of a lull, in which the client receives nothing but the time: long enough to forget everything that
-/// it may forget.
+/// Number of rounds of a lull, in which the client receives nothing but the time. It is long enough for the client to
+/// forget everything that it may forget.
 pub(crate) const LULL_ROUNDS: u32 = 258;
 pub(crate) const ROUND_STEPS: u32 = 3;
 
@@ -27,7 +27,7 @@ pub(crate) enum State {
     Gone,
 }
 
-/// A reliable lane of states: the newest of each key arrives in the end, in any order and as late as it likes.
+/// A reliable lane of states: the newest value of each key arrives in the end, in any order and with any delay.
 #[derive(Default)]
 pub(crate) struct Lane {
     pub(crate) waiting: BTreeMap<u32, State>,
@@ -44,7 +44,7 @@ impl Lane {
     }
 }
 
-/// The server's side of one client, the link, and the client.
+/// One client with its part of the server and the link.
 pub(crate) struct Client {
     seed: u64,
     pub(crate) number: u32,
@@ -53,14 +53,14 @@ pub(crate) struct Client {
     pub(crate) viewer: Viewer,
     pub(crate) lane: Lane,
     pub(crate) packets: VecDeque<(u32, u64, Vec<u8>)>,
-    /// Packets that arrived, and when the server hears of it.
+    /// Packets that arrived, and the step at which the server learns of it.
     acknowledgements: Vec<(u32, u64)>,
     pub(crate) last_packet: u64,
     replica: Replica,
     described: BTreeSet<u32>,
     /// The row that each described entity was last known at. An entity that left its group keeps it until another group has it.
     known: BTreeMap<u32, (Row, Option<Quantization>)>,
-    /// Since when each entity was described without a break, as far as the server knows.
+    /// The step since which each entity was described without a break, as far as the server knows.
     pub(crate) in_sight_since: BTreeMap<u32, u32>,
     /// Messages in order of arrival, if the test asks for them.
     pub(crate) arrived: Option<Vec<Value>>,
@@ -87,7 +87,7 @@ impl Client {
     }
 
     fn show(&mut self, id: u32, tick: u32) {
-        // A client that did not hear that it was out of sight shows it where it was, until it hears more.
+        // A client that has not received the end of an entity's visibility still shows its last row.
         let is_unheard = matches!(self.lane.waiting.get(&id), Some(State::OutOfSight(_)));
         self.lane.put(id, State::Described);
         if !is_unheard {
@@ -104,7 +104,7 @@ impl Client {
         let sees = |interest_set: &InterestSet, section: Option<SectionId>| {
             section.is_some_and(|at| interest_set.sees(at))
         };
-        self.interest_set.follow(&interest_grid.created());
+        self.interest_set.add_created(&interest_grid.created());
         for moved in interest_grid.relocations() {
             match (sees(&self.interest_set, moved.from), sees(&self.interest_set, moved.to)) {
                 (false, true) => self.show(moved.id, tick),
@@ -118,7 +118,7 @@ impl Client {
         if !is_round {
             return;
         }
-        let look = self.interest_set.look(interest_grid.grid_snapshot(), Some(self.eye), 25);
+        let look = self.interest_set.refresh(interest_grid.grid_snapshot(), Some(self.eye), 25);
         for section in look.left {
             interest_grid.members(section).iter().for_each(|id| self.lose(*id, State::OutOfSight(tick)));
         }
@@ -129,7 +129,7 @@ impl Client {
 
     pub(crate) fn round(&mut self, history: &History) {
         self.viewer.set_interest(&self.interest_set, RADIUS / 2.0);
-        self.viewer.due(history.frames(), None);
+        self.viewer.begin_round(history.frames(), None);
     }
 
     pub(crate) fn send(&mut self, step: u32, history: &History, loss: u32, chance: &mut Chance) {
@@ -137,7 +137,7 @@ impl Client {
             let mut payload = Vec::new();
             self.last_packet += 1;
             self.viewer.fill(history.frames(), self.last_packet, 1_000, &mut payload);
-            // A payload that fits nothing waits for the next round.
+            // A payload in which nothing fits waits for the next round.
             if payload.is_empty() {
                 break;
             }
@@ -202,11 +202,11 @@ impl Client {
     /// Remembers where an entity is, if it is in the newest frame of a group.
     fn learn(&mut self, id: u32) {
         if let Some(row) = self.replica.row(id) {
-            self.known.insert(id, (row, self.replica.grain(id)));
+            self.known.insert(id, (row, self.replica.quantization(id)));
         }
     }
 
-    /// The server hears of what arrived, in the order in which it hears of it.
+    /// Reports arrived packets to the server, in order.
     fn acknowledge(&mut self, step: u32) {
         let (heard, later): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.acknowledgements).into_iter().partition(|(at, _)| *at <= step);
@@ -214,7 +214,7 @@ impl Client {
         heard.into_iter().for_each(|(_, number)| self.viewer.on_outcome(number, true));
     }
 
-    /// For a while nothing is said but the time.
+    /// For a while the client receives nothing but the time.
     pub(crate) fn lull(&mut self, tick: u32) {
         self.note(|| json!({ "lull": LULL_ROUNDS, "tick": tick, "every": ROUND_STEPS }));
         for round in 1..=LULL_ROUNDS {
@@ -229,11 +229,11 @@ impl Client {
         self.known.iter().map(|(id, (row, _))| (*id, *row)).collect()
     }
 
-    /// Records what it shows, after what arrived.
+    /// Records the rows that the client shows.
     pub(crate) fn note_shown(&mut self) {
         if self.arrived.is_some() {
             let shown = self.known.iter().map(
-                |(id, (row, grain))| json!({ "id": id, "row": row, "grain": grain.map(Quantization::to_number) }),
+                |(id, (row, quantization))| json!({ "id": id, "row": row, "quantization": quantization.map(Quantization::to_number) }),
             );
             let shown: Vec<_> = shown.collect();
             self.note(|| json!({ "shown": shown }));
@@ -247,7 +247,7 @@ impl Client {
     }
 
     /// Returns the rows that the server would show this client.
-    pub(crate) fn due(&self, interest_grid: &InterestGrid, history: &History) -> BTreeMap<u32, Row> {
+    pub(crate) fn expected(&self, interest_grid: &InterestGrid, history: &History) -> BTreeMap<u32, Row> {
         let is_seen =
             |id: u32| interest_grid.section_of(id).is_some_and(|section| self.interest_set.sees(section));
         history.rows().filter(|(id, _)| is_seen(*id)).map(|(id, row)| (id, *row)).collect()
@@ -261,6 +261,6 @@ pub(crate) struct Link {
     pub(crate) loss: u32,
     /// Percent of the waiting states of lane 0 that arrive in a step.
     pub(crate) states_percent: u32,
-    /// Steps within which the server hears of what arrived.
+    /// Steps within which the server learns of arrived packets.
     pub(crate) ack_steps_max: u32,
 }

@@ -1,7 +1,9 @@
-//! Interest over lossy links: what a client shows is what the server would show it, whoever moves in or out of whose sight.
+//! Interest over lossy links: a client shows exactly the rows that the server would show it, whatever moves in or out
+//! of sight.
 //!
-//! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` one alone. With `NOWCAST_PLAYS=FILE` what reaches the
-//! clients is written there, one play a line, for `packages/nowcast/test/world/interest_set.test.ts` to play it to the other implementation.
+//! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` only one. `NOWCAST_PLAYS=FILE` writes the
+//! clients' input there, one play a line. `packages/nowcast/test/world/sight.test.ts` plays it to the other
+//! implementation.
 
 mod chance;
 mod client;
@@ -43,11 +45,11 @@ fn a_client_shows_the_rows_of_the_server_and_none_from_before_an_entity_came_int
     assert!(changes > seeds * 20, "much comes and goes: {changes}");
 }
 
-/// `spec/vectors/world/interest_set.json`: what reaches clients, in its order, and what they show then.
+/// `spec/vectors/world/sight.json`: the clients' input in order, and the rows that they show then.
 ///
 /// `NOWCAST_BLESS=1` writes it anew after a deliberate change of the format.
 #[test]
-fn the_vectors_of_sight_hold() {
+fn interest_vectors_match() {
     let plays = [3, 5, 11].map(|seed| {
         let (mut play, _) = play(seed, 60, true);
         json!({ "seed": seed, "client": 1, "steps": play.clients.swap_remove(0).arrived })
@@ -64,8 +66,8 @@ fn the_vectors_of_sight_hold() {
     assert!(kept == vector, "{} is not what is sent", path.display());
 }
 
-/// A square field with something that moves every 20 m, of `side` things a side, and what a client in its middle costs.
-fn told_of_a_field(side: u32) -> (u64, usize, usize) {
+/// The cost of a client in the middle of a square field with `side` times `side` moving entities, 20 m apart.
+fn cost_in_a_field(side: u32) -> (u64, usize, usize) {
     let (mut interest_grid, mut history, mut client) =
         (InterestGrid::default(), History::default(), Client::new(0, 1));
     client.viewer = Viewer::default();
@@ -75,21 +77,23 @@ fn told_of_a_field(side: u32) -> (u64, usize, usize) {
     for tick in 0..60u32 {
         let place = |id: u32| {
             let [column, row] = [(id - 1) % side, (id - 1) / side].map(|at| at as f32 * 20.0 - middle);
-            // The same things are in the middle of every field.
+            // Every field has the same entities in its middle.
             [column + middle + (tick as f32 / 8.0), 0.0, row + middle]
         };
         let reach = Reach::Within(60.0);
         let ids = 1..=side * side;
-        let grain = Quantization::default();
-        interest_grid
-            .update(tick, ids.clone().map(|id| Placed { id, position: place(id), reach, size: 0.5, grain }));
+        let quantization = Quantization::default();
+        interest_grid.update(
+            tick,
+            ids.clone().map(|id| Placed { id, position: place(id), reach, size: 0.5, quantization }),
+        );
         client.tell(tick, &interest_grid, tick.is_multiple_of(3));
         let moving = ids.zip(interest_grid.entities()).map(|(id, (placed, section))| Moving {
             id,
             transform: Transform { position: placed.position, rotation: [0.0, 0.0, 0.0, 1.0] },
             section: section.expect("everything has one"),
             size: 0.5,
-            grain,
+            quantization,
         });
         history.publish(tick, moving);
         client.round(&history);
@@ -101,16 +105,16 @@ fn told_of_a_field(side: u32) -> (u64, usize, usize) {
             bytes += payload.len();
         }
     }
-    (client.viewer.stats.records, bytes, client.due(&interest_grid, &history).len())
+    (client.viewer.stats.records, bytes, client.expected(&interest_grid, &history).len())
 }
 
 #[test]
 fn the_cost_of_a_client_does_not_grow_with_the_world() {
-    let [small, large] = [24, 96].map(told_of_a_field);
+    let [small, large] = [24, 96].map(cost_in_a_field);
     assert!((30..120).contains(&small.2), "{small:?}");
     assert_eq!(small.2, large.2, "it sees as much");
     assert_eq!(small.0, large.0, "and is sent as many groups");
-    // The number of a group takes a byte more, in each record.
+    // The number of a group takes one more byte in each record.
     let longer = large.0 as usize + small.1 / 50;
     assert!(large.1 <= small.1 + longer, "{small:?} {large:?}: only ids and numbers of groups are longer");
 }

@@ -1,4 +1,4 @@
-//! A world in which things come, go and move, and clients whose eyes wander.
+//! A world whose entities spawn, despawn and move, and clients whose eyes wander.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use crate::client::{Client, LOST, LULL_ROUNDS, Link, RADIUS, ROUND_STEPS};
 
 const ENTITIES_MAX: usize = 90;
 const CLIENTS: usize = 3;
-/// How often the precision of a thing changes.
-const REGRAIN_STEPS: u32 = 150;
-/// How near to where they are things are told.
-const GRAINS: [Option<f32>; 3] = [None, Some(0.03), Some(0.3)];
+/// Steps between two changes of an entity's precision.
+const PRECISION_STEPS: u32 = 150;
+/// Maximum position errors of the entities.
+const PRECISIONS_METRES: [Option<f32>; 3] = [None, Some(0.03), Some(0.3)];
 
-/// Steps after which nothing is lost any more and nothing moves.
+/// Steps at the end in which nothing is lost and nothing moves.
 const QUIET_STEPS: u32 = 240;
 
 const BEFORE_LULL_STEPS: u32 = 30;
 
-/// Out of sight of everything but what everybody sees.
+/// Out of range of everything that has a radius.
 const NOWHERE: [f32; 3] = [9_000.0, 0.0, 9_000.0];
 
 /// One entity of the world.
@@ -28,7 +28,7 @@ struct Body {
     position: [f32; 3],
     velocity: [f32; 3],
     reach: Reach,
-    grain: Quantization,
+    quantization: Quantization,
 }
 
 pub(crate) struct Play {
@@ -82,9 +82,9 @@ impl Play {
             _ => [chance.coordinate() / 60.0, 0.0, chance.coordinate() / 60.0],
         };
         self.last_id += 1;
-        let grain = GRAINS[self.last_id as usize % GRAINS.len()];
-        let grain = Quantization::within(grain, grain);
-        self.bodies.insert(self.last_id, Body { position, velocity, reach, grain });
+        let quantization = PRECISIONS_METRES[self.last_id as usize % PRECISIONS_METRES.len()];
+        let quantization = Quantization::within(quantization, quantization);
+        self.bodies.insert(self.last_id, Body { position, velocity, reach, quantization });
     }
 
     /// Things come, go, move, jump and change owners; eyes wander and jump.
@@ -104,10 +104,11 @@ impl Play {
             if chance.happens(2) {
                 body.velocity = [chance.coordinate() / 60.0, 0.0, chance.coordinate() / 60.0];
             }
-            if self.tick.wrapping_add(*id).is_multiple_of(REGRAIN_STEPS) {
-                // Its kind is told otherwise now.
-                let grain = GRAINS[(self.tick / REGRAIN_STEPS) as usize % GRAINS.len()];
-                body.grain = Quantization::within(grain, grain);
+            if self.tick.wrapping_add(*id).is_multiple_of(PRECISION_STEPS) {
+                // Its kind has another precision now.
+                let quantization =
+                    PRECISIONS_METRES[(self.tick / PRECISION_STEPS) as usize % PRECISIONS_METRES.len()];
+                body.quantization = Quantization::within(quantization, quantization);
             }
             if let Reach::Owner(owner) = &mut body.reach
                 && chance.happens(3)
@@ -129,8 +130,8 @@ impl Play {
         }
     }
 
-    /// Makes some clients look elsewhere for very long, and then back, so that they may have forgotten the entities
-    /// that they saw. Their earlier acknowledgements may arrive only now.
+    /// Makes some clients look elsewhere for very long, and then back. They may have forgotten the entities that they
+    /// saw, and their earlier acknowledgements may arrive only now.
     fn lull(&mut self, step: u32) {
         let eyes: Vec<[f32; 3]> = self.clients.iter().map(|client| client.eye).collect();
         for client in &mut self.clients {
@@ -138,14 +139,14 @@ impl Play {
                 client.eye = NOWHERE;
             }
         }
-        // Until nothing is left to say, for the server would not be silent before.
+        // Until nothing is left to send, because a server would not be silent before.
         let link = Link { loss: 0, states_percent: 100, ..self.link };
         let link = std::mem::replace(&mut self.link, link);
         for more in 0..BEFORE_LULL_STEPS {
             self.step(step + more);
         }
         for client in &mut self.clients {
-            // Packets on their way arrive meanwhile.
+            // Packets in flight arrive meanwhile.
             client.packets.iter_mut().filter(|(at, ..)| *at < LOST).for_each(|(at, ..)| *at = 0);
             client.receive(step + BEFORE_LULL_STEPS, &self.link, &mut self.chance);
             client.lull(self.tick);
@@ -162,7 +163,7 @@ impl Play {
             position: body.position,
             reach: body.reach,
             size: 1.0,
-            grain: body.grain,
+            quantization: body.quantization,
         });
         self.interest_grid.update(self.tick, placed);
         let is_round = |client: &Client| (step + client.number).is_multiple_of(ROUND_STEPS);
@@ -173,13 +174,19 @@ impl Play {
         let moving = self.bodies.iter().zip(self.interest_grid.entities()).filter_map(
             |((id, body), (placed, section))| {
                 let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
-                Some(Moving { id: *id, transform, section: section?, size: 1.0, grain: placed.grain })
+                Some(Moving {
+                    id: *id,
+                    transform,
+                    section: section?,
+                    size: 1.0,
+                    quantization: placed.quantization,
+                })
             },
         );
         self.history.publish(self.tick, moving);
         for (id, body) in &self.bodies {
             let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
-            let row = body.grain.row_of(&transform);
+            let row = body.quantization.row_of(&transform);
             self.past.entry(*id).or_default().push((self.tick, row));
         }
         for client in &mut self.clients {
@@ -191,7 +198,7 @@ impl Play {
         }
     }
 
-    /// Nothing is ever shown where it was before it came into sight.
+    /// Checks that no entity is shown at a row from before it came into sight.
     fn check_past(&self, seed: u64) {
         for client in &self.clients {
             for (id, row) in client.shown() {
@@ -209,7 +216,7 @@ impl Play {
     }
 }
 
-/// Plays a seed with random spawns, moves and losses; returns the play and a digest of all answers. `is_noted` records
+/// Plays a seed with random spawns, moves and losses. Returns the play and a digest of all results. `is_noted` records
 /// the messages that arrive.
 pub(crate) fn play(seed: u64, steps: u32, is_noted: bool) -> (Play, u64) {
     let mut play = Play::new(seed);
@@ -217,7 +224,7 @@ pub(crate) fn play(seed: u64, steps: u32, is_noted: bool) -> (Play, u64) {
         play.clients.iter_mut().for_each(|client| client.arrived = Some(Vec::new()));
     }
     let in_sight = |play: &Play| -> usize {
-        play.clients.iter().map(|client| client.due(&play.interest_grid, &play.history).len()).sum()
+        play.clients.iter().map(|client| client.expected(&play.interest_grid, &play.history).len()).sum()
     };
     let mut changes = 0;
     let mut step = 0;
@@ -236,7 +243,7 @@ pub(crate) fn play(seed: u64, steps: u32, is_noted: bool) -> (Play, u64) {
             play.clients.iter_mut().for_each(Client::note_shown);
         }
     }
-    // Nothing moves any more, and what was lost is told again until everybody has it.
+    // Nothing moves any more. Lost values are sent again until all clients have them.
     for more in 0..QUIET_STEPS {
         if more == QUIET_STEPS / 2 {
             play.link.loss = 0;
@@ -244,7 +251,7 @@ pub(crate) fn play(seed: u64, steps: u32, is_noted: bool) -> (Play, u64) {
         play.step(step + more);
     }
     for client in &mut play.clients {
-        let due = client.due(&play.interest_grid, &play.history);
+        let due = client.expected(&play.interest_grid, &play.history);
         assert_eq!(client.shown(), due, "NOWCAST_SEED={seed}: client {}", client.number);
         client.note_shown();
     }

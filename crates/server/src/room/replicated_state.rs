@@ -42,7 +42,7 @@ impl ApplyDelta for Descriptions {
     /// Entities that are told otherwise than before; `None` for what is gone.
     type Change = Vec<(EntityId, Option<Arc<ToldEntity>>)>;
 
-    fn follow(&mut self, change: &Self::Change) {
+    fn apply(&mut self, change: &Self::Change) {
         for (id, entity) in change {
             match entity {
                 Some(entity) => self.entities.insert(*id, Arc::clone(entity)),

@@ -116,8 +116,8 @@ fn moving(world: &World, interest_grid: &InterestGrid) -> impl Iterator<Item = M
     world.poses().filter_map(move |(id, pose)| {
         while placed.next_if(|(placed, _)| placed.id < id.0).is_some() {}
         let (placed, section) = placed.next_if(|(placed, _)| placed.id == id.0)?;
-        let Placed { size, grain, .. } = *placed;
-        Some(Moving { id: id.0, transform: transform_of(pose), section: section?, size, grain })
+        let Placed { size, quantization, .. } = *placed;
+        Some(Moving { id: id.0, transform: transform_of(pose), section: section?, size, quantization })
     })
 }
 

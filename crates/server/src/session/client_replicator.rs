@@ -130,7 +130,7 @@ impl ClientReplicator {
     fn update(&mut self, batch: &mut PutBatch, update: &StepUpdate) {
         let Some(View { player, interest_set, .. }) = &mut self.view else { return };
         let (player, at) = (*player, update.at());
-        interest_set.follow(update.created());
+        interest_set.add_created(update.created());
         if let Some(define) = update.define() {
             self.count(Class::Description, define.len());
             batch.event(WORLD_LANE, define);
@@ -158,7 +158,7 @@ impl ClientReplicator {
         self.look(batch, picture, at, ENTITIES_PER_ROUND_MAX);
         if let Some(view) = &mut self.view {
             view.viewer.set_interest(&view.interest_set, picture.far_metres);
-            view.viewer.due(&picture.frames, picture.player(view.player).eye);
+            view.viewer.begin_round(&picture.frames, picture.player(view.player).eye);
             view.metrics.note_ages(&view.viewer.stats);
             view.count_visible(picture);
         }
@@ -169,7 +169,7 @@ impl ClientReplicator {
     fn look(&mut self, batch: &mut PutBatch, picture: &RoomSnapshot, at: Instant, entities_max: usize) {
         let Some(View { player, interest_set, .. }) = &mut self.view else { return };
         let eye = picture.player(*player).eye;
-        let look = interest_set.look(&picture.grid_snapshot, eye, entities_max);
+        let look = interest_set.refresh(&picture.grid_snapshot, eye, entities_max);
         if look == InterestChange::default() {
             return;
         }

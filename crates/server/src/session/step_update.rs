@@ -354,7 +354,7 @@ mod tests {
         /// Hears the news as a client does that sees everything.
         fn hear(&mut self, update: &StepUpdate, id: PlayerId) {
             let interest_set = self.interest_set.get_or_insert_with(|| InterestSet::new(id.0));
-            interest_set.follow(update.created());
+            interest_set.add_created(update.created());
             let entities: Vec<_> = update.entities_for(interest_set).collect();
             self.put(entities.into_iter());
             self.put(update.states_for(id));
@@ -370,7 +370,7 @@ mod tests {
             let mut client = Self::default();
             client.put(StepUpdate::all(replicated, dictionary).states_for(id));
             let mut interest_set = InterestSet::new(id.0);
-            let look = interest_set.look(interest_grid.grid_snapshot(), None, usize::MAX);
+            let look = interest_set.refresh(interest_grid.grid_snapshot(), None, usize::MAX);
             client.put(
                 states_of_change(&look, replicated.descriptions(), (0, interest_grid.grid_snapshot()))
                     .into_iter(),
