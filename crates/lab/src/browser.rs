@@ -15,7 +15,7 @@ const PORT: u16 = 7_777;
 /// Folder of the script that drives the browser; Node finds its packages from there.
 const FOLDER: &str = "packages/lab";
 const SCRIPT: &str = "browse.mjs";
-/// How often everything is done when the relay was late.
+/// Maximum number of tries if the relay was late.
 const TRIES: u32 = 3;
 
 /// The plan of a run.
@@ -27,34 +27,34 @@ pub struct Plan {
     pub loss: f64,
     /// Messages over each carrier.
     pub samples: u32,
-    /// Between two of them.
+    /// Interval between two messages.
     pub interval: Duration,
-    /// Decides the fate of packets.
+    /// Seed of the fate of packets.
     pub seed: u64,
     /// The browser's program.
     pub browser: PathBuf,
-    /// Where to put a picture of the page.
+    /// File for a picture of the page.
     pub picture: Option<PathBuf>,
     /// The command line that repeats the run.
     pub command: String,
 }
 
-/// Why there are no figures.
+/// The reason why there are no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
-    /// No hosts.
+    /// Emulated hosts are not available.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// Nothing to open in a browser.
+    /// The program contains no web client.
     #[error("this program contains no web client; `cargo xtask build` builds one with it")]
     NoClient,
-    /// No browser.
+    /// The browser is not installed.
     #[error("{} is not there: install Chromium, or name another one with `nowcast lab browser --browser PROGRAM`", .0.display())]
     NoBrowser(PathBuf),
-    /// No Node, or one that does not run.
+    /// Node is not installed, or does not run.
     #[error("node does not start: install Node 20 or newer")]
     NoNode,
-    /// Node does not find what drives the browser.
+    /// The npm packages that drive the browser are not installed.
     #[error("the npm packages are not installed: `npm ci` in the checkout installs them")]
     NoPackages,
     /// The checkout is not there.
@@ -63,17 +63,17 @@ pub enum BrowserError {
     /// A program did not start.
     #[error("cannot start {program}: {cause}")]
     Start {
-        /// Which.
+        /// The program.
         program: &'static str,
         /// The system's error.
         cause: io::Error,
     },
-    /// The browser's program said why on the standard error.
+    /// The browser's program failed; it printed the reason on the standard error.
     #[error(
         "the browser returned no figures; it needs Node, playwright-core and Chromium (--browser PROGRAM)"
     )]
     NoFigures,
-    /// The figures are not what they should be.
+    /// The figures are malformed.
     #[error("the page's figures cannot be read: {0}")]
     Figures(#[from] serde_json::Error),
 }
@@ -134,7 +134,7 @@ impl Plan {
         (self.interval * self.samples).as_secs_f64() + 20.0
     }
 
-    /// Whether all is there that it needs.
+    /// Checks all requirements.
     ///
     /// # Errors
     /// [`BrowserError`] for what is missing.
@@ -163,7 +163,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Runs it; again if the relay was late.
+    /// Runs the measurement, again if the relay was late.
     ///
     /// # Errors
     /// [`BrowserError`]
@@ -238,8 +238,8 @@ fn figure(value: Option<f64>) -> Cell {
     value.map_or(Cell::Missing, |value| Cell::number(value, 1))
 }
 
-/// How many trips waited until one that was lost was sent again: a round trip more than the quickest tenth took, on this
-/// carrier alone. The others went at the same times; what was late there too was held up by the machine.
+/// Counts the messages that waited for a retransmission: those that took a round trip more than the fastest tenth on
+/// this carrier only. Messages at the same times that were late on the other carrier, too, were delayed by the machine.
 fn stalls(trips: &[Option<f64>], others: &[Option<f64>], rtt: Duration) -> usize {
     let late = |trips: &[Option<f64>]| -> Vec<bool> {
         let mut back: Vec<f64> = trips.iter().flatten().copied().collect();
@@ -254,7 +254,7 @@ fn stalls(trips: &[Option<f64>], others: &[Option<f64>], rtt: Duration) -> usize
     late(trips).iter().enumerate().filter(|&(index, is_late)| *is_late && is_alone(index)).count()
 }
 
-/// The promise about the two histograms, and whether it was kept.
+/// Returns whether the two histograms show the expected difference.
 fn verdict(found: &Found, rtt: Duration) -> Option<String> {
     let trips = |word: &str| match found.carriers.get(word) {
         Some(Carrier::Measured { trips, .. }) => Some(trips),

@@ -1,4 +1,4 @@
-//! `lab report`: every instrument, one after the other, as one book.
+//! `lab report`: runs every instrument and makes one book.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::report::{Book, Report};
 use crate::trial::{Progress, TrialError, locked};
 use crate::{browser, freshness, ipc, lag, latency};
 
-/// Expected seconds of what has no plan that knows.
+/// Expected seconds of an instrument without a plan.
 const CHECK_SECONDS: f64 = 16.0;
 const SIMULATED_SECONDS: f64 = 12.0;
 const LAG_SECONDS: f64 = 25.0;
@@ -19,9 +19,9 @@ const CODEC_SECONDS_QUICK: f64 = 45.0;
 /// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Everything {
-    /// Fewer runs, so that all of it takes less than ten minutes.
+    /// Fewer runs, in less than ten minutes.
     pub quick: bool,
-    /// The first seed of everything.
+    /// The first seed of all instruments.
     pub seed: u64,
     /// The command line that repeats the run.
     pub command: String,
@@ -72,7 +72,7 @@ impl Everything {
         Plans { latency, freshness, lag }
     }
 
-    /// Runs all that this system allows; what it does not is said at once, and is a note in the book.
+    /// Runs all instruments that this system supports. The others are reported at once, and noted in the book.
     pub fn run(&self) -> Book {
         let plans = self.plans();
         let mut book = Book::new("Measurements of Nowcast", self.command.clone());
@@ -191,7 +191,7 @@ impl Everything {
     }
 }
 
-/// One instrument that cannot run must not cost the others their pages.
+/// An instrument that cannot run must not cost the others their pages.
 fn leave_out(book: &mut Book, what: &str, why: &str) {
     eprintln!("{}", left_out(what, why));
     book.notes.push(left_out(what, why));

@@ -1,4 +1,4 @@
-//! An end in a process of its own, written in another language.
+//! An end of a session in another process, written in another language.
 //!
 //! The protocol is described at the head of `packages/nowcast/test/session/peer.mjs`: requests and answers over pipes, in
 //! lock-step, so that virtual time passes there as here. One process serves one scenario after the other.
@@ -21,7 +21,7 @@ use nowcast_sim::endpoint::{Endpoint, Polled, PolledMessage, Status, Traffic};
 use nowcast_sim::pair::End;
 use nowcast_sim::scenario::OtherImplementation;
 
-/// Why there is no TypeScript to simulate with; each says what to do.
+/// The reason why the TypeScript end is not available, with its cure.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerMissing {
     /// The script is part of the checkout, not of the program.

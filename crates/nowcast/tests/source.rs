@@ -120,7 +120,7 @@ struct Diary {
     /// The last value written for each packet.
     written: HashMap<u64, u32>,
     fills: u32,
-    on_outcome: u32,
+    outcomes: u32,
 }
 
 /// Writes numbers that rise, in as many bytes as there is room for, up to 700.
@@ -149,7 +149,7 @@ impl Replication for Counting {
 
 impl Source for Counting {
     fn on_outcome(&mut self, _outcome: PacketOutcome) {
-        self.diary.lock().expect("nobody panics").on_outcome += 1;
+        self.diary.lock().expect("nobody panics").outcomes += 1;
     }
 }
 
@@ -190,7 +190,7 @@ async fn a_source_hears_once_of_all_it_wrote_and_what_arrives_was_written_last()
             let _ = ours.try_event(b"");
             theirs.source_has_more();
             let diary = diary.lock().expect("nobody panics");
-            diary.on_outcome == diary.fills
+            diary.outcomes == diary.fills
         })
         .await;
     }

@@ -382,7 +382,7 @@ fn replication_vectors_match() {
     }
     let known: BTreeMap<u32, Row> = replica.rows().collect();
     assert_eq!(known, history.rows().map(|(id, row)| (id, *row)).collect());
-    let row_of = |id, row| serde_json::json!({ "id": id, "row": row, "quantization": replica.quantization(id).map(Quantization::to_number) });
+    let row_of = |id, row| serde_json::json!({ "id": id, "row": row, "grain": replica.quantization(id).map(Quantization::to_number) });
     let vector = serde_json::json!({
         "about": "Payloads in the order sent: lost ones never arrive, late ones after the next that does. Then these rows are known.",
         "steps": steps,

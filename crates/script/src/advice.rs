@@ -366,7 +366,7 @@ fn idle_modules(sources: &Sources, found: &mut Vec<Advice>) {
             match unquoted(name) {
                 Some(name) if name.starts_with('@') => {}
                 Some(name) => required.extend(sources.resolve(path, name).ok()),
-                // What is computed may be any.
+                // A computed name may be any.
                 None => return,
             }
         }

@@ -1,4 +1,4 @@
-//! What a session is made with.
+//! Configuration of a session.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use crate::limits::{Limits, PACKET_BYTES_MIN};
 /// How a session behaves; everything the peer must know of it stands in the handshake.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What we accept from the peer.
+    /// The limits that this side announces to the peer.
     pub limits: Limits,
     /// The lanes we send on; at most as many as the peer accepts are usable.
     pub lanes: Vec<LaneConfig>,
-    /// What repetition of events may cost before any loss is known.
+    /// Cost limit of redundant copies of events before any loss is known.
     pub redundancy_bits_per_second: u32,
     /// Never send faster than this.
     pub bytes_per_second_max: Option<u64>,
@@ -32,7 +32,7 @@ impl Default for Config {
     }
 }
 
-/// What a carrier promises (`spec/SESSION.md`, section 3). Both ends must see it alike.
+/// Properties of a carrier (`spec/SESSION.md`, section 3). Both ends must use the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
     /// Packets arrive in order and are never lost while it lives.

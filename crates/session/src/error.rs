@@ -1,4 +1,4 @@
-//! What can go wrong, and whose fault it is.
+//! Errors of a session, each with the party at fault.
 
 use std::fmt;
 

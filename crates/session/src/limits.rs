@@ -1,11 +1,11 @@
-//! What each side accepts: exchanged in the handshake and enforced from then on.
+//! The limits of each side: exchanged in the handshake and enforced from then on.
 
 use std::time::Duration;
 
 use crate::error::Malformed;
 use crate::packet::{Reader, put_varint};
 
-/// What one side accepts from the other (`spec/SESSION.md`, section 9).
+/// The limits that one side sets for the other (`spec/SESSION.md`, section 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Lanes, 1 to 16.
@@ -26,7 +26,7 @@ pub struct Limits {
 pub const LANES_MAX: u8 = 16;
 /// Every carrier moves packets of this size.
 pub const PACKET_BYTES_MIN: u16 = 1_200;
-/// What a message costs beyond its payload.
+/// The overhead of a message beyond its payload.
 pub const MESSAGE_COST: u64 = 64;
 /// The size of all parts but the last of a message in parts.
 pub const PART_BYTES: usize = 1_024;

@@ -1,4 +1,4 @@
-//! What the application gets from a session.
+//! Messages and notices for the application.
 
 use crate::error::Closed;
 use crate::time::Time;
@@ -8,7 +8,7 @@ use crate::time::Time;
 pub struct Message {
     /// The lane it came on.
     pub lane: u8,
-    /// What it is.
+    /// Its kind.
     pub kind: MessageKind,
     /// When the value was produced (states), or when its packet left (all others), by our clock as far as the peer's is known.
     pub produced_at: Time,
@@ -31,7 +31,7 @@ pub enum MessageKind {
     },
     /// The answer to a command of ours.
     Reply {
-        /// What [`crate::Session::put_command`] returned.
+        /// The number that [`crate::Session::put_command`] returned.
         command: u64,
     },
     /// Bytes of the peer's replication source.
@@ -57,14 +57,14 @@ pub enum Notice {
     Expired {
         /// The lane.
         lane: u8,
-        /// What [`crate::Session::put_event`] returned.
+        /// The number that [`crate::Session::put_event`] returned.
         event: u64,
     },
     /// The deadline of a command passed without a reply.
     CommandTimedOut {
         /// The lane.
         lane: u8,
-        /// What [`crate::Session::put_command`] returned.
+        /// The number that [`crate::Session::put_command`] returned.
         command: u64,
     },
 }

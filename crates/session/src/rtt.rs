@@ -14,7 +14,7 @@ const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Back-off never waits longer, so that a peer is found soon after an outage.
 pub(crate) const PROBE_TIMEOUT_MAX: Duration = Duration::from_secs(2);
 
-/// What is known of the round-trip time.
+/// Estimates of the round-trip time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rtt {
     estimate: Option<Estimate>,

@@ -1,4 +1,4 @@
-//! What was sent in which packet, until the packet is acknowledged or lost (RFC 9002, section 6).
+//! The content of each packet until it is acknowledged or lost (RFC 9002, section 6).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::time::Time;
 const REORDERING_MAX: u64 = 3;
 /// So many packets are remembered that were taken for lost last.
 const MISSED_MAX: usize = 16;
-/// The path lets packets overtake until so many more were lost and none of them came after all.
+/// The path is assumed to reorder packets until this number of further packets was lost and none of them arrived late.
 const OVERTAKING_LOSSES: u32 = 64;
 /// Packets tracked at once; beyond that the oldest is taken for lost.
 const TRACKED_MAX: usize = 8_192;
@@ -80,7 +80,7 @@ struct Missed {
     at: Time,
 }
 
-/// What became settled.
+/// A packet whose outcome is now known.
 #[derive(Clone, Debug)]
 pub(crate) struct Settled {
     pub(crate) number: u64,
@@ -122,7 +122,7 @@ impl SentPackets {
         self.packets.len() >= TRACKED_MAX
     }
 
-    /// What is in flight now no longer takes room; its packets are waited for all the same.
+    /// Packets in flight stop to count against the window; their acknowledgements are still awaited.
     pub(crate) fn write_off_flight(&mut self) {
         self.counted_from = self.next_number();
         self.in_flight_bytes = 0;

@@ -6,8 +6,8 @@
 /// [`crate::Session::put_state`] when values are opaque bytes under a key. The source is an argument of
 /// [`crate::Session::poll_packet`], so the world it reads from stays the caller's.
 ///
-/// What became of packets is collected by [`crate::Session::poll_outcome`]; bytes of a lost packet are not sent again, the source fills a
-/// later one with what is newest then.
+/// [`crate::Session::poll_outcome`] returns the outcomes of packets. Bytes of a lost packet are not sent again; the
+/// source fills a later one with its newest data.
 pub trait Replication {
     /// Whether it has something to send on `lane` now.
     fn has_more(&self, lane: u8) -> bool;
@@ -28,7 +28,7 @@ impl Replication for NoReplication {
     fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _out: &mut Vec<u8>) {}
 }
 
-/// What became of the bytes a [`Replication`] put into one packet.
+/// The outcome of the bytes that a [`Replication`] put into one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketOutcome {
     /// The lane.

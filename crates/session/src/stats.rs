@@ -1,4 +1,4 @@
-//! What a session has seen and done; nothing is dropped without being counted here.
+//! Counters and measurements of a session; every drop is counted here.
 
 use std::time::Duration;
 
@@ -49,11 +49,11 @@ pub struct Stats {
     pub conflated: u64,
     /// Age of values when they arrived.
     pub freshness: Histogram,
-    /// What was dropped, by reason.
+    /// Drops, by reason.
     pub dropped: Dropped,
 }
 
-/// What was dropped, by reason.
+/// Drops, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// The checksum was wrong.
@@ -84,7 +84,7 @@ pub struct Dropped {
     pub notices: u64,
 }
 
-/// What is measured now.
+/// The present measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gauges {
     /// Smoothed round-trip time.
@@ -97,7 +97,7 @@ pub struct Gauges {
     pub round_trip_variation: Option<Duration>,
     /// The queueing delay that does not drain.
     pub queueing_delay: Duration,
-    /// What the sender allows itself.
+    /// The sender's limits.
     pub bytes_per_second: u64,
     /// Bytes that were sent and are neither acknowledged nor lost.
     pub in_flight_bytes: u64,

@@ -39,7 +39,7 @@ impl Time {
 
 /// The unit of times and delays in packets.
 pub(crate) const WIRE_UNIT_MICROS: u64 = 16;
-/// After so many units the time of packets starts again.
+/// The time of packets wraps after this number of units.
 pub(crate) const WIRE_TIME_MODULUS: u64 = 1 << 24;
 
 impl Add<Duration> for Time {

@@ -16,7 +16,7 @@ struct Joined {
     ends: [Session; 2],
     links: [VecDeque<(Time, Vec<u8>)>; 2],
     spare: Vec<Vec<u8>>,
-    /// One packet in so many is lost; 0 for none.
+    /// One packet in this number is lost; 0 for none.
     loses_one_in: u64,
     packets: u64,
     messages: u64,

@@ -216,7 +216,7 @@ mod tests {
         server.restart(false);
         client.check(&server).unwrap();
         let again = client.begin_session();
-        assert_eq!(again.len(), 2, "who it is, and the second action");
+        assert_eq!(again.len(), 2, "the identity, and the second action");
         for act in commit(&mut server, &again, 100 * MS) {
             client.confirmed(act, &server).unwrap();
         }

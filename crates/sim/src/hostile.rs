@@ -50,7 +50,7 @@ pub fn mutations(bytes: &[u8]) {
             }
         });
         for end in &joined.ends {
-            assert!(end.gauges().unread <= 20_000, "what waits for the application is bounded");
+            assert!(end.gauges().unread <= 20_000, "unread messages are bounded");
         }
     }
 }

@@ -18,12 +18,12 @@ pub use crate::capacity::Variation;
 /// How long a reordered packet is held back, so that later ones overtake it.
 pub const REORDER_HOLD: Duration = Duration::from_millis(5);
 
-/// What one direction of a link does to packets.
+/// The effects of one direction of a link on packets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkConfig {
     /// The least time that a packet travels, one way.
     pub delay: Duration,
-    /// What is added to the delay of single packets.
+    /// Additional delay of single packets.
     pub jitter: Jitter,
     /// Whether a packet with less jitter overtakes those before it. Otherwise packets keep their order: each waits for all
     /// that were sent earlier.
@@ -96,7 +96,7 @@ impl Jitter {
         if most.is_zero() { Self::None } else { Self::Uniform(most) }
     }
 
-    /// What a packet takes longer that drew `share`, evenly distributed in 0..1.
+    /// Returns the additional delay of a packet that drew `share`, uniformly distributed in 0..1.
     fn of(self, share: f64) -> Duration {
         match self {
             Self::None => Duration::ZERO,
@@ -153,7 +153,7 @@ pub struct Delivery {
     pub packet: Vec<u8>,
 }
 
-/// What a link has done so far.
+/// Counters of a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounters {
     /// Packets put in.
@@ -228,12 +228,12 @@ impl Link {
         capacity(&self.config, self.seed).map(|capacity| capacity.bits_between(from, to))
     }
 
-    /// What this link does.
+    /// The configuration of this link.
     pub fn config(&self) -> &LinkConfig {
         &self.config
     }
 
-    /// What it has done so far.
+    /// Its counters.
     pub fn counters(&self) -> LinkCounters {
         self.counters
     }
@@ -307,7 +307,7 @@ impl Link {
         self.under_way.push(UnderWay { due, order: self.order, packet });
     }
 
-    /// When a packet of so many bytes has passed the narrowest hop; `None` when there is no room to wait.
+    /// Returns when a packet of this size has passed the narrowest hop; `None` if its buffer is full.
     fn pass_hop(&mut self, now: Duration, bytes: usize) -> Option<Duration> {
         self.leave_hop(now);
         let Some(capacity) = &mut self.capacity else { return Some(now) };
@@ -357,7 +357,7 @@ fn capacity(config: &LinkConfig, seed: u64) -> Option<Capacity> {
     config.rate_bits.map(|high_bits| Capacity::new(high_bits, config.variation, seed))
 }
 
-/// What happens to one packet.
+/// The fate of one packet.
 struct Impairments {
     lost: bool,
     jitter: f64,

@@ -26,7 +26,7 @@ use restarts::{Engine, Gone};
 pub struct Failure {
     /// [`check`] or [`check_restarts`], whichever found it, lives it again.
     pub seed: u64,
-    /// What went wrong, in the shortest script found.
+    /// The fault, in the shortest script found.
     pub what: String,
     /// The shortest script found that fails.
     pub script: Script,
@@ -47,7 +47,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What a life consisted of.
+/// The content of a life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lived {
     /// Virtual time that passed.
@@ -147,7 +147,7 @@ fn check_script(seed: u64, script: Script, cast: Cast<'_>) -> Result<Lived, Box<
 /// # Errors
 /// The broken law, or the text of a panic.
 pub fn run(script: &Script, cast: Cast<'_>) -> Result<Lived, String> {
-    // Whatever a panic leaves behind is dropped, and the next life begins anew.
+    // The remains of a panic are dropped, and the next life begins anew.
     catch_unwind(AssertUnwindSafe(|| live(script, cast))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         Err(format!("panicked: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no text")))
@@ -180,11 +180,11 @@ struct Life<'c> {
     /// A new carrier comes then.
     joins_at: Option<(Duration, Carrier)>,
     gone: Option<Gone>,
-    /// What is done with durable actions, in lives that have them.
+    /// The state of durable actions, in lives that have them.
     engine: Option<Engine>,
     kills: u64,
     restarts: u64,
-    /// What passed in the sessions of processes that are gone.
+    /// Counts of the sessions of ended processes.
     past: Traffic,
 }
 

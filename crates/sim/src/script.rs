@@ -1,4 +1,4 @@
-//! What is done to a pair, as data: random, printable, and shorter on demand.
+//! Operations on a pair, as data: random, printable, and shorter on demand.
 
 use std::fmt;
 use std::time::Duration;
@@ -66,7 +66,7 @@ pub enum Operation {
     Hostile {
         /// Which end receives it.
         end: End,
-        /// What it is made of.
+        /// Seed of its bytes.
         number: u64,
     },
     /// The client does something that has to happen once and to last.
@@ -94,7 +94,7 @@ pub struct Script {
     pub carrier: Carrier,
     /// Both directions of the link at first.
     pub link: LinkConfig,
-    /// What happens.
+    /// The operation.
     pub operations: Vec<(Duration, Operation)>,
 }
 
@@ -102,7 +102,8 @@ pub struct Script {
 pub const LAWFUL_LANES: u8 = 3;
 /// The lane of events with a time to live.
 pub const MORTAL_LANE: u8 = 3;
-/// In so many lives one value in four is large: otherwise an interval hardly ever fills half a window, and barriers are rare.
+/// In one of this number of lives one value in four is large. Otherwise an interval hardly ever fills half a window,
+/// and barriers are rare.
 const CROWDED_PERCENT: u64 = 15;
 /// Processes that are killed in one script.
 const RESTARTS_MAX: u64 = 5;

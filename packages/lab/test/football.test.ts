@@ -36,7 +36,7 @@ function isEnough(kicks: readonly Kick[]): boolean {
 }
 
 describe("football at 100 ms and 5 % lost", () => {
-  it("counts a kick that was within reach on the screen of who kicked, and no other", async () => {
+  it("counts a kick that was within reach on the screen of the kicking player, and no other", async () => {
     const server = await ServerProcess.start(0, ["--world", `football=${WORLD}`]);
     cleanups.push(() => server.stop());
     const link = await FarLink.open(server.port, { oneWayMs: 50, loss: 0.05, againMs: 130, seed: 5 });

@@ -6,15 +6,15 @@ use std::collections::HashMap;
 use nowcast_wire::Value;
 use nowcast_wire::shape::{Field, NumberType, Range, Type};
 
-/// How near a bot has to be, where a hint says nothing, in metres.
+/// Distance for an action if its binding states none, in metres.
 const REACH: f64 = 2.5;
-/// So much nearer than its reach a bot goes, because things move, in metres.
+/// Margin by which a bot goes nearer than required, because entities move, in metres.
 const MARGIN: f64 = 0.4;
-/// How far up a bot looks when it does something with all its force, in radians.
+/// Upward angle of a bot's view when it uses full force, in radians.
 const UPWARD: f64 = 0.4;
-/// Of half the ground's width, the part on which bots like to be.
+/// The inner part of the ground that bots prefer, as a share of half its width.
 const INNER: f64 = 0.8;
-/// Half of the ground's width where nothing looks like a ground, in metres.
+/// Half of the ground's width if no entity looks like a ground, in metres.
 const HALF_WIDTH: f64 = 10.0;
 
 /// A kind, as both protocols describe it.
@@ -36,9 +36,9 @@ pub(super) struct ActionOffer {
 #[derive(Default)]
 pub(super) struct Abilities {
     kinds: HashMap<String, Kind>,
-    /// Actions that are done to an entity.
+    /// Actions with a target entity.
     pub(super) targeted: Vec<Ability>,
-    /// Actions that are done to nothing in particular.
+    /// Actions without a target.
     pub(super) untargeted: Vec<Ability>,
 }
 
@@ -51,20 +51,20 @@ struct Kind {
     naming: Vec<String>,
 }
 
-/// How much of an action there is to be.
+/// The force of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Force {
     Gentle,
     Full,
 }
 
-/// An action that a bot can do.
+/// An action that a bot can use.
 #[derive(Clone)]
 pub(super) struct Ability {
     name: String,
-    /// Arguments that are given; the others have their defaults.
+    /// Arguments that are filled; the others have their defaults.
     arguments: Vec<(String, Filling)>,
-    /// The kinds of entities that it is done to; none for everything that can be pushed.
+    /// The kinds of possible targets; empty for everything that can be pushed.
     targets: Vec<String>,
     reach: f64,
 }
@@ -72,7 +72,7 @@ pub(super) struct Ability {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Filling {
     Target,
-    /// Its least or its greatest, by the force.
+    /// A number between its minimum and maximum, by the force.
     Charge {
         low: f64,
         high: f64,
@@ -88,7 +88,7 @@ enum Filling {
     Truth,
 }
 
-/// A level rectangle.
+/// A horizontal rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Area {
     /// X and Z of its middle, in metres.
@@ -127,7 +127,7 @@ impl Abilities {
         Abilities { kinds, targeted, untargeted }
     }
 
-    /// Whether an ability is done to entities of this kind.
+    /// Whether entities of this kind are targets of an ability.
     pub(super) fn is_target(&self, ability: &Ability, kind: &str) -> bool {
         if ability.targets.is_empty() {
             return self.kinds.get(kind).is_some_and(|kind| kind.is_dynamic);
@@ -135,12 +135,12 @@ impl Abilities {
         ability.targets.iter().any(|target| target == kind)
     }
 
-    /// Whether any ability is done to entities of this kind.
+    /// Whether entities of this kind are targets of any ability.
     pub(super) fn is_some_target(&self, kind: &str) -> bool {
         self.targeted.iter().any(|ability| self.is_target(ability, kind))
     }
 
-    /// The entities that the attributes of a person name. Those of anything else name no hands.
+    /// Returns the entities that the attributes of a person name. Attributes of other kinds are not hands.
     pub(super) fn named(&self, kind: &str, attributes: &Value) -> Vec<u32> {
         let Some(kind) = self.kinds.get(kind).filter(|kind| kind.is_walker) else { return Vec::new() };
         kind.naming.iter().filter_map(|name| number(attributes.get(name)?)).collect()
@@ -161,7 +161,7 @@ impl Area {
 }
 
 impl Ability {
-    /// `None` where an argument is needed of which nobody says what it means.
+    /// Returns `None` if a required argument has an unknown meaning.
     fn of(action: &ActionOffer) -> Option<Ability> {
         let hint = |name: &str| action.hint.get(name).and_then(Value::as_text);
         let mut arguments = Vec::new();
@@ -174,7 +174,7 @@ impl Ability {
                 (_, Some((low, high))) if is_hinted("pitch") => Some(Filling::Pitch { low, high }),
                 (_, Some((low, high))) => Some(Filling::Number { low, high }),
                 (Type::Bool, None) => Some(Filling::Truth),
-                // It may be the number of an entity, and nothing says of which.
+                // It may be the number of an unknown entity.
                 (ty, None) if is_number(ty) => return None,
                 _ => None,
             };
@@ -200,17 +200,17 @@ impl Ability {
         &self.name
     }
 
-    /// How near to its target it can be done, in metres.
+    /// The maximum distance to its target, in metres.
     pub(super) fn reach(&self) -> f64 {
         self.reach
     }
 
-    /// Whether it can be done with more or with less force.
+    /// Whether its force can vary.
     pub(super) fn has_charge(&self) -> bool {
         self.arguments.iter().any(|(_, filling)| matches!(filling, Filling::Charge { .. }))
     }
 
-    /// Its arguments; `draw` gives a number below another one.
+    /// Returns its arguments; `draw` gives a random number below another one.
     pub(super) fn fill(&self, target: Option<u32>, force: Force, mut draw: impl FnMut(u64) -> u64) -> Value {
         let mut fill = |filling: Filling| match (filling, force) {
             (Filling::Target, _) => target.map_or(Value::Nil, |id| u64::from(id).into()),
@@ -226,7 +226,7 @@ impl Ability {
     }
 }
 
-/// Between which bounds any number is a sensible one.
+/// Returns the bounds of sensible numbers.
 fn bounds(ty: &Type) -> Option<(f64, f64)> {
     match *ty {
         Type::Range(Range { low, high, .. }) => {

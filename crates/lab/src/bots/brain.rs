@@ -8,19 +8,19 @@ use nowcast_wire::Value;
 
 use super::abilities::{Abilities, Ability, Area, Force};
 
-/// Thoughts a second; every one is an input, well below what a server allows.
+/// Thoughts a second. Each one is an input, well below the limit of a server.
 pub(super) const THOUGHTS_HZ: u32 = 20;
 
-/// How near to a place a bot has come when it has reached it, in metres.
+/// Distance at which a bot has reached a place, in metres.
 const ARRIVED: f64 = 1.5;
-/// A mood ends after this many thoughts, reached or not: something may be in the way.
+/// A mood ends after this many thoughts, even if the goal is not reached, because something may be in the way.
 const PATIENCE: u32 = 8 * THOUGHTS_HZ;
-/// Entities higher than this above a bot's middle are out of its hands' reach, in metres.
+/// Entities higher than this above a bot's centre are out of reach, in metres.
 const OVERHEAD: f64 = 0.7;
-/// Of half the ground's width, how far out bots pile up what they carry.
+/// Distance of the piles that bots build, as a share of half the ground's width.
 const PILES: f64 = 0.46;
 
-/// One bot's mind: what it has seen, and what it is about to do.
+/// The knowledge and the plans of one bot.
 pub(super) struct Brain {
     random: u64,
     player: u32,
@@ -37,7 +37,7 @@ pub(super) struct Brain {
 /// A known entity.
 struct Known {
     kind: String,
-    /// The entities that its attributes name.
+    /// The entities in its attributes.
     named: Vec<u32>,
 }
 
@@ -47,11 +47,11 @@ enum Mood {
         to: [f64; 2],
         run: bool,
     },
-    /// Walks to an entity, and does something there.
+    /// Walks to an entity and uses an action on it.
     Fetch {
         entity: u32,
     },
-    /// Walks somewhere, and does something with what it carries.
+    /// Walks to a place and uses an action with the carried entity.
     Drop {
         at: [f64; 2],
         force: Force,
@@ -73,25 +73,25 @@ impl Brain {
         }
     }
 
-    /// The bot's own number.
+    /// Sets the bot's own number.
     pub(super) fn welcomed(&mut self, player: u32) {
         self.player = player;
     }
 
-    /// Sets the abilities from now on.
+    /// Sets the abilities.
     pub(super) fn offered(&mut self, abilities: Abilities) {
         self.abilities = abilities;
         self.patience = 0;
     }
 
-    /// A player has this avatar now.
+    /// Records the avatar of a player.
     pub(super) fn moves(&mut self, player: u32, avatar: Option<u32>) {
         if player == self.player {
             self.me = avatar;
         }
     }
 
-    /// There is an entity; `place` where that is known already.
+    /// Records an entity; `place` if it is known already.
     pub(super) fn meet(
         &mut self,
         id: u32,
@@ -112,14 +112,14 @@ impl Brain {
         self.know(id, known);
     }
 
-    /// An entity's attributes are these.
+    /// Records an entity's attributes.
     pub(super) fn notice(&mut self, id: u32, attributes: &Value) {
         let Some(Known { kind, .. }) = self.entities.get(&id) else { return };
         let known = Known { kind: kind.clone(), named: self.abilities.named(kind, attributes) };
         self.know(id, known);
     }
 
-    /// A carried entity decides the bot's next goal.
+    /// A carried entity determines the bot's next goal.
     fn know(&mut self, id: u32, known: Known) {
         let held = self.held();
         self.entities.insert(id, known);
@@ -128,18 +128,18 @@ impl Brain {
         }
     }
 
-    /// An entity is somewhere else.
+    /// Records the new place of an entity.
     pub(super) fn moved(&mut self, id: u32, place: [f64; 3]) {
         self.places.insert(id, place);
     }
 
-    /// An entity is gone.
+    /// Removes an entity.
     pub(super) fn lose(&mut self, id: u32) {
         self.places.remove(&id);
         self.entities.remove(&id);
     }
 
-    /// One thought, a twentieth of a second: what the controls say, and now and then a deed.
+    /// Thinks once, for a twentieth of a second: returns the input, and sometimes an action.
     pub(super) fn think(&mut self) -> Vec<ClientMessage> {
         let here = self.me.and_then(|me| self.places.get(&me).copied());
         let Some(here) = here else { return Vec::new() };
@@ -162,7 +162,7 @@ impl Brain {
             if target.is_some() {
                 self.act(&mut says);
             }
-            // One deed a mood; whether it succeeded shows in what the server says next.
+            // One action for each mood. The server's next messages show whether it succeeded.
             self.patience = 0;
         }
         if self.chance(600) {
@@ -180,7 +180,7 @@ impl Brain {
             .find(|id| self.entities.get(id).is_some_and(|known| self.abilities.is_some_target(&known.kind)))
     }
 
-    /// How near a bot goes to what it fetches.
+    /// The distance at which a bot uses an action on its target.
     fn reach(&self) -> f64 {
         self.fetching().iter().map(Ability::reach).fold(ARRIVED, f64::min)
     }
@@ -191,7 +191,7 @@ impl Brain {
         if targeted.is_empty() { untargeted } else { targeted }
     }
 
-    /// At the goal.
+    /// Uses an action at the goal.
     fn act(&mut self, says: &mut Vec<ClientMessage>) {
         let (able, target, force): (Vec<Ability>, _, _) = match self.mood {
             Mood::Stroll { .. } => return,
@@ -201,7 +201,7 @@ impl Brain {
                 (self.fetching().iter().filter(fits).cloned().collect(), Some(entity), Force::Full)
             }
             Mood::Drop { force, .. } => {
-                // Putting down takes no force, throwing does.
+                // Putting down uses no force, throwing does.
                 let untargeted = &self.abilities.untargeted;
                 let fits = |ability: &&Ability| ability.has_charge() == (force == Force::Full);
                 let fitting: Vec<_> = untargeted.iter().filter(fits).cloned().collect();
@@ -231,7 +231,7 @@ impl Brain {
             (Some(_), _) => Mood::Drop { at: self.somewhere(), force: Force::Full },
             (None, 0..=4) => match self.nearest(here) {
                 Some(entity) => Mood::Fetch { entity },
-                // There is nothing to do it to, and nothing that it needs to be done to.
+                // No target is left, and the world has no action with targets.
                 None if self.abilities.targeted.is_empty() => {
                     Mood::Drop { at: self.somewhere(), force: Force::Full }
                 }
@@ -241,7 +241,7 @@ impl Brain {
         };
     }
 
-    /// The nearest entity to do something to that nobody carries and that lies low enough.
+    /// Returns the nearest target that is not carried and lies low enough.
     fn nearest(&self, here: [f64; 3]) -> Option<u32> {
         let carried: HashSet<u32> = self.entities.values().flat_map(|known| &known.named).copied().collect();
         let able = self.fetching();
@@ -279,7 +279,7 @@ impl Brain {
         self.draw(one_in) == 0
     }
 
-    /// Xorshift (Marsaglia 2003), good enough for whims.
+    /// Xorshift (Marsaglia 2003), good enough for decisions of bots.
     fn draw(&mut self, below: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

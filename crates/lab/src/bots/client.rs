@@ -1,4 +1,4 @@
-//! One bot on its WebSocket, and what it felt.
+//! One bot on its WebSocket, with its measurements.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) struct Felt {
     pub(super) sent: u64,
     /// Bot-seconds in the world.
     pub(super) played: Duration,
-    /// Why bots ended before their time, and how many.
+    /// Reasons of early ends, with their counts.
     pub(super) ends: BTreeMap<String, usize>,
 }
 
@@ -100,7 +100,7 @@ pub(super) async fn play(
     };
     session.run(&mut socket, end).await;
     session.felt.played = session.joined.map_or(Duration::ZERO, |joined| joined.elapsed());
-    // Whether the server still answers does not matter to what was measured.
+    // The server's answer no longer affects the measurement.
     let _ = tokio::time::timeout(Duration::from_secs(2), socket.close(None)).await;
     session.felt
 }
@@ -152,7 +152,7 @@ impl Session {
         socket.send(frame).await
     }
 
-    /// Takes one message in; false when it was the last.
+    /// Handles one message. Returns false if it was the last.
     fn receive(&mut self, message: Message) -> bool {
         let now = Instant::now();
         let decoded = match &message {
@@ -199,7 +199,7 @@ impl Session {
         true
     }
 
-    /// Shows the bot what the server says of its world.
+    /// Passes the server's messages about its world to the bot.
     fn see(&mut self, message: ServerMessage) -> Result<(), DefinitionError> {
         let brain = &mut self.brain;
         match message {

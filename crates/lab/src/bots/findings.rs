@@ -1,4 +1,4 @@
-//! The report: what the bots felt, and what the server says it did.
+//! The report: measurements of the bots and figures of the server.
 
 use std::time::Duration;
 
@@ -137,7 +137,7 @@ fn server(scrapes: &[(Duration, Figures)]) -> Section {
     section
 }
 
-/// The histogram of what happened between two moments.
+/// Returns the histogram of the time between two moments.
 fn since(now: &Figures, before: &Figures, name: &str) -> Buckets {
     now.histogram(name, &[]).since(&before.histogram(name, &[]))
 }

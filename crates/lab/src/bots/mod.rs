@@ -1,7 +1,7 @@
-//! Bots: many simple clients at once, and what they feel of the server.
+//! Bots: many simple clients at once, and their measurements.
 //!
-//! They speak on sessions as our own clients do, or the plain protocol over WebSockets as stock clients do. While they play, `/metrics` is read
-//! once a second, so that one report shows both sides: what the clients felt and what the server says it did.
+//! They use sessions, as our own clients do, or the plain protocol over WebSockets, as stock clients do. Meanwhile
+//! `/metrics` is read once a second, so one report shows both sides.
 
 mod abilities;
 mod brain;
@@ -22,17 +22,17 @@ use client::Felt;
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How many bots.
+    /// Number of bots.
     pub count: usize,
-    /// For how long they play, once all have joined.
+    /// Seconds of play after all have joined.
     pub seconds: u64,
-    /// Snapshots a second that each of them asks for.
+    /// Snapshots a second for each bot.
     pub hz: u32,
     /// A room of a server: `ws://host:port/ws/room`. Without a path, the room is `bots`.
     pub url: String,
     /// Protocol of the bots.
     pub protocol: Protocol,
-    /// Draws what the bots do.
+    /// Seed of the bots' decisions.
     pub seed: u64,
 }
 
@@ -52,7 +52,7 @@ impl Default for Plan {
 /// Protocol of bots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// A session over the best carrier there is (`spec/WORLD.md`).
+    /// A session over the best available carrier (`spec/WORLD.md`).
     Session,
     /// The plain protocol, with movement in this encoding.
     Plain(Encoding),
@@ -67,7 +67,7 @@ impl std::fmt::Display for Protocol {
     }
 }
 
-/// Why there is nothing to report.
+/// The reason why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum BotsError {
     /// The address is not one of a room.
@@ -78,20 +78,20 @@ pub enum BotsError {
         /// The fault.
         why: &'static str,
     },
-    /// Nobody answers there.
+    /// No server answers at the address.
     #[error("no server answers at {host}: {cause}; start one with `nowcast serve`")]
     NoServer {
-        /// Where one was expected.
+        /// The address.
         host: String,
         /// The system's error.
         cause: std::io::Error,
     },
-    /// The server is there, and let nobody in.
+    /// The server admitted no bot.
     #[error("none of {count} bots could join; the reason of the first: {reason}")]
     NobodyJoined {
-        /// How many tried.
+        /// Number of attempts.
         count: usize,
-        /// The reason that one of them was given.
+        /// The reason of one refusal.
         reason: String,
     },
     /// The runtime could not be started.
@@ -99,20 +99,20 @@ pub enum BotsError {
     Runtime(std::io::Error),
 }
 
-/// Where a room is.
+/// The address of a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Address {
     host: String,
     path: String,
 }
 
-/// Runs the bots until they are done.
+/// Runs the bots to the end.
 ///
 /// # Errors
 /// When the address is none, no server answers, or not one bot could join.
 pub fn run(plan: &Plan) -> Result<Report, BotsError> {
     let address = parse(&plan.url)?;
-    // One thread: the bots must not take the processor time from the server that they measure.
+    // One thread, so that the bots take less processor time from the measured server.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(BotsError::Runtime)?;
     runtime.block_on(play(plan, address))

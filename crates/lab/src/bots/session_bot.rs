@@ -1,4 +1,4 @@
-//! One bot on a session: the same play as on the plain protocol, over the best carrier there is.
+//! One bot on a session: the same play as over the plain protocol, over the best available carrier.
 
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ impl SessionBot {
             }
             ClientMessage::Name { name } => event(ToWorld::Rename { name }),
             ClientMessage::Rate { hz } => event(ToWorld::Rate { network_hz: hz }),
-            // A session measures its own round trip, and bots own nothing.
+            // A session measures its own round trip, and bots own no entities.
             _ => Ok(()),
         }
     }
@@ -179,7 +179,7 @@ impl SessionBot {
                         return Ok(());
                     }
                 };
-                // A definition that is not here yet is followed by the states that need it.
+                // An entity whose kind is not defined yet is sent again after the definition.
                 let Some((kind, shape)) = self.kinds.get(entity.kind as usize) else { return Ok(()) };
                 let attributes = decode_value(shape, &entity.attributes)?;
                 let place = entity.place.map(|place| place.position.map(f64::from));
@@ -197,7 +197,7 @@ impl SessionBot {
     fn replicated(&mut self, bytes: &[u8]) -> Result<(), String> {
         let applied = self.replica.apply(bytes).map_err(|error| error.to_string())?;
         let now = Instant::now();
-        // A round may take several packets; the first of them counts.
+        // A round may take several packets; only the first counts.
         if self.last_tick.is_none_or(|(tick, _)| tick != applied.tick)
             && let Some((_, at)) = self.last_tick.replace((applied.tick, now))
         {
@@ -210,7 +210,7 @@ impl SessionBot {
     }
 }
 
-/// Controls after those `before`: with the next number, if they say anything else.
+/// Returns the next controls: with the next number, if they differ from `before`.
 fn follow(before: Controls, input: Input) -> Controls {
     let same_number = Controls {
         number: before.number,

@@ -1,4 +1,4 @@
-//! A real server that is killed, with real clients in it: at random moments, and at each named step of its store's writing.
+//! Kills a real server with real clients: at random moments, and at each named step of its store's writing.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -20,22 +20,22 @@ use crate::report::Samples;
 /// The room and its world.
 const WORLD: &str = "crash";
 
-/// How long all clients may take to come in, move and have something confirmed, on a machine that does a lot besides.
+/// Maximum time until all clients have joined, moved and have a confirmed action, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long a server may take to come to a step after that, before it is killed all the same.
+/// Maximum time until a server reaches a step after that. Then it is killed anyway.
 const STEP_PATIENCE: Duration = Duration::from_secs(20);
 
-/// Between two looks at what the clients have seen and at whether the server has ended.
+/// Interval of checks of the clients and of the server's process.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Between two changes of the rules, each of which makes a snapshot.
+/// Interval of changes of the rules, each of which makes a snapshot.
 const RULES_INTERVAL: Duration = Duration::from_millis(700);
 
-/// A carrier that ended this shortly before a kill was ended by the kill.
+/// A carrier that ended at most this long before a kill was ended by the kill.
 const OF_THE_KILL: Duration = Duration::from_millis(250);
 
-/// Random moments lie between these times after all clients move.
+/// Range of random moments after all clients move.
 const MOMENT_MIN_MS: u64 = 300;
 const MOMENT_SPREAD_MS: u64 = 1_200;
 
@@ -43,21 +43,21 @@ const MOMENT_SPREAD_MS: u64 = 1_200;
 #[derive(Debug, Default)]
 pub(super) struct Kills {
     pub(super) kills: usize,
-    /// Movement that was seen and is not kept, in milliseconds of the world's time.
+    /// Movement that clients saw and the store does not have, in milliseconds of the world's time.
     pub(super) movement_lost_ms: Samples,
     /// From the start of a process until it listened, in milliseconds.
     pub(super) listening_ms: Samples,
-    /// From the start of a process until its world went on, a step before its first tick, in milliseconds.
+    /// From the start of a process until its world continued, a step before its first tick, in milliseconds.
     pub(super) going_on_ms: Samples,
-    /// From the start of a process until a first client heard of movement, in milliseconds.
+    /// From the start of a process until a first client received movement, in milliseconds.
     pub(super) first_update_ms: Samples,
     /// From a kill until a client's avatar moved again, in milliseconds, by carrier.
     pub(super) moving_ms: Vec<(CarrierKind, Samples)>,
     /// The fate of durable actions.
     pub(super) acts: Tally,
-    /// The kills by where they were.
+    /// The kills by their places.
     pub(super) places: Vec<Place>,
-    /// Kills that were to be at a step that the server did not come to.
+    /// Steps at which a kill was planned, but that the server did not reach.
     pub(super) missed: Vec<FailPoint>,
     /// Damage that the final check of the store found.
     pub(super) damage: Vec<String>,
@@ -113,7 +113,7 @@ async fn kill_often(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Kills
     }
     drop(life);
     for task in tasks {
-        // A witness that panicked has a bug, and the figures are no good.
+        // A witness that panicked has a bug, so the figures are not valid.
         task.await.map_err(|error| CrashError::Server(format!("a client: {error}")))?;
     }
     trial.check()?;
@@ -134,18 +134,19 @@ fn witnesses(plan: &Plan, port: u16) -> Vec<Witness> {
         .collect()
 }
 
-/// The steps of the store's writing that a server comes to that goes on with a store.
+/// The steps of the store's writing that a server with an existing store passes.
 pub fn steps() -> impl Iterator<Item = FailPoint> + Clone {
     FailPoint::ALL.into_iter().filter(|point| *point != FailPoint::DatabaseMade)
 }
 
-/// Whether a server seldom comes to a step but when it takes a snapshot: what happens to one world in a row becomes one row.
+/// Whether a server passes a step mostly when it takes a snapshot, because consecutive changes of one world become one
+/// row.
 fn needs_snapshot(point: FailPoint) -> bool {
     use FailPoint::{BetweenRows, SnapshotAnnounced, SnapshotGiven, SnapshotHalfWritten, SnapshotTaken};
     matches!(point, BetweenRows | SnapshotTaken | SnapshotAnnounced | SnapshotGiven | SnapshotHalfWritten)
 }
 
-/// How often a server passes a step within about two seconds.
+/// Number of passages of a step within about two seconds.
 fn passages_max(point: FailPoint) -> u64 {
     match point {
         FailPoint::BeforeAppend | FailPoint::AfterAppend => 150,
@@ -169,9 +170,9 @@ struct Trial<'p> {
     folder: TrialFolder,
     witnesses: Vec<Witness>,
     rules_written: u32,
-    /// The kill whose aftermath is looked at.
+    /// The previous kill, whose effects are examined now.
     before: Option<(Option<FailPoint>, Instant)>,
-    /// The newest step that a client saw before that.
+    /// The newest step that a client saw before that kill.
     newest_tick: Option<u64>,
     kills: Kills,
 }
@@ -201,7 +202,7 @@ impl<'p> Trial<'p> {
         self.folder.path.join("data")
     }
 
-    /// Writes rules that are other rules by a comment alone.
+    /// Writes rules that differ only in a comment.
     fn write_rules(&mut self) -> Result<(), CrashError> {
         self.rules_written += 1;
         let text = format!("{}\n-- {}\n", include_str!("rules.luau"), self.rules_written);
@@ -234,7 +235,7 @@ impl<'p> Trial<'p> {
         Some(Aim { point, passage: u32::try_from(passage).expect("passages are few") })
     }
 
-    /// One life of a server, to its end, and what the clients found in it of the life before.
+    /// Runs one server to its end, and collects the effects of the previous kill that the clients find.
     async fn live(&mut self, mut process: Process, aim: Option<Aim>) -> Result<(), CrashError> {
         let is_settled = self.settle(&mut process, aim).await?;
         let (killed, point) = match aim {
@@ -255,7 +256,8 @@ impl<'p> Trial<'p> {
         Ok(())
     }
 
-    /// Waits until every witness moves and had something confirmed. False when the server has killed itself before, as it was to.
+    /// Waits until every witness moves and has a confirmed action. Returns false if the server has killed itself
+    /// before, as planned.
     async fn settle(&mut self, process: &mut Process, aim: Option<Aim>) -> Result<bool, CrashError> {
         let deadline = Instant::now() + PATIENCE;
         let mut rules_due = Instant::now() + RULES_INTERVAL;
@@ -276,7 +278,8 @@ impl<'p> Trial<'p> {
         Ok(true)
     }
 
-    /// Waits until the server has killed itself; one that does not come to the step is killed, and says no step.
+    /// Waits until the server has killed itself. A server that does not reach the step is killed, and counts without a
+    /// step.
     async fn wait_for_end(
         &mut self,
         process: &mut Process,
@@ -295,7 +298,7 @@ impl<'p> Trial<'p> {
         Ok((process.kill()?, None))
     }
 
-    /// A server whose world gets other rules takes a snapshot of it.
+    /// A server whose world gets other rules takes a snapshot.
     fn provoke(&mut self, aim: Option<Aim>, due: &mut Instant) -> Result<(), CrashError> {
         if aim.is_some_and(|aim| needs_snapshot(aim.point)) && Instant::now() >= *due {
             *due = Instant::now() + RULES_INTERVAL;
@@ -324,7 +327,7 @@ impl<'p> Trial<'p> {
             });
             self.kills.note_kill(point, lost_ms, acts_of_life);
         }
-        // A life in which nobody saw anything leaves what was seen before it.
+        // A run without any observation keeps the previous one.
         self.newest_tick =
             seen.iter().map(|one| u64::from(one.tick)).max().filter(|tick| *tick > 0).or(self.newest_tick);
         for (at, trouble) in seen.iter().flat_map(|one| &one.troubles) {
@@ -334,7 +337,7 @@ impl<'p> Trial<'p> {
         }
     }
 
-    /// Reads and replays all that is kept.
+    /// Reads and replays all stored data.
     fn check(&mut self) -> Result<(), CrashError> {
         let reader = SqliteReader::open(&self.data())?;
         self.kills.damage = reader.check_database()?;
@@ -347,7 +350,7 @@ impl<'p> Trial<'p> {
 }
 
 impl Kills {
-    /// Adds how a process began that goes on with a world.
+    /// Adds the start of a process with an existing world.
     fn note_start(&mut self, process: &Process, went_on: Option<(u64, Instant)>, seen: &[Seen]) {
         let since = |at: Instant| milliseconds(at.saturating_duration_since(process.begun));
         if let Some(listening) = process.listening {
@@ -361,7 +364,7 @@ impl Kills {
         }
     }
 
-    /// Adds a kill and what it left.
+    /// Adds a kill and its effects.
     fn note_kill(&mut self, point: Option<FailPoint>, lost_ms: Option<f64>, acts: Tally) {
         self.kills += 1;
         let at = self.places.iter().position(|place| place.point == point).unwrap_or_else(|| {

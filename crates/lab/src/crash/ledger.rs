@@ -6,7 +6,7 @@ use std::ops::{AddAssign, Sub};
 /// A client sends no number this far above its oldest one without an answer (`spec/WORLD.md`, section 3).
 const UNDER_WAY_MAX: u32 = 64;
 
-/// Numbers from 1 on: all up to one of them, and some beyond.
+/// Numbers from 1: all up to one of them, and some beyond.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Numbers {
     through: u32,
@@ -27,12 +27,12 @@ impl Numbers {
         number <= self.through || self.beyond.contains(&number)
     }
 
-    /// How many there are up to this one.
+    /// Counts the numbers up to this one.
     fn count_up_to(&self, number: u32) -> u64 {
         u64::from(self.through.min(number)) + self.beyond.range(..=number).count() as u64
     }
 
-    /// Those that others do not have.
+    /// Returns the numbers that `others` lacks.
     fn missing_in<'n>(&'n self, others: &'n Numbers) -> impl Iterator<Item = u32> + 'n {
         let first = others.through + 1;
         let up_to_one = (first..=self.through).filter(move |number| !others.contains(*number));
@@ -43,13 +43,13 @@ impl Numbers {
 /// The actions that a world applied for a witness.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Carried {
-    /// How often anything.
+    /// Total number of applications.
     times: u64,
     numbers: Numbers,
 }
 
 impl Carried {
-    /// Reads what the rules of the trial show: "TIMES THROUGH BEYOND,BEYOND", such as "7 5 7,8".
+    /// Reads the text that the rules of the trial show: "TIMES THROUGH BEYOND,BEYOND", such as "7 5 7,8".
     pub(super) fn read(text: &str) -> Option<Carried> {
         let mut words = text.split(' ');
         let (times, through) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -59,17 +59,17 @@ impl Carried {
     }
 }
 
-/// Durable actions by what became of them.
+/// Counts of durable actions by their fate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) confirmed: u64,
-    /// Confirmed, and not in the world.
+    /// Confirmed, but not in the world.
     pub(super) lost: u64,
-    /// How often something was carried out beyond once for each number that was sent.
+    /// Number of applications beyond one for each number.
     pub(super) doubled: u64,
-    /// Without an answer when the session ended, and carried out as the next one found.
+    /// Without an answer at the end of the session, but applied, as the next session found.
     pub(super) kept_unanswered: u64,
-    /// Without an answer when the session ended, not carried out, and sent again.
+    /// Without an answer at the end of the session, not applied, and sent again.
     pub(super) undone: u64,
 }
 
@@ -102,7 +102,7 @@ impl Sub for Tally {
 pub(super) struct Ledger {
     /// The newest number.
     last: u32,
-    /// Those that were begun and have no answer.
+    /// Actions without an answer.
     open: BTreeSet<u32>,
     confirmed: Numbers,
     lost: BTreeSet<u32>,
@@ -114,7 +114,7 @@ impl Ledger {
         self.tally
     }
 
-    /// A new session finds this in the world. Returns what has no answer, which is to be sent again.
+    /// Compares with the world at the begin of a session. Returns the unanswered actions to send again.
     pub(super) fn begin_session(&mut self, carried: &Carried) -> Vec<u32> {
         self.compare(carried);
         let (kept, undone): (Vec<u32>, Vec<u32>) =
@@ -124,7 +124,7 @@ impl Ledger {
         self.open.iter().copied().collect()
     }
 
-    /// The next action; none while too many are under way.
+    /// Returns the next action; `None` while too many are unanswered.
     pub(super) fn begin(&mut self) -> Option<u32> {
         let number = self.last + 1;
         if self.open.first().is_some_and(|oldest| number - oldest >= UNDER_WAY_MAX) {
@@ -135,7 +135,7 @@ impl Ledger {
         Some(number)
     }
 
-    /// The server confirmed an action, after the world had shown this.
+    /// Records that the server confirmed an action, after the world had shown `carried`.
     pub(super) fn confirm(&mut self, number: u32, carried: &Carried) {
         if self.open.remove(&number) {
             self.tally.confirmed += 1;
@@ -144,7 +144,7 @@ impl Ledger {
         self.compare(carried);
     }
 
-    /// The world shows this now: what was confirmed has to be in it, and nothing more often than it was sent.
+    /// Compares with the world: confirmed actions must be in it, and none more often than sent.
     pub(super) fn compare(&mut self, carried: &Carried) {
         self.lost.extend(self.confirmed.missing_in(&carried.numbers));
         self.tally.lost = self.lost.len() as u64;

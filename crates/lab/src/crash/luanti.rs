@@ -1,9 +1,9 @@
 //! The peer: Luanti's server (<https://www.luanti.org>), killed in the same way, where it is installed.
 //!
-//! A mod counts in every step, and prints each count. It keeps the count and the server's clock in both places that a
-//! mod has for lasting data: its own storage, and the map, here the metadata of a node. Each is an SQLite database of
-//! its own. A count that was printed before a kill and is not found after it is lost. Nobody plays: the mod alone acts,
-//! so attributes of players, which need a player who is there, are left out.
+//! A mod counts in every step and prints each count. It stores the count and the server's clock in both places for a
+//! mod's durable data: its own storage, and the map (the metadata of a node). Each is a separate SQLite database. A
+//! count that was printed before a kill and is missing after it is lost. There are no players, so attributes of players
+//! are not tested.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -20,15 +20,15 @@ use crate::report::Samples;
 const PROGRAMS: [&str; 4] =
     ["luantiserver", "minetestserver", "/usr/games/luantiserver", "/usr/games/minetestserver"];
 
-/// How long a server may take until its mod counts.
+/// Maximum time until a server's mod counts.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Luanti saves what mods keep ten seconds after its start and every 5.3 s from then on, unless it is told otherwise: each life is
-/// longer than the first, and ends anywhere within the others.
+/// By default Luanti saves a mod's data ten seconds after its start and every 5.3 s from then on. Each run is longer
+/// than the first interval and ends anywhere within a later one.
 const LIFE_MIN_MS: u64 = 12_000;
 const LIFE_SPREAD_MS: u64 = 10_600;
 
-/// More lives would tell nothing else, and each of them takes so long.
+/// More runs would show nothing new, and each takes long.
 const KILLS_MAX: usize = 10;
 
 const MOD: &str = r#"
@@ -70,7 +70,7 @@ end)
 /// The effects of kills on it.
 #[derive(Debug, Default)]
 pub(super) struct Luanti {
-    /// Its own words for its version.
+    /// Its version, as printed.
     pub(super) version: String,
     /// Losses of the mod's storage.
     pub(super) storage: Lost,
@@ -98,7 +98,7 @@ impl Lost {
     }
 }
 
-/// How far the mod was.
+/// The mod's progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     count: u64,
@@ -122,7 +122,7 @@ struct Life {
     started: Duration,
 }
 
-/// Kills it, if it is installed.
+/// Kills it repeatedly, if it is installed.
 pub(super) fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Option<Luanti>, CrashError> {
     let Some((program, version)) = installed() else { return Ok(None) };
     let mut luanti = Luanti { version, ..Luanti::default() };
@@ -153,7 +153,7 @@ fn installed() -> Option<(&'static str, String)> {
     })
 }
 
-/// A world of nothing but the mod, in a game of nothing.
+/// Makes a world with only the mod, in an empty game.
 fn make_world(folder: &Path) -> std::io::Result<std::path::PathBuf> {
     let game = folder.join("games/nothing");
     let mods = game.join("mods/counts");

@@ -1,8 +1,9 @@
-//! `lab crash`: what is left after the power was cut, and after a server was killed.
+//! `lab crash`: losses after a power cut, and after a kill of the server.
 //!
-//! `power` runs a store of this process over a disk that remembers what was synced, and has it as a cut would have left it;
-//! `kills` kills the real program with real clients in it, at random moments and at named steps of the store's writing. The steps are
-//! compiled in with the lab (`nowcast_store::FailPoint`): a server that is built without it has none of them.
+//! `power` runs a store in this process over a disk that remembers synced data, and restores the disk as a power cut
+//! would leave it. `kills` kills the real program with real clients, at random moments and at named steps of the
+//! store's writing. The steps are compiled in with the lab (`nowcast_store::FailPoint`); a server built without the lab
+//! has none.
 
 mod findings;
 mod kills;
@@ -25,16 +26,16 @@ pub use kills::steps;
 pub use nowcast_store::FailPoint;
 pub use power::{PowerError, Survived};
 
-/// Why there is nothing to report.
+/// The reason why there is no report.
 #[derive(Debug, Error)]
 pub enum CrashError {
-    /// A promise of the store is broken.
+    /// A guarantee of the store is broken.
     #[error(transparent)]
     Power(#[from] PowerError),
-    /// The server did something else than it had to, so that no figure of it would count.
+    /// The server failed in another way, so its figures are not valid.
     #[error("the server: {0}")]
     Server(String),
-    /// The peer did, so that no figure of it would count.
+    /// The peer failed in another way, so its figures are not valid.
     #[error("the server of Luanti: {0}")]
     Peer(String),
     /// The data that the server left cannot be read.
@@ -50,18 +51,18 @@ pub enum CrashError {
 pub struct Plan {
     /// The `nowcast` program.
     pub program: PathBuf,
-    /// How often its server is killed.
+    /// Number of kills.
     pub kills: usize,
-    /// How often the power is cut.
+    /// Number of power cuts.
     pub cuts: usize,
-    /// How many clients play, from 1 on.
+    /// Number of clients, at least 1.
     pub clients: u8,
-    /// The steps of the store's writing at which it is killed; with none of them, at all steps in turn, and every other time at a
+    /// The steps of the store's writing at which it is killed. If empty, all steps in turn, and every second time at a
     /// random moment.
     pub steps: Vec<FailPoint>,
-    /// Whether Luanti's server is killed, too, where it is installed.
+    /// Whether Luanti's server is killed, too, if it is installed.
     pub peers: bool,
-    /// Draws the moments, and what happens until then.
+    /// Seed of the moments and of the play.
     pub seed: u64,
 }
 
@@ -70,9 +71,9 @@ impl Plan {
     pub const KILLS: usize = 100;
     /// Power cuts of the full trial.
     pub const CUTS: usize = 1_000;
-    /// The same of a first look.
+    /// Kills of a quick trial.
     pub const KILLS_QUICK: usize = 5;
-    /// The same of a first look.
+    /// Power cuts of a quick trial.
     pub const CUTS_QUICK: usize = 100;
     /// Clients, half of them over WebTransport and half over WebSocket.
     pub const CLIENTS: u8 = 8;
@@ -83,7 +84,7 @@ impl Plan {
 pub struct Outcome {
     /// The figures.
     pub report: Report,
-    /// Whether something that had to be there was lost, doubled or damaged.
+    /// Whether required data was lost, doubled or damaged.
     pub is_broken: bool,
 }
 
@@ -107,7 +108,7 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
     Ok(Outcome { report: findings::report(plan, command, power.as_ref(), kills, luanti), is_broken })
 }
 
-/// A folder of its own, which goes when the trial is over.
+/// A temporary folder, which is removed after the trial.
 pub(crate) struct TrialFolder {
     pub(crate) path: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `lab store`: what lasting costs the thread of a world, how many bytes it is, and how soon a world is back.
+//! `lab store`: the cost of storage for the thread of a world, the bytes, and the time to restore a world.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use super::TrialFolder;
 use super::power;
 use crate::report::{Cell, Column, Report, Samples, Section, Table};
 
-/// How long a sync of the slow disk takes longer.
+/// Additional time of a sync on the slow disk.
 const SLOW_SYNC: Duration = Duration::from_millis(20);
 
-/// How long everything may take to reach the disk.
+/// Maximum time until everything has reached the disk.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long a step of a world may take.
+/// Duration of a step of a world.
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 /// Steps in which bodies come to rest before anything is measured.
@@ -36,18 +36,18 @@ pub struct Plan {
     pub players: u32,
     /// Seconds of the world's time for each measurement, and of the journal that a start replays.
     pub seconds: u64,
-    /// Draws where people turn.
+    /// Seed of the people's turns.
     pub seed: u64,
 }
 
 impl Plan {
-    /// Good figures, in about six minutes.
+    /// A full run, in about six minutes.
     pub const FULL: Plan = Plan { bodies: 10_000, players: 200, seconds: 60, seed: 1 };
-    /// A first look, in about half a minute.
+    /// A quick run, in about half a minute.
     pub const QUICK: Plan = Plan { bodies: 1_000, players: 50, seconds: 4, seed: 1 };
 }
 
-/// Why something could not be measured.
+/// The reason why a measurement failed.
 #[derive(Debug, Error)]
 pub enum StoreFiguresError {
     /// The store failed.
@@ -56,7 +56,7 @@ pub enum StoreFiguresError {
     /// The folder of the trial.
     #[error("the trial: {0}")]
     Io(#[from] std::io::Error),
-    /// The world that came back is another one, so that no figure would count.
+    /// The restored world differs, so no figure is valid.
     #[error("{0}")]
     Wrong(String),
 }
@@ -153,7 +153,7 @@ fn of_journal(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     Ok(section)
 }
 
-/// How soon a world is back.
+/// Measures the time to restore a world.
 fn of_return(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     progress("a world that comes back");
     let folder = TrialFolder::new("store")?;
@@ -261,7 +261,7 @@ impl Yard {
         self.recorder.snapshot(&mut self.world, store, self.now_ms, Vec::new());
     }
 
-    /// So many steps, sixty a second or as fast as they go: milliseconds of each.
+    /// Runs steps, sixty a second or at full speed. Returns the milliseconds of each.
     fn run(&mut self, steps: u64, store: Option<&SqliteStore>, is_paced: bool) -> Samples {
         let mut times = Samples::new();
         let mut due = Instant::now();

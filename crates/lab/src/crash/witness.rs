@@ -1,5 +1,5 @@
-//! A client that walks and counts by durable actions, remembers what it was told and when, and comes again after a kill as the player
-//! that it was.
+//! A client that walks and counts by durable actions, records its observations with their times, and rejoins after a
+//! kill as its earlier player.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Millions of ages in little room.
+//! Millions of ages in little memory.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Serialize};
 /// A tenth of a millisecond is finer than the tick of any program that shows something.
 const NS_A_STEP: u64 = 100_000;
 
-/// How often each age was seen, in steps of 0.1 ms.
+/// Counts of each age, in steps of 0.1 ms.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Ages(BTreeMap<u64, u64>);
 
 impl Ages {
-    /// Notes an age.
+    /// Adds an age.
     pub fn push(&mut self, ns: u64) {
         *self.0.entry(ns / NS_A_STEP).or_default() += 1;
     }
 
-    /// How many were noted.
+    /// Number of ages.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// Whether none was noted.
+    /// Whether there are no ages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,4 +1,4 @@
-//! `lab freshness`: how old what a receiver shows is, and how long events take.
+//! `lab freshness`: the age of shown state, and the latency of events.
 
 mod ages;
 mod findings;

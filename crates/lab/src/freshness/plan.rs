@@ -1,4 +1,4 @@
-//! `lab freshness` on real links: which, through what, how often.
+//! `lab freshness` on real links: links, peers and runs.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::trial::{self, Job, Outcome, Task, TrialError};
 /// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// How long each run is measured.
+    /// Duration of each measurement.
     pub measured: Duration,
     /// Runs of everything, each with the next seed.
     pub seeds: u32,
     /// The first seed.
     pub seed: u64,
-    /// Runs at the same time.
+    /// Number of simultaneous runs.
     pub at_once: usize,
     /// Only these peers; all if empty.
     pub peers: Vec<Peer>,
@@ -53,7 +53,7 @@ pub(super) struct Case {
     pub(super) beside: Option<&'static str>,
 }
 
-/// When the outage is, since the link was made: connections open within a second, and the warm-up is then over.
+/// Time of the outage since the link was made. Connections open within a second, and the warm-up is over then.
 const OUTAGE: Range<Duration> = Duration::from_secs(6)..Duration::from_secs(8);
 const NARROW_BITS: u64 = 1_000_000;
 /// A full segment of a bulk transfer on the link, and what it brings.
@@ -183,7 +183,7 @@ pub(super) struct Measured {
 pub(super) struct Run {
     pub(super) received: Received,
     pub(super) ticks_missed: u32,
-    /// Toward the reader, back, and what a bulk transfer had of the first.
+    /// Toward the reader, back, and the share of a bulk transfer in the first.
     pub(super) bytes_per_second: [f64; 3],
 }
 
@@ -204,7 +204,7 @@ impl Measured {
         self.runs.iter().map(figure).collect()
     }
 
-    /// The ages of all runs together.
+    /// The ages of all runs.
     pub(super) fn ages(&self) -> Ages {
         let mut all = Ages::default();
         self.runs.iter().for_each(|run| all.merge(&run.received.ages));
@@ -213,7 +213,7 @@ impl Measured {
 }
 
 impl Plan {
-    /// The words of the links.
+    /// The names of the links.
     pub const LINKS: [&str; 25] = [
         "clean",
         "50-1",

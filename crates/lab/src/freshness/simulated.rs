@@ -1,4 +1,4 @@
-//! Freshness in virtual time: what the session promises, case by case, and the same load first in, first out.
+//! Freshness in virtual time: the guarantees of the session, case by case, and the same load in a plain queue.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::report::{BarChart, Cell, Chart, Column, Report, Section, Table};
 /// The plan of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Simulated {
-    /// Decides the fate of packets.
+    /// Seed of the fate of packets.
     pub seed: u64,
     /// Virtual time of each case.
     pub duration: Duration,
@@ -19,7 +19,7 @@ pub struct Simulated {
 
 const INTERVAL_MS: f64 = 16.667;
 const NARROW_BITS: u64 = 1_000_000;
-/// Key, payload and the three bytes a value may cost beyond them.
+/// Key, payload and the three bytes that a value may cost beyond them.
 const RECORD_BYTES: f64 = 1.0 + 64.0 + 3.0;
 const KEYS: f64 = 100.0;
 
@@ -31,7 +31,7 @@ const SHARED: [(&str, u64, usize); 5] = [
     ("10 Mbit/s, 128 KB", 10_000_000, 128_000),
     ("10 Mbit/s, 512 KB", 10_000_000, 512_000),
 ];
-/// Shares need this long to be found and seen.
+/// Minimum time to find and measure shares.
 const SHARED_MIN: Duration = Duration::from_secs(30);
 
 /// One link.
@@ -42,7 +42,7 @@ struct Case {
     one_way_ms: f64,
 }
 
-/// One case, measured in each way of queueing.
+/// One case, measured with each kind of queue.
 struct Measured {
     case: Case,
     outcomes: [Outcome; 3],
@@ -55,7 +55,7 @@ const QUEUEINGS: [(Queueing, &str); 3] = [
 ];
 
 impl Simulated {
-    /// Measures all cases; `progress` is told how many of how many runs are done.
+    /// Measures all cases. `progress` receives the number of finished runs and of all runs.
     pub fn run(&self, mut progress: impl FnMut(usize, usize)) -> Report {
         let cases = self.cases();
         let runs = cases.len() * QUEUEINGS.len();
@@ -179,7 +179,7 @@ impl Simulated {
     }
 }
 
-/// A promise, and what was measured.
+/// A guarantee and its measurement.
 struct Promise {
     figure: &'static str,
     unit: &'static str,
@@ -273,7 +273,7 @@ fn promises_of(index: usize, case: &Case, outcome: &Outcome) -> Vec<Promise> {
                 at_least("use of the link", "%", 85.0, outcome.utilisation),
             ]
         }
-        // Jitter costs what the slowest packet takes longer, and no more.
+        // Jitter costs only the additional time of the slowest packet.
         _ => vec![
             at_most("age of values, p99", "ms", intervals(1.0) + 1.0, age(0.99)),
             at_most("latency of events, p99", "ms", case.one_way_ms + 1.0, event(0.99)),

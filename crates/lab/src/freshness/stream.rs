@@ -1,4 +1,4 @@
-//! Both ends of the stream: one produces values and events, the other looks at what has come.
+//! Both ends of the stream: one produces values and events, the other samples them.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -16,30 +16,30 @@ pub(super) const STATE_BYTES: usize = 64;
 pub(super) const EVENT_BYTES: usize = 32;
 /// The sender's ticks a second.
 pub(super) const RATE_HZ: u32 = 60;
-/// An event at every so-manieth tick: ten a second.
+/// Ticks between two events: ten events a second.
 const TICKS_AN_EVENT: u32 = 6;
-/// The reader looks a little more slowly than the sender produces, so that its phase wanders evenly over all values
-/// several times a minute.
+/// The reader samples a little more slowly than the sender produces, so its phase drifts evenly over all values several
+/// times a minute.
 const LOOK_INTERVAL: Duration = Duration::from_nanos(16_666_667 * 301 / 300);
-/// After this the connection has found its pace; what was before does not count.
+/// After this time the connection has found its rate; earlier samples do not count.
 pub(super) const WARM_UP: Duration = Duration::from_secs(2);
-/// How long events are waited for after the last was put.
+/// Maximum wait for events after the last was put.
 const GRACE: Duration = Duration::from_secs(5);
 const NS_A_SECOND: u64 = 1_000_000_000;
 
 /// One run of the stream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Stream {
-    /// How long is measured, after a warm-up.
+    /// Duration of the measurement, after a warm-up.
     pub measured: Duration,
-    /// When the link is down, since it was made.
+    /// Time of the outage, since the link was made.
     pub outage: Option<Range<Duration>>,
     /// The congestion control of a bulk transfer by TCP that shares the link.
     pub beside: Option<String>,
 }
 
 impl Stream {
-    /// How long it takes.
+    /// Total duration.
     #[must_use]
     pub fn duration(&self) -> Duration {
         WARM_UP + self.measured
@@ -85,7 +85,7 @@ impl Stamp {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sent {
     pub(super) start_ns: u64,
-    /// Ticks at which nothing could be put, because the program was waiting in a full socket.
+    /// Ticks without a put, because the program was waiting for a full socket.
     pub(super) ticks_missed: u32,
 }
 
@@ -94,17 +94,17 @@ pub(super) struct Sent {
 pub(super) struct Received {
     pub(super) ages: Ages,
     pub(super) events: Ages,
-    /// Events of the measured time that never came.
+    /// Events of the measured time that never arrived.
     pub(super) events_lost: u32,
-    /// Events that came twice or out of order.
+    /// Events that arrived twice or out of order.
     pub(super) events_wrong: u32,
-    /// Since the outage's end until every key showed a value produced after it, or in the last interval before.
+    /// Time from the outage's end until every key showed a value produced after it, or in the last interval before.
     pub(super) current_after_outage_ms: Option<f64>,
-    /// Since the outage's end until every event put before it had come.
+    /// Time from the outage's end until every event put before it had arrived.
     pub(super) events_after_outage_ms: Option<f64>,
 }
 
-/// The end that produces.
+/// The producing end.
 pub(crate) async fn send(
     connection: &mut dyn Connection,
     stream: &Stream,
@@ -125,7 +125,7 @@ pub(crate) async fn send(
             continue;
         }
         while event * TICKS_AN_EVENT <= tick {
-            // An event that had to wait in the program happened when it was due.
+            // An event that waited in the program counts from its due time.
             let due = start_ns + u64::from(event * TICKS_AN_EVENT) * NS_A_SECOND / u64::from(RATE_HZ);
             let produced_ns = if event * TICKS_AN_EVENT < tick { due } else { now_ns() };
             let mut message = [0; EVENT_BYTES];
@@ -133,7 +133,7 @@ pub(crate) async fn send(
             connection.put(0, &message)?;
             event += 1;
         }
-        // Where not everything fits, a fixed order would starve the last keys.
+        // If the link is too narrow, a fixed order would starve the last keys.
         for turn in 0..KEYS {
             let key = 1 + ((u32::from(turn) + tick * 37) % u32::from(KEYS)) as u16;
             let mut value = [0; STATE_BYTES];
@@ -145,7 +145,7 @@ pub(crate) async fn send(
     Ok(sent)
 }
 
-/// The end that shows.
+/// The reading end.
 pub(crate) async fn receive(
     connection: &mut dyn Connection,
     stream: &Stream,
@@ -174,7 +174,7 @@ struct Reader<'a> {
     /// On the machine's clock.
     outage_end_ns: Option<u64>,
     start_ns: Option<u64>,
-    /// When what is shown of each key was produced.
+    /// For each key, the time at which the shown value was produced.
     newest: Vec<Option<u64>>,
     events_next: u32,
     seen: Vec<bool>,
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes in what came and notes how old what is shown is; returns whether all is over.
+    /// Reads arrived messages and records the ages of shown values. Returns whether the stream is over.
     fn look(&mut self, now: u64, inbox: &mut Vec<Message>) -> Result<bool, PeerError> {
         for message in inbox.drain(..) {
             let stamp = Stamp::read(&message.bytes)?;
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
             } else {
                 let newest = self.newest.get_mut(usize::from(message.key) - 1);
                 let newest = newest.ok_or(PeerError::Frame("its key"))?;
-                // Unordered peers bring older values late; a program would not show them.
+                // Unordered peers deliver older values late; a program would not show them.
                 *newest = (*newest).max(Some(stamp.produced_ns));
             }
         }

@@ -1,4 +1,4 @@
-//! How old what a receiver shows is: many keys at 60 Hz and a few events, over a link, in virtual time.
+//! The age of shown state: many keys at 60 Hz and a few events, over a link, in virtual time.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,28 +15,28 @@ use super::tcp::{Control, PACKET_BYTES, Tcp};
 pub struct Workload {
     /// The link, each way.
     pub link: LinkConfig,
-    /// Decides the fate of packets.
+    /// Seed of the fate of packets.
     pub seed: u64,
-    /// How long keys are updated.
+    /// Duration of the updates.
     pub duration: Duration,
     /// Keys updated in every send interval.
     pub keys: u64,
     /// Bytes of a value, at least 8.
     pub value_bytes: usize,
-    /// Between two updates of a key.
+    /// Interval between two updates of a key.
     pub interval: Duration,
-    /// Between two events; `None` for none.
+    /// Interval between two events; `None` for none.
     pub event_interval: Option<Duration>,
-    /// How values and events are queued.
+    /// The kind of queue for values and events.
     pub queueing: Queueing,
-    /// A TCP sender that shares the link and always has something to send, up to a time of the run.
+    /// A TCP sender with endless data that shares the link until this time of the run.
     pub beside: Option<(Control, Duration)>,
 }
 
-/// How values and events are queued.
+/// The kind of queue for values and events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queueing {
-    /// Values and events on a lane each, as a program does whose events need not wait for values.
+    /// Values and events on separate lanes, for programs whose events need not wait for values.
     TwoLanes,
     /// Values and events on one lane, where an event is a barrier between values.
     OneLane,
@@ -45,7 +45,7 @@ pub enum Queueing {
 }
 
 impl Default for Workload {
-    /// 100 keys of 64 bytes at 60 Hz and 10 events a second for a minute, on a link that does nothing.
+    /// 100 keys of 64 bytes at 60 Hz and 10 events a second for a minute, on a perfect link.
     fn default() -> Self {
         Self {
             link: LinkConfig::default(),
@@ -80,7 +80,7 @@ pub struct Outcome {
     pub superseded: u64,
     /// Bytes a packet and bytes a value cost beyond keys and payloads: fitted as (bytes − payload − 3 × values) / packets.
     pub overhead_bytes_per_packet: f64,
-    /// How full the link was, in per cent of its rate; 0 without a rate.
+    /// Utilisation of the link, in per cent of its rate; 0 without a rate.
     pub utilisation: f64,
     /// Bits a second of the session's and of TCP's packets that crossed the link, from [`SETTLED`] on.
     pub session_bits: f64,
@@ -90,9 +90,9 @@ pub struct Outcome {
     pub link_queue: Vec<f32>,
     /// Packets lost or dropped by the link.
     pub packets_lost: u64,
-    /// Packets that the session took for lost.
+    /// Packets that the session considered lost.
     pub packets_taken_for_lost: u64,
-    /// Values and events that it sent again for that.
+    /// Values and events that it sent again after that.
     pub resent: u64,
     /// Packets that entered the link.
     pub packets_sent: u64,
@@ -100,14 +100,15 @@ pub struct Outcome {
     pub current_after_outage: Vec<f32>,
     /// For each outage: when all events put before its end had arrived, in ms since its end.
     pub events_after_outage: Vec<f32>,
-    /// The most values of one key shown in the first 100 ms after an outage that were produced in it.
+    /// The largest number of values of one key, produced during an outage, that were shown in the first 100 ms after
+    /// it.
     pub shown_of_outage_max: u64,
 }
 
 const STATE_LANE: u8 = 1;
 const EVENT_LANE: u8 = 0;
 const SAMPLE_EVERY: Duration = Duration::from_millis(1);
-/// Not measured: the session begins, the rate is found.
+/// Not measured, because the session begins and finds its rate.
 const WARM_UP: Duration = Duration::from_secs(2);
 /// After this time two senders on one link have found their shares.
 pub const SETTLED: Duration = Duration::from_secs(10);
@@ -122,7 +123,7 @@ struct Run<'a> {
     outages: Vec<Outage>,
     rival: Option<Rival>,
     /// Bytes that had crossed the link when the shares were settled, and of them TCP's.
-    on_outcome: Option<(u64, u64)>,
+    crossed_when_settled: Option<(u64, u64)>,
 }
 
 struct Outage {
@@ -186,7 +187,7 @@ impl<'a> Run<'a> {
             workload,
             outages: outages.collect(),
             rival: workload.beside.map(|(control, until)| Rival::new(control, until, workload.link.delay)),
-            on_outcome: None,
+            crossed_when_settled: None,
             pair: Pair::new(
                 workload.seed,
                 [config.clone(), config],
@@ -274,8 +275,8 @@ impl<'a> Run<'a> {
 
     fn sample(&mut self) {
         let now = self.pair.now();
-        if now >= SETTLED && self.on_outcome.is_none() {
-            self.on_outcome = Some(self.crossed_bytes());
+        if now >= SETTLED && self.crossed_when_settled.is_none() {
+            self.crossed_when_settled = Some(self.crossed_bytes());
         }
         for outage in &mut self.outages {
             if now >= outage.end {
@@ -301,7 +302,7 @@ impl<'a> Run<'a> {
 
     fn finish(mut self, end: Duration) -> Outcome {
         let (all, tcp) = self.crossed_bytes();
-        if let Some((all_before, tcp_before)) = self.on_outcome {
+        if let Some((all_before, tcp_before)) = self.crossed_when_settled {
             let bits = |bytes: u64| bytes as f64 * 8.0 / (end - SETTLED).as_secs_f64();
             self.outcome.tcp_bits = bits(tcp - tcp_before);
             self.outcome.session_bits = bits(all - all_before) - self.outcome.tcp_bits;

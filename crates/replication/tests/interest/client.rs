@@ -233,7 +233,7 @@ impl Client {
     pub(crate) fn note_shown(&mut self) {
         if self.arrived.is_some() {
             let shown = self.known.iter().map(
-                |(id, (row, quantization))| json!({ "id": id, "row": row, "quantization": quantization.map(Quantization::to_number) }),
+                |(id, (row, quantization))| json!({ "id": id, "row": row, "grain": quantization.map(Quantization::to_number) }),
             );
             let shown: Vec<_> = shown.collect();
             self.note(|| json!({ "shown": shown }));

@@ -18,7 +18,7 @@ pub struct LaneConfig {
     pub class: u8,
     /// Share among the lanes of one class; greater than 0.
     pub weight: u16,
-    /// What may wait to be sent.
+    /// Limits of the messages that wait to be sent.
     pub bounds: Bounds,
     /// For bulk: at most so much on average.
     pub bytes_per_second_max: Option<u32>,

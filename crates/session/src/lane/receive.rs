@@ -16,7 +16,7 @@ use crate::time::Time;
 
 /// Unread payloads of a replication source that are kept, the newest.
 const REPLICATION_UNREAD_MAX: usize = 64;
-/// Consumption is reported after so many events at the latest.
+/// Consumption is reported after this number of events at the latest.
 const REPORT_EVENTS: u64 = 256;
 /// Consumption is reported after this time at the latest.
 const REPORT_DELAY: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ pub(crate) struct Arrived {
     pub(crate) at: Time,
 }
 
-/// What kind of message it is.
+/// The kind of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     State { key: u64 },
@@ -45,7 +45,7 @@ impl Weigh for Arrived {
     }
 }
 
-/// What is known of one interval that is not over.
+/// The state of one interval that is not over.
 #[derive(Debug, Default)]
 struct Interval {
     keys: KeyMap<Known>,
@@ -474,7 +474,7 @@ impl ReceiveLane {
         }
     }
 
-    /// What is known of an interval that is open or to come.
+    /// The state of an interval that is open or in the future.
     fn interval(&mut self, interval: u64, limits: &Limits) -> Result<&mut Interval, Broken> {
         let ahead = interval - self.next;
         if interval - self.consumed > u64::from(limits.window_bytes) / MESSAGE_COST {

@@ -16,7 +16,7 @@ use crate::stats::Stats;
 use crate::store::Store;
 use crate::time::Time;
 
-/// What the peer accepts in all scripts: little, so that credit and barriers come early.
+/// The peer's limits in all scripts: small, so that credit and barriers matter early.
 const LIMITS: Limits = Limits {
     lanes_max: 1,
     window_bytes: 16_384,
@@ -28,7 +28,7 @@ const LIMITS: Limits = Limits {
 /// On a carrier of datagrams, messages up to this length go whole.
 const DATAGRAM_WHOLE_MAX: usize = 1_024;
 const STREAM_WHOLE_MAX: usize = 16_000;
-/// What a packet has besides such a message.
+/// The overhead of a packet with such a message.
 const OVERHEAD: usize = 176;
 const TIME_TO_LIVE: Duration = Duration::from_millis(10);
 
@@ -194,7 +194,7 @@ fn carried(bytes: &[u8]) -> Vec<(Name, Value)> {
     let mut reader = Reader::new(bytes);
     let mut all = Vec::new();
     while !reader.is_empty() {
-        match Frame::read(&mut reader).expect("what was written can be read") {
+        match Frame::read(&mut reader).expect("an encoded packet can be decoded") {
             Frame::States(states) => all.extend(states.records().map(|(state, value)| {
                 let name = ("stamp", state.stamp, None);
                 let message = json!({
@@ -287,7 +287,7 @@ fn scripts() -> Vec<Value> {
             .send()
             .arrived(&[state(2)])
             .done(),
-        Script::new("what gave way is sent again when a barrier closes its interval")
+        Script::new("a dropped value is sent again when a barrier closes its interval")
             .state(2, 3_900)
             .state(3, 3_900)
             .send()
@@ -345,7 +345,7 @@ fn scripts() -> Vec<Value> {
             .send()
             .arrived(&[state(2), event(0)])
             .done(),
-        Script::new("what was sent whole goes in parts over a carrier with smaller packets")
+        Script::new("a whole message is fragmented after a move to a carrier with smaller packets")
             .carrier(STREAM_WHOLE_MAX)
             .state(1, 2_500)
             .event(1_500)

@@ -1,4 +1,4 @@
-//! What waits to be sent for the first time.
+//! Messages that wait to be sent for the first time.
 
 use nowcast_queue::Weigh;
 

@@ -104,7 +104,7 @@ pub(crate) struct Received {
     largest: Option<u64>,
 }
 
-/// What a packet number turns out to be.
+/// Classification of a packet number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// Not seen before.
@@ -218,7 +218,7 @@ mod tests {
         let mut bytes = Vec::new();
         let has_ranges = received.write(7, &mut bytes);
         let mut reader = Reader::new(&bytes);
-        let ack = Ack::read(&mut reader, has_ranges).expect("what was written can be read");
+        let ack = Ack::read(&mut reader, has_ranges).expect("an encoded acknowledgement can be decoded");
         assert!(reader.is_empty());
         ack.resolve(Some(sent)).expect("only received packets are acknowledged").to_vec()
     }
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_the_ring_is_ancient() {
+    fn numbers_older_than_the_ring_are_ancient() {
         let mut received = Received::new();
         received.insert(3);
         received.insert(3 + REMEMBERED);

@@ -31,7 +31,7 @@ pub enum Frame<'a> {
     Event {
         /// Number, kind and what must come before it.
         head: EventHead,
-        /// What it carries.
+        /// Its content.
         payload: &'a [u8],
     },
     /// Part of a large event.
@@ -52,7 +52,7 @@ pub enum Frame<'a> {
         /// Which part of how much.
         part: Part<'a>,
     },
-    /// What the peer's application has consumed.
+    /// The consumption of the peer's application.
     Window {
         /// The lane.
         lane: u8,
@@ -68,14 +68,14 @@ pub enum Frame<'a> {
     },
 }
 
-/// What every frame of an event begins with.
+/// The common beginning of every frame of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventHead {
     /// The lane.
     pub lane: u8,
     /// 0, 1, 2, … in the order put.
     pub number: u64,
-    /// What kind of event.
+    /// The kind of event.
     pub kind: EventKind,
     /// The sum of the last stamps of all keys of the interval this event closes.
     pub before: u64,
@@ -113,7 +113,7 @@ impl EventKind {
     }
 }
 
-/// What names one value of one key.
+/// Identifies one value of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateHead {
     /// Greater than 0.

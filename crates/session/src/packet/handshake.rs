@@ -16,7 +16,7 @@ pub(crate) const WELCOME: u8 = 0x81;
 pub(crate) const REFUSE: u8 = 0x82;
 const MAGIC: [u8; 4] = *b"NOWC";
 
-/// What a peer must know to go on with a session on another carrier.
+/// The data that a peer needs to resume a session on another carrier.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Resume {
     /// Names the session.
@@ -49,7 +49,7 @@ pub struct Hello {
     pub nonce: [u8; 8],
     /// The initiator's clock in µs.
     pub clock: u64,
-    /// What the initiator accepts.
+    /// The limits of the initiator.
     pub limits: Limits,
     /// The session to go on with, if any.
     pub resume: Option<Resume>,
@@ -138,7 +138,7 @@ pub struct Welcome {
     pub hello_clock: u64,
     /// The acceptor's clock in µs.
     pub clock: u64,
-    /// What the acceptor accepts.
+    /// The limits of the acceptor.
     pub limits: Limits,
 }
 

@@ -58,13 +58,13 @@ pub struct Data<'a> {
     pub number_low: u16,
     /// When it left, in 16 µs units modulo 2^24.
     pub time: u32,
-    /// What the peer has received.
+    /// The packets that the peer has received.
     pub ack: Option<Ack<'a>>,
     frames: &'a [u8],
     kinds: Kinds,
 }
 
-/// What kinds of frames a packet has, so that they are not read again to know it.
+/// The kinds of frames in a packet, so that they need not be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kinds {
     is_eliciting: bool,

@@ -20,7 +20,7 @@ impl<'a> Reader<'a> {
         self.offset == self.bytes.len()
     }
 
-    /// What is left.
+    /// The unread bytes.
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.offset..]
     }

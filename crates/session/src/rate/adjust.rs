@@ -9,8 +9,8 @@ use crate::time::Time;
 /// A queue that never drains below this within a round is a standing one.
 const QUEUE_TARGET_MICROS: f64 = 4_000.0;
 const QUEUE_TARGET_MICROS_MAX: f64 = 20_000.0;
-/// The least delay of a round may be so many times the noise without any queue: where packets keep their order, each waits for
-/// the slowest before it.
+/// The least delay of a round may reach this multiple of the noise without any queue: on ordered paths each packet
+/// waits for the slowest before it.
 const QUEUE_NOISES: f64 = 3.0;
 /// From this share of the capacity found, the rate grows gently.
 const NEAR_SHARE: f64 = 0.85;
@@ -20,15 +20,15 @@ const SURE_SHARE: f64 = 0.97;
 const FASTER: f64 = 1.3;
 /// On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays.
 const RECOVERY_MAX: Duration = Duration::from_millis(500);
-/// More than this share of a round, and so many bytes, are lost only where a link without a buffer is full.
+/// Losses above this share of a round, and above this number of bytes, occur only on a full link without a buffer.
 const NOISE_SHARE: f64 = 0.3;
 const NOISE_BYTES: f64 = 30_000.0;
 /// A full carrier keeps no more than this itself; the time that takes is no queue of the link.
 const CARRIER_BYTES: f64 = 8_000.0;
-/// What it delivers is averaged over about this.
+/// The delivery rate is averaged over about this time.
 const MEAN_SECONDS: f64 = 0.5;
-/// A queue that stays though the rate fell for so many rounds is somebody else's; of rounds that come now with a queue,
-/// now without, it takes more. One round with a queue counts as much as three without.
+/// A queue that stays after the rate fell in this number of rounds belongs to others. If only some rounds see a queue,
+/// it takes more rounds. One round with a queue counts as much as three without.
 const FALLS_MAX: u32 = 5 * FALL;
 const FALL: u32 = 3;
 
@@ -109,7 +109,7 @@ impl Rate {
         }
     }
 
-    /// What was delivered is the capacity of the link, and a share of it is sent.
+    /// Falls to a share of the delivery rate, which is the capacity of the link.
     pub(super) fn fall_to(&mut self, delivered: f64, kept: f64) {
         self.is_starting = false;
         self.falls += FALL;

@@ -8,7 +8,7 @@ use super::drain::QueueTest;
 use super::round::{Arrived, Round};
 use crate::time::Time;
 
-/// In each round the rate grows by so many bytes per round trip, as in Reno.
+/// Growth of the rate in each round, in bytes per round trip, as in Reno.
 const COMPETITIVE_STEP_BYTES: f64 = 1_200.0;
 /// Or by this share in a second, if that is more, about as CUBIC's.
 const COMPETITIVE_GROWTH_PER_SECOND: f64 = 0.08;
@@ -26,7 +26,8 @@ const COMPETITIVE_RESUMED: Duration = Duration::from_secs(10);
 const TRIAL_ROUNDS: u32 = 5;
 /// Share of the rate that is sent during a trial.
 const TRIAL_SHARE: f64 = 0.5;
-/// After so many rounds of a trial without a queue the sender is alone: the queue of others comes and goes.
+/// After this number of rounds of a trial without a queue the sender is alone, because the queue of others comes and
+/// goes.
 const TRIAL_EMPTY: u32 = 3;
 
 /// Others fill the queue of the narrowest hop, so the rate answers to loss as theirs does.
@@ -44,7 +45,7 @@ pub(super) struct CompetitiveMode {
 
 #[derive(Clone, Copy, Debug)]
 struct Trial {
-    /// What the rate was before.
+    /// The rate before the trial.
     rate: f64,
     rounds: u32,
     /// Rounds in a row without a queue.
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     const PACKET_BYTES: u32 = 1_200;
-    /// What the carrier takes at most, bytes a second.
+    /// The capacity of the carrier, bytes a second.
     const CARRIER: f64 = 300_000.0;
 
     /// Sends all that it may over a reliable carrier for 40 s, of which others fill the queue from the third on until `until`.

@@ -1,4 +1,4 @@
-//! What is remembered of earlier rounds.
+//! State of earlier rounds.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ const BASE_SPAN: Duration = Duration::from_secs(5);
 /// While others keep the queue full, an empty one is rarer.
 const BASE_SPAN_COMPETING: Duration = Duration::from_secs(30);
 const USUAL_SPAN: Duration = Duration::from_secs(1);
-/// The noise is the mean of about so many samples; while there are fewer, of at least so many.
+/// The noise is the mean of about this number of samples; while there are fewer, of at least the minimum.
 const NOISE_SAMPLES: u32 = 32;
 const NOISE_SAMPLES_MIN: u32 = 8;
 /// A sample counts for at most this more than twice the mean.

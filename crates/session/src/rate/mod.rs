@@ -52,7 +52,7 @@ pub(crate) struct Rate {
     falls: u32,
     /// Every round since then saw a queue.
     queue_since: Option<Time>,
-    /// What was delivered before the rate fell.
+    /// The delivery rate before the rate fell.
     before_falls: f64,
     /// Acknowledgements in a row that saw a queue.
     growing: Option<GrowingQueue>,
@@ -73,7 +73,7 @@ pub(crate) struct Rate {
     next_at: Time,
     held_back: bool,
     carrier_is_full: bool,
-    /// What was delivered of late, bytes a second.
+    /// The recent delivery rate, bytes a second.
     mean: f64,
 }
 
@@ -234,7 +234,7 @@ impl Rate {
         // The least delay is that of the smallest packets; a large one needs its time on a narrow link without any queue.
         let passing = f64::from(arrived.packet_bytes) / self.link_rate() * 1e6;
         let queue = self.base.excess(now, delay, self.competitive.is_some()) as f64 - passing;
-        // What a reliable carrier sends again comes late, which is not the path's jitter.
+        // Retransmissions of a reliable carrier are late, which is not the path's jitter.
         if !arrived.is_reliable {
             self.noise.note(queue);
         }

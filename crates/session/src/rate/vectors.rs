@@ -24,7 +24,7 @@ struct Case {
     name: &'static str,
     /// The capacity at a time, bytes a second.
     capacity: fn(f64) -> f64,
-    /// What others send at a time, as a share of the capacity, whatever the sender does.
+    /// The traffic of others at a time, as a share of the capacity, independent of the sender.
     others: fn(f64) -> f64,
     seconds: f64,
 }

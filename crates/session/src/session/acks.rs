@@ -25,7 +25,7 @@ const SLACK_SHARE: u32 = 2;
 /// less than that, so that the peer never takes it for lost.
 const MARGIN: u32 = 20;
 
-/// What arrives after so long a silence is acknowledged at once: the peer may have waited for an answer all that time.
+/// A packet after this silence is acknowledged at once, because the peer may have waited for an answer all that time.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// The numbers of the packets that arrived, and what of them is to be acknowledged when.
@@ -101,7 +101,7 @@ impl Acknowledger {
     }
 }
 
-/// What is to be acknowledged.
+/// The pending acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     largest_at: Time,
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_sender_with_a_regular_cadence_comes_to_wait_for_its_next_packet() {
-        // What is longer than the delay that is taken for granted at first is come to step by step.
+        // A delay longer than the initial assumption is reached step by step.
         for (period, before_next, expected) in [(50, 30, 0..1), (90, 75, 1..6)] {
             let (mut acks, mut alone) = (sending_at(&[0, period, 2 * period]), 0);
             for turn in 3..40 {

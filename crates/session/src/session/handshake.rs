@@ -63,7 +63,7 @@ struct Proof {
     was_sent: bool,
 }
 
-/// What a HELLO led to.
+/// Result of a HELLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     /// It is the first on this carrier, and will be granted.
@@ -92,9 +92,9 @@ pub(super) enum Admission {
 /// How the session began, who the peer is, and how it ends.
 #[derive(Debug)]
 pub(super) struct Handshake {
-    /// What we accept.
+    /// This side's limits.
     own: Limits,
-    /// What the peer accepts; our own until it told us.
+    /// The peer's limits; our own until the peer announced its limits.
     peer: Limits,
     /// The shorter of both sides'.
     idle_timeout: Duration,
@@ -104,7 +104,7 @@ pub(super) struct Handshake {
     entropy: Entropy,
     is_initiator: bool,
     phase: Phase,
-    /// What names the session and lets it be resumed, once there is one.
+    /// The identity and the resumption token of the session, once it has one.
     identity: Option<Resume>,
     /// The initiator's count of carriers tried; an attempt that died unanswered counts too.
     epoch: u64,
@@ -133,7 +133,7 @@ impl Handshake {
         handshake
     }
 
-    /// What the peer accepts; ours until it told us.
+    /// The peer's limits; ours until the peer announced its limits.
     pub(super) fn peer(&self) -> &Limits {
         &self.peer
     }
@@ -341,7 +341,7 @@ impl Handshake {
             }
         }
         if !fits {
-            return Err(Broken::limit("what was put exceeds what the peer accepts"));
+            return Err(Broken::limit("a message exceeds the limits of the peer"));
         }
         self.identity = Some(welcome.resume);
         self.learn_limits(welcome.limits);
@@ -421,7 +421,7 @@ impl Handshake {
         self.proof = None;
     }
 
-    /// What time demands before and after the session is open.
+    /// Time-outs before and after the session is open.
     pub(super) fn handle_timeout(&mut self, now: Time, last_heard: Time) -> Option<Notice> {
         match &self.phase {
             Phase::Connecting { began, .. } if now.since(*began) >= self.timeout => {
@@ -505,7 +505,7 @@ impl Handshake {
         }
     }
 
-    /// What a CLOSE that is due says; it is then no longer due.
+    /// Returns the content of a due CLOSE, which is then no longer due.
     pub(super) fn take_close(&mut self) -> Option<&Closed> {
         match &mut self.phase {
             Phase::Closing { closed, due, left, .. } if *due && *left > 0 => {

@@ -1,4 +1,4 @@
-//! What arrives: a packet, and what it brings to the application (`spec/SESSION.md`, sections 5 to 9 and 13).
+//! Arriving packets and their content for the application (`spec/SESSION.md`, sections 5 to 9 and 13).
 
 use super::Session;
 use super::commands::Commands;

@@ -26,15 +26,15 @@ const OUTCOMES_UNREAD_MAX: usize = 4_096;
 pub(super) const REPEAT_BYTES_MAX: u32 = 256;
 /// Larger events do not lead a packet.
 const LEADING_BYTES_MAX: u32 = REPEAT_BYTES_MAX;
-/// What a probe takes from each lane.
+/// The content that a probe takes from each lane.
 const PROBE_MESSAGES: usize = 16;
 
-/// What a packet will hold.
+/// The content of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     /// Some lane has something for it.
     pub(super) has_content: bool,
-    /// What goes first, in every lane of the first class that has anything queued, is a small event that was not sent yet.
+    /// Set if the first message, in every lane of the first class with waiting messages, is a small unsent event.
     pub(super) leads_with_event: bool,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Departure<'a, 'b> {
     pub(super) builder: &'a mut Builder<'b>,
     pub(super) sent: &'a mut SentPackets,
     pub(super) stats: &'a mut Stats,
-    /// What the peer accepts.
+    /// The peer's limits.
     pub(super) peer: &'a Limits,
     /// Messages up to this length go whole.
     pub(super) whole_max: usize,
@@ -79,7 +79,7 @@ pub(super) struct Arrival<'a> {
     pub(super) now: Time,
     /// When it left, by our clock, as far as known.
     pub(super) left: Time,
-    /// What we accept.
+    /// This side's limits.
     pub(super) limits: &'a Limits,
     pub(super) stats: &'a mut Stats,
 }
@@ -100,7 +100,7 @@ pub(super) struct Lanes {
     planned: Vec<PlannedLane>,
     /// Events that left for the first time in the packet that is being filled.
     bound: Vec<Bound>,
-    /// What a source wrote.
+    /// The bytes of a source.
     scratch: Vec<u8>,
     outcomes: VecDeque<PacketOutcome>,
     /// A source had something when it was asked last.
@@ -256,7 +256,7 @@ impl Lanes {
         const HEAD: usize = 3;
         let Departure { builder, sent, number, .. } = departure;
         self.scratch.clear();
-        // What does not fit into its share of the packet may need all of it.
+        // A message that does not fit into its share may need the whole packet.
         for room in [builder.room_to_share(), builder.room()] {
             let room = room.saturating_sub(HEAD);
             if room > 0 && self.scratch.is_empty() && source.has_more(lane) {
@@ -442,7 +442,7 @@ impl Lanes {
         }
     }
 
-    /// What became of a source's bytes in a packet.
+    /// The outcome of a source's bytes in a packet.
     pub(super) fn poll_outcome(&mut self) -> Option<PacketOutcome> {
         self.outcomes.pop_front()
     }

@@ -186,8 +186,8 @@ impl Session {
         self.notices.push_back(notice);
     }
 
-    /// What became of the bytes a [`crate::Replication`] put into a packet. While 4,096 are not read, sources are not asked
-    /// for more.
+    /// Returns the outcome of bytes that a [`crate::Replication`] put into a packet. While 4,096 outcomes are unread,
+    /// sources are not polled.
     pub fn poll_outcome(&mut self) -> Option<PacketOutcome> {
         self.lanes.poll_outcome()
     }
@@ -235,12 +235,12 @@ impl Session {
         self.lanes.usable(self.handshake.peer())
     }
 
-    /// What a peer needs to go on with this session on another carrier, once it is known.
+    /// The data that a peer needs to resume this session on another carrier, once it is known.
     pub fn identity(&self) -> Option<&Resume> {
         self.handshake.identity()
     }
 
-    /// What the peer accepts; ours until it told us.
+    /// The peer's limits; ours until the peer announced its limits.
     pub fn peer_limits(&self) -> &Limits {
         self.handshake.peer()
     }
@@ -275,7 +275,7 @@ impl Session {
         &self.stats
     }
 
-    /// What is measured now.
+    /// The present measurements.
     pub fn gauges(&self) -> Gauges {
         let rtt = self.recovery.rtt();
         Gauges {

@@ -1,4 +1,4 @@
-//! What leaves: values and events that are put, and the packets that carry them, filled at the moment they leave
+//! Outgoing messages: values and events, and the packets that carry them, filled at the moment they leave
 //! (`spec/SESSION.md`, sections 8, 10 and 11).
 
 use std::time::Duration;

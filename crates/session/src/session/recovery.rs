@@ -37,7 +37,7 @@ pub(super) trait ItemOwners {
     fn lost(&mut self, number: u64, item: Item);
 }
 
-/// What an acknowledgement says of time.
+/// The timing data of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     /// When it arrived.
@@ -48,7 +48,7 @@ pub(super) struct Timing {
     pub(super) left_peer: i64,
 }
 
-/// What learns from acknowledgements, beside recovery itself.
+/// The components that learn from acknowledgements, besides recovery itself.
 pub(super) struct Learners<'a> {
     pub(super) rate: &'a mut Rate,
     pub(super) clock: &'a mut Clock,
@@ -94,7 +94,7 @@ impl Recovery {
         }
     }
 
-    /// What is known of the round-trip time.
+    /// Estimates of the round-trip time.
     pub(super) fn rtt(&self) -> &Rtt {
         &self.rtt
     }
@@ -130,8 +130,9 @@ impl Recovery {
         self.rtt.sample(round_trip, Duration::ZERO);
     }
 
-    /// A packet arrives, before anything of it takes effect. After an outage the peer is sent what is newest at once: at
-    /// the rate of before, without the back-off of the silence, and whatever is still in flight.
+    /// Handles the arrival of a packet before its content takes effect. After an outage the sender continues at once
+    /// with the newest data: at its earlier rate, without the back-off of the silence, and regardless of packets still
+    /// in flight.
     pub(super) fn heard(&mut self, now: Time, last_heard: Time, rate: &mut Rate) {
         let Some(since) = self.waits_since else { return };
         let silent = now.since(since.max(last_heard));
@@ -284,7 +285,7 @@ impl Recovery {
         }
     }
 
-    /// Whether so many packets elicited nothing that the next one should.
+    /// Whether the next packet should elicit an acknowledgement, because many in a row elicited none.
     pub(super) fn is_quiet(&self) -> bool {
         self.quiet_run >= QUIET_RUN_MAX
     }
@@ -338,7 +339,7 @@ impl Recovery {
         self.waits_since.filter(|_| self.sent.in_flight() > 0)
     }
 
-    /// Whether so many packets are tracked or unacknowledged that no content may leave.
+    /// Whether no content may leave, because too many packets are tracked or unacknowledged.
     pub(super) fn is_full(&self) -> bool {
         self.sent.is_full() || self.sent.unacknowledged_span() > SPAN_MAX
     }

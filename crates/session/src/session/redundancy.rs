@@ -14,7 +14,7 @@ use crate::time::Time;
 const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
 /// The content of a packet for an event that leads: the event, and what little else fits.
 pub(super) const LEADING_BYTES: usize = REPEAT_BYTES_MAX as usize + 64;
-/// What it costs that the event did not ride in a larger packet: its headers on the link.
+/// The cost of an event that left in its own packet: its headers on the link.
 const LEADING_COST: usize = 80;
 /// The first repetition gets a packet of its own if it must. Later ones only ride in packets that leave anyway.
 const WAITS: [Duration; 4] = [

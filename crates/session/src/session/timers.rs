@@ -1,4 +1,4 @@
-//! What happens when nothing arrives (`spec/SESSION.md`, sections 10 and 12).
+//! Timeouts: actions when nothing arrives (`spec/SESSION.md`, sections 10 and 12).
 
 use super::Session;
 use super::commands::Deadline;

@@ -175,7 +175,7 @@ pub(crate) fn acknowledgements() -> Vec<(Vec<u8>, Option<u64>)> {
     ]
 }
 
-/// What was read, written again.
+/// Writes the values that were read.
 pub(crate) fn write(packet: &Packet<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     match packet {

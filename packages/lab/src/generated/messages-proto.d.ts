@@ -1,4 +1,4 @@
-/** What pbjs generates for a message type, as far as the bench uses it. */
+/** The part of the code of pbjs for a message type that the bench uses. */
 interface MessageClass {
   encode(message: object): { finish(): Uint8Array };
   decode(bytes: Uint8Array): object;

@@ -59,7 +59,7 @@ enum Retransmission {
     State { slot: u32, stamp: u64, part: Option<u32> },
 }
 
-/// What an event becomes when its time to live ends.
+/// The fate of an event when its time to live ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expiry {
     /// It had arrived before.
@@ -218,7 +218,7 @@ impl SendLane {
         waits && !self.is_stuck && self.may_send(now)
     }
 
-    /// Whether what goes first is an event of at most so many bytes that has not been sent yet.
+    /// Whether the first message is an unsent event of at most this size.
     pub(crate) fn event_leads(&self, bytes_max: u32) -> bool {
         let is_new = self.retransmissions.is_empty() && self.jobs.is_empty() && self.deferred.is_empty();
         let leads = |(key, waiting): (Key, &Waiting)| key.is_event() && waiting.length <= bytes_max;
@@ -583,5 +583,6 @@ fn event_length(head: EventHead, length: usize) -> usize {
 
 /// Length, or total and index, of a message within the limits of this crate.
 const PART_FIELDS_BYTES_MAX: usize = 5;
-/// What a frame has beyond its payload, so that with room for that and the longest message that goes whole, anything fits.
+/// Maximum overhead of a frame beyond its payload. With room for this and the longest unfragmented message, anything
+/// fits.
 const FRAME_BYTES_MAX: usize = 32;

@@ -1,4 +1,4 @@
-//! What becomes of what was sent: arrived, lost, expired, consumed.
+//! Outcomes of sent messages: arrived, lost, expired, consumed.
 
 use super::{Expiry, Retransmission, SendLane};
 use crate::error::Broken;

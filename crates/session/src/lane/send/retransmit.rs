@@ -1,4 +1,4 @@
-//! What leaves more than once: lost values and parts, and events that ride again.
+//! Repeated sending: lost values and fragments, and redundant copies of events.
 
 use nowcast_queue::Key;
 
