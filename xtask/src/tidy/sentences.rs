@@ -176,9 +176,9 @@ fn problems_of_literals(line: &str) -> Vec<String> {
         if is_relative && first.len() < literal.len() && !literal.contains('?') {
             found.push(format!("a text begins with {first:?}: name the subject: {}", start_of(literal)));
         }
-    }
-    for phrase in PHRASES.iter().filter(|phrase| has_phrase(line, phrase)) {
-        found.push(format!("{phrase:?} had to be read twice: {}", start_of(line.trim())));
+        for phrase in PHRASES.iter().filter(|phrase| has_phrase(literal, phrase)) {
+            found.push(format!("{phrase:?} had to be read twice: {}", start_of(literal)));
+        }
     }
     found
 }
