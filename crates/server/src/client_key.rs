@@ -59,7 +59,7 @@ mod tests {
     fn a_secret_alone_is_not_the_key_of_somebody_with_a_token() {
         let asked = |name: &str| ClientKey::of(&[7; 16], &Name::Asked(name.into()), false);
         let verified = |name: &str| ClientKey::of(&[7; 16], &Name::Verified(name.into()), false);
-        assert_eq!(asked("Ada"), asked("Ben"), "what a client wants to be called may change");
+        assert_eq!(asked("Ada"), asked("Ben"), "the wanted name of a client may change");
         assert_ne!(asked("Ada"), verified("Ada"));
         assert_ne!(verified("Ada"), verified("Ben"));
         assert_ne!(asked("Ada"), ClientKey::of(&[8; 16], &Name::Asked("Ada".into()), false));

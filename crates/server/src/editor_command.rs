@@ -1,4 +1,4 @@
-//! What those who may edit say to the server, as lines of chat that begin with a slash (`docs/SERVER.md`).
+//! Commands of editors: lines of chat that begin with a slash (`docs/SERVER.md`).
 
 use nowcast_store::At;
 

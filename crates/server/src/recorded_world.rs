@@ -12,7 +12,7 @@ use crate::persistence::Recording;
 /// missing in what is kept.
 pub(crate) struct RecordedWorld {
     engine: Engine,
-    /// What of it goes to the store, if worlds are kept.
+    /// The recording for the store, if worlds are stored.
     recording: Option<Recording>,
     /// Which durable actions were done, where no recording knows it.
     once: Once,
@@ -27,7 +27,7 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    /// What there is now.
+    /// The present world.
     pub(crate) fn world(&self) -> &World {
         match self {
             Self::Program(world) => world,
@@ -67,7 +67,7 @@ impl RecordedWorld {
         Self { engine, recording, once: Once::default() }
     }
 
-    /// What there is now.
+    /// The present world.
     pub(crate) fn world(&self) -> &World {
         self.engine.world()
     }
@@ -152,7 +152,7 @@ impl RecordedWorld {
         }
     }
 
-    /// What became of versions of the rules, oldest first.
+    /// The outcomes of versions of the rules, oldest first.
     pub(crate) fn poll_report(&mut self) -> Option<Report> {
         match &mut self.engine {
             Engine::Program(_) => None,
@@ -197,8 +197,8 @@ impl RecordedWorld {
         }
     }
 
-    /// Lets new rules hold from now on. What became of them is among the reports: rules that do not load change nothing. A
-    /// program has none to replace.
+    /// Applies new rules from now on. Their outcome is among the reports: rules that do not load change nothing. A
+    /// program has no rules to replace.
     pub(crate) fn reload(&mut self, sources: Sources) {
         if let Engine::Script(live) = &mut self.engine {
             // Also rules that are refused may have had the world settle, which no journal says.

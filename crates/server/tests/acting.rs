@@ -85,7 +85,7 @@ async fn both_protocols_tell_of_one_room_the_same() {
     assert_eq!(lamp.attributes, json!({ "lit": true, "warmth": 0.5 }), "a multiple of its step");
     assert_eq!(lamp.scale, [1.0, 2.0, 1.0]);
     let (_, post) = guest.view.of_kind("lamp").next().expect("there is one");
-    assert_eq!(post.place, Some([0.0, 2.5, 40.0]), "what has no rows is placed by its description");
+    assert_eq!(post.place, Some([0.0, 2.5, 40.0]), "an entity without rows is placed by its description");
     ada.act("clear", &[]).await;
     for guest in [&mut dora, &mut emil, &mut guest] {
         guest.until("the balls' end", |guest| guest.view.of_kind("ball").count() == 0).await;
@@ -140,7 +140,7 @@ async fn a_screen_is_everybodys_or_ones_own_and_is_cleared() {
     ada.act("show", &show("score", Value::Nil, true)).await;
     ada.act("show", &show("message", "goal!".into(), false)).await;
     ada.until_view("the message", |view| view.screen("message").is_some()).await;
-    assert_eq!(ada.view.screen("score"), Some(&json!(1.0)), "what is for all is seen again");
+    assert_eq!(ada.view.screen("score"), Some(&json!(1.0)), "the value for all is shown again");
     ada.act("show", &show("score", Value::Nil, false)).await;
     settle(&mut ada, &mut [], &mut [&mut ben]).await;
     assert_eq!(ada.view.screens.len(), 1, "{:?}", ada.view.screens);
@@ -194,8 +194,8 @@ async fn an_action_that_does_not_fit_is_refused_by_name_and_nothing_of_it_is_don
             shown: None,
         });
     }
-    ada.until_view("what was refused", |view| view.refused.len() == wrong.len()).await;
-    ben.until("what was refused", |ben| ben.view.refused.len() == wrong.len()).await;
+    ada.until_view("the refusals", |view| view.refused.len() == wrong.len()).await;
+    ben.until("the refusals", |ben| ben.view.refused.len() == wrong.len()).await;
     for ((action, _, cause), (refused, reason)) in wrong.iter().zip(&ada.view.refused) {
         assert!(action == refused && reason.contains(cause), "{action}: {reason}");
     }

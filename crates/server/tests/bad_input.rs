@@ -262,7 +262,7 @@ async fn a_client_that_never_reads_is_closed_and_holds_no_memory() {
     tokio::time::timeout(Duration::from_secs(100), reading).await.expect("the deaf one is closed");
     assert!(
         server.metric("nowcast_snapshots_superseded_total") > 0.0,
-        "what waited was replaced by newer state"
+        "waiting state was replaced by newer state"
     );
     drop(deaf);
     for player in crowd {

@@ -171,7 +171,7 @@ async fn each_confirmed_count_is_there_exactly_once_after_twenty_kills_and_each_
         for number in &open {
             ada.count(*number).await;
         }
-        ada.until("those of before", |view| open.iter().all(|number| view.done.contains(number))).await;
+        ada.until("the earlier actions", |view| open.iter().all(|number| view.done.contains(number))).await;
         if kill < KILLS {
             // With as many that are tried again, no more than may be done at once.
             for _ in 0..=random.bits() % (ACTIONS_AT_ONCE / 2) {
@@ -234,7 +234,7 @@ async fn after_a_kill_clients_of_both_protocols_are_the_players_that_they_were()
     ben.until_view("his message", |view| view.screen("message") == Some(&Json::from("a fine hat"))).await;
     let mut ada = Guest::join_with(process.address, "yard", "Ada", key(1)).await;
     assert!(ada.view.resumed && ada.id == first && ada.avatar() == Some(avatar));
-    ada.until("what she was", |ada| {
+    ada.until("her earlier state", |ada| {
         ada.view.entities.get(&avatar).is_some_and(|seen| seen.attributes == attributes)
             && ada.view.screen("message") == Some(&Json::from("a fine hat"))
             && ada.view.players.get(&first).is_some_and(|ada| ada.name == "Ada")
@@ -391,7 +391,7 @@ async fn only_events_of_durable_actions_wait_for_the_store() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     ada.act_once(2, "count", &[("what", "second".into())]).await;
     ada.act("shout", &[]).await;
-    ada.until_view("what came of both", |view| {
+    ada.until_view("the outcome of both", |view| {
         count_of(view, "second") == 1 && view.heard("shouted").count() == 1
     })
     .await;

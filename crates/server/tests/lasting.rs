@@ -96,7 +96,8 @@ async fn a_built_tower_stands_after_a_kill_and_equals_the_recording() {
     ada.until_view("five blocks", |view| blocks(view) == 5 && shown(view, "count") == 5).await;
     assert!(ada.view.tick >= kept.tick(), "time goes on");
     assert!(ada.id > first, "no number is given twice");
-    ada.until_view("who was here has left", |view| shown(view, "left") == 1 && view.players.len() == 1).await;
+    ada.until_view("the earlier player has left", |view| shown(view, "left") == 1 && view.players.len() == 1)
+        .await;
     ada.act("build", &[]).await;
     ada.until_view("six blocks", |view| blocks(view) == 6).await;
     drop(ada);
@@ -167,7 +168,7 @@ async fn rules_that_changed_while_the_server_was_down_hold_and_bad_ones_are_take
     let is_back = |view: &View| view.reports.iter().any(|(outcome, _, _)| *outcome == Outcome::RolledBack);
     ada.until_view("the rollback", is_back).await;
     ada.act("count", &[]).await;
-    ada.until_view("the rules of before", |view| shown(view, "count") == 21).await;
+    ada.until_view("the earlier rules", |view| shown(view, "count") == 21).await;
     server.stop().await;
     let report = SqliteReader::open(&folder.0).unwrap().check(&yard(), restore_kept).unwrap();
     assert_eq!(report.damage, Vec::<String>::new());

@@ -61,7 +61,7 @@ async fn a_program_brings_what_it_owns_where_it_likes_and_everybody_sees_it() {
     tracker.tell(&own(TARGET));
     tracker.until("the answer", |tracker| tracker.view.granted == [(TARGET, TARGET + 100)]).await;
     let id = ada.view.players.iter().find(|(_, player)| player.name == "tracker").map(|(id, _)| *id);
-    assert_eq!(tracker.view.entities[&TARGET].owner, id, "what it is was said before the answer");
+    assert_eq!(tracker.view.entities[&TARGET].owner, id, "the entity was sent before the answer");
     for step in 1..=20 {
         tracker.bring(TARGET, [5.0, 1.0, 0.1 * step as f32]);
     }

@@ -38,10 +38,10 @@ pub(crate) struct HostState {
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub(crate) enum HostStateError {
     #[error(
-        "what the server kept with it has version {0}, and this program reads version {VERSION}: use a newer release"
+        "the server's data in it has version {0}, and this program reads version {VERSION}: use a newer release"
     )]
     Newer(u8),
-    #[error("what the server kept with it cannot be read: {0}")]
+    #[error("the server's data in it cannot be read: {0}")]
     Damaged(#[from] nowcast_wire::Error),
     #[error("the server kept nothing with it: another program made this world")]
     Missing,

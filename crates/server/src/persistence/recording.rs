@@ -1,4 +1,4 @@
-//! What of a room's world goes to the store.
+//! Records a room's world for the store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -125,7 +125,7 @@ impl Recording {
     }
 }
 
-/// What makes a world.
+/// The origin of a world.
 pub(crate) fn origin(world: &World, sources: Option<&Sources>, seed: u64) -> Origin {
     let definition = definition_hash(world.scene().definition());
     Origin { definition, sources: sources.map(sources_hash).unwrap_or_default(), seed }

@@ -1,4 +1,4 @@
-//! What those who may edit say to the server in a room, and who has to leave it.
+//! Commands of editors in a room, and the removal of banned clients.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::persistence::{ADDRESS_BAN_MAX, Ban, BanRequest, BanScope, BannedBy, K
 /// The answer to a command of a player without the role `editor`.
 const NOT_EDITOR: &str = "This command requires the role 'editor': use a token with that role.";
 
-/// What somebody is told who wants to look back in a room that is no past.
+/// The answer to a client that asks for history in a live room.
 const NOT_PAST: &str = "This room is the present. To look back, open its address with ?at=-5m.";
 
 /// The answer to an editor who bans its own name.
@@ -148,8 +148,8 @@ impl Room {
     }
 }
 
-/// By what a client is banned. A token's name and a key are its own. The address is taken only of who has no token, and neither
-/// if it is this machine's nor if it is that of whoever bans.
+/// The properties by which a client is banned: its token's name and its key. The address is used only for clients
+/// without a token, and neither if it is this machine's nor if it is that of the editor.
 fn marks_of(known: Known<'_>, editor: Option<IpAddr>) -> Vec<BannedBy> {
     let mut marks = Vec::new();
     marks.extend(known.token.map(BannedBy::token));

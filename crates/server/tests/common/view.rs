@@ -134,7 +134,7 @@ impl View {
                 self.take_tick(*tick);
                 for moved in entities {
                     let seen = self.entities.get_mut(&moved.id);
-                    seen.expect("what moves was described").place =
+                    seen.expect("a moving entity was described").place =
                         Some([moved.position_x, moved.position_y, moved.position_z]);
                 }
             }
