@@ -34,6 +34,7 @@ afterAll(async () => {
 const WAVE = `
 world.action("wave", {}, function()
 	world.show("message", "Hello!")
+	print("waved", { to = "everybody" })
 end, { key = "g", label = "Wave" })
 `;
 
@@ -46,8 +47,10 @@ it("shows new rules at once, and where broken ones are broken", async () => {
 
   const rules = readFileSync(file, "utf8");
   writeFileSync(file, `${rules}\nlocal broken = = 1\n`);
-  const line = rules.split("\n").length + 1;
-  await waitFor("what is wrong", async () => (await panel.textContent())?.includes(`world.luau:${line}`));
+  const brokenLine = rules.split("\n").length + 1;
+  await waitFor("what is wrong", async () =>
+    (await panel.textContent())?.includes(`world.luau:${brokenLine}`),
+  );
   expect(await panel.isVisible()).toBe(true);
   expect(await page.locator("#console-list li").first().getAttribute("class")).toBe("refused");
 
@@ -57,7 +60,14 @@ it("shows new rules at once, and where broken ones are broken", async () => {
   await page.keyboard.press("KeyG");
   const message = page.locator("#message");
   await waitFor("what the action shows", async () => (await message.textContent()) === "Hello!");
-  expect(await page.locator("#console-list li").first().getAttribute("class")).toBe("runs");
+
+  // A line that the rules print reaches the page's console and the server's log.
+  const line = 'waved { to = "everybody" }';
+  const newest = page.locator("#console-list li").first();
+  await waitFor("the printed line in the console", async () => (await newest.textContent())?.includes(line));
+  expect(await newest.getAttribute("class")).toBe("printed");
+  expect(await page.locator("#console-list li").nth(1).getAttribute("class")).toBe("runs");
+  await waitFor("the printed line in the log", () => server.log.includes("waved { to ="));
   expect(visitor.errors).toEqual([]);
   await visitor.leave();
 });
