@@ -44,7 +44,7 @@ mod printed {
         let mut service = listener.advertise("tracker").await?;
         let channel = service.accept().await?;
         let poses = channel.lane(0).typed::<Pose>();         // owned: moves into a task or a thread
-        poses.state(7, &pose).await?;                        // newest wins: replaces what has not left yet
+        poses.state(7, &pose).await?;                        // newest wins: replaces an unsent value
         channel.event(b"button pressed").await?;             // delivered once, in order, after the states before it
         let answer = channel.command(b"calibrate?", Duration::from_secs(1)).await?;
         // README, end
