@@ -8,11 +8,14 @@ use mlua::{Function, Table, Value as Luau, Variadic};
 
 use crate::convert::type_name;
 use crate::limits::LINE_BYTES_MAX;
+use crate::meter::charge;
 
 /// Maximum depth of nested tables that are written out.
 const DEPTH_MAX: usize = 4;
 /// Maximum number of entries of one table that are written out.
 const ENTRIES_MAX: usize = 64;
+/// Entries that cost one unit of work to read and order.
+const ENTRIES_A_UNIT: u64 = 8;
 
 /// The queue of printed lines. Clones share one queue.
 #[derive(Clone, Default)]
@@ -216,6 +219,7 @@ fn first_entries(table: &Table) -> mlua::Result<(Vec<(Key, Luau)>, bool)> {
     if is_whole {
         walked?;
     }
+    charge(entries.len() as u64 / ENTRIES_A_UNIT)?;
     entries.sort_by(|(a, _), (b, _)| match (a, b) {
         (Key::Place(a), Key::Place(b)) => a.cmp(b),
         (Key::Name(a), Key::Name(b)) => a.cmp(b),

@@ -1,5 +1,6 @@
 //! The tests of this crate in one program.
 
+mod budget;
 mod determinism;
 mod hostile;
 mod hostile_values;
