@@ -32,11 +32,11 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
   // Where the server had the walker: by its own steps, and by the world's.
   const bySteps = new Map();
   const byTicks = new Map();
-  walker.on("snapshot", ({ tick, controls, moved }) => {
+  walker.on("snapshot", ({ tick, ackedInputSequence, moved }) => {
     const own = walker.entities.get(walker.avatarId);
-    if (own === undefined || controls === 0) return;
+    if (own === undefined || ackedInputSequence === 0) return;
     if (!moved.includes(own) && tick - own.tick < STILL_STEPS) return;
-    const step = predictor.step + (((controls - predictor.step) << 16) >> 16);
+    const step = predictor.step + (((ackedInputSequence - predictor.step) << 16) >> 16);
     bySteps.set(step, [...own.position]);
     byTicks.set(tick, [...own.position]);
   });

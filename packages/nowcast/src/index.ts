@@ -21,7 +21,7 @@ export {
   NowcastError,
   WireError,
 } from "./errors/nowcast-error.js";
-export type { WaitOptions } from "./events/waiting.js";
+export type { WaitOptions } from "./events/cancellable-waits.js";
 export { type Bounds, type PutOutcome, type QueueEntry, UpdatableQueue } from "./queue/updatable-queue.js";
 export type { SessionConfig } from "./session/config.js";
 export { CloseCode, type Closed } from "./session/fault.js";

@@ -232,7 +232,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     this.#clock.tick = 0;
   }
 
-  hear(step: number | undefined, tick: number, moved: readonly Entity[]): boolean {
+  onSnapshot(step: number | undefined, tick: number, moved: readonly Entity[]): boolean {
     for (const { id } of moved) this.#tracks.byId.get(id)?.record();
     this.#correctedStep = Number.NEGATIVE_INFINITY;
     if (step === undefined) return false;
@@ -241,7 +241,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     if (island === undefined || near === undefined) return false;
     let isWrong = false;
     for (const member of near.members) {
-      if (member?.hear(island, step, this.#clock, this.#newest)) isWrong = true;
+      if (member?.onSnapshot(island, step, this.#clock, this.#newest)) isWrong = true;
     }
     const behind = this.#newest - step;
     if (!isWrong || behind < 0) return false;

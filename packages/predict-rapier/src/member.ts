@@ -54,7 +54,7 @@ export class Member {
   /** As the server's news would have it at the step that `hear` was about. */
   readonly corrected = new Float32Array(STRIDE);
   isWrong = false;
-  #heardTick = -1;
+  #acknowledgedTick = -1;
   #strikes = 0;
   /** The remaining corrections, in metres and radians. */
   readonly #offset = new Float64Array(6);
@@ -69,7 +69,7 @@ export class Member {
   ) {
     this.id = track.id;
     this.isCalm = !isMoving;
-    this.#heardTick = track.toldTick;
+    this.#acknowledgedTick = track.acknowledgedTick;
   }
 
   /** How far the newest news was from what had been predicted, in metres. */
@@ -79,18 +79,22 @@ export class Member {
    * Compares the server's values with the prediction for then, and writes into `corrected` the values after `step` if they
    * differ. `newest` is the newest step that was taken.
    */
-  hear(island: Island, step: number, { tick, quietSteps }: NewsClock, newest: number): boolean {
+  onSnapshot(island: Island, step: number, { tick, quietSteps }: NewsClock, newest: number): boolean {
     const { track, corrected } = this;
     this.isWrong = false;
-    const isNews = track.toldTick > this.#heardTick;
-    if (!isNews && tick - track.toldTick < quietSteps) return false;
-    this.#heardTick = track.toldTick;
-    const toldStep = isNews ? step + track.toldTick - tick : step;
-    if (toldStep > step || toldStep <= newest - STEPS_KEPT) return false;
-    island.read(this.slot, toldStep, HISTORY);
-    const { told } = track;
-    this.errorM = Math.hypot(told[0]! - HISTORY[0]!, told[1]! - HISTORY[1]!, told[2]! - HISTORY[2]!);
-    turnBetween(told, 3, HISTORY, 3, TURN);
+    const isNews = track.acknowledgedTick > this.#acknowledgedTick;
+    if (!isNews && tick - track.acknowledgedTick < quietSteps) return false;
+    this.#acknowledgedTick = track.acknowledgedTick;
+    const acknowledgedStep = isNews ? step + track.acknowledgedTick - tick : step;
+    if (acknowledgedStep > step || acknowledgedStep <= newest - STEPS_KEPT) return false;
+    island.read(this.slot, acknowledgedStep, HISTORY);
+    const { acknowledged } = track;
+    this.errorM = Math.hypot(
+      acknowledged[0]! - HISTORY[0]!,
+      acknowledged[1]! - HISTORY[1]!,
+      acknowledged[2]! - HISTORY[2]!,
+    );
+    turnBetween(acknowledged, 3, HISTORY, 3, TURN);
     const angle = Math.hypot(TURN[0]!, TURN[1]!, TURN[2]!);
     this.#judge(newest);
     const isRight = this.errorM <= TOLERANCE_M && angle <= TOLERANCE_RAD;
@@ -98,9 +102,9 @@ export class Member {
     if (isRight) return false;
     this.isWrong = true;
     island.read(this.slot, step, corrected);
-    for (let axis = 0; axis < 3; axis++) corrected[axis]! += told[axis]! - HISTORY[axis]!;
+    for (let axis = 0; axis < 3; axis++) corrected[axis]! += acknowledged[axis]! - HISTORY[axis]!;
     turnBy(corrected, 3, TURN[0]!, TURN[1]!, TURN[2]!);
-    if (isNews) this.#correctVelocity(island, toldStep, newest);
+    if (isNews) this.#correctVelocity(island, acknowledgedStep, newest);
     else corrected.fill(0, 7);
     return true;
   }
@@ -200,19 +204,23 @@ export class Member {
   }
 
   /** Between the two places that were told last it went otherwise than predicted: by so much its velocity is wrong. */
-  #correctVelocity(island: Island, toldStep: number, newest: number): void {
+  #correctVelocity(island: Island, acknowledgedStep: number, newest: number): void {
     const { track, corrected } = this;
-    const { apart, told, before } = track;
-    const way = Math.hypot(told[0]! - before[0]!, told[1]! - before[1]!, told[2]! - before[2]!);
+    const { apart, acknowledged, before } = track;
+    const way = Math.hypot(
+      acknowledged[0]! - before[0]!,
+      acknowledged[1]! - before[1]!,
+      acknowledged[2]! - before[2]!,
+    );
     if (way > TELEPORT_M + (SPEED_MAX * Math.max(1, apart)) / 60) {
       this.#isTeleported = true;
       this.touchedStep = Number.NEGATIVE_INFINITY;
       corrected.fill(0, 7);
       return;
     }
-    if (apart === 0 || toldStep - apart <= newest - STEPS_KEPT) return;
+    if (apart === 0 || acknowledgedStep - apart <= newest - STEPS_KEPT) return;
     track.velocity(SPEED, 0);
-    island.read(this.slot, toldStep - apart, EARLIER);
+    island.read(this.slot, acknowledgedStep - apart, EARLIER);
     for (let axis = 0; axis < 3; axis++) {
       CHANGE[axis] = SPEED[axis]! - ((HISTORY[axis]! - EARLIER[axis]!) * 60) / apart;
     }

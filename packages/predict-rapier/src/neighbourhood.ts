@@ -114,7 +114,7 @@ export class Neighbourhood {
     const body = this.#fixed.get(track);
     if (!isNear) this.#removeFixed(track);
     else if (body === undefined) this.#addFixed(track, step);
-    else this.island.moveFixed(body, track.told);
+    else this.island.moveFixed(body, track.acknowledged);
   }
 
   #lookAtFixed(track: Track, step: number, at: WalkerMotion): void {
@@ -132,7 +132,7 @@ export class Neighbourhood {
 
   #addFixed(track: Track, step: number): void {
     try {
-      const body = this.island.addFixed(track.form!, track.told);
+      const body = this.island.addFixed(track.form!, track.acknowledged);
       if (body === undefined) return this.#refuse(track, step);
       this.#fixed.set(track, body);
       this.#hasNew = true;
@@ -191,15 +191,16 @@ export class Neighbourhood {
 
   /** It begins where it was heard of, and goes on as it moved since; as if it had always done so. */
   #add(track: Track, step: number, { tickLead, tick, quietSteps }: NewsClock): void {
-    const behind = tickLead === undefined ? 0 : step - 1 - (track.toldTick - tickLead);
-    const isMoving = tick - track.toldTick < quietSteps && behind <= BEHIND_STEPS_MAX && track.apart > 0;
+    const behind = tickLead === undefined ? 0 : step - 1 - (track.acknowledgedTick - tickLead);
+    const isMoving =
+      tick - track.acknowledgedTick < quietSteps && behind <= BEHIND_STEPS_MAX && track.apart > 0;
     SPEED.fill(0);
     if (isMoving) track.velocity(SPEED, 0);
-    STATE.set(track.told);
+    STATE.set(track.acknowledged);
     STATE.set(SPEED, 7);
     const place = (ago: number) => {
       for (let axis = 0; axis < 3; axis++) {
-        STATE[axis] = track.told[axis]! + (SPEED[axis]! * (behind - ago)) / 60;
+        STATE[axis] = track.acknowledged[axis]! + (SPEED[axis]! * (behind - ago)) / 60;
       }
     };
     place(0);

@@ -29,9 +29,9 @@ export class Track {
   /** How far it reaches from its middle, in metres. */
   readonly reach: number;
   /** Position and rotation that were told last, and before. */
-  readonly told = new Float64Array(7);
+  readonly acknowledged = new Float64Array(7);
   readonly before = new Float64Array(7);
-  toldTick: number;
+  acknowledgedTick: number;
   beforeTick: number;
   /** Numbers that nothing has were told of it. */
   isSane = false;
@@ -49,24 +49,24 @@ export class Track {
     this.id = entity.id;
     this.form = form;
     this.reach = form === undefined ? 0 : Math.hypot(...form.half);
-    this.toldTick = this.beforeTick = entity.tick;
+    this.acknowledgedTick = this.beforeTick = entity.tick;
     this.#read();
-    this.before.set(this.told);
+    this.before.set(this.acknowledged);
   }
 
   /** It was told anew; where it was before is known up to the step at which it still stood. */
   record(): void {
     const { tick, stillTick } = this.entity;
-    if (tick <= this.toldTick) return;
-    this.before.set(this.told);
-    this.beforeTick = Math.max(this.toldTick, Math.min(tick - 1, stillTick ?? 0));
-    this.toldTick = tick;
+    if (tick <= this.acknowledgedTick) return;
+    this.before.set(this.acknowledged);
+    this.beforeTick = Math.max(this.acknowledgedTick, Math.min(tick - 1, stillTick ?? 0));
+    this.acknowledgedTick = tick;
     this.#read();
   }
 
   /** How many steps lie between the two newest; 0 where they say nothing of its velocity. */
   get apart(): number {
-    const steps = this.toldTick - this.beforeTick;
+    const steps = this.acknowledgedTick - this.beforeTick;
     return steps > 0 && steps <= APART_STEPS_MAX ? steps : 0;
   }
 
@@ -76,9 +76,9 @@ export class Track {
     out.fill(0, at, at + 6);
     if (apart === 0) return;
     for (let axis = 0; axis < 3; axis++) {
-      out[at + axis] = ((this.told[axis]! - this.before[axis]!) * 60) / apart;
+      out[at + axis] = ((this.acknowledged[axis]! - this.before[axis]!) * 60) / apart;
     }
-    turnBetween(this.told, 3, this.before, 3, SPIN);
+    turnBetween(this.acknowledged, 3, this.before, 3, SPIN);
     for (let axis = 0; axis < 3; axis++) out[at + 3 + axis] = (SPIN[axis]! * 60) / apart;
     shorten(out, at, SPEED_MAX);
     shorten(out, at + 3, SPIN_MAX);
@@ -86,9 +86,10 @@ export class Track {
 
   /** How far a place is from the box around it, in metres; 0 inside. */
   distance(x: number, y: number, z: number): number {
-    const { told, form } = this;
-    if (form === undefined) return Math.hypot(x - told[0]!, y - told[1]!, z - told[2]!);
-    seenFrom(told, 3, x - told[0]!, y - told[1]!, z - told[2]!, SEEN);
+    const { acknowledged, form } = this;
+    if (form === undefined)
+      return Math.hypot(x - acknowledged[0]!, y - acknowledged[1]!, z - acknowledged[2]!);
+    seenFrom(acknowledged, 3, x - acknowledged[0]!, y - acknowledged[1]!, z - acknowledged[2]!, SEEN);
     const [hx, hy, hz] = form.half;
     const dx = Math.max(0, Math.abs(SEEN[0]!) - hx);
     const dy = Math.max(0, Math.abs(SEEN[1]!) - hy);
@@ -98,7 +99,7 @@ export class Track {
 
   /** Whether a place may be within this distance: quick, and right where the answer is no. */
   mayBeWithin(x: number, y: number, z: number, distanceM: number): boolean {
-    const [dx, dy, dz] = [x - this.told[0]!, y - this.told[1]!, z - this.told[2]!];
+    const [dx, dy, dz] = [x - this.acknowledged[0]!, y - this.acknowledged[1]!, z - this.acknowledged[2]!];
     const far = distanceM + this.reach;
     return dx * dx + dy * dy + dz * dz < far * far;
   }
@@ -108,8 +109,8 @@ export class Track {
     const isPlace = (part: number) => Math.abs(part) <= PLACE_M_MAX;
     this.isSane = position.every(isPlace) && euler.every(isPlace);
     if (!this.isSane) return;
-    this.told.set(position);
-    eulerToQuaternion(euler[0], euler[1], euler[2], this.told, 3);
+    this.acknowledged.set(position);
+    eulerToQuaternion(euler[0], euler[1], euler[2], this.acknowledged, 3);
   }
 }
 

@@ -52,8 +52,8 @@ async function walkAmong(
     tell(source, frame);
     if (frame % 3 === 0) {
       const moved = [...source.entities.values()].filter(({ tick }) => tick === frame);
-      const controls = frame > 12 ? Math.max(1, predictor.step - 10) & 0xffff : 0;
-      source.tell("snapshot", { tick: frame, controls, moved, receivedAtMs: nowMs });
+      const sequence = frame > 12 ? Math.max(1, predictor.step - 10) & 0xffff : 0;
+      source.tell("snapshot", { tick: frame, ackedInputSequence: sequence, moved, receivedAtMs: nowMs });
     }
     predictor.input({ ...STILL, forward: 1, yaw: frame / 60 });
     predictor.sample(nowMs);

@@ -378,7 +378,12 @@ export class Rig {
       for (const { entity, position, euler } of news) Object.assign(entity, { position, euler, tick });
       this.source.entities.get(AVATAR)!.attributes = attributes;
       const moved = news.map(({ entity }) => entity);
-      this.source.tell("snapshot", { tick, controls: step & 0xffff, moved, receivedAtMs: this.nowMs });
+      this.source.tell("snapshot", {
+        tick,
+        ackedInputSequence: step & 0xffff,
+        moved,
+        receivedAtMs: this.nowMs,
+      });
     });
   }
 

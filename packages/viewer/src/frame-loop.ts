@@ -5,7 +5,7 @@ import type { Viewer } from "./viewer.js";
 function runFrame(viewer: Viewer, frame: Frame): void {
   const { nowMs, frameMs, seconds } = frame;
   viewer.readDevices(frame);
-  viewer.sendSteering();
+  viewer.sendInput();
   viewer.samplePoses(nowMs);
   viewer.placeProps();
   viewer.animatePeople(seconds);

@@ -1,6 +1,5 @@
 import { element } from "./dom.js";
 import { startFrameLoop } from "./frame-loop.js";
-import type { Net } from "./net.js";
 import {
   DEFAULT_ROOM,
   readAddress,
@@ -16,7 +15,8 @@ import { StartScreen } from "./start/start-screen.js";
 import { fetchWorlds } from "./start/worlds.js";
 import { Viewer } from "./viewer.js";
 import { fillPage, words } from "./words.js";
-import { HeadsetOffer } from "./xr/offer.js";
+import type { WorldConnection } from "./world-connection.js";
+import { XrToggle } from "./xr/xr-toggle.js";
 
 declare global {
   interface Window {
@@ -25,8 +25,8 @@ declare global {
      * undefined on the start screen; `viewer` is the whole client.
      */
     nowcast: {
-      readonly world: Net["world"] | undefined;
-      readonly interpolator: Net["interpolator"] | undefined;
+      readonly world: WorldConnection["world"] | undefined;
+      readonly interpolator: WorldConnection["interpolator"] | undefined;
       readonly viewer: Viewer;
     };
   }
@@ -46,10 +46,10 @@ function main(): void {
   const viewer = new Viewer(element("world", HTMLCanvasElement), settings, iceServers);
   window.nowcast = {
     get world() {
-      return viewer.net?.world;
+      return viewer.connection?.world;
     },
     get interpolator() {
-      return viewer.net?.interpolator;
+      return viewer.connection?.interpolator;
     },
     viewer,
   };
@@ -102,7 +102,7 @@ function main(): void {
     enter(chosenRoom);
   });
   new SettingsPanel(viewer, leave);
-  new HeadsetOffer(viewer);
+  new XrToggle(viewer);
   startFrameLoop(viewer);
   // A name that no room can have leads nowhere: another room under this address would be a surprise.
   const badName = room === undefined ? askedRoom : undefined;

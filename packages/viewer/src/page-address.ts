@@ -1,5 +1,5 @@
-import { CARRIERS, type Carrier, TRANSPORTS, type Transport } from "./net.js";
 import { parseHz } from "./settings.js";
+import { CARRIERS, type Carrier, TRANSPORTS, type Transport } from "./world-connection.js";
 
 /** Where neither the address nor the server names one. */
 export const DEFAULT_ROOM = "plaza";

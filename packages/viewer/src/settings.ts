@@ -1,5 +1,5 @@
-import { NETWORK_HZ_MAX, NETWORK_HZ_MIN, TRANSPORTS, type Transport } from "./net.js";
 import type { QualityChoice } from "./scene/quality.js";
+import { NETWORK_HZ_MAX, NETWORK_HZ_MIN, TRANSPORTS, type Transport } from "./world-connection.js";
 
 /** What a person has chosen; kept in this browser. */
 export interface Settings {

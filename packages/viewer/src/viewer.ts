@@ -12,11 +12,10 @@ import { PAST_PLACE, PastPanel } from "./hud/past-panel.js";
 import { PictureLost } from "./hud/picture-lost.js";
 import { RulesConsole } from "./hud/rules-console.js";
 import { Screens } from "./hud/screens.js";
-import { type Command, Controls, type Steering } from "./input/controls.js";
 import { createDevices, type Devices } from "./input/devices.js";
 import { shareOutButtons } from "./input/gamepad.js";
 import type { Gyroscope } from "./input/gyroscope.js";
-import { type Entry, Net, type NetListener, type Status } from "./net.js";
+import { type Command, type Input, InputCollector } from "./input/input-collector.js";
 import { People, type PlayerFacts } from "./people.js";
 import {
   automaticQuality,
@@ -30,10 +29,16 @@ import { type Settings, saveSettings } from "./settings.js";
 import { readSound, Sounds } from "./sounds.js";
 import { Backdrop } from "./start/backdrop.js";
 import { type Actor, findTarget } from "./targets.js";
-import { VoiceOffer } from "./voice/offer.js";
 import { voicePageOf } from "./voice/voice-page.js";
+import { VoiceToggle } from "./voice/voice-toggle.js";
 import { words } from "./words.js";
-import type { WornHeadset } from "./xr/worn.js";
+import {
+  type Entry,
+  type Status,
+  WorldConnection,
+  type WorldConnectionListener,
+} from "./world-connection.js";
+import type { XrSession } from "./xr/xr-session.js";
 
 const TURN_PER_SECOND = 2.2;
 /** Nearer than this the own avatar would fill the picture. */
@@ -48,7 +53,7 @@ const STEP_M_MAX = 0.6;
 /** Farther ahead no prediction leads. */
 const TRACE_M = 8;
 /** From the middle of a frame and of a sending interval to the server's step. */
-const STEERING_MS = 25;
+const INPUT_DELAY_MS = 25;
 /** What comes this soon after the welcome was there before. */
 const GREETING_MS = 1500;
 /** How fast people without a body look around, in metres a second. */
@@ -59,7 +64,7 @@ export class Viewer {
   readonly stage: Stage;
   readonly scene: WorldScene;
   readonly camera: OrbitCamera;
-  readonly controls = new Controls({
+  readonly inputs = new InputCollector({
     command: (command) => this.command(command),
     press: (trigger, waits) => this.actions.press(trigger, waits),
     release: (trigger) => this.actions.release(trigger),
@@ -68,9 +73,9 @@ export class Viewer {
   readonly hud: Hud;
   readonly figures: Figures;
   readonly actions: Actions;
-  net: Net | undefined;
+  connection: WorldConnection | undefined;
   /** While somebody looks at the world by a headset. */
-  headset: WornHeadset | undefined;
+  headset: XrSession | undefined;
   /** This room is to be left for the start page. */
   onAnotherRoom: () => void = () => undefined;
   /** The world of the room is known: after entering, and after each reconnect. */
@@ -81,7 +86,7 @@ export class Viewer {
   onMoment: (time: string) => void = () => undefined;
 
   readonly people = new People();
-  readonly voice: VoiceOffer;
+  readonly voice: VoiceToggle;
   readonly chat: ChatPanel;
   private readonly keyBar = new KeyBar((keys) => this.change({ keys }));
   private readonly console = new RulesConsole();
@@ -95,7 +100,7 @@ export class Viewer {
   private readonly rendererName: string;
   private readonly stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
   private readonly darkness = window.matchMedia("(prefers-color-scheme: dark)");
-  private readonly steering: Steering = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+  private readonly input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
   private readonly predictor = new Predictor();
   private readonly ahead = new Vector3();
   private readonly ears = new Vector3();
@@ -133,13 +138,13 @@ export class Viewer {
       () => canvas.focus({ preventScroll: true }),
     );
     this.past = new PastPanel({
-      say: (line) => this.net?.chat(line),
+      say: (line) => this.connection?.chat(line),
       moved: (atMs) => this.onMoment(new Date(atMs).toISOString()),
       leave: () => this.onPresent(),
     });
-    this.devices = createDevices(canvas, this.controls);
+    this.devices = createDevices(canvas, this.inputs);
     this.actions = this.createActions();
-    this.voice = new VoiceOffer(voicePageOf(this), iceServers);
+    this.voice = new VoiceToggle(voicePageOf(this), iceServers);
     this.backdrop = new Backdrop(this.scene);
     window.addEventListener("resize", () => {
       if (!this.headset) this.stage.resize();
@@ -148,12 +153,12 @@ export class Viewer {
     // No frames are drawn while the page is hidden, so nobody else would tell the server that the keys are up.
     document.addEventListener("visibilitychange", () => {
       this.devices.release();
-      this.sendSteering();
+      this.sendInput();
     });
     // A session outlives its carrier: without a word the avatar would stand about until the server gives up on it.
-    window.addEventListener("pagehide", () => this.net?.close());
+    window.addEventListener("pagehide", () => this.connection?.close());
     window.addEventListener("pageshow", (event) => {
-      if (event.persisted && this.net) this.rejoin();
+      if (event.persisted && this.connection) this.rejoin();
     });
     this.applySettings();
     this.backdrop.show();
@@ -175,8 +180,8 @@ export class Viewer {
   leave(): void {
     void this.headset?.end();
     this.voice.end();
-    this.net?.close();
-    this.net = undefined;
+    this.connection?.close();
+    this.connection = undefined;
     this.clear();
     this.chat.clear();
     this.hud.hide();
@@ -185,17 +190,17 @@ export class Viewer {
   }
 
   rejoin(): void {
-    this.net?.close();
-    this.net = undefined;
+    this.connection?.close();
+    this.connection = undefined;
     this.clear();
     const { name, transport, networkHz } = this.settings;
-    this.net = new Net(
+    this.connection = new WorldConnection(
       this.address,
       { name, transport, networkHz, ...this.entry },
       this.createListener(),
       this.scene,
     );
-    this.hud.setStatus(this.net.status);
+    this.hud.setStatus(this.connection.status);
   }
 
   /** Takes new settings, keeps them and puts them into force; the world is joined anew only where it must be. */
@@ -204,16 +209,17 @@ export class Viewer {
     Object.assign(this.settings, changes);
     saveSettings(this.settings);
     this.applySettings();
-    if (!this.net) return;
+    if (!this.connection) return;
     if (before.transport !== this.settings.transport) {
       this.rejoin();
       return;
     }
-    if (before.name !== this.settings.name && this.settings.name !== "") this.net.rename(this.settings.name);
+    if (before.name !== this.settings.name && this.settings.name !== "")
+      this.connection.rename(this.settings.name);
     if (before.networkHz !== this.settings.networkHz) {
       // The protocol has no word for "as you like", so a fresh connection asks for nothing.
       if (this.settings.networkHz === 0) this.rejoin();
-      else this.net.setRate(this.settings.networkHz);
+      else this.connection.setRate(this.settings.networkHz);
     }
   }
 
@@ -223,7 +229,7 @@ export class Viewer {
     this.gyroscope = undefined;
     if (!isWanted) return false;
     const { Gyroscope } = await import("./input/gyroscope.js");
-    const gyroscope = new Gyroscope(this.controls);
+    const gyroscope = new Gyroscope(this.inputs);
     const state = await gyroscope.begin();
     if (state === "on") this.gyroscope = gyroscope;
     else this.hud.say(words.gyroscopeStates[state]);
@@ -231,7 +237,7 @@ export class Viewer {
   }
 
   /** A headset shows the world from now on. */
-  headsetBegan(headset: WornHeadset): void {
+  headsetBegan(headset: XrSession): void {
     if (headset.isOver) return;
     this.headset = headset;
     this.facedAvatar = undefined;
@@ -263,46 +269,47 @@ export class Viewer {
   readDevices({ nowMs, seconds, xr }: Frame): void {
     this.devices.poll(seconds);
     this.headset?.read(xr, nowMs, seconds);
-    const { controls, camera } = this;
-    if (this.headset) return controls.consumeLook();
-    camera.turn(controls.lookYaw + this.devices.turning * TURN_PER_SECOND * seconds, controls.lookPitch);
-    camera.zoom(controls.zoom);
-    controls.consumeLook();
+    const { inputs, camera } = this;
+    if (this.headset) return inputs.consumeLook();
+    camera.turn(inputs.lookYaw + this.devices.turning * TURN_PER_SECOND * seconds, inputs.lookPitch);
+    camera.zoom(inputs.zoom);
+    inputs.consumeLook();
   }
 
-  sendSteering(): void {
-    if (!this.net || this.net.status !== "open" || this.net.avatar !== this.facedAvatar) return;
-    Object.assign(this.steering, this.controls.combine());
-    this.steering.yaw = this.camera.yaw;
-    this.headset?.steer(this.steering);
-    this.net.steer(this.steering);
+  sendInput(): void {
+    if (!this.connection || this.connection.status !== "open" || this.connection.avatar !== this.facedAvatar)
+      return;
+    Object.assign(this.input, this.inputs.combine());
+    this.input.yaw = this.camera.yaw;
+    this.headset?.updateInput(this.input);
+    this.connection.setInput(this.input);
   }
 
   samplePoses(nowMs: number): void {
-    this.net?.sample(nowMs);
+    this.connection?.sample(nowMs);
   }
 
   placeProps(): void {
-    if (this.net) this.scene.placeProps(this.net);
+    if (this.connection) this.scene.placeProps(this.connection);
   }
 
   animatePeople(seconds: number): void {
-    const { net, scene } = this;
-    if (net) {
-      scene.placePeople(net);
+    const { connection, scene } = this;
+    if (connection) {
+      scene.placePeople(connection);
       this.turnOwnBody();
-      this.predictOwnBody(net, seconds);
+      this.predictOwnBody(connection, seconds);
     } else {
       this.backdrop.animate(this.seconds);
     }
     const isInside = this.headset !== undefined || this.camera.nearness < HIDE_NEARER_M;
-    const hidden = isInside ? net?.avatar : undefined;
+    const hidden = isInside ? connection?.avatar : undefined;
     scene.animate(seconds, hidden);
   }
 
   moveCamera(seconds: number): void {
     const { own, camera, scene } = this;
-    if (!this.net) {
+    if (!this.connection) {
       this.backdrop.aim(this.stage.camera, this.stillness.matches ? 0 : this.seconds);
       return;
     }
@@ -314,7 +321,7 @@ export class Viewer {
       if (this.headset) return this.headset.move(seconds, own);
       camera.follow(seconds, own.x, own.y + eyes, own.z, scene.obstacles, member?.body.holding ?? own.id);
     } else {
-      this.lookAround(this.net, seconds);
+      this.lookAround(this.connection, seconds);
       const { x, y, z } = this.watched;
       if (this.headset) return this.headset.move(seconds, this.watched);
       camera.follow(seconds, x, y, z, scene.obstacles, undefined);
@@ -322,7 +329,7 @@ export class Viewer {
   }
 
   updateActions(seconds: number): void {
-    const canAct = this.net?.status === "open";
+    const canAct = this.connection?.status === "open";
     this.actions.update(seconds, this.headset?.pitch ?? this.camera.pitch, canAct);
     if (canAct) this.headset?.act();
   }
@@ -331,7 +338,7 @@ export class Viewer {
     this.seconds += seconds;
     this.stage.surroundings.update(this.stillness.matches ? 0 : this.seconds);
     this.stage.surroundings.setSea(this.scene.sea);
-    const focus = this.own ?? (this.net ? this.watched : this.backdrop.focus);
+    const focus = this.own ?? (this.connection ? this.watched : this.backdrop.focus);
     this.stage.aimSun(focus.x, focus.y, focus.z);
     const position = this.stage.camera.getWorldPosition(this.ears);
     const { x, y, z } = this.stage.camera.getWorldDirection(this.ahead);
@@ -342,18 +349,18 @@ export class Viewer {
   updateLabels(nowMs: number): void {
     if (this.headset) {
       this.scene.labels.hide(nowMs);
-      return this.headset.write(this.net?.avatar);
+      return this.headset.write(this.connection?.avatar);
     }
-    this.scene.updateLabels(nowMs, this.stage.camera, this.net?.avatar);
+    this.scene.updateLabels(nowMs, this.stage.camera, this.connection?.avatar);
   }
 
   updateFigures(frameMs: number): void {
-    if (!this.net) return;
-    this.screens.update(this.net.screen);
+    if (!this.connection) return;
+    this.screens.update(this.connection.screen);
     const nowMs = performance.now();
-    this.hud.connection.update(nowMs, this.net.status, this.net.heardAtMs);
+    this.hud.connection.update(nowMs, this.connection.status, this.connection.heardAtMs);
     this.past.animate(nowMs);
-    this.figures.update(frameMs, this.net);
+    this.figures.update(frameMs, this.connection);
   }
 
   render(): void {
@@ -374,13 +381,13 @@ export class Viewer {
 
   /** One's own body, if it is a person. */
   get ownMember(): Member | undefined {
-    const id = this.net?.avatar;
+    const id = this.connection?.avatar;
     return id === undefined ? undefined : this.scene.crowd.get(id);
   }
 
   /** What one's own controls move, as it is shown: a person, or anything else. */
   get own(): Actor | undefined {
-    const id = this.net?.avatar;
+    const id = this.connection?.avatar;
     return this.ownMember ?? (id === undefined ? undefined : this.scene.get(id));
   }
 
@@ -397,8 +404,8 @@ export class Viewer {
   }
 
   /** One's own steps are seen at once, too. Where the SDK cannot predict them (the plain protocol), {@link Predictor} guesses. */
-  private predictOwnBody(net: Net, seconds: number): void {
-    if (net.isPredicted) return this.predictor.reset();
+  private predictOwnBody(connection: WorldConnection, seconds: number): void {
+    if (connection.isPredicted) return this.predictor.reset();
     const member = this.ownMember;
     const gait = member?.body.gait;
     if (!member || !gait || member.id !== this.facedAvatar) return this.predictor.reset();
@@ -407,9 +414,9 @@ export class Viewer {
     const margin = PERSON_RADIUS_M * size;
     const trace: GroundTrace = (dx, dz) =>
       obstacles.cast(x, y - SHINS_M * size, z, dx, 0, dz, { margin, reach: TRACE_M });
-    const steers = net.status === "open" && member.body.holding === undefined;
-    const delayMs = (net.stats.pingMs ?? 0) + net.delayMs + STEERING_MS;
-    this.predictor.update(seconds, steers ? this.steering : undefined, gait, delayMs / 1000, trace);
+    const steers = connection.status === "open" && member.body.holding === undefined;
+    const delayMs = (connection.stats.pingMs ?? 0) + connection.delayMs + INPUT_DELAY_MS;
+    this.predictor.update(seconds, steers ? this.input : undefined, gait, delayMs / 1000, trace);
     member.x += this.predictor.x;
     member.z += this.predictor.z;
     // Stairs and slopes: as far above the ground as the server has it.
@@ -438,16 +445,16 @@ export class Viewer {
   }
 
   /** People without a body that is drawn move what they look at, as their controls say. */
-  private lookAround(net: Net, seconds: number): void {
-    const { avatar } = net;
+  private lookAround(connection: WorldConnection, seconds: number): void {
+    const { avatar } = connection;
     if (avatar !== undefined) {
-      if (!net.pose(avatar, this.avatarPose)) return;
+      if (!connection.pose(avatar, this.avatarPose)) return;
       this.facedAvatar = avatar;
       this.watched.set(this.avatarPose.x, this.avatarPose.y, this.avatarPose.z);
       return;
     }
     this.facedAvatar = undefined;
-    const { forward, right, run } = this.controls.combine();
+    const { forward, right, run } = this.inputs.combine();
     const metres = WATCHING_SPEED * (run ? 2 : 1) * seconds;
     const [sin, cos] = [Math.sin(this.camera.yaw), Math.cos(this.camera.yaw)];
     this.watched.x += (right * cos - forward * sin) * metres;
@@ -465,8 +472,8 @@ export class Viewer {
         const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, this.ahead) };
         return findTarget(own, aim, rule, scene.all, scene.crowd.members);
       },
-      has: (attribute) => this.net?.hasAttribute(attribute) ?? false,
-      send: (action, args) => this.net?.act(action, args),
+      has: (attribute) => this.connection?.hasAttribute(attribute) ?? false,
+      send: (action, args) => this.connection?.act(action, args),
       showCharge: (share) => this.hud.setCharge(share),
       showOffers: (offers) => {
         this.hud.setPrompt(this.devices.touching ? "" : promptFor(offers));
@@ -477,7 +484,7 @@ export class Viewer {
     });
   }
 
-  private createListener(): NetListener {
+  private createListener(): WorldConnectionListener {
     return {
       statusChanged: (status) => this.statusChanged(status),
       welcomed: (room, world) => this.welcomed(room, world),
@@ -485,7 +492,7 @@ export class Viewer {
       playerChanged: (player) => this.playerChanged(player),
       playerLeft: (player) => this.playerLeft(player),
       screenChanged: (place) => this.screenChanged(place),
-      told: (event, payload) => this.told(event, payload),
+      eventReceived: (event, payload) => this.eventReceived(event, payload),
       refused: (action, reason) => this.refused(action, reason),
       reported: (report) => this.console.add(report, this.isSettled),
       chatted: (player, name, text) => this.chatted(player, name, text),
@@ -498,7 +505,7 @@ export class Viewer {
   }
 
   private command(command: Command): void {
-    if (!this.net) return;
+    if (!this.connection) return;
     switch (command) {
       case "chat":
         this.devices.release();
@@ -530,7 +537,7 @@ export class Viewer {
 
   /** `/help` is answered by the page itself: the server would pass it on to everybody. */
   private say(text: string): void {
-    if (!/^\/help\b/i.test(text)) return this.net?.chat(text);
+    if (!/^\/help\b/i.test(text)) return this.connection?.chat(text);
     for (const line of helpLines(this.keyBar.hints)) this.chat.addEvent(line);
   }
 
@@ -543,8 +550,8 @@ export class Viewer {
       label,
       isCharged: charge !== undefined,
     }));
-    this.controls.claimed = this.actions.keys;
-    this.controls.padTriggers = shareOutButtons(buttons);
+    this.inputs.claimed = this.actions.keys;
+    this.inputs.padTriggers = shareOutButtons(buttons);
     this.devices.offerButtons(buttons);
     this.keyBar.define(bindings);
   }
@@ -553,27 +560,28 @@ export class Viewer {
     const happening = this.people.update(player);
     this.countPeople();
     if (happening?.what === "renamed") this.chat.addEvent(words.isNow(happening.before, happening.name));
-    if (happening?.what !== "came" || player.id === this.net?.player || !this.isSettled) return;
+    if (happening?.what !== "came" || player.id === this.connection?.player || !this.isSettled) return;
     this.chat.addEvent(words.isHere(happening.name));
   }
 
   private playerLeft({ id, name }: PlayerFacts): void {
     this.people.remove(id);
     this.countPeople();
-    if (this.net?.status === "open" && id !== this.net.player) this.chat.addEvent(words.hasLeft(name));
+    if (this.connection?.status === "open" && id !== this.connection.player)
+      this.chat.addEvent(words.hasLeft(name));
   }
 
   private countPeople(): void {
-    this.hud.setPeople(this.people.count, this.net?.avatar === undefined);
+    this.hud.setPeople(this.people.count, this.connection?.avatar === undefined);
   }
 
   private screenChanged(place: string): void {
     this.screens.invalidate();
-    if (place === PAST_PLACE) this.past.update(this.net?.screen.get(PAST_PLACE));
+    if (place === PAST_PLACE) this.past.update(this.connection?.screen.get(PAST_PLACE));
   }
 
-  private told(event: string, payload: unknown): void {
-    if (this.voice.told(event, payload)) return;
+  private eventReceived(event: string, payload: unknown): void {
+    if (this.voice.handleEvent(event, payload)) return;
     const sound = event === "sound" ? readSound(payload) : undefined;
     if (sound) this.sounds.play(sound);
   }
@@ -590,14 +598,15 @@ export class Viewer {
   }
 
   private snapshotArrived(atMs: number): void {
-    if (this.net) this.figures.graph.record(atMs, this.net.delayMs, this.net.stats.bytesPerSecond);
+    if (this.connection)
+      this.figures.graph.record(atMs, this.connection.delayMs, this.connection.stats.bytesPerSecond);
   }
 
   private clear(): void {
     this.scene.clear();
     this.people.clear();
     this.actions.define([]);
-    this.controls.claimed = this.actions.keys;
+    this.inputs.claimed = this.actions.keys;
     this.facedAvatar = undefined;
     this.screens.invalidate();
     this.past.update(undefined);
@@ -617,8 +626,8 @@ export class Viewer {
     this.stage.setQuality(this.quality);
     this.scene.setDetail(this.quality);
     this.stage.setLook(light === "auto" ? (this.darkness.matches ? "dusk" : "day") : light);
-    this.controls.invertLook = invertLook;
-    this.controls.lookSpeed = lookSpeed;
+    this.inputs.invertLook = invertLook;
+    this.inputs.lookSpeed = lookSpeed;
     this.sounds.setOn(sound);
     document.body.classList.toggle("plain", this.quality.name === "low");
   }

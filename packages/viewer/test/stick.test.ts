@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { Controls, type ControlsListener } from "../src/input/controls.js";
 import { shareOutButtons } from "../src/input/gamepad.js";
+import { InputCollector, type InputListener } from "../src/input/input-collector.js";
 import { readStick } from "../src/input/stick.js";
 
-const NOBODY: ControlsListener = {
+const NOBODY: InputListener = {
   command: () => undefined,
   press: () => undefined,
   release: () => undefined,
@@ -34,25 +34,25 @@ it("runs only when pushed to the rim, and never goes faster than full", () => {
 });
 
 it("adds up devices without getting faster on a diagonal", () => {
-  const controls = new Controls(NOBODY);
-  controls.keyboard.forward = 1;
-  controls.keyboard.right = 1;
-  controls.touch.forward = 1;
-  const sum = controls.combine();
+  const inputs = new InputCollector(NOBODY);
+  inputs.keyboard.forward = 1;
+  inputs.keyboard.right = 1;
+  inputs.touch.forward = 1;
+  const sum = inputs.combine();
   expect(Math.hypot(sum.forward, sum.right)).toBeCloseTo(1);
-  controls.release();
-  expect(controls.combine()).toEqual({ forward: 0, right: 0, run: false, jump: false });
+  inputs.release();
+  expect(inputs.combine()).toEqual({ forward: 0, right: 0, run: false, jump: false });
 });
 
 it("inverts looking up and down only when asked to", () => {
-  const controls = new Controls(NOBODY);
-  controls.look(10, 10, 0.01);
-  expect(controls.lookYaw).toBeCloseTo(-0.1);
-  expect(controls.lookPitch).toBeCloseTo(0.1);
-  controls.consumeLook();
-  controls.invertLook = true;
-  controls.look(0, 10, 0.01);
-  expect(controls.lookPitch).toBeCloseTo(-0.1);
+  const inputs = new InputCollector(NOBODY);
+  inputs.look(10, 10, 0.01);
+  expect(inputs.lookYaw).toBeCloseTo(-0.1);
+  expect(inputs.lookPitch).toBeCloseTo(0.1);
+  inputs.consumeLook();
+  inputs.invertLook = true;
+  inputs.look(0, 10, 0.01);
+  expect(inputs.lookPitch).toBeCloseTo(-0.1);
 });
 
 it("gives a gamepad's triggers to what is charged, and its other buttons to the rest, as far as they go", () => {

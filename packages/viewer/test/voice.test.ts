@@ -1,7 +1,7 @@
 import type { Definition } from "nowcast/world";
 import { describe, expect, it } from "vitest";
-import { passesVoices } from "../src/voice/offer.js";
 import { readSignal, SIGNAL_CHARACTERS_MAX, type Signal, writeSignal } from "../src/voice/signals.js";
+import { passesVoices } from "../src/voice/voice-toggle.js";
 
 describe("what two pages tell each other about voices", () => {
   it("comes back as it was", () => {

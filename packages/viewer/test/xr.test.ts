@@ -1,9 +1,9 @@
 import { createPose } from "@nowcast/three";
 import { describe, expect, it } from "vitest";
 import { Gyroscope, lookOf } from "../src/input/gyroscope.js";
-import { readHeadsetState } from "../src/xr/offer.js";
 import { Dash, traceArc } from "../src/xr/teleport.js";
 import { panelLines } from "../src/xr/wrist-panel.js";
+import { readHeadsetState } from "../src/xr/xr-toggle.js";
 
 /** A floor at a height, and a wall that faces +X at x = 3 where it is wanted. */
 function hall(floorY: number, hasWall = false) {
@@ -122,7 +122,7 @@ describe("a phone that is moved", () => {
   it("turns the camera by as much, and not by the jump of a sensor that finds its north", () => {
     const controls = { lookYaw: 0, lookPitch: 0 };
     const gyroscope = new Gyroscope(controls);
-    const turn = (alpha: number | null, beta: number) => gyroscope.hear({ alpha, beta, gamma: 0 });
+    const turn = (alpha: number | null, beta: number) => gyroscope.handle({ alpha, beta, gamma: 0 });
     turn(10, 90);
     turn(20, 100);
     expect(controls.lookYaw).toBeCloseTo((10 * Math.PI) / 180, 2);

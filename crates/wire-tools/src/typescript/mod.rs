@@ -29,7 +29,7 @@ pub fn generate(shapes: &[Shape], import_from: &str) -> String {
         let parts = fixed::generate(shape, &root, &mut body) || rows::generate(shape, &root, &mut body);
         let hex: String = shape.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         body.push_str(&format!(
-            "export const {codec}: Codec<{root}> = /* @__PURE__ */ defineCodec({{\n  shape: \"{hex}\",\n"
+            "export const {codec}: Codec<{root}> = /* @__PURE__ */ defineCodec({{\n  schema: \"{hex}\",\n"
         ));
         if parts {
             body.push_str(&format!("  write: write{root},\n  read: read{root},\n"));

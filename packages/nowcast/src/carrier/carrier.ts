@@ -1,13 +1,13 @@
 /** Carriers move packets (`spec/CARRIERS.md`): the one small interface that a driver knows. */
-import { CARRIERS, type Carrier, type SessionConfig } from "../session/config.js";
+import { CARRIER_TRAITS, type CarrierTraits, type SessionConfig } from "../session/config.js";
 import { DEFAULT_LIMITS } from "../session/limits.js";
 
 export type CarrierKind = "webtransport" | "websocket";
 
 /** The properties of the two kinds (`spec/CARRIERS.md`, sections 3 and 4). */
-export const PROPERTIES: Record<CarrierKind, Carrier> = {
-  webtransport: CARRIERS.datagrams,
-  websocket: CARRIERS.stream,
+export const PROPERTIES: Record<CarrierKind, CarrierTraits> = {
+  webtransport: CARRIER_TRAITS.datagrams,
+  websocket: CARRIER_TRAITS.stream,
 };
 
 /** A session may go to any carrier later, so it accepts the packets of all. */

@@ -1,6 +1,6 @@
 /** Checks of the arguments of a channel's verbs; a wrong argument is a misuse that is reported at the call. */
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
-import type { Count } from "../queue/count.js";
+import type { UInt64 } from "../queue/uint64.js";
 
 const KEY_MAX = 2n ** 64n - 1n;
 /** Of `setTimeout`, which takes longer waits for none: some 24 days. */
@@ -27,10 +27,10 @@ function cureFor(value: unknown): string {
 }
 
 /** The key of a state: 1 to 2^64 − 1. */
-export function checkKey(key: unknown): Count {
+export function checkKey(key: unknown): UInt64 {
   const isKey =
     typeof key === "bigint" ? key > 0n && key <= KEY_MAX : Number.isSafeInteger(key) && (key as number) > 0;
-  if (isKey) return key as Count;
+  if (isKey) return key as UInt64;
   const what = typeof key === "number" || typeof key === "bigint" ? String(key) : kindOf(key);
   throw new NowcastError(
     "misuse",

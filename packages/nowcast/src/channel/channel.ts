@@ -2,8 +2,8 @@
 import type { CarrierKind } from "../carrier/carrier.js";
 import type { Driver } from "../carrier/driver.js";
 import { type ErrorCode, NowcastError } from "../errors/nowcast-error.js";
+import { ASYNC_DISPOSE, CancellableWaits, type WaitOptions } from "../events/cancellable-waits.js";
 import { Emitter } from "../events/emitter.js";
-import { ASYNC_DISPOSE, Waiting, type WaitOptions } from "../events/waiting.js";
 import { CloseCode, type Closed } from "../session/fault.js";
 import type { Notice } from "../session/notice.js";
 import type { ReplicationSource } from "../session/replication.js";
@@ -12,7 +12,7 @@ import { Commands } from "./commands.js";
 import { Inbox } from "./inbox.js";
 import { type CommandOptions, type EventOptions, Lane } from "./lane.js";
 import type { ChannelMessage, CommandMessage } from "./message.js";
-import { Shapes } from "./shapes.js";
+import { Schemas } from "./schemas.js";
 import { type ChannelPhase, type ChannelStatus, readStatus } from "./status.js";
 import { TypedLane, type ValueCodec } from "./typed-lane.js";
 
@@ -49,23 +49,23 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   readonly #commands = new Commands();
   readonly #emitter = new Emitter<ChannelEvents>();
   readonly #lanes = new Map<number, Lane>();
-  readonly #shapes = new Shapes();
+  readonly #schemas = new Schemas();
   #messageListeners = 0;
   #resumed = 0;
   #closed: Closed | undefined;
-  #told: readonly [ChannelPhase, CarrierKind | undefined];
+  #emittedStatus: readonly [ChannelPhase, CarrierKind | undefined];
   /** The awaited event: a message, an event, the arrival of all messages. */
-  readonly #receivers = new Waiting();
-  readonly #listeners = new Waiting();
-  readonly #drains = new Waiting();
+  readonly #receivers = new CancellableWaits();
+  readonly #listeners = new CancellableWaits();
+  readonly #drains = new CancellableWaits();
   readonly #drained = new Set<() => void>();
 
   /** Made by `connect` and `listen`. */
   constructor(driver: Driver, entry: Entry = {}) {
     this.entry = entry;
     this.#driver = driver;
-    this.#inbox = new Inbox(driver.session, this.#shapes);
-    this.#told = [this.status.phase, driver.carrierKind];
+    this.#inbox = new Inbox(driver.session, this.#schemas);
+    this.#emittedStatus = [this.status.phase, driver.carrierKind];
   }
 
   /** The newest value of a key, on lane 0. See {@link Lane.state}. */
@@ -96,8 +96,8 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   lane<T>(codec: ValueCodec<T>): TypedLane<T>;
   lane<T>(number: number, codec: ValueCodec<T>): TypedLane<T>;
   lane<T>(first: number | ValueCodec<T>, codec?: ValueCodec<T>): Lane | TypedLane<T> {
-    if (typeof first === "object") return new TypedLane(this.#lane(0), first, this.#shapes);
-    return codec === undefined ? this.#lane(first) : new TypedLane(this.#lane(first), codec, this.#shapes);
+    if (typeof first === "object") return new TypedLane(this.#lane(0), first, this.#schemas);
+    return codec === undefined ? this.#lane(first) : new TypedLane(this.#lane(first), codec, this.#schemas);
   }
 
   #lane(number: number): Lane {
@@ -244,8 +244,8 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   #tellStatus(): void {
     const { session, carrierKind } = this.#driver;
     const phase = session.isClosed ? "closed" : session.isOpen ? "open" : "interrupted";
-    if (this.#told[0] === phase && this.#told[1] === carrierKind) return;
-    this.#told = [phase, carrierKind];
+    if (this.#emittedStatus[0] === phase && this.#emittedStatus[1] === carrierKind) return;
+    this.#emittedStatus = [phase, carrierKind];
     this.#emitter.emit("status", this.status);
     if (this.#closed !== undefined) this.#listeners.end(closedError(this.#closed));
   }

@@ -1,6 +1,6 @@
 /** Commands that wait for their replies. */
 import { NowcastError } from "../errors/nowcast-error.js";
-import { Waiting } from "../events/waiting.js";
+import { CancellableWaits } from "../events/cancellable-waits.js";
 
 const NO_REPLY = { code: "timed_out", cure: "give it more time by deadlineMs, or ask again" } as const;
 
@@ -11,7 +11,7 @@ interface Asked {
 
 export class Commands {
   readonly #waiting = new Map<number, Asked>();
-  readonly #waits = new Waiting();
+  readonly #waits = new CancellableWaits();
   #closed: NowcastError | undefined;
 
   get isEmpty(): boolean {

@@ -3,20 +3,20 @@ import { clockUs } from "../carrier/driver.js";
 import { EventKind } from "../session/packet/frames.js";
 import type { Session } from "../session/session.js";
 import type { ChannelMessage } from "./message.js";
-import type { Shapes } from "./shapes.js";
+import type { Schemas } from "./schemas.js";
 
 export type Receiver = (message: ChannelMessage | undefined) => void;
 
 export class Inbox {
   readonly #session: Session;
-  readonly #shapes: Shapes;
+  readonly #schemas: Schemas;
   readonly #waiting: Receiver[] = [];
   /** Takes everything as it comes. */
   listener: ((message: ChannelMessage) => void) | undefined;
 
-  constructor(session: Session, shapes: Shapes) {
+  constructor(session: Session, schemas: Schemas) {
     this.#session = session;
-    this.#shapes = shapes;
+    this.#schemas = schemas;
   }
 
   /** Whether anybody wants messages now. */
@@ -39,7 +39,7 @@ export class Inbox {
       return { type: "state", lane, key: message.key, value, ageMs };
     }
     if (message.kind === EventKind.command) return { type: "command", lane, id: message.number, value };
-    const event = this.#shapes.takeIn(lane, value);
+    const event = this.#schemas.takeIn(lane, value);
     // An announcement is no message: the next one may be.
     return event === undefined ? this.take() : { type: "event", lane, value: event };
   }

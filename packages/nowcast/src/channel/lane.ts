@@ -3,12 +3,12 @@
 import { clockUs, type Driver } from "../carrier/driver.js";
 import { copyOf } from "../codec/copy-of.js";
 import { NowcastError } from "../errors/nowcast-error.js";
-import type { WaitOptions } from "../events/waiting.js";
+import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { PutOutcome } from "../queue/updatable-queue.js";
 import { checkCommand, checkDuration, checkKey, checkLane, checkValue } from "./arguments.js";
 import type { Commands } from "./commands.js";
 import type { CommandMessage } from "./message.js";
-import { asEvent } from "./shapes.js";
+import { asEvent } from "./schemas.js";
 
 const DEADLINE_MS = 5_000;
 

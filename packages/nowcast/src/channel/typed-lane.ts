@@ -1,6 +1,6 @@
 import type { CommandOptions, EventOptions, Lane } from "./lane.js";
 import type { ChannelMessage, CommandMessage } from "./message.js";
-import { joined, type Shapes } from "./shapes.js";
+import { joined, type Schemas } from "./schemas.js";
 
 /** Bytes of one type, there and back: one of `nowcast/codec`, or your own. */
 export interface ValueCodec<T> {
@@ -12,9 +12,9 @@ export interface ValueCodec<T> {
    * The announcement of the type, so that the peer can have another version of it. A codec of your own without it is for peers
    * that put bytes.
    */
-  readonly shapeBytes?: Uint8Array;
+  readonly schemaBytes?: Uint8Array;
   /** Reads what a peer with this shape encodes; throws where it cannot. Asked once for each shape. */
-  reading?(shapeBytes: Uint8Array): (body: Uint8Array) => T;
+  reading?(schemaBytes: Uint8Array): (body: Uint8Array) => T;
 }
 
 /** A message with the value that its bytes stand for. */
@@ -24,16 +24,16 @@ export type Typed<T, M extends ChannelMessage = ChannelMessage> = M extends Chan
 
 /** A lane whose values are all of one type. The peer may have another version of it: fields are matched by name. */
 export class TypedLane<T> {
-  readonly #shapes: Shapes;
+  readonly #schemas: Schemas;
   /** How values of each shape that the peer has announced are read. */
   readonly #readers = new Map<Uint8Array, (body: Uint8Array) => T>();
 
   constructor(
     readonly lane: Lane,
     readonly codec: ValueCodec<T>,
-    shapes: Shapes,
+    schemas: Schemas,
   ) {
-    this.#shapes = shapes;
+    this.#schemas = schemas;
   }
 
   /** See {@link Lane.state}. */
@@ -58,9 +58,12 @@ export class TypedLane<T> {
 
   /** Answers a command. */
   reply(command: Pick<CommandMessage, "type" | "lane" | "id">, value: T): boolean {
-    const { shapeBytes } = this.codec;
+    const { schemaBytes } = this.codec;
     const body = this.#body(value);
-    return this.lane.reply(command, shapeBytes ? joined(this.#shapes.headOfReply(shapeBytes), body) : body);
+    return this.lane.reply(
+      command,
+      schemaBytes ? joined(this.#schemas.headOfReply(schemaBytes), body) : body,
+    );
   }
 
   /**
@@ -69,7 +72,7 @@ export class TypedLane<T> {
    */
   read(message: ChannelMessage): Typed<T> | undefined {
     if (message.lane !== this.lane.number || message.type === "replication") return undefined;
-    const isTyped = this.#shapes.isTyped(message.lane);
+    const isTyped = this.#schemas.isTyped(message.lane);
     return {
       ...message,
       value: isTyped ? this.#decode(message.value, false) : this.codec.decode(message.value),
@@ -79,23 +82,23 @@ export class TypedLane<T> {
   #decode(bytes: Uint8Array, isReply: boolean): T {
     const { codec } = this;
     if (codec.reading === undefined) return codec.decode(bytes);
-    const [shape, body] = this.#shapes.split(bytes, isReply);
-    if (shape === undefined) return codec.decode(body);
-    let read = this.#readers.get(shape);
+    const [schema, body] = this.#schemas.split(bytes, isReply);
+    if (schema === undefined) return codec.decode(body);
+    let read = this.#readers.get(schema);
     if (read === undefined) {
-      read = shape.join() === codec.shapeBytes?.join() ? (own) => codec.decode(own) : codec.reading(shape);
-      this.#readers.set(shape, read);
+      read = schema.join() === codec.schemaBytes?.join() ? (own) => codec.decode(own) : codec.reading(schema);
+      this.#readers.set(schema, read);
     }
     return read(body);
   }
 
   /** Returns the bytes for a value; nothing where the peer could not learn its type. */
   #encode(value: T): Uint8Array | undefined {
-    const { shapeBytes } = this.codec;
+    const { schemaBytes } = this.codec;
     const body = this.#body(value);
-    if (shapeBytes === undefined) return body;
+    if (schemaBytes === undefined) return body;
     const { lane } = this;
-    const head = this.#shapes.announce(lane.number, shapeBytes, (event) => lane.announce(event));
+    const head = this.#schemas.announce(lane.number, schemaBytes, (event) => lane.announce(event));
     return head && joined(head, body);
   }
 

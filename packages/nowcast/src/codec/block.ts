@@ -1,5 +1,5 @@
 import type { WireInput } from "./input.js";
-import { isStruct, type Shape, type WireType } from "./shape.js";
+import { isStruct, type WireSchema, type WireType } from "./wire-schema.js";
 
 /** Blocks of more rows than this are columnar. */
 export const PLAIN_ROWS_MAX = 3;
@@ -11,18 +11,21 @@ export interface BlockLayout {
   readonly bitLeaves: number;
 }
 
-export function layoutOf(type: WireType, shape: Shape): BlockLayout {
-  const fields = isStruct(type, shape);
-  if (fields !== undefined) return layoutOfFields(fields, shape);
+export function layoutOf(type: WireType, schema: WireSchema): BlockLayout {
+  const fields = isStruct(type, schema);
+  if (fields !== undefined) return layoutOfFields(fields, schema);
   if (type.tag === "unit") return { leaves: 0, bitLeaves: 0 };
   return { leaves: 1, bitLeaves: type.tag === "bool" || type.tag === "option" ? 1 : 0 };
 }
 
-export function layoutOfFields(fields: readonly { readonly type: WireType }[], shape: Shape): BlockLayout {
+export function layoutOfFields(
+  fields: readonly { readonly type: WireType }[],
+  schema: WireSchema,
+): BlockLayout {
   let leaves = 0;
   let bitLeaves = 0;
   for (const field of fields) {
-    const inner = layoutOf(field.type, shape);
+    const inner = layoutOf(field.type, schema);
     leaves += inner.leaves;
     bitLeaves += inner.bitLeaves;
   }

@@ -1,8 +1,8 @@
 import type { WireInput } from "./input.js";
 import { WireInput as Input } from "./input.js";
 import { planReading, type ReadPlan, readBlock } from "./read.js";
-import { isFlat, leavesOf, type Shape } from "./shape.js";
 import type { Column, WireValue } from "./value.js";
+import { isFlat, leavesOf, type WireSchema } from "./wire-schema.js";
 
 export interface ReadOptions {
   /** Bytes that one body may make the reader allocate; 64 MiB by default. */
@@ -17,7 +17,7 @@ export class BodyReader {
   private readonly memoryMax: number | undefined;
 
   /** With a `reader` shape values come out as that one's; without, as the writer's. */
-  constructor(writer: Shape, reader?: Shape, options: ReadOptions = {}) {
+  constructor(writer: WireSchema, reader?: WireSchema, options: ReadOptions = {}) {
     this.plan = planReading(writer, reader);
     this.flat = isFlat(writer.root, writer);
     this.flatTexts = leavesOf(writer.root, writer).filter((leaf) => leaf.tag === "text").length;

@@ -2,15 +2,15 @@ import { NowcastError, WireError } from "../errors/nowcast-error.js";
 import { BodyReader } from "./body.js";
 import { MessageDecoder } from "./message-decoder.js";
 import { MessageEncoder } from "./message-encoder.js";
-import { type Shape, shapeHash } from "./shape.js";
-import { decodeShape } from "./shape-bytes.js";
 import type { WireValue } from "./value.js";
+import { type WireSchema, wireSchemaHash } from "./wire-schema.js";
+import { decodeWireSchema } from "./wire-schema-bytes.js";
 import { BodyWriter } from "./write.js";
 
 /** A type for generated code: its shape, and plain code for its usual bodies. */
 export interface CodecParts<T> {
   /** The bytes of the shape, in hexadecimal. */
-  readonly shape: string;
+  readonly schema: string;
   /**
    * Makes a function that writes a body into the encoder's memory; false when the value wants a layout that this code does not
    * know, such as a long text, or the encoder has taken other memory.
@@ -22,8 +22,8 @@ export interface CodecParts<T> {
 
 /** Bodies of one type, there and back. */
 export interface Codec<T> {
-  readonly shape: Shape;
-  readonly shapeBytes: Uint8Array;
+  readonly schema: WireSchema;
+  readonly schemaBytes: Uint8Array;
   /** Equal hashes mean equal layouts. */
   readonly hash: string;
   /** The body of a value, to keep as long as you like. */
@@ -36,7 +36,7 @@ export interface Codec<T> {
   /** A value from a body of exactly this shape; throws a `WireError` that names the place for anything else. */
   decode(body: Uint8Array): T;
   /** How values of another version's shape, or the bytes of one, are read as this type: ask once per shape. */
-  reading(writer: Shape | Uint8Array): (body: Uint8Array) => T;
+  reading(writer: WireSchema | Uint8Array): (body: Uint8Array) => T;
 }
 
 const encoder = new MessageEncoder();
@@ -44,25 +44,25 @@ const decoder = new MessageDecoder();
 
 /** Joins generated code with the general reader and writer, which take over where it stops. */
 export function defineCodec<T>(parts: CodecParts<T>): Codec<T> {
-  const { shape: hex } = parts;
+  const { schema: hex } = parts;
   const write = parts.write && writing(parts.write);
   const read = parts.read?.(decoder);
-  const shapeBytes = fromHex(hex);
-  const shape = decodeShape(shapeBytes);
+  const schemaBytes = fromHex(hex);
+  const schema = decodeWireSchema(schemaBytes);
   let writer: BodyWriter | undefined;
   let reader: BodyReader | undefined;
   return {
-    shape,
-    shapeBytes,
-    hash: shapeHash(shapeBytes),
+    schema,
+    schemaBytes,
+    hash: wireSchemaHash(schemaBytes),
     encode(value) {
       if (write?.(value)) return encoder.copy();
-      writer ??= new BodyWriter(shape);
+      writer ??= new BodyWriter(schema);
       return writer.write(value as WireValue);
     },
     encodeShared(value) {
       if (write?.(value)) return encoder.shared();
-      writer ??= new BodyWriter(shape);
+      writer ??= new BodyWriter(schema);
       return writer.write(value as WireValue);
     },
     decode(body) {
@@ -71,11 +71,11 @@ export function defineCodec<T>(parts: CodecParts<T>): Codec<T> {
         const value = attempt(read);
         if (value !== undefined) return value;
       }
-      reader ??= new BodyReader(shape);
+      reader ??= new BodyReader(schema);
       return reader.read(body) as T;
     },
     reading(other) {
-      const resolved = new BodyReader(other instanceof Uint8Array ? decodeShape(other) : other, shape);
+      const resolved = new BodyReader(other instanceof Uint8Array ? decodeWireSchema(other) : other, schema);
       return (body) => resolved.read(body) as T;
     },
   };

@@ -2,7 +2,6 @@
 
 export { BodyReader, type ReadOptions } from "./body.js";
 export { type Codec, type CodecParts, defineCodec } from "./codec.js";
-export { codecOf, type Described, shapeOf, types, type ValueOf } from "./describe.js";
 export type { MessageDecoder } from "./message-decoder.js";
 export type { MessageEncoder } from "./message-encoder.js";
 export {
@@ -13,8 +12,9 @@ export {
   MsgpackTimestamp,
   type MsgpackValue,
 } from "./msgpack.js";
+export { createCodec, type Schema, types, type ValueOf, wireSchemaOf } from "./schema.js";
 export { ScopeReader, ScopeWriter } from "./scope.js";
-export { type Shape, shapeHash } from "./shape.js";
-export { decodeShape, encodeShape } from "./shape-bytes.js";
 export type { WireValue } from "./value.js";
+export { type WireSchema, wireSchemaHash } from "./wire-schema.js";
+export { decodeWireSchema, encodeWireSchema } from "./wire-schema-bytes.js";
 export { BodyWriter } from "./write.js";

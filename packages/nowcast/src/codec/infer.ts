@@ -1,5 +1,5 @@
-import type { Definition, Shape, WireType } from "./shape.js";
 import type { WireValue } from "./value.js";
+import type { Definition, WireSchema, WireType } from "./wire-schema.js";
 
 const FIELDS_MAX = 64;
 const DEPTH_MAX = 32;
@@ -45,7 +45,7 @@ export function widen(guess: Guess, value: WireValue | undefined, depth = 0): Gu
 }
 
 /** The shape that holds everything a guess stands for. */
-export function shapeOf(guess: Guess): Shape {
+export function wireSchemaOf(guess: Guess): WireSchema {
   const definitions: Definition[] = [];
   const type = (of: Guess, name: string): WireType => {
     switch (of.tag) {

@@ -1,6 +1,6 @@
 import type { WireInput } from "./input.js";
 import { narrow } from "./input.js";
-import type { IntegerTag } from "./shape.js";
+import type { IntegerTag } from "./wire-schema.js";
 
 /** A column of numbers; 64-bit ones may hold bigints. */
 export type NumberColumn =

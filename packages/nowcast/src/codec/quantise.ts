@@ -1,6 +1,6 @@
 import type { WireInput } from "./input.js";
 import type { NumberColumn } from "./numbers.js";
-import { rangeMax } from "./shape-bytes.js";
+import { rangeMax } from "./wire-schema-bytes.js";
 
 /** Quantisers, in the arithmetic of `spec/WIRE.md`, section 6: doubles, in the order written. */
 

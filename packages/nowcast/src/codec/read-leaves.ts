@@ -5,8 +5,8 @@ import { MsgpackReader } from "./msgpack.js";
 import { readLengths, readNumberColumn, readRaw, widthOfCodes } from "./number-columns.js";
 import { KINDS, type NumberColumn, type NumberKind, readPacked, U8, U16, unsignedKind } from "./numbers.js";
 import { dequantiseAngle, dequantiseQuat, dequantiseRange, rangeWidth, readPlainQuat } from "./quantise.js";
-import type { IntegerTag, WireType } from "./shape.js";
 import type { Column, WireValue } from "./value.js";
+import type { IntegerTag, WireType } from "./wire-schema.js";
 
 export const TEXT_DIRECT = 0;
 const TEXT_DICTIONARY = 2;

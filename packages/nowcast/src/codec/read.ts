@@ -15,7 +15,6 @@ import {
   sum,
 } from "./read-leaves.js";
 import { type Converter, convertNumbers, incompatible } from "./resolve.js";
-import { type Definition, type Field, isTuple, type Shape, type Variant, type WireType } from "./shape.js";
 import {
   type Column,
   defaultOf,
@@ -26,6 +25,14 @@ import {
   type WireValue,
   wrapVariant,
 } from "./value.js";
+import {
+  type Definition,
+  type Field,
+  isTuple,
+  type Variant,
+  type WireSchema,
+  type WireType,
+} from "./wire-schema.js";
 
 /** How to read rows of a writer's type, and make of them what the reader wants. */
 export interface ReadPlan extends BlockLayout {
@@ -36,7 +43,7 @@ export interface ReadPlan extends BlockLayout {
  * Prepares reading values of a writer's shape, into those of the reader's own shape when there is one. Contradictions of the two
  * shapes are found here, before any message is read; those of single values are found when they are read.
  */
-export function planReading(writer: Shape, reader?: Shape): ReadPlan {
+export function planReading(writer: WireSchema, reader?: WireSchema): ReadPlan {
   return new Planner(writer, reader).plan(writer.root, reader?.root, []);
 }
 
@@ -50,11 +57,11 @@ export function readBlock(plan: ReadPlan, input: WireInput, count: number): Colu
 }
 
 class Planner {
-  private readonly writer: Shape;
-  private readonly reader: Shape | undefined;
+  private readonly writer: WireSchema;
+  private readonly reader: WireSchema | undefined;
   private readonly plans = new Map<string, ReadPlan>();
 
-  constructor(writer: Shape, reader: Shape | undefined) {
+  constructor(writer: WireSchema, reader: WireSchema | undefined) {
     this.writer = writer;
     this.reader = reader;
   }

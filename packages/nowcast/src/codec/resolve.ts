@@ -1,7 +1,13 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { WireInput } from "./input.js";
 import { KINDS, type NumberColumn } from "./numbers.js";
-import { describeType, INTEGER_TAGS, type IntegerTag, type Shape, type WireType } from "./shape.js";
+import {
+  describeType,
+  INTEGER_TAGS,
+  type IntegerTag,
+  type WireSchema,
+  type WireType,
+} from "./wire-schema.js";
 
 /** Makes the reader's numbers out of the writer's; fails for a value that does not fit. */
 export type Converter = (input: WireInput, column: NumberColumn) => NumberColumn;
@@ -9,9 +15,9 @@ export type Converter = (input: WireInput, column: NumberColumn) => NumberColumn
 /** The writer's and the reader's types of a field have nothing to do with each other. */
 export function incompatible(
   from: WireType,
-  writer: Shape,
+  writer: WireSchema,
   to: WireType,
-  reader: Shape,
+  reader: WireSchema,
   path: readonly string[],
 ): never {
   const where = path.length === 0 ? "the value" : path.join(".");
@@ -24,9 +30,9 @@ export function incompatible(
 /** Section 7, numbers: `undefined` where nothing is to be done. */
 export function convertNumbers(
   from: WireType,
-  writer: Shape,
+  writer: WireSchema,
   to: WireType,
-  reader: Shape,
+  reader: WireSchema,
   path: readonly string[],
 ): Converter | undefined {
   if (isInteger(to.tag) && isInteger(from.tag)) {

@@ -1,13 +1,13 @@
 import { WireError } from "../errors/nowcast-error.js";
 import { BodyReader } from "./body.js";
 import { copyOf } from "./copy-of.js";
-import { type Guess, NOTHING, shapeOf, widen } from "./infer.js";
+import { type Guess, NOTHING, widen, wireSchemaOf } from "./infer.js";
 import { WireInput } from "./input.js";
 import { decodeMsgpack, encodeMsgpack, type MsgpackValue } from "./msgpack.js";
 import { WireOutput } from "./output.js";
-import { SHAPE_LIMITS, type Shape } from "./shape.js";
-import { decodeShape, encodeShape } from "./shape-bytes.js";
 import type { WireValue } from "./value.js";
+import { SCHEMA_LIMITS, type WireSchema } from "./wire-schema.js";
+import { decodeWireSchema, encodeWireSchema } from "./wire-schema-bytes.js";
 import { BodyWriter } from "./write.js";
 
 const ANNOUNCEMENT_ID = 0;
@@ -20,12 +20,12 @@ const SHAPE_BYTES_MAX = 1024 * 1024;
 /** Reads the messages of one direction of one connection: `spec/WIRE.md`, section 3.1. */
 export class ScopeReader {
   private readonly readers = new Map<number, { readonly bytes: Uint8Array; readonly body: BodyReader }>();
-  private readonly wanted: ReadonlyMap<string, Shape>;
-  private shapeBytes = 0;
+  private readonly wanted: ReadonlyMap<string, WireSchema>;
+  private schemaBytes = 0;
 
   /** `wanted` maps the names of root structs and enums to the reader's own shapes; others are read as they come. */
-  constructor(wanted: Iterable<Shape> = []) {
-    this.wanted = new Map([...wanted].map((shape) => [rootName(shape) ?? "", shape]));
+  constructor(wanted: Iterable<WireSchema> = []) {
+    this.wanted = new Map([...wanted].map((schema) => [rootName(schema) ?? "", schema]));
   }
 
   /** The value of a message; `undefined` for one that only announces shapes. */
@@ -53,7 +53,7 @@ export class ScopeReader {
     const id = input.count("the id of an announced shape");
     if (id < FIRST_ID || id > ID_MAX) input.fail(`an announcement of id ${id}`, at);
     const length = input.count("the length of an announced shape");
-    if (length > SHAPE_LIMITS.bytes) input.fail(`a shape of ${length} bytes`, at);
+    if (length > SCHEMA_LIMITS.bytes) input.fail(`a shape of ${length} bytes`, at);
     const bytesAt = input.at;
     const bytes = input.raw(length, "an announced shape");
     const known = this.readers.get(id);
@@ -62,12 +62,12 @@ export class ScopeReader {
       if (!same) input.fail(`another shape under id ${id}`, at);
       return;
     }
-    this.shapeBytes += length;
-    if (this.readers.size >= SHAPES_MAX || this.shapeBytes > SHAPE_BYTES_MAX)
+    this.schemaBytes += length;
+    if (this.readers.size >= SHAPES_MAX || this.schemaBytes > SHAPE_BYTES_MAX)
       input.fail("too many shapes", at);
-    const shape = within(bytesAt, () => decodeShape(bytes));
-    const wanted = this.wanted.get(rootName(shape) ?? "");
-    this.readers.set(id, { bytes: copyOf(bytes), body: new BodyReader(shape, wanted) });
+    const schema = within(bytesAt, () => decodeWireSchema(bytes));
+    const wanted = this.wanted.get(rootName(schema) ?? "");
+    this.readers.set(id, { bytes: copyOf(bytes), body: new BodyReader(schema, wanted) });
   }
 }
 
@@ -95,9 +95,9 @@ export class ScopeWriter {
     }
     // No shape can say more than MessagePack about a value of which nothing is known, nor once there are too many.
     if (guess.tag === "any" || this.nextId > SHAPES_MAX) return this.writeAny(value);
-    const shape = shapeOf(guess);
-    const bytes = encodeShape(shape);
-    const kind = { guess, id: this.nextId++, body: new BodyWriter(shape) };
+    const schema = wireSchemaOf(guess);
+    const bytes = encodeWireSchema(schema);
+    const kind = { guess, id: this.nextId++, body: new BodyWriter(schema) };
     this.kinds.set(kindName, kind);
     this.output.varint(ANNOUNCEMENT_ID);
     this.output.varint(kind.id);
@@ -115,9 +115,9 @@ export class ScopeWriter {
   }
 }
 
-function rootName(shape: Shape): string | undefined {
-  if (shape.root.tag !== "ref") return undefined;
-  const { name } = shape.definitions[shape.root.index]!;
+function rootName(schema: WireSchema): string | undefined {
+  if (schema.root.tag !== "ref") return undefined;
+  const { name } = schema.definitions[schema.root.index]!;
   return name === "" ? undefined : name;
 }
 

@@ -1,6 +1,6 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import { decodeMsgpack, type MsgpackExtension, type MsgpackTimestamp, type MsgpackValue } from "./msgpack.js";
-import { describeType, isTuple, type Shape, type Variant, type WireType } from "./shape.js";
+import { describeType, isTuple, type Variant, type WireSchema, type WireType } from "./wire-schema.js";
 
 const DEPTH_MAX = 128;
 
@@ -26,11 +26,11 @@ export type WireValue =
 export type Column = ArrayLike<WireValue>;
 
 /** The value that a reader assumes for a field that the writer did not have: section 7. Made anew for every row. */
-export function defaultOf(type: WireType, shape: Shape, depth = 0): WireValue {
+export function defaultOf(type: WireType, schema: WireSchema, depth = 0): WireValue {
   if (depth > DEPTH_MAX) {
     throw new NowcastError(
       "peer-incompatible",
-      `${describeType(type, shape)} has no default: it would have no end`,
+      `${describeType(type, schema)} has no default: it would have no end`,
     );
   }
   switch (type.tag) {
@@ -49,19 +49,19 @@ export function defaultOf(type: WireType, shape: Shape, depth = 0): WireValue {
     case "map":
       return new Map();
     case "array":
-      return Array.from({ length: type.count }, () => defaultOf(type.item, shape, depth + 1));
+      return Array.from({ length: type.count }, () => defaultOf(type.item, schema, depth + 1));
     case "quat":
       return [0, 0, 0, 1];
     case "range":
       return Math.min(Math.max(0, type.low), type.high);
     case "ref": {
-      const definition = shape.definitions[type.index]!;
+      const definition = schema.definitions[type.index]!;
       if (definition.tag === "enum") {
         const bare = definition.variants.find((variant) => variant.fields.length === 0);
         const variant = bare ?? definition.variants[0]!;
-        return wrapVariant(variant, defaultPayload(variant, shape, depth));
+        return wrapVariant(variant, defaultPayload(variant, schema, depth));
       }
-      const values = definition.fields.map((field) => defaultOfField(field, shape, depth + 1));
+      const values = definition.fields.map((field) => defaultOfField(field, schema, depth + 1));
       if (isTuple(definition)) return values;
       return objectOf(
         definition.fields.map((field) => field.name),
@@ -76,26 +76,26 @@ export function defaultOf(type: WireType, shape: Shape, depth = 0): WireValue {
 /** The stated default, or that of the type. */
 export function defaultOfField(
   field: { readonly type: WireType; readonly default: Uint8Array | undefined },
-  shape: Shape,
+  schema: WireSchema,
   depth = 0,
 ): WireValue {
-  if (field.default === undefined) return defaultOf(field.type, shape, depth);
-  return fromAny(decodeMsgpack(field.default), field.type, shape);
+  if (field.default === undefined) return defaultOf(field.type, schema, depth);
+  return fromAny(decodeMsgpack(field.default), field.type, schema);
 }
 
-function defaultPayload(variant: Variant, shape: Shape, depth: number): WireValue {
+function defaultPayload(variant: Variant, schema: WireSchema, depth: number): WireValue {
   return payloadOf(
     variant,
-    variant.fields.map((field) => defaultOfField(field, shape, depth + 1)),
+    variant.fields.map((field) => defaultOfField(field, schema, depth + 1)),
   );
 }
 
 /** A stated default is MessagePack, in which a map with text keys cannot be told from a struct. */
-function fromAny(value: MsgpackValue, type: WireType, shape: Shape): WireValue {
+function fromAny(value: MsgpackValue, type: WireType, schema: WireSchema): WireValue {
   if (type.tag === "map" && typeof value === "object" && value !== null && !(value instanceof Map)) {
     return new Map(Object.entries(value as { readonly [key: string]: WireValue }));
   }
-  if (type.tag === "option") return value === null ? null : fromAny(value, type.item, shape);
+  if (type.tag === "option") return value === null ? null : fromAny(value, type.item, schema);
   return value;
 }
 

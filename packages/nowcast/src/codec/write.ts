@@ -4,6 +4,7 @@ import { encodeMsgpack } from "./msgpack.js";
 import { KINDS, type NumberColumn, type NumberKind, U8, U16, U32, unsignedKind } from "./numbers.js";
 import { WireOutput } from "./output.js";
 import { quantiseAngle, quantiseQuat, quantiseRange, quatWidth, rangeWidth } from "./quantise.js";
+import { type Column, payloadForm, type WireValue } from "./value.js";
 import {
   type Definition,
   type Field,
@@ -11,11 +12,10 @@ import {
   isFlat,
   isTuple,
   leavesOf,
-  type Shape,
   type Variant,
+  type WireSchema,
   type WireType,
-} from "./shape.js";
-import { type Column, payloadForm, type WireValue } from "./value.js";
+} from "./wire-schema.js";
 import { writeNumberColumn, writePacked, writeRaw } from "./write-columns.js";
 
 /** Where a body is being written: blocks, and the text area that will stand behind them. */
@@ -49,10 +49,10 @@ export class BodyWriter {
   private readonly output = new BodyOutput();
   private readonly whole = new WireOutput();
 
-  constructor(shape: Shape) {
-    this.plan = new Planner(shape).plan(shape.root);
-    this.flat = isFlat(shape.root, shape);
-    this.flatTexts = leavesOf(shape.root, shape).filter((leaf) => leaf.tag === "text").length;
+  constructor(schema: WireSchema) {
+    this.plan = new Planner(schema).plan(schema.root);
+    this.flat = isFlat(schema.root, schema);
+    this.flatTexts = leavesOf(schema.root, schema).filter((leaf) => leaf.tag === "text").length;
   }
 
   /** One value; throws a `NowcastError` that names the field for what the shape cannot hold. */
@@ -95,16 +95,16 @@ function writeBlock(plan: WritePlan, output: BodyOutput, rows: Column): void {
 }
 
 class Planner {
-  private readonly shape: Shape;
+  private readonly schema: WireSchema;
   private readonly plans = new Map<number, WritePlan>();
 
-  constructor(shape: Shape) {
-    this.shape = shape;
+  constructor(schema: WireSchema) {
+    this.schema = schema;
   }
 
   plan(type: WireType): WritePlan {
     if (type.tag === "ref") return this.definition(type.index);
-    return { ...layoutOf(type, this.shape), write: this.leaf(type) };
+    return { ...layoutOf(type, this.schema), write: this.leaf(type) };
   }
 
   private leaf(type: WireType): WritePlan["write"] {
@@ -198,10 +198,10 @@ class Planner {
   private definition(index: number): WritePlan {
     const known = this.plans.get(index);
     if (known !== undefined) return known;
-    const definition = this.shape.definitions[index]!;
+    const definition = this.schema.definitions[index]!;
     // A type may contain itself: the plan is known before it is made.
     const plan: { -readonly [K in keyof WritePlan]: WritePlan[K] } = {
-      ...layoutOf({ tag: "ref", index }, this.shape),
+      ...layoutOf({ tag: "ref", index }, this.schema),
       write: unplanned,
     };
     this.plans.set(index, plan);
@@ -245,7 +245,7 @@ class Planner {
   private payload(variant: Variant): WritePlan {
     const form = payloadForm(variant);
     const write = this.fields(variant.fields, form !== "struct");
-    const layout = layoutOfFields(variant.fields, this.shape);
+    const layout = layoutOfFields(variant.fields, this.schema);
     if (form !== "alone") return { ...layout, write };
     return {
       ...layout,

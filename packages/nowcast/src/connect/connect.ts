@@ -60,7 +60,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       Session.connect(clockUs(), PROPERTIES[carrier.kind], randomEntropy(), forAnyCarrier(options.session)),
     );
     const closed = await begin(driver, carrier, kinds.length > 0, signal);
-    if (closed === undefined) return rove(driver, endpoint.toResume());
+    if (closed === undefined) return openChannel(driver, endpoint.toResume());
     if (kinds.length === 0 || closed.by !== "silence") throw refusedError(closed) ?? closedError(closed);
   }
 }
@@ -110,7 +110,7 @@ function begin(
   });
 }
 
-function rove(driver: Driver, offers: Offers): Channel {
+function openChannel(driver: Driver, offers: Offers): Channel {
   const channel = new Channel(driver);
   const migrator = new CarrierMigrator(driver, offers);
   driver.handle({

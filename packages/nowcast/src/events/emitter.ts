@@ -1,5 +1,5 @@
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
-import type { WaitOptions } from "./waiting.js";
+import type { WaitOptions } from "./cancellable-waits.js";
 
 interface Entry<Event> {
   readonly listener: (event: Event) => void;

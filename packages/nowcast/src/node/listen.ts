@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { forAnyCarrier } from "../carrier/carrier.js";
 import { isName } from "../connect/address.js";
 import { NowcastError } from "../errors/nowcast-error.js";
-import { ASYNC_DISPOSE } from "../events/waiting.js";
+import { ASYNC_DISPOSE } from "../events/cancellable-waits.js";
 import type { SessionConfig } from "../session/index.js";
 import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
 import { Acceptor, type AcceptorStats } from "./acceptor.js";

@@ -1,12 +1,12 @@
 /** A name at an endpoint, and the channels that come in. */
 import type { Channel } from "../channel/channel.js";
-import { DISPOSE, Waiting, type WaitOptions } from "../events/waiting.js";
+import { CancellableWaits, DISPOSE, type WaitOptions } from "../events/cancellable-waits.js";
 
 export class Service implements AsyncIterable<Channel> {
   readonly name: string;
   readonly #channels: Channel[] = [];
   readonly #waiting: ((channel: Channel | undefined) => void)[] = [];
-  readonly #waits = new Waiting();
+  readonly #waits = new CancellableWaits();
   readonly #backlogMax: number;
   readonly #withdraw: () => void;
   #isClosed = false;

@@ -6,7 +6,7 @@
  * order of their first put, and then that event. Only the last segment has no event yet, so only its states can be
  * replaced.
  */
-import type { Count } from "./count.js";
+import type { UInt64 } from "./uint64.js";
 
 export interface Bounds {
   readonly entriesMax: number;
@@ -17,7 +17,7 @@ export type PutOutcome = "queued" | "replaced" | "full" | "too large";
 
 export interface StateEntry<V> {
   readonly kind: "state";
-  readonly key: Count;
+  readonly key: UInt64;
   readonly value: V;
 }
 
@@ -29,7 +29,7 @@ export interface EventEntry<V> {
 export type QueueEntry<V> = StateEntry<V> | EventEntry<V>;
 
 interface Segment<V> {
-  readonly states: Map<Count, V>;
+  readonly states: Map<UInt64, V>;
   event: { readonly value: V } | undefined;
 }
 
@@ -59,7 +59,7 @@ export class UpdatableQueue<V> {
     return this.#entries === 0;
   }
 
-  putState(key: Count, value: V): PutOutcome {
+  putState(key: UInt64, value: V): PutOutcome {
     const { states } = this.#segments[this.#segments.length - 1]!;
     const bytes = this.bytesOf(value);
     if (bytes > this.bounds.bytesMax) return "too large";
@@ -97,14 +97,14 @@ export class UpdatableQueue<V> {
   }
 
   /** The next entry but for states that are to wait; these come too when the event that follows them is next. */
-  peekUnless(waits: (key: Count) => boolean): QueueEntry<V> | undefined {
+  peekUnless(waits: (key: UInt64) => boolean): QueueEntry<V> | undefined {
     const { states, event } = this.#segments[this.#first]!;
     for (const [key, value] of states) if (!waits(key)) return { kind: "state", key, value };
     return states.size === 0 || event ? this.peek() : undefined;
   }
 
   /** Takes the state of a key out of those before the next event. */
-  takeState(key: Count): V | undefined {
+  takeState(key: UInt64): V | undefined {
     const { states } = this.#segments[this.#first]!;
     const value = states.get(key);
     if (value === undefined) return undefined;
@@ -126,7 +126,7 @@ export class UpdatableQueue<V> {
   }
 
   /** Whether a newer value of the key waits before the next event. */
-  replacesBeforeEvent(key: Count): boolean {
+  replacesBeforeEvent(key: UInt64): boolean {
     return this.#segments[this.#first]!.states.has(key);
   }
 

@@ -2,16 +2,16 @@ import { readRows } from "../codec/body.js";
 import { WireInput } from "../codec/input.js";
 import { decodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
 import { planReading, type ReadPlan } from "../codec/read.js";
-import type { Shape } from "../codec/shape.js";
-import { decodeShape } from "../codec/shape-bytes.js";
 import type { WireValue } from "../codec/value.js";
+import type { WireSchema } from "../codec/wire-schema.js";
+import { decodeWireSchema } from "../codec/wire-schema-bytes.js";
 import { NowcastError, WireError } from "../errors/nowcast-error.js";
 import { crc32 } from "./crc32.js";
 import { decodeLz4Block } from "./lz4.js";
 
 export const MAGIC = [0x89, 0x4e, 0x43, 0x53, 0x0d, 0x0a, 0x1a, 0x0a];
 export const VERSION = 1;
-export const RECORD = { shape: 0x53, chunk: 0x43, about: 0x4d, end: 0x45 } as const;
+export const RECORD = { schema: 0x53, chunk: 0x43, about: 0x4d, end: 0x45 } as const;
 /** Kinds of later releases that this one may skip. */
 const SKIPPABLE_BIT = 0x20;
 export const COMPRESSION = { none: 0, lz4: 1, zstd: 2 } as const;
@@ -29,7 +29,7 @@ export interface SaveReadOptions {
 export interface SaveFile {
   /** The writer's notes: program, title, time. */
   readonly about: readonly MsgpackValue[];
-  readonly shapes: readonly Shape[];
+  readonly schemas: readonly WireSchema[];
   /** The rows of all chunks, in file order. */
   readonly values: readonly WireValue[];
 }
@@ -38,7 +38,7 @@ export interface SaveFile {
  * Reads a save file: `spec/WIRE.md`, section 9. With a `reader` shape every value comes out as that one's. A file that was
  * cut off or damaged is refused with the place.
  */
-export function readSave(file: Uint8Array, reader?: Shape, options: SaveReadOptions = {}): SaveFile {
+export function readSave(file: Uint8Array, reader?: WireSchema, options: SaveReadOptions = {}): SaveFile {
   const input = new WireInput(file);
   readHeader(input);
   const save = new SaveReader(reader, options);
@@ -66,15 +66,15 @@ function readHeader(input: WireInput): void {
 
 class SaveReader implements SaveFile {
   readonly about: MsgpackValue[] = [];
-  readonly shapes: Shape[] = [];
+  readonly schemas: WireSchema[] = [];
   readonly values: WireValue[] = [];
   private readonly plans: ReadPlan[] = [];
-  private readonly reader: Shape | undefined;
+  private readonly reader: WireSchema | undefined;
   private readonly options: SaveReadOptions;
   private chunks = 0;
-  private shapeBytes = 0;
+  private schemaBytes = 0;
 
-  constructor(reader: Shape | undefined, options: SaveReadOptions) {
+  constructor(reader: WireSchema | undefined, options: SaveReadOptions) {
     this.reader = reader;
     this.options = options;
   }
@@ -100,8 +100,8 @@ class SaveReader implements SaveFile {
 
   private handle(kind: number, payload: WireInput): boolean {
     switch (kind) {
-      case RECORD.shape:
-        this.addShape(payload);
+      case RECORD.schema:
+        this.addSchema(payload);
         return true;
       case RECORD.chunk:
         this.addChunk(payload);
@@ -121,19 +121,19 @@ class SaveReader implements SaveFile {
     }
   }
 
-  private addShape(payload: WireInput): void {
-    this.shapeBytes += payload.bytes.length;
-    if (this.shapes.length >= SHAPES_MAX || this.shapeBytes > SHAPE_BYTES_MAX)
+  private addSchema(payload: WireInput): void {
+    this.schemaBytes += payload.bytes.length;
+    if (this.schemas.length >= SHAPES_MAX || this.schemaBytes > SHAPE_BYTES_MAX)
       payload.fail("too many shapes");
-    const shape = decodeShape(payload.bytes);
-    this.shapes.push(shape);
-    this.plans.push(planReading(shape, this.reader));
+    const schema = decodeWireSchema(payload.bytes);
+    this.schemas.push(schema);
+    this.plans.push(planReading(schema, this.reader));
   }
 
   private addChunk(payload: WireInput): void {
-    const shape = payload.count("the shape of a chunk");
-    const plan = this.plans[shape];
-    if (plan === undefined) return payload.fail(`a chunk of shape ${shape}, which has not been told`, 0);
+    const schema = payload.count("the shape of a chunk");
+    const plan = this.plans[schema];
+    if (plan === undefined) return payload.fail(`a chunk of shape ${schema}, which has not been told`, 0);
     const rows = payload.count("the rows of a chunk");
     if (rows === 0) payload.fail("a chunk of no rows", 0);
     const compression = payload.u8("the compression of a chunk");

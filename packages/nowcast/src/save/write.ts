@@ -1,9 +1,9 @@
-import { type Guess, NOTHING, shapeOf, widen } from "../codec/infer.js";
+import { type Guess, NOTHING, widen, wireSchemaOf } from "../codec/infer.js";
 import { encodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
 import { WireOutput } from "../codec/output.js";
-import type { Shape } from "../codec/shape.js";
-import { encodeShape } from "../codec/shape-bytes.js";
 import type { WireValue } from "../codec/value.js";
+import type { WireSchema } from "../codec/wire-schema.js";
+import { encodeWireSchema } from "../codec/wire-schema-bytes.js";
 import { BodyWriter } from "../codec/write.js";
 import { crc32 } from "./crc32.js";
 import { encodeLz4Block } from "./lz4.js";
@@ -14,7 +14,7 @@ const CHUNK_ROWS = 4096;
 
 export interface SaveWriteOptions {
   /** The shape of the values; without it, one that holds them all is inferred. */
-  readonly shape?: Shape;
+  readonly schema?: WireSchema;
   /** Notes on the file: program, title, time. */
   readonly about?: { readonly [key: string]: MsgpackValue };
   /** LZ4 by default. */
@@ -29,13 +29,15 @@ export function writeSave(
   values: readonly WireValue[],
   options: SaveWriteOptions = {},
 ): Uint8Array<ArrayBuffer> {
-  const { shape = shapeOf(values.reduce<Guess>((guess, value) => widen(guess, value), NOTHING)), about } =
-    options;
+  const {
+    schema = wireSchemaOf(values.reduce<Guess>((guess, value) => widen(guess, value), NOTHING)),
+    about,
+  } = options;
   const file = new WireOutput();
   file.raw(Uint8Array.from([...MAGIC, VERSION, 0, 0, 0]));
   if (about !== undefined) record(file, RECORD.about, encodeMsgpack(about));
-  record(file, RECORD.shape, encodeShape(shape));
-  const writer = new BodyWriter(shape);
+  record(file, RECORD.schema, encodeWireSchema(schema));
+  const writer = new BodyWriter(schema);
   for (let at = 0; at < values.length; at += CHUNK_ROWS) {
     const rows = values.slice(at, at + CHUNK_ROWS);
     record(file, RECORD.chunk, chunk(writer.writeRows(rows), rows.length, options.compression ?? "lz4"));

@@ -1,4 +1,4 @@
-import type { Count } from "../queue/count.js";
+import type { UInt64 } from "../queue/uint64.js";
 import {
   type Frame,
   type StateRecord,
@@ -15,7 +15,7 @@ export class PacketBuilder {
   isEliciting = false;
   /** Where content begins, and where it ends unless its first message needs more. */
   #content: { readonly begin: number; readonly end: number } | undefined;
-  #states: { readonly lane: number; readonly interval: number; readonly stamp: Count } | undefined;
+  #states: { readonly lane: number; readonly interval: number; readonly stamp: UInt64 } | undefined;
 
   constructor(
     readonly writer: PacketWriter,

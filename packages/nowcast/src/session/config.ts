@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS, type Limits } from "./limits.js";
 
 /** The properties of a carrier (`spec/SESSION.md`, section 3). Both ends must see it alike. */
-export interface Carrier {
+export interface CarrierTraits {
   /** Packets arrive in order and are never lost while it lives. */
   readonly isReliable: boolean;
   /** A packet arrives unchanged or not at all. */
@@ -10,14 +10,14 @@ export interface Carrier {
   readonly packetBytesMax: number;
 }
 
-export const CARRIERS = {
+export const CARRIER_TRAITS = {
   /** Datagrams under encryption, as WebTransport has them. */
   datagrams: { isReliable: false, isChecked: true, packetBytesMax: 1_200 },
   /** Datagrams that may arrive changed. */
   bareDatagrams: { isReliable: false, isChecked: false, packetBytesMax: 1_200 },
   /** A reliable, ordered stream of messages, as WebSocket has it. */
   stream: { isReliable: true, isChecked: true, packetBytesMax: 16_384 },
-} as const satisfies Record<string, Carrier>;
+} as const satisfies Record<string, CarrierTraits>;
 
 export interface SessionConfig {
   /** The limits for the peer. */

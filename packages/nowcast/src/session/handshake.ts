@@ -1,7 +1,7 @@
 /** How two peers begin, begin again on another carrier, and end (`spec/SESSION.md`, sections 4 and 12). */
 import { copyOf } from "../codec/copy-of.js";
 import { NowcastError } from "../errors/nowcast-error.js";
-import type { Count } from "../queue/count.js";
+import type { UInt64 } from "../queue/uint64.js";
 import type { SessionConfig } from "./config.js";
 import { CloseCode, type Closed, PeerFault } from "./fault.js";
 import { HelloAttempt } from "./hello-attempt.js";
@@ -58,7 +58,7 @@ export class Handshake {
   readonly #tell: (notice: Notice) => void;
   #phase: Phase;
   #entropy: Uint8Array;
-  #epoch: Count = 0;
+  #epoch: UInt64 = 0;
 
   constructor(
     config: SessionConfig,

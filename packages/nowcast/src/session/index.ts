@@ -1,7 +1,7 @@
 /** The session: one sans-IO protocol for all carriers (`spec/SESSION.md`). */
 
-export type { Count } from "../queue/count.js";
-export { CARRIERS, type Carrier, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
+export type { UInt64 } from "../queue/uint64.js";
+export { CARRIER_TRAITS, type CarrierTraits, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
 export { CloseCode, type Closed } from "./fault.js";
 export type { Gauges } from "./gauges.js";
 export type { ReceivedEvent, ReceivedState } from "./lane/receive.js";

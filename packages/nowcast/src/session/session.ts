@@ -10,13 +10,13 @@
  * `handleTimeout` at the time that `pollTimeout` names. Times are microseconds of any clock that never runs backwards.
  */
 import { NowcastError } from "../errors/nowcast-error.js";
-import { toCount } from "../queue/count.js";
+import { toUInt64 } from "../queue/uint64.js";
 import type { PutOutcome } from "../queue/updatable-queue.js";
 import { Acknowledger } from "./acks.js";
 import { PacketBuilder } from "./builder.js";
 import { PeerClock, toWireTime, WIRE_UNIT_US } from "./clock.js";
 import { Commands } from "./commands.js";
-import { type Carrier, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
+import { type CarrierTraits, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
 import { CloseCode, PeerFault } from "./fault.js";
 import { type Gauges, readGauges } from "./gauges.js";
 import { Handshake, type Role } from "./handshake.js";
@@ -64,13 +64,13 @@ export class Session {
   readonly #acks = new Acknowledger();
   readonly #redundancy: Redundancy;
   readonly #commands = new Commands();
-  #carrier: Carrier;
+  #carrier: CarrierTraits;
   #nextId = 0;
   #lastHeardUs: number;
 
   private constructor(
     config: SessionConfig,
-    carrier: Carrier,
+    carrier: CarrierTraits,
     entropy: Uint8Array,
     nowUs: number,
     role: Role,
@@ -88,7 +88,7 @@ export class Session {
   /** A session that asks a peer. `entropy` is 48 random bytes, used for nothing else. */
   static connect(
     nowUs: number,
-    carrier: Carrier,
+    carrier: CarrierTraits,
     entropy: Uint8Array,
     config: Partial<SessionConfig> = {},
   ): Session {
@@ -98,7 +98,7 @@ export class Session {
   /** A session that answers the first HELLO. */
   static accept(
     nowUs: number,
-    carrier: Carrier,
+    carrier: CarrierTraits,
     entropy: Uint8Array,
     config: Partial<SessionConfig> = {},
   ): Session {
@@ -183,7 +183,7 @@ export class Session {
 
   /** The newest value of a key; replaces one that has not left. */
   putState(nowUs: number, lane: number, key: number | bigint, value: Uint8Array): PutOutcome {
-    const count = toCount(key);
+    const count = toUInt64(key);
     if (count === 0) throw new NowcastError("misuse", "key 0 stands for events; states have keys from 1 on");
     if (value.length > this.#peer.messageBytesMax) return "too large";
     return this.#lanes.sending(lane, this.#peer).putState(count, { value, producedAtUs: nowUs });
@@ -251,7 +251,7 @@ export class Session {
   }
 
   /** A new carrier for a session that was open: an initiator asks to resume on it, an acceptor waits for HELLO. */
-  attach(nowUs: number, carrier: Carrier, entropy: Uint8Array, role: Role): void {
+  attach(nowUs: number, carrier: CarrierTraits, entropy: Uint8Array, role: Role): void {
     this.#handshake.attach(nowUs, entropy, role);
     this.#carrier = carrier;
     this.#acks.sent();

@@ -1,6 +1,6 @@
 import { asNowcastError, NowcastError } from "../errors/nowcast-error.js";
+import { CancellableWaits, DISPOSE, type WaitOptions } from "../events/cancellable-waits.js";
 import { Emitter } from "../events/emitter.js";
-import { DISPOSE, Waiting, type WaitOptions } from "../events/waiting.js";
 import {
   boundedArguments,
   boundedHz,
@@ -54,14 +54,14 @@ export class WorldClient implements World, ProtocolHandlers {
   readonly state = new WorldState(this.emitter);
   readonly ready: Promise<void>;
 
-  readonly #waiting = new Waiting();
+  readonly #waiting = new CancellableWaits();
   readonly #meter = new RateMeter();
   readonly #clock = new SnapshotClock();
   readonly isProgram: boolean;
   readonly #inputs: InputSender;
   readonly #durable: DurableActions;
   /** The last wanted name that the server has. */
-  #toldName: string | undefined;
+  #sentName: string | undefined;
   readonly #ownership: Ownership;
   #protocol: ProtocolAdapter | undefined;
   #stepHz = 60;
@@ -76,8 +76,8 @@ export class WorldClient implements World, ProtocolHandlers {
   #viewDelayMs = 0;
   /** The moment of the world that is shown of others, in steps. */
   #shown: number | undefined;
-  #toldViewDelayMs: number | undefined;
-  #toldViewAtMs = Number.NEGATIVE_INFINITY;
+  #sentViewDelayMs: number | undefined;
+  #sentViewAtMs = Number.NEGATIVE_INFINITY;
 
   /** The code of a protocol is loaded when it is spoken. */
   constructor({ name, networkHz, role = "player" }: JoinOptions, open: Promise<OpenProtocol>) {
@@ -86,7 +86,7 @@ export class WorldClient implements World, ProtocolHandlers {
     }
     this.isProgram = role === "program";
     this.name = name === undefined ? undefined : boundedText(name, NAME_CHARACTERS_MAX, "name");
-    this.#toldName = this.name;
+    this.#sentName = this.name;
     this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
     this.ready = this.#waiting.wait(undefined, (resolve) => this.emitter.on("define", () => resolve()));
     // Programs that do not ask for it hear of the end by `error`.
@@ -140,8 +140,8 @@ export class WorldClient implements World, ProtocolHandlers {
     return this.state.screen.shown;
   }
 
-  get controls(): number {
-    return this.#protocol?.controls ?? 0;
+  get lastInputSequence(): number {
+    return this.#protocol?.lastInputSequence ?? 0;
   }
 
   get connection(): Connection {
@@ -168,8 +168,8 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#inputs.set(input);
   }
 
-  steps(number: number, changes: readonly InputChange[]): boolean {
-    if (!this.#protocol?.steps?.(number, changes)) return false;
+  inputAtStep(number: number, changes: readonly InputChange[]): boolean {
+    if (!this.#protocol?.inputAtStep?.(number, changes)) return false;
     // Input that was sent by steps is not sent again the other way when a connection is new.
     this.#inputs.forget();
     return true;
@@ -187,7 +187,7 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#shown = tick;
     const told = Math.round(Math.min(VIEW_DELAY_MS_MAX, Math.max(0, delayMs)) / VIEW_DELAY_STEP_MS);
     this.#viewDelayMs = told * VIEW_DELAY_STEP_MS;
-    this.#tellView();
+    this.#sendViewDelay();
   }
 
   *entitiesOf(kind: string): Iterable<Entity> {
@@ -265,7 +265,7 @@ export class WorldClient implements World, ProtocolHandlers {
 
   rename(name: string): void {
     this.name = boundedText(name, NAME_CHARACTERS_MAX, "name");
-    if (this.#protocol?.rename(this.name)) this.#toldName = this.name;
+    if (this.#protocol?.rename(this.name)) this.#sentName = this.name;
   }
 
   setRate(hz: number): void {
@@ -325,18 +325,23 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#clock.restart();
     this.#changeStatus("open");
     this.emitter.emit("welcome", welcome);
-    this.#tellName(welcome.isResumed);
+    this.#sendName(welcome.isResumed);
     this.#inputs.connected();
-    this.#toldViewDelayMs = undefined;
+    this.#sentViewDelayMs = undefined;
     this.#shown = undefined;
     this.#durable.connected();
     for (const text of this.#waitingChat.splice(0)) this.chat(text);
   }
 
-  moved({ tick, nowMs, moved, isNewest, controls }: ReceivedMovement): void {
+  moved({ tick, nowMs, moved, isNewest, ackedInputSequence: sequence }: ReceivedMovement): void {
     if (isNewest) this.#clock.record(tick, nowMs, this.#stepHz);
     if (!isNewest && moved.length === 0) return;
-    this.emitter.emit("snapshot", { tick, receivedAtMs: nowMs, moved, controls: isNewest ? controls : 0 });
+    this.emitter.emit("snapshot", {
+      tick,
+      receivedAtMs: nowMs,
+      moved,
+      ackedInputSequence: isNewest ? sequence : 0,
+    });
   }
 
   done(number: number): void {
@@ -366,19 +371,19 @@ export class WorldClient implements World, ProtocolHandlers {
   }
 
   /** A resumed player keeps its name, whatever the connection asked for. */
-  #tellName(isResumed: boolean): void {
+  #sendName(isResumed: boolean): void {
     const { name } = this;
-    const isKnown = !isResumed || name === undefined || name === this.#toldName;
-    if (isKnown || this.#protocol?.rename(name)) this.#toldName = name;
+    const isKnown = !isResumed || name === undefined || name === this.#sentName;
+    if (isKnown || this.#protocol?.rename(name)) this.#sentName = name;
   }
 
-  #tellView(): void {
-    if (this.#viewDelayMs === this.#toldViewDelayMs) return;
+  #sendViewDelay(): void {
+    if (this.#viewDelayMs === this.#sentViewDelayMs) return;
     const nowMs = performance.now();
-    if (nowMs - this.#toldViewAtMs < VIEW_DELAY_INTERVAL_MS) return;
+    if (nowMs - this.#sentViewAtMs < VIEW_DELAY_INTERVAL_MS) return;
     if (!this.#protocol?.viewDelay?.(this.#viewDelayMs)) return;
-    this.#toldViewDelayMs = this.#viewDelayMs;
-    this.#toldViewAtMs = nowMs;
+    this.#sentViewDelayMs = this.#viewDelayMs;
+    this.#sentViewAtMs = nowMs;
   }
 
   #loaded(open: OpenProtocol): void {

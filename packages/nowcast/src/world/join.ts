@@ -2,7 +2,7 @@ import { NowcastError } from "../errors/nowcast-error.js";
 import { sessionUrl, worldUrl } from "./address.js";
 import { WorldClient } from "./client.js";
 import type { ProtocolHandlers } from "./protocol.js";
-import { beginDialling } from "./session/dial.js";
+import { beginConnectAttempt } from "./session/connect-session.js";
 import { ENCODINGS, type JoinOptions, type World, type WorldOf, type WorldTypes } from "./world.js";
 
 /**
@@ -44,7 +44,7 @@ function joinSession(url: string, options: JoinOptions): World {
         new SessionAdapter(url, options, handlers, first),
   );
   const world = new WorldClient(options, opening);
-  const first = beginDialling(url, options);
+  const first = beginConnectAttempt(url, options);
   opening.catch(() => {
     first.end.abort();
     first.channel.then((channel) => channel.close()).catch(() => {});

@@ -1,8 +1,8 @@
 import { encodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
-import { Waiting, type WaitOptions } from "../events/waiting.js";
+import { CancellableWaits, type WaitOptions } from "../events/cancellable-waits.js";
 import { eulerToQuaternion } from "./interpolation/rotation.js";
-import type { Goal, OwnerRequest, ProtocolAdapter } from "./protocol.js";
+import type { OwnerRequest, ProtocolAdapter, TargetPose } from "./protocol.js";
 import type {
   Entity,
   EntityId,
@@ -42,8 +42,8 @@ export class Ownership {
   readonly #pending = new Map<number, Pending>();
   /** Those that the server gave, though maybe what they are is not known yet. */
   readonly #granted = new Set<EntityId>();
-  readonly #wanted = new Map<EntityId, Goal>();
-  #waiting = new Waiting();
+  readonly #wanted = new Map<EntityId, TargetPose>();
+  #waiting = new CancellableWaits();
   #number = 0;
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -111,7 +111,7 @@ export class Ownership {
     this.#wanted.clear();
     this.#pending.clear();
     const waiting = this.#waiting;
-    this.#waiting = new Waiting();
+    this.#waiting = new CancellableWaits();
     waiting.end(error);
   }
 
@@ -120,7 +120,7 @@ export class Ownership {
     return this.#granted.has(id) || (playerId !== undefined && entities.get(id)?.owner === playerId);
   }
 
-  #goal(id: EntityId, { position, rotation, velocity, spin }: OwnedPose): Goal {
+  #goal(id: EntityId, { position, rotation, velocity, spin }: OwnedPose): TargetPose {
     const moves = velocity !== undefined || spin !== undefined;
     return {
       position: vec3(position, "position"),

@@ -16,7 +16,7 @@ import type {
 import type { WorldState } from "./world-state.js";
 
 /** Where an owner wants its entity to be, whole. */
-export interface Goal {
+export interface TargetPose {
   readonly position: Vec3;
   readonly rotation: Quaternion;
   readonly velocity: { readonly linear: Vec3; readonly angular: Vec3 } | undefined;
@@ -47,11 +47,11 @@ export interface ProtocolAdapter {
   /** Bytes that wait in the socket and would age there. */
   readonly backlogBytes: number;
   /** The number of the controls that were sent last; 0 for none, and where they are not counted. */
-  readonly controls: number;
+  readonly lastInputSequence: number;
   /** Controls that differ from those sent before, or the first since the welcome. */
   input(input: Input): boolean;
   /** The controls by steps; missing where they cannot be said. */
-  steps?(number: number, changes: readonly InputChange[]): boolean;
+  inputAtStep?(number: number, changes: readonly InputChange[]): boolean;
   /** With a number it happens once, and is answered. `step` is the client's when it was given, if it counts steps. */
   act(action: string, args: WorldRecord, number?: number, step?: number, shown?: number): boolean;
   /** How long after the newest others are shown, in whole milliseconds; missing where it cannot be said. */
@@ -60,7 +60,7 @@ export interface ProtocolAdapter {
   checkAction(action: string, args: WorldRecord, number: number): void;
   owner(request: OwnerRequest): boolean;
   /** Where an entity is to be; the newest counts. */
-  move(entity: EntityId, goal: Goal): boolean;
+  move(entity: EntityId, target: TargetPose): boolean;
   chat(text: string): boolean;
   rename(name: string): boolean;
   setRate(networkHz: number): boolean;
@@ -102,7 +102,7 @@ export interface ReceivedMovement {
   /** Whether this step is newer than all before. */
   readonly isNewest: boolean;
   /** The number of the newest controls that were in force at the newest step; 0 where that is not told. */
-  readonly controls: number;
+  readonly ackedInputSequence: number;
 }
 
 /** Begins to connect. */

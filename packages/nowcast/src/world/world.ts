@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { CarrierKind } from "../carrier/carrier.js";
 import type { NowcastError } from "../errors/nowcast-error.js";
-import type { WaitOptions } from "../events/waiting.js";
+import type { WaitOptions } from "../events/cancellable-waits.js";
 import type { WebSocketConstructor } from "../websocket/websocket.js";
 
 declare const entityIdBrand: unique symbol;
@@ -270,14 +270,14 @@ export interface WorldEvents {
   };
   /**
    * `moved` lists what moved since the previous snapshot: an entity that is not in it did not. `controls` is the number of
-   * the newest controls of this client that were in force at that step (see {@link World.controls}), and what is told of `moved` holds
+   * the newest controls of this client that were in force at that step (see {@link World.lastInputSequence}), and what is told of `moved` holds
    * at that step; 0 for news that comes late, and for the plain protocol, which does not tell it.
    */
   snapshot: {
     readonly tick: number;
     readonly receivedAtMs: number;
     readonly moved: readonly Entity[];
-    readonly controls: number;
+    readonly ackedInputSequence: number;
   };
   /** Came, has another name, or has another avatar. */
   player: { readonly player: Player };
@@ -369,7 +369,7 @@ export interface World {
    * The number of the controls that were sent last, for those who predict: it grows by one with each controls that differ
    * from the ones before (1 follows 65,535), begins anew with each welcome, and is 0 before the first. The plain protocol counts none.
    */
-  readonly controls: number;
+  readonly lastInputSequence: number;
 
   /**
    * Says what the controls say now. State: only the newest counts, so call it as often as you like. It is sent when it
@@ -382,7 +382,7 @@ export interface World {
    * have the number of the step that was taken as `controls`. False if it cannot be sent; the plain protocol cannot. `createPredictor`
    * calls it.
    */
-  steps(number: number, changes: readonly InputChange[]): boolean;
+  inputAtStep(number: number, changes: readonly InputChange[]): boolean;
   /**
    * Says how this client's step is found, while it counts steps: {@link World.act} says at which one an action was given, and the server
    * takes the steps up to it before it. `createPredictor` calls it, and with undefined when it is closed.

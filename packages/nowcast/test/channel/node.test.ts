@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { afterEach, expect, it } from "vitest";
-import { codecOf, types } from "../../src/codec/index.js";
+import { createCodec, types } from "../../src/codec/index.js";
 import { type Channel, type ChannelMessage, connect } from "../../src/index.js";
 import { type Listener, type ListenOptions, listen } from "../../src/node/index.js";
 import { waitFor } from "../wait-for.js";
@@ -51,7 +51,7 @@ it("carries the four verbs between two programs", async () => {
 
 it("carries values instead of bytes on a lane with a codec", async () => {
   const [ours, theirs] = await pair();
-  const pose = codecOf(types.struct("Pose", { x: types.f32, name: types.text }));
+  const pose = createCodec(types.struct("Pose", { x: types.f32, name: types.text }));
   const [sends, receives] = [ours.lane(3, pose), theirs.lane(3, pose)];
   sends.state(7, { x: 1.5, name: "Ada" });
   ours.event(bytes("of another lane"));

@@ -1,7 +1,7 @@
 /** Two programs that were built at different times have different versions of a type. `crates/nowcast/tests/typed.rs` is alike. */
 import { afterEach, expect, it } from "vitest";
-import { asEvent, Shapes } from "../../src/channel/shapes.js";
-import { codecOf, types } from "../../src/codec/index.js";
+import { asEvent, Schemas } from "../../src/channel/schemas.js";
+import { createCodec, types } from "../../src/codec/index.js";
 import { type Channel, connect } from "../../src/index.js";
 import { listen } from "../../src/node/index.js";
 
@@ -23,9 +23,9 @@ async function pair(): Promise<[Channel, Channel]> {
 }
 
 const MARK = Uint8Array.from("\0NCTYPED", (letter) => letter.charCodeAt(0));
-const OLD = codecOf(types.struct("Pose", { x: types.f32, y: types.f32, battery: types.u8 }));
+const OLD = createCodec(types.struct("Pose", { x: types.f32, y: types.f32, battery: types.u8 }));
 /** The fields stand in another order, one is wider and one is new. */
-const NEW = codecOf(
+const NEW = createCodec(
   types.struct("Pose", { y: types.f32, battery: types.u32, owner: types.text, x: types.f32 }),
 );
 const SENT = { x: 1.5, y: -2, battery: 80 };
@@ -51,14 +51,14 @@ it("names the field that cannot be read, and reads the lane as another type all 
   const [ours, theirs] = await pair();
   ours.lane(OLD).event(SENT);
   const message = (await theirs.receive())!;
-  const renamed = codecOf(types.struct("Pose", { x: types.text }));
+  const renamed = createCodec(types.struct("Pose", { x: types.text }));
   expect(() => theirs.lane(renamed).read(message)).toThrow("x: f32 cannot be read as text");
   expect(theirs.lane(NEW).read(message)?.value).toEqual(READ);
 });
 
 it("lets several types share a lane, where values replace each other as ever", async () => {
   const [ours, theirs] = await pair();
-  const text = codecOf(types.text);
+  const text = createCodec(types.text);
   ours.lane(1, OLD).event(SENT);
   ours.lane(1, text).event("both are known now");
   for (let round = 0; round < 100; round++) {
@@ -82,24 +82,24 @@ it("delivers bytes that look like an announcement as they are", async () => {
 });
 
 it("writes the bytes of the specification", () => {
-  const shape = codecOf(types.u16).shapeBytes;
+  const schema = createCodec(types.u16).schemaBytes;
   const puts: Uint8Array[] = [];
   const put = (event: Uint8Array) => puts.push(event) > 0;
-  const shapes = new Shapes();
-  expect(shapes.announce(3, shape, () => false)).toBeUndefined();
-  expect(shapes.announce(3, shape, put)).toEqual(Uint8Array.of(2));
-  expect(shapes.announce(3, shape, put)).toEqual(Uint8Array.of(2));
+  const schemas = new Schemas();
+  expect(schemas.announce(3, schema, () => false)).toBeUndefined();
+  expect(schemas.announce(3, schema, put)).toEqual(Uint8Array.of(2));
+  expect(schemas.announce(3, schema, put)).toEqual(Uint8Array.of(2));
   expect(puts).toEqual([Uint8Array.of(...MARK, 0, 2, 2, 3, 0)]);
-  expect(shapes.headOfReply(shape)).toEqual(Uint8Array.of(...MARK, 0, 2, 2, 3, 0, 2));
+  expect(schemas.headOfReply(schema)).toEqual(Uint8Array.of(...MARK, 0, 2, 2, 3, 0, 2));
   expect(asEvent(MARK)).toEqual(Uint8Array.of(...MARK, 1, ...MARK));
 });
 
 it("bounds what a peer announces, and says what was wrong", () => {
-  const shapes = new Shapes();
-  const announce = (...bytes: number[]) => shapes.takeIn(0, Uint8Array.of(...MARK, 0, ...bytes));
-  const read = (...bytes: number[]) => shapes.split(Uint8Array.from(bytes), false);
+  const schemas = new Schemas();
+  const announce = (...bytes: number[]) => schemas.takeIn(0, Uint8Array.of(...MARK, 0, ...bytes));
+  const read = (...bytes: number[]) => schemas.split(Uint8Array.from(bytes), false);
   expect(announce(2, 0xff, 0xff, 0xff, 0xff, 0x0f)).toBeUndefined();
-  expect(shapes.isTyped(0)).toBe(true);
+  expect(schemas.isTyped(0)).toBe(true);
   expect(() => read(2, 0, 0)).toThrow(
     "never announced; an announcement of the peer was invalid: a shape that is cut off",
   );
@@ -110,5 +110,5 @@ it("bounds what a peer announces, and says what was wrong", () => {
     expect(announce(...wrong)).toBeUndefined();
   expect(read(2, 9, 0)[0]).toEqual(Uint8Array.of(3, 0));
   // Bytes after the mark are the application's.
-  expect(new Shapes().takeIn(0, MARK)).toEqual(MARK);
+  expect(new Schemas().takeIn(0, MARK)).toEqual(MARK);
 });

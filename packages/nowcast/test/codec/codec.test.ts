@@ -1,24 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { BodyReader } from "../../src/codec/body.js";
-import { shapeHash } from "../../src/codec/shape.js";
-import { decodeShape, encodeShape } from "../../src/codec/shape-bytes.js";
 import type { WireValue } from "../../src/codec/value.js";
+import { wireSchemaHash } from "../../src/codec/wire-schema.js";
+import { decodeWireSchema, encodeWireSchema } from "../../src/codec/wire-schema-bytes.js";
 import { BodyWriter } from "../../src/codec/write.js";
 import { NowcastError, WireError } from "../../src/index.js";
-import { Random, randomShape, randomValue } from "./random-wire.js";
+import { Random, randomSchema, randomValue } from "./random-wire.js";
 
 const SEEDS = Array.from({ length: 300 }, (_, seed) => seed);
 
 describe("values of any shape", () => {
   it.each(SEEDS)("come back as they were (seed %i)", (seed) => {
     const random = new Random(seed);
-    const shape = randomShape(random);
-    expect(decodeShape(encodeShape(shape))).toEqual(shape);
-    const writer = new BodyWriter(shape);
-    const reader = new BodyReader(shape);
-    const resolving = new BodyReader(shape, shape);
+    const schema = randomSchema(random);
+    expect(decodeWireSchema(encodeWireSchema(schema))).toEqual(schema);
+    const writer = new BodyWriter(schema);
+    const reader = new BodyReader(schema);
+    const resolving = new BodyReader(schema, schema);
     for (let i = 0; i < 20; i++) {
-      const value = randomValue(shape.root, shape, random);
+      const value = randomValue(schema.root, schema, random);
       const body = writer.write(value);
       expect(reader.read(body)).toEqual(value);
       expect(resolving.read(body)).toEqual(value);
@@ -27,9 +27,9 @@ describe("values of any shape", () => {
 
   it.each(SEEDS)("are refused by name when bytes are missing or flipped (seed %i)", (seed) => {
     const random = new Random(seed);
-    const shape = randomShape(random);
-    const body = new BodyWriter(shape).write(randomValue(shape.root, shape, random));
-    const reader = new BodyReader(shape);
+    const schema = randomSchema(random);
+    const body = new BodyWriter(schema).write(randomValue(schema.root, schema, random));
+    const reader = new BodyReader(schema);
     const attempt = (bytes: Uint8Array): void => {
       try {
         reader.read(bytes);
@@ -48,8 +48,8 @@ describe("values of any shape", () => {
 });
 
 describe("the smallest messages", () => {
-  const shape = decodeShape(
-    encodeShape({
+  const schema = decodeWireSchema(
+    encodeWireSchema({
       root: { tag: "ref", index: 0 },
       definitions: [
         {
@@ -65,13 +65,13 @@ describe("the smallest messages", () => {
   );
 
   it("take the bytes of the specification's example", () => {
-    const body = new BodyWriter(shape).write({ text: "Hello World!", num: 123 });
+    const body = new BodyWriter(schema).write({ text: "Hello World!", num: 123 });
     expect(Buffer.from(body).toString("latin1")).toBe("{Hello World!");
-    expect(new BodyReader(shape).read(body)).toEqual({ text: "Hello World!", num: 123 });
+    expect(new BodyReader(schema).read(body)).toEqual({ text: "Hello World!", num: 123 });
   });
 
   it("name the field that does not fit", () => {
-    const writer = new BodyWriter(shape);
+    const writer = new BodyWriter(schema);
     expect(() => writer.write({ text: "", num: 300 })).toThrow("num: 300 does not fit u8");
     expect(() => writer.write({ num: 3 } as WireValue)).toThrow("text: nothing where text is wanted");
     expect(() => writer.write({ text: 1, num: 3 })).toThrow(NowcastError);
@@ -79,7 +79,7 @@ describe("the smallest messages", () => {
   });
 
   it("have a hash that names their shape", () => {
-    expect(shapeHash(new Uint8Array(0))).toBe("cbf29ce484222325");
-    expect(shapeHash(new TextEncoder().encode("a"))).toBe("af63dc4c8601ec8c");
+    expect(wireSchemaHash(new Uint8Array(0))).toBe("cbf29ce484222325");
+    expect(wireSchemaHash(new TextEncoder().encode("a"))).toBe("af63dc4c8601ec8c");
   });
 });

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { BodyReader } from "../../src/codec/body.js";
 import { decodeMsgpack, encodeMsgpack } from "../../src/codec/msgpack.js";
 import { ScopeReader } from "../../src/codec/scope.js";
-import { decodeShape, encodeShape } from "../../src/codec/shape-bytes.js";
+import { decodeWireSchema, encodeWireSchema } from "../../src/codec/wire-schema-bytes.js";
 import { BodyWriter } from "../../src/codec/write.js";
 import {
   BodyPredictor,
@@ -52,14 +52,14 @@ function* parts(data: Uint8Array): Generator<Uint8Array> {
 
 /** A value that was read can be written and read again. */
 function values(data: Uint8Array): void {
-  const shapeEnd = 1 + (data[0] ?? 0);
-  const shape = decodeShape(data.subarray(1, shapeEnd));
-  expect(decodeShape(encodeShape(shape))).toEqual(shape);
-  const reader = new BodyReader(shape, undefined, { memoryMax: MEMORY_MAX });
-  const value = reader.read(data.subarray(shapeEnd));
-  const again = new BodyReader(shape).read(new BodyWriter(shape).write(value));
+  const schemaEnd = 1 + (data[0] ?? 0);
+  const schema = decodeWireSchema(data.subarray(1, schemaEnd));
+  expect(decodeWireSchema(encodeWireSchema(schema))).toEqual(schema);
+  const reader = new BodyReader(schema, undefined, { memoryMax: MEMORY_MAX });
+  const value = reader.read(data.subarray(schemaEnd));
+  const again = new BodyReader(schema).read(new BodyWriter(schema).write(value));
   // A foreign quaternion may leave out a component that is not the largest; a writer never does.
-  if (!JSON.stringify(shape).includes('"quat"')) expect(isDeepStrictEqual(again, value)).toBe(true);
+  if (!JSON.stringify(schema).includes('"quat"')) expect(isDeepStrictEqual(again, value)).toBe(true);
 }
 
 function messages(data: Uint8Array): void {

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { BodyReader } from "../../src/codec/body.js";
-import { decodeShape, encodeShape } from "../../src/codec/shape-bytes.js";
 import type { WireValue } from "../../src/codec/value.js";
+import { decodeWireSchema, encodeWireSchema } from "../../src/codec/wire-schema-bytes.js";
 import { BodyWriter } from "../../src/codec/write.js";
-import { Random, randomShape, randomValue } from "./random-wire.js";
+import { Random, randomSchema, randomValue } from "./random-wire.js";
 
 /** The long form: `NOWCAST_DIFFERENTIAL_VALUES=100000 npx vitest run differential`. */
 const VALUES = Number(process.env["NOWCAST_DIFFERENTIAL_VALUES"] ?? 2000);
@@ -15,7 +15,7 @@ const VALUES_PER_SHAPE = 10;
 const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 
 interface Trip {
-  readonly shape: string;
+  readonly schema: string;
   readonly body: string;
   readonly value: WireValue;
 }
@@ -33,7 +33,7 @@ async function throughRust(trips: readonly Trip[]): Promise<string[]> {
   const complaints: Buffer[] = [];
   rust.stdout.on("data", (chunk: Buffer) => answers.push(chunk));
   rust.stderr.on("data", (chunk: Buffer) => complaints.push(chunk));
-  rust.stdin.end(trips.map(({ shape, body }) => `${shape} ${body}\n`).join(""));
+  rust.stdin.end(trips.map(({ schema, body }) => `${schema} ${body}\n`).join(""));
   const [code] = (await once(rust, "close")) as [number];
   if (code !== 0)
     throw new Error(`the Rust side ended with ${code}: ${Buffer.concat(complaints).toString()}`);
@@ -47,23 +47,24 @@ it(
     const random = new Random(SEED);
     const trips: Trip[] = [];
     while (trips.length < VALUES) {
-      const shape = randomShape(random);
-      const writer = new BodyWriter(shape);
-      const shapeHex = hex(encodeShape(shape));
+      const schema = randomSchema(random);
+      const writer = new BodyWriter(schema);
+      const schemaHex = hex(encodeWireSchema(schema));
       for (let i = 0; i < VALUES_PER_SHAPE; i++) {
-        const value = randomValue(shape.root, shape, random);
-        trips.push({ shape: shapeHex, body: hex(writer.write(value)), value });
+        const value = randomValue(schema.root, schema, random);
+        trips.push({ schema: schemaHex, body: hex(writer.write(value)), value });
       }
     }
     const fromRust = await throughRust(trips);
-    const back = trips.map(({ shape: shapeHex, value }, i): Trip => {
-      expect(fromRust[i], `value ${i}, shape ${shapeHex}, body ${trips[i]!.body}`).not.toMatch(/^error/);
-      const shape = decodeShape(bytes(shapeHex));
-      const read = new BodyReader(shape).read(bytes(fromRust[i]!));
-      expect(read, `value ${i}, shape ${shapeHex}, body ${trips[i]!.body}, from Rust ${fromRust[i]}`).toEqual(
-        value,
-      );
-      return { shape: shapeHex, body: hex(new BodyWriter(shape).write(read)), value: read };
+    const back = trips.map(({ schema: schemaHex, value }, i): Trip => {
+      expect(fromRust[i], `value ${i}, shape ${schemaHex}, body ${trips[i]!.body}`).not.toMatch(/^error/);
+      const schema = decodeWireSchema(bytes(schemaHex));
+      const read = new BodyReader(schema).read(bytes(fromRust[i]!));
+      expect(
+        read,
+        `value ${i}, shape ${schemaHex}, body ${trips[i]!.body}, from Rust ${fromRust[i]}`,
+      ).toEqual(value);
+      return { schema: schemaHex, body: hex(new BodyWriter(schema).write(read)), value: read };
     });
     // Rust's values have come here and gone back: what Rust writes for them must be what it wrote before.
     const again = await throughRust(back);

@@ -36,8 +36,8 @@ const EVERYTHING: Everything = {
 
 /** Generated code and the general reader and writer, in every combination. */
 function agree<T>(codec: Codec<T>, value: T): void {
-  const reader = new BodyReader(codec.shape);
-  const writer = new BodyWriter(codec.shape);
+  const reader = new BodyReader(codec.schema);
+  const writer = new BodyWriter(codec.schema);
   const body = codec.encode(value);
   expect(Buffer.from(body).toString("hex")).toBe(
     Buffer.from(writer.write(value as WireValue)).toString("hex"),
@@ -75,8 +75,8 @@ describe("generated code", () => {
   });
 
   it("writes lists by columns as any reader takes them, and reads what any writer gives", () => {
-    const reader = new BodyReader(partyCodec.shape);
-    const writer = new BodyWriter(partyCodec.shape);
+    const reader = new BodyReader(partyCodec.schema);
+    const writer = new BodyWriter(partyCodec.schema);
     const spans = [0, 1, 3, 15, 255, 65_535, 16_777_215, 4_294_967_295];
     for (const span of spans) {
       for (const count of [0, 3, 4, 33, 3000]) {
@@ -92,7 +92,7 @@ describe("generated code", () => {
   });
 
   it("reads columns of integers that end with the body", () => {
-    const reader = new BodyReader(spotsCodec.shape);
+    const reader = new BodyReader(spotsCodec.schema);
     for (const step of [0, 1, 2, 9, 100, 9_000, -1, -7]) {
       for (const count of [4, 5, 8, 33]) {
         const spots = Array.from({ length: count }, (_, i) => ({
@@ -145,7 +145,7 @@ describe("generated code", () => {
       const written = (codec as Codec<unknown>).encode(value);
       expect(Buffer.from(written).toString("hex")).toBe(vector.body);
     }
-    expect([smallCodec, mediumCodec, bigCodec].map((codec) => codec.shape.definitions[0]!.name)).toEqual([
+    expect([smallCodec, mediumCodec, bigCodec].map((codec) => codec.schema.definitions[0]!.name)).toEqual([
       "Small",
       "Medium",
       "Big",
@@ -195,7 +195,7 @@ describe("generated code", () => {
   });
 
   it("reads what other versions of a type wrote", () => {
-    const read = smallCodec.reading(mediumCodec.shape);
+    const read = smallCodec.reading(mediumCodec.schema);
     const body = mediumCodec.encode({ text: "a", text2: "b", num: 200, decimal: 0.5 });
     expect(read(body)).toEqual({ text: "a", num: 200 });
   });

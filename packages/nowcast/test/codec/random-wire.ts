@@ -1,12 +1,12 @@
 import { KINDS } from "../../src/codec/numbers.js";
+import { objectOf, payloadForm, payloadOf, type WireValue, wrapVariant } from "../../src/codec/value.js";
 import {
   type Definition,
   type Field,
   INTEGER_TAGS,
-  type Shape,
+  type WireSchema,
   type WireType,
-} from "../../src/codec/shape.js";
-import { objectOf, payloadForm, payloadOf, type WireValue, wrapVariant } from "../../src/codec/value.js";
+} from "../../src/codec/wire-schema.js";
 
 /** Random numbers that a seed repeats. */
 export class Random {
@@ -41,7 +41,7 @@ const NAMES = ["id", "x", "name", "__proto__", "constructor", "größe", "a b", 
 const TEXTS = ["", "a", "Hello World!", "größer als 😀", "𐀀", "a".repeat(300), "\0", "日本語"];
 
 /** Shapes of every type, some of which contain themselves. */
-export function randomShape(random: Random): Shape {
+export function randomSchema(random: Random): WireSchema {
   const definitions: Definition[] = [];
   const type = (depth: number): WireType => {
     const roll = depth > 3 ? random.below(8) : random.below(14);
@@ -98,8 +98,8 @@ export function randomShape(random: Random): Shape {
 }
 
 /** A value as a reader gives it back. */
-export function randomValue(type: WireType, shape: Shape, random: Random, depth = 0): WireValue {
-  const inner = (of: WireType): WireValue => randomValue(of, shape, random, depth + 1);
+export function randomValue(type: WireType, schema: WireSchema, random: Random, depth = 0): WireValue {
+  const inner = (of: WireType): WireValue => randomValue(of, schema, random, depth + 1);
   const length = (): number => (depth > 4 ? 0 : random.chance(0.1) ? random.below(40) : random.below(6));
   switch (type.tag) {
     case "unit":
@@ -142,7 +142,7 @@ export function randomValue(type: WireType, shape: Shape, random: Random, depth 
     case "quat":
       return [0, 0, 0, 1];
     case "ref": {
-      const definition = shape.definitions[type.index]!;
+      const definition = schema.definitions[type.index]!;
       if (definition.tag === "struct") {
         const values = definition.fields.map((field) => inner(field.type));
         if (definition.name === "") return values;

@@ -9,9 +9,9 @@ import {
   type MsgpackValue,
 } from "../../src/codec/index.js";
 import { ScopeReader } from "../../src/codec/scope.js";
-import { shapeHash } from "../../src/codec/shape.js";
-import { decodeShape, encodeShape } from "../../src/codec/shape-bytes.js";
 import { objectOf, type WireValue } from "../../src/codec/value.js";
+import { wireSchemaHash } from "../../src/codec/wire-schema.js";
+import { decodeWireSchema, encodeWireSchema } from "../../src/codec/wire-schema-bytes.js";
 import { BodyWriter } from "../../src/codec/write.js";
 import { NowcastError } from "../../src/index.js";
 import { readSave } from "../../src/save/index.js";
@@ -121,14 +121,14 @@ describe("vectors: MessagePack", () => {
 });
 
 describe("vectors: values", () => {
-  it.each(cases("values.json"))("$name", ({ shape: shapeHex, hash, body, value, canonical }) => {
-    const shape = decodeShape(bytes(shapeHex));
-    expect(Buffer.from(encodeShape(shape)).toString("hex")).toBe(shapeHex);
-    expect(shapeHash(bytes(shapeHex))).toBe(hash);
-    const reader = new BodyReader(shape);
+  it.each(cases("values.json"))("$name", ({ shape: schemaHex, hash, body, value, canonical }) => {
+    const schema = decodeWireSchema(bytes(schemaHex));
+    expect(Buffer.from(encodeWireSchema(schema)).toString("hex")).toBe(schemaHex);
+    expect(wireSchemaHash(bytes(schemaHex))).toBe(hash);
+    const reader = new BodyReader(schema);
     const read = reader.read(bytes(body));
     same(read, untag(value));
-    const written = new BodyWriter(shape).write(read);
+    const written = new BodyWriter(schema).write(read);
     same(reader.read(written), untag(value));
     if (canonical === true) expect(Buffer.from(written).toString("hex")).toBe(body);
   });
@@ -136,7 +136,9 @@ describe("vectors: values", () => {
 
 describe("vectors: what must be refused", () => {
   it.each(cases("invalid.json"))("$name", ({ shape, body }) => {
-    expect(() => new BodyReader(decodeShape(bytes(shape))).read(bytes(body ?? ""))).toThrow(NowcastError);
+    expect(() => new BodyReader(decodeWireSchema(bytes(shape))).read(bytes(body ?? ""))).toThrow(
+      NowcastError,
+    );
   });
 });
 
@@ -157,7 +159,7 @@ describe("vectors: save files", () => {
 describe("vectors: versions", () => {
   it.each(cases("versions.json"))("$name", ({ writer, reader, body, value, error }) => {
     const read = () =>
-      new BodyReader(decodeShape(bytes(writer)), decodeShape(bytes(reader))).read(bytes(body));
+      new BodyReader(decodeWireSchema(bytes(writer)), decodeWireSchema(bytes(reader))).read(bytes(body));
     if (error === undefined) same(read(), untag(value));
     else expect(read).toThrow(error === "" ? NowcastError : error);
   });

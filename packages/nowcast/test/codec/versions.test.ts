@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { BodyReader } from "../../src/codec/body.js";
 import { encodeMsgpack, type MsgpackValue } from "../../src/codec/index.js";
-import type { Field, Shape, WireType } from "../../src/codec/shape.js";
 import type { WireValue } from "../../src/codec/value.js";
+import type { Field, WireSchema, WireType } from "../../src/codec/wire-schema.js";
 import { BodyWriter } from "../../src/codec/write.js";
 import { NowcastError } from "../../src/index.js";
 
 function struct(
   fields: { readonly [name: string]: WireType },
   defaults: { readonly [name: string]: MsgpackValue } = {},
-): Shape {
+): WireSchema {
   const list: Field[] = Object.entries(fields).map(([name, type]) => {
     const stated = defaults[name];
     return { name, type, default: stated === undefined ? undefined : encodeMsgpack(stated) };
@@ -25,7 +25,7 @@ const NEXT = struct(
   { gold: 100, motto: "onward" },
 );
 
-function carry(writer: Shape, reader: Shape, value: WireValue): WireValue {
+function carry(writer: WireSchema, reader: WireSchema, value: WireValue): WireValue {
   return new BodyReader(writer, reader).read(new BodyWriter(writer).write(value));
 }
 
@@ -58,12 +58,12 @@ describe("three versions of one type", () => {
   });
 
   it("agree with themselves", () => {
-    for (const [shape, value] of [
+    for (const [schema, value] of [
       [OLD, old],
       [NOW, now],
       [NEXT, next],
     ] as const) {
-      expect(carry(shape, shape, value)).toEqual(value);
+      expect(carry(schema, schema, value)).toEqual(value);
     }
   });
 });
@@ -71,7 +71,7 @@ describe("three versions of one type", () => {
 describe("an enum that gained a variant", () => {
   const tool = (
     ...variants: readonly { readonly name: string; readonly fields: readonly Field[] }[]
-  ): Shape => ({
+  ): WireSchema => ({
     root: { tag: "list", item: { tag: "ref", index: 0 } },
     definitions: [{ tag: "enum", name: "Tool", variants }],
   });

@@ -4,7 +4,7 @@ import { BodyWriter, type WireValue } from "../../src/codec/index.js";
 import { NowcastError } from "../../src/index.js";
 import { readSave, writeSave } from "../../src/save/index.js";
 import { decodeLz4Block, encodeLz4Block } from "../../src/save/lz4.js";
-import { Random, randomShape, randomValue } from "../codec/random-wire.js";
+import { Random, randomSchema, randomValue } from "../codec/random-wire.js";
 
 const KEPT = new URL("../../../../crates/wire/testdata/saves/", import.meta.url);
 const VECTORS = new URL("../../../../spec/vectors/wire/saves-typescript.json", import.meta.url);
@@ -53,14 +53,16 @@ describe("written save files", () => {
   it("hold what was put into them", () => {
     const random = new Random(11);
     for (let round = 0; round < 60; round++) {
-      const shape = randomShape(random);
-      const values = Array.from({ length: round }, () => randomValue(shape.root, shape, random));
+      const schema = randomSchema(random);
+      const values = Array.from({ length: round }, () => randomValue(schema.root, schema, random));
       for (const compression of ["none", "lz4"] as const) {
-        const file = writeSave(values, { shape, compression, about: { round } });
+        const file = writeSave(values, { schema, compression, about: { round } });
         const read = readSave(file);
         expect(read.values).toEqual(values);
         expect(read.about).toEqual([{ round }]);
-        expect(new BodyWriter(shape).writeRows(read.values)).toEqual(new BodyWriter(shape).writeRows(values));
+        expect(new BodyWriter(schema).writeRows(read.values)).toEqual(
+          new BodyWriter(schema).writeRows(values),
+        );
       }
     }
   });

@@ -1,7 +1,7 @@
 /** A session at its bounds, and with packets that should not have arrived. */
 import { describe, expect, it } from "vitest";
 import {
-  CARRIERS,
+  CARRIER_TRAITS,
   CloseCode,
   DEFAULT_LIMITS,
   type Limits,
@@ -13,11 +13,11 @@ import { PacketWriter } from "../../src/session/packet/writer.js";
 import { createRandom, Pair } from "./pair.js";
 
 const MS = 1_000;
-const { datagrams, bareDatagrams, stream } = CARRIERS;
+const { datagrams, bareDatagrams, stream } = CARRIER_TRAITS;
 /** As in `spec/SESSION.md`, section 7. */
 const PAYLOADS_UNREAD_MAX = 64;
 
-function open(carrier: (typeof CARRIERS)[keyof typeof CARRIERS]): Pair {
+function open(carrier: (typeof CARRIER_TRAITS)[keyof typeof CARRIER_TRAITS]): Pair {
   const pair = new Pair(createRandom(1), carrier, {}, { bytesPerSecondMax: 20_000 });
   run(pair, 500);
   return pair;
@@ -92,7 +92,10 @@ describe("packets that cannot be read before the proof", () => {
     { packets: [good, data], nonce: 5, reason: "malformed " },
   ];
 
-  function answer(carrier: (typeof CARRIERS)[keyof typeof CARRIERS], packets: readonly Uint8Array[]) {
+  function answer(
+    carrier: (typeof CARRIER_TRAITS)[keyof typeof CARRIER_TRAITS],
+    packets: readonly Uint8Array[],
+  ) {
     const session = Session.accept(MS, carrier, entropy(1));
     let last: Uint8Array | undefined;
     for (const packet of packets) {

@@ -1,6 +1,6 @@
 /** Faults that random lives found, as the shortest lives that show them whatever the timing of the links. */
 import { expect, it } from "vitest";
-import { CARRIERS, type Carrier } from "../../src/session/index.js";
+import { CARRIER_TRAITS, type CarrierTraits } from "../../src/session/index.js";
 import { LawRecord } from "./laws.js";
 import { createRandom, Pair } from "./pair.js";
 
@@ -13,7 +13,7 @@ class Teller {
   readonly pair: Pair;
   readonly record = new LawRecord();
 
-  constructor(carrier: Carrier) {
+  constructor(carrier: CarrierTraits) {
     this.pair = new Pair(createRandom(1), carrier, {}, { limits: { ...limits, ...times } });
     this.run(500);
   }
@@ -47,7 +47,7 @@ class Teller {
   }
 }
 
-for (const carrier of [CARRIERS.bareDatagrams, CARRIERS.stream]) {
+for (const carrier of [CARRIER_TRAITS.bareDatagrams, CARRIER_TRAITS.stream]) {
   const kind = carrier.isReliable ? "a stream" : "datagrams";
 
   it(`shows a stalled reader one value of a key whatever barriers were made, over ${kind}`, () => {

@@ -1,5 +1,5 @@
 /** Two sessions, two seeded links, one virtual clock. */
-import { type Carrier, Session, type SessionConfig } from "../../src/session/index.js";
+import { type CarrierTraits, Session, type SessionConfig } from "../../src/session/index.js";
 
 /** SplitMix32: a seed is all its state. */
 export function createRandom(seed: number): () => number {
@@ -52,7 +52,7 @@ export class Pair {
 
   constructor(
     readonly random: () => number,
-    private carrier: Carrier,
+    private carrier: CarrierTraits,
     link: Partial<LinkSettings> = {},
     config: Partial<SessionConfig> = {},
   ) {

@@ -1,6 +1,6 @@
 /** A session whose carrier falls silent without an end (`spec/SESSION.md`, section 12). */
 import { expect, it } from "vitest";
-import { CARRIERS, type Notice, type Session } from "../../src/session/index.js";
+import { CARRIER_TRAITS, type Notice, type Session } from "../../src/session/index.js";
 import { createRandom, Pair } from "./pair.js";
 
 const SECOND = 1_000_000;
@@ -21,7 +21,7 @@ function read(session: Session, nowUs: number): number[] {
   return numbers;
 }
 
-for (const carrier of [CARRIERS.datagrams, CARRIERS.stream]) {
+for (const carrier of [CARRIER_TRAITS.datagrams, CARRIER_TRAITS.stream]) {
   const kind = carrier.isReliable ? "a stream" : "datagrams";
   for (const stopped of [0, 1]) {
     it(`goes on over ${kind} when end ${stopped} was stopped beyond the idle time-out`, () => {
@@ -56,7 +56,7 @@ for (const carrier of [CARRIERS.datagrams, CARRIERS.stream]) {
 }
 
 it("takes nothing more from a carrier that has ended, silent or not", () => {
-  const pair = new Pair(createRandom(7), CARRIERS.datagrams);
+  const pair = new Pair(createRandom(7), CARRIER_TRAITS.datagrams);
   pair.runUntil(pair.nowUs + SECOND);
   pair.ends[0].putEvent(pair.clock(0), 0, Uint8Array.of(1));
   pair.touch(0);

@@ -1,6 +1,6 @@
 /** Random lives of two sessions over links that lose, reorder, double and corrupt, checked against the laws. */
 import { expect, it } from "vitest";
-import { CARRIERS, CloseCode, EventKind } from "../../src/session/index.js";
+import { CARRIER_TRAITS, CloseCode, EventKind } from "../../src/session/index.js";
 import { LawRecord } from "./laws.js";
 import { createRandom, GOOD_LINK, Pair } from "./pair.js";
 
@@ -18,7 +18,7 @@ class Life {
 
   constructor(seed: number) {
     this.random = createRandom(seed);
-    const { datagrams, bareDatagrams, stream } = CARRIERS;
+    const { datagrams, bareDatagrams, stream } = CARRIER_TRAITS;
     const carrier = [datagrams, bareDatagrams, stream][this.below(3)]!;
     const limits = { lanesMax: 4, windowBytes: 65_536, messageBytesMax: 16_384, packetBytesMax: 1_200 };
     const times = { idleTimeoutMs: 10_000, resumeTimeoutMs: 60_000 };
@@ -104,7 +104,7 @@ it.each(Array.from({ length: SEEDS }, (_, seed) => seed))("obeys the laws with s
 });
 
 function open(link = {}): Pair {
-  const pair = new Pair(createRandom(1), CARRIERS.datagrams, link);
+  const pair = new Pair(createRandom(1), CARRIER_TRAITS.datagrams, link);
   pair.runUntil(pair.nowUs + 200 * MS);
   return pair;
 }
@@ -174,7 +174,7 @@ it("closes on what breaks the protocol, and survives noise", () => {
   for (let notice = pair.ends[1].pollNotice(); notice; notice = pair.ends[1].pollNotice()) closed = notice;
   expect(closed).toMatchObject({ type: "closed", closed: { code: CloseCode.malformed, by: "us" } });
   const random = createRandom(5);
-  const victim = new Pair(random, CARRIERS.bareDatagrams);
+  const victim = new Pair(random, CARRIER_TRAITS.bareDatagrams);
   victim.runUntil(victim.nowUs + 200 * MS);
   for (let n = 0; n < 5_000; n++) {
     const noise = Uint8Array.from({ length: Math.floor(random() * 300) }, () => Math.floor(random() * 256));
@@ -184,7 +184,7 @@ it("closes on what breaks the protocol, and survives noise", () => {
 });
 
 it("answers nobody who does not speak, with more than it was asked", () => {
-  const pair = new Pair(createRandom(3), CARRIERS.datagrams);
+  const pair = new Pair(createRandom(3), CARRIER_TRAITS.datagrams);
   const hello = pair.ends[0].pollPacket(pair.clock(0))!;
   pair.ends[1].handlePacket(pair.clock(1), hello);
   const welcome = pair.ends[1].pollPacket(pair.clock(1))!;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Described, encodeShape, shapeOf, types } from "../../src/codec/index.js";
+import { encodeWireSchema, type Schema, types, wireSchemaOf } from "../../src/codec/index.js";
 import { NowcastError } from "../../src/index.js";
 import { typeText, WorldReader } from "../../src/world/session/definition.js";
 import type { Definition } from "../../src/world/session/generated/messages.js";
@@ -8,8 +8,8 @@ import { fields, kind, values } from "./server-words.js";
 const ASSET = { name: "assets/a.glb", hash: "0f".repeat(32), bytes: 7, type: "model/gltf-binary" };
 const EMPTY: Definition = { version: 1, kinds: [], actions: [], events: [], assets: [] };
 
-function text(type: Described<unknown>): string {
-  const shape = shapeOf(type);
+function text(type: Schema<unknown>): string {
+  const shape = wireSchemaOf(type);
   return typeText(shape.root, shape);
 }
 
@@ -17,7 +17,7 @@ const State = types.enum("State", { Idle: {}, Says: types.text });
 const Point = types.struct("Point", { x: types.f32, y: types.f32 });
 
 describe("types in words", () => {
-  it.each<[Described<unknown>, string]>([
+  it.each<[Schema<unknown>, string]>([
     [types.f32, "f32"],
     [types.option(types.u32), "u32?"],
     [types.list(types.text), "[text]"],
@@ -33,7 +33,7 @@ describe("types in words", () => {
   });
 
   it("stay short when a shape says in few bytes what would fill pages", () => {
-    let type: Described<unknown> = types.u8;
+    let type: Schema<unknown> = types.u8;
     for (let level = 0; level < 200; level++) type = types.tuple(type, type);
     const written = text(type);
     expect(written.length).toBe(256);
@@ -63,7 +63,7 @@ describe("a definition", () => {
     ["two kinds of one name", { kinds: [kind("x", {}), kind("x", {})] }, "two of one name"],
     [
       "attributes that are a number",
-      { kinds: [{ ...kind("x", {}), attributes: encodeShape(shapeOf(types.u8)) }] },
+      { kinds: [{ ...kind("x", {}), attributes: encodeWireSchema(wireSchemaOf(types.u8)) }] },
       "no struct",
     ],
     [

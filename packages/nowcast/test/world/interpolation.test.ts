@@ -39,7 +39,12 @@ class RecordedWorld implements InterpolationSource {
 
   snapshot(tick: number, receivedAtMs: number, moves = true): void {
     if (moves) place(this.body, tick, (tick / 60) * 3);
-    this.emitter.emit("snapshot", { tick, receivedAtMs, moved: moves ? [this.body] : [], controls: 0 });
+    this.emitter.emit("snapshot", {
+      tick,
+      receivedAtMs,
+      moved: moves ? [this.body] : [],
+      ackedInputSequence: 0,
+    });
   }
 }
 
@@ -157,7 +162,7 @@ describe("interpolation", () => {
       // It rests at 0 until step 594 and is 1 m away in the next snapshot.
       place(world.body, tick === 600 ? 600 : world.body.tick, tick === 600 ? 1 : 0);
       const moved = tick === 0 || tick === 600 ? [world.body] : [];
-      world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved, controls: 0 });
+      world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved, ackedInputSequence: 0 });
       interpolator.sample(tick * STEP_MS);
     }
     for (let nowMs = 10_000; nowMs < 10_300; nowMs += 5) {
@@ -179,7 +184,7 @@ describe("interpolation", () => {
       place(world.body, isLast ? 60 : 0, isLast ? 1 : 0);
       (world.body as Mutable<Entity>).stillTick = isLast ? 45 : undefined;
       const moved = tick === 0 || isLast ? [world.body] : [];
-      world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved, controls: 0 });
+      world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved, ackedInputSequence: 0 });
       interpolator.sample(tick * STEP_MS);
     }
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
@@ -218,7 +223,12 @@ describe("interpolation", () => {
       if (nowMs % 50 === 0) {
         const tick = (nowMs / 50) * 3;
         place(world.body, tick, tick < 60 ? 0 : 40);
-        world.emitter.emit("snapshot", { tick, receivedAtMs: nowMs, moved: [world.body], controls: 0 });
+        world.emitter.emit("snapshot", {
+          tick,
+          receivedAtMs: nowMs,
+          moved: [world.body],
+          ackedInputSequence: 0,
+        });
       }
       interpolator.sample(nowMs);
       interpolator.pose(world.body.id, pose);

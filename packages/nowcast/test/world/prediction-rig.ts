@@ -1,4 +1,6 @@
 /** A server with a walker behind an emulated link, and a client that predicts it. */
+
+import { CollisionWorld } from "../../src/world/prediction/collision-world.js";
 import { Mover } from "../../src/world/prediction/mover.js";
 import {
   createPredictor,
@@ -6,7 +8,6 @@ import {
   type Predictor,
 } from "../../src/world/prediction/predictor.js";
 import type { Solid } from "../../src/world/prediction/solid.js";
-import { Surroundings } from "../../src/world/prediction/surroundings.js";
 import type { Entity, EntityId, Input, InputChange, Kind } from "../../src/world/world.js";
 import { mulberry32 } from "./random.js";
 
@@ -86,7 +87,7 @@ export class Rig {
   readonly #listeners = new Map<string, Listener>();
   readonly #avatar = entityOf(AVATAR, PERSON, [0, 0.9, 0]);
   readonly #entities: Map<EntityId, Entity>;
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: CollisionWorld;
   #flights: { atMs: number; way: "up" | "down"; arrive: () => void }[] = [];
   #lostLeft = 0;
   #input: Input = STILL;
@@ -133,7 +134,7 @@ export class Rig {
     };
     this.source = source as unknown as PredictionSource;
     this.mover.restart(0, 0.9, 0);
-    this.#surroundings = new Surroundings(this.source, 70);
+    this.#surroundings = new CollisionWorld(this.source, 70);
     this.predictor = createPredictor(this.source, { nowMs: () => this.nowMs });
   }
 

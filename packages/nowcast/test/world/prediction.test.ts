@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
+import { CollisionWorld } from "../../src/world/prediction/collision-world.js";
 import type { PredictionCoupling, WalkerMotion } from "../../src/world/prediction/coupling.js";
 import type { Gait } from "../../src/world/prediction/mover.js";
 import { Solid } from "../../src/world/prediction/solid.js";
-import { Surroundings } from "../../src/world/prediction/surroundings.js";
 import type { EntityId, Input } from "../../src/world/world.js";
 import { AHEAD, entityOf, FRAME_MS, kind, PATIENCE_STEPS, percentile, Rig, STILL } from "./prediction-rig.js";
 import { mulberry32 } from "./random.js";
@@ -166,7 +166,7 @@ describe("one's own avatar", () => {
       entityOf(9_000 - at, kind("block", [1, 1, 1]), [at, 90, 0]),
     );
     const sort = vi.spyOn(Array.prototype, "sort");
-    const surroundings = new Surroundings(
+    const surroundings = new CollisionWorld(
       { on: () => () => undefined, entities: new Map(crowd.map((body) => [body.id, body])) },
       70,
     );
@@ -218,7 +218,7 @@ describe("what goes along with the avatar", () => {
       this.restarts++;
     }
 
-    hear(): boolean {
+    onSnapshot(): boolean {
       return this.isWrong;
     }
 

@@ -20,14 +20,14 @@ const nobody: Movement = { moved: () => {} };
 
 interface Arrival {
   readonly payload: Uint8Array;
-  readonly controls: number;
+  readonly sequence: number;
 }
 
 /** The payloads in the order of their arrival. */
 function* arrivals(): Generator<Arrival> {
   const late: Arrival[] = [];
   for (const { fate, bytes, controls } of steps) {
-    const arrival = { payload: Buffer.from(bytes, "hex"), controls };
+    const arrival = { payload: Buffer.from(bytes, "hex"), sequence: controls };
     if (fate === "late") late.push(arrival);
     if (fate !== "arrives") continue;
     yield arrival;
@@ -45,8 +45,8 @@ describe("a replica", () => {
         expect((tick - stillTick) | 0, `entity ${id}`).toBeGreaterThanOrEqual(0);
       },
     };
-    for (const { payload, controls } of arrivals()) {
-      expect(replica.apply(payload, movement)).toMatchObject({ missing: 0, controls });
+    for (const { payload, sequence } of arrivals()) {
+      expect(replica.apply(payload, movement)).toMatchObject({ missing: 0, ackedInputSequence: sequence });
     }
     expect(rows.length).toBeGreaterThan(30);
     expect(new Set(rows.map(({ grain }) => grain)).size, "grains").toBe(2);
@@ -105,7 +105,7 @@ describe("a replica", () => {
   it("tells the step and the controls of each payload, and refuses one without", () => {
     const replica = new Replica();
     const payload = Uint8Array.of(0x10, 0x20, 0, 0, 0x34, 0x12);
-    expect(replica.apply(payload, nobody)).toEqual({ tick: 0x2010, controls: 0x1234, missing: 0 });
+    expect(replica.apply(payload, nobody)).toEqual({ tick: 0x2010, ackedInputSequence: 0x1234, missing: 0 });
     for (const [length, field] of [
       [3, "tick"],
       [5, "controls"],

@@ -1,5 +1,5 @@
 /** Messages of a server of worlds on a session, made of plain values: `spec/WORLD.md`. */
-import { codecOf, type Described, encodeShape, shapeOf, types } from "../../src/codec/index.js";
+import { createCodec, encodeWireSchema, type Schema, types, wireSchemaOf } from "../../src/codec/index.js";
 import { DeltaCodec, DeltaLayout } from "../../src/delta/index.js";
 import {
   type Entity,
@@ -23,15 +23,15 @@ export const FINEST = 10 * 16 + 12;
 /** As upright as twelve bits can say. */
 const UPRIGHT = [3, 2048, 2048, 2048];
 
-export type Fields = Readonly<Record<string, Described<unknown>>>;
+export type Fields = Readonly<Record<string, Schema<unknown>>>;
 
 /** The shape of named values, as definitions carry it. */
 export function fields(named: Fields): Uint8Array {
-  return encodeShape(shapeOf(types.struct("Fields", named)));
+  return encodeWireSchema(wireSchemaOf(types.struct("Fields", named)));
 }
 
 export function values(named: Fields, value: object): Uint8Array {
-  return codecOf(types.struct("Fields", named)).encode(value as never);
+  return createCodec(types.struct("Fields", named)).encode(value as never);
 }
 
 export function kind(name: string, attributes: Fields, rest: Partial<Kind> = {}): Kind {
@@ -60,8 +60,8 @@ export interface Group {
 }
 
 /** A replication payload that tells groups as wholes. */
-export function payload(tick: number, controls: number, groups: readonly Group[]): Uint8Array {
-  const bytes = [...little(tick, 4), ...little(controls, 2)];
+export function payload(tick: number, sequence: number, groups: readonly Group[]): Uint8Array {
+  const bytes = [...little(tick, 4), ...little(sequence, 2)];
   for (const { group, tick: at, rows } of groups) {
     const ids = [...rows.keys()].sort((a, b) => a - b);
     const numbers = ids.flatMap((id) => [...rows.get(id)!.map((metres) => metres * 1024), ...UPRIGHT]);

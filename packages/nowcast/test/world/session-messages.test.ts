@@ -253,7 +253,7 @@ describe("messages of a client on a session", () => {
     const world = join(server);
     const snapshots = collect(world, "snapshot");
     await world.ready;
-    expect(world.controls).toBe(0);
+    expect(world.lastInputSequence).toBe(0);
     world.input({ ...STILL, forward: 1 });
     world.input({ ...STILL, forward: 1 });
     await waitFor("the first", () => server.controls.length === 1);
@@ -263,12 +263,12 @@ describe("messages of a client on a session", () => {
       [1, 1],
       [2, 0.5],
     ]);
-    expect(world.controls).toBe(2);
+    expect(world.lastInputSequence).toBe(2);
     server.replicate(payload(103, 1, []));
     await waitFor("the snapshot", () => snapshots.length === 1);
     server.replicate(payload(106, 2, []));
     await waitFor("the next", () => snapshots.length === 2);
-    expect(snapshots.map(({ tick, controls }) => [tick, controls])).toEqual([
+    expect(snapshots.map(({ tick, ackedInputSequence: controls }) => [tick, controls])).toEqual([
       [103, 1],
       [106, 2],
     ]);

@@ -96,11 +96,16 @@ describe("a world on a session", () => {
     const snapshots = collect(world, "snapshot");
     for (const forward of [1, 0.5, 0]) {
       world.input({ ...STILL, forward });
-      const { controls } = await waitFor("them to be sent", () => world.controls > 0 && world);
-      await waitFor("them to be in force", () => snapshots.at(-1)?.controls === controls);
+      const { lastInputSequence: sequence } = await waitFor(
+        "them to be sent",
+        () => world.lastInputSequence > 0 && world,
+      );
+      await waitFor("them to be in force", () => snapshots.at(-1)?.ackedInputSequence === sequence);
     }
     // News that come late do not tell it.
-    const told = snapshots.map(({ controls }) => controls).filter((controls) => controls > 0);
+    const told = snapshots
+      .map(({ ackedInputSequence: sequence }) => sequence)
+      .filter((sequence) => sequence > 0);
     expect(told).toEqual([...told].sort((one, other) => one - other));
   });
 

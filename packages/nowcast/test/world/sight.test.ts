@@ -9,7 +9,7 @@ import { Emitter } from "../../src/events/emitter.js";
 import type { EntityId, WorldEvents } from "../../src/world/index.js";
 import { Grain } from "../../src/world/session/grain.js";
 import { type Movement, Replica } from "../../src/world/session/replica.js";
-import { Scene } from "../../src/world/session/scene.js";
+import { ReplicationState } from "../../src/world/session/replication-state.js";
 import { WorldState } from "../../src/world/world-state.js";
 import { entity, kind, payload } from "./server-words.js";
 
@@ -106,7 +106,7 @@ function run({ seed, client, steps }: Play): number {
   const rows = new Rows();
   // The world of the public API: an entity stays in it until lane 0 says that it is gone or out of sight.
   const state = new WorldState(new Emitter<WorldEvents>());
-  const scene = new Scene(state);
+  const scene = new ReplicationState(state);
   scene.restart(BEGINNING);
   scene.define({ version: 1, kinds: [kind("thing", {})], actions: [], events: [], assets: [] });
   let checks = 0;

@@ -1,5 +1,5 @@
 import { ease, type Gait } from "@nowcast/three";
-import type { Steering } from "../input/controls.js";
+import type { Input } from "../input/input-collector.js";
 
 /** What is older is not made up for: so far ahead of the server nobody should be shown. */
 const DELAY_S_MAX = 0.5;
@@ -34,12 +34,12 @@ export class Predictor {
   /** One frame on. `delayS` passes between the controls and the picture of what the server made of them. */
   update(
     seconds: number,
-    steering: Readonly<Steering> | undefined,
+    input: Readonly<Input> | undefined,
     gait: Gait,
     delayS: number,
     trace: GroundTrace,
   ): void {
-    this.walk(seconds, steering, gait);
+    this.walk(seconds, input, gait);
     const [, x, z] = this.trail[this.trail.length - 1]!;
     const [knownX, knownZ] = this.pathAt(Math.min(delayS, DELAY_S_MAX));
     const [stepsX, stepsZ] = [x - knownX, z - knownZ];
@@ -50,10 +50,10 @@ export class Predictor {
     this.z = stepsZ * this.share;
   }
 
-  private walk(seconds: number, steering: Readonly<Steering> | undefined, gait: Gait): void {
+  private walk(seconds: number, input: Readonly<Input> | undefined, gait: Gait): void {
     let [wishX, wishZ] = [0, 0];
-    if (steering !== undefined) {
-      const { forward, right, yaw, run } = steering;
+    if (input !== undefined) {
+      const { forward, right, yaw, run } = input;
       const speed = (run ? gait.runSpeed : gait.walkSpeed) / Math.max(1, Math.hypot(forward, right));
       const [sin, cos] = [Math.sin(yaw), Math.cos(yaw)];
       wishX = (right * cos - forward * sin) * speed;

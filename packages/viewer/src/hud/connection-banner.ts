@@ -1,6 +1,6 @@
 import { element } from "../dom.js";
-import type { Status } from "../net.js";
 import { words } from "../words.js";
+import type { Status } from "../world-connection.js";
 import { type Ending, explainClose, isRefusal } from "./close-reason.js";
 
 /** Silence from which the connection counts as unstable, and as lost if the SDK is reconnecting as well. */

@@ -1,6 +1,6 @@
 import { element } from "../dom.js";
-import type { Net } from "../net.js";
 import { words } from "../words.js";
+import type { WorldConnection } from "../world-connection.js";
 import { NetGraph } from "./net-graph.js";
 
 const REFRESH_MS = 250;
@@ -41,7 +41,7 @@ export class Figures {
     this.toggle.setAttribute("aria-pressed", String(visible));
   }
 
-  update(frameMs: number, net: Net): void {
+  update(frameMs: number, connection: WorldConnection): void {
     this.sinceMs += frameMs;
     this.frames++;
     if (this.sinceMs < REFRESH_MS) return;
@@ -49,12 +49,12 @@ export class Figures {
     this.sinceMs = 0;
     this.frames = 0;
     if (this.panel.hidden) return;
-    const { stats } = net;
+    const { stats } = connection;
     this.write(
       "ping",
       stats.pingMs === undefined ? "–" : `${stats.pingMs.toFixed(stats.pingMs < 10 ? 1 : 0)} ms`,
     );
-    this.write("delay", `${net.delayMs.toFixed(0)} ms`);
+    this.write("delay", `${connection.delayMs.toFixed(0)} ms`);
     this.write("jitter", `${stats.jitterMs.toFixed(1)} ms`);
     const { link } = stats;
     this.write("loss", link === undefined ? "–" : `${(link.loss * 100).toFixed(1)} %`);
@@ -63,10 +63,10 @@ export class Figures {
     this.write("resent", link === undefined ? "–" : String(link.resent));
     this.write("packets", `${stats.packetsPerSecond.toFixed(0)}/s`);
     this.write("bytes", formatBytes(stats.bytesPerSecond));
-    this.write("entities", String(net.entityCount));
+    this.write("entities", String(connection.entityCount));
     this.write("fps", `${fps.toFixed(0)}/s`);
     this.write("reconnects", String(stats.reconnects));
-    this.write("carrier", net.carrier);
+    this.write("carrier", connection.carrier);
     this.graph.draw(stats.snapshotIntervalMs ?? 100);
   }
 

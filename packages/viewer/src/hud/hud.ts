@@ -1,6 +1,6 @@
 import { copyText, element } from "../dom.js";
-import type { Status } from "../net.js";
 import { words } from "../words.js";
+import type { Status } from "../world-connection.js";
 import { type Ending, explainClose } from "./close-reason.js";
 import { ConnectionBanner } from "./connection-banner.js";
 

@@ -1,6 +1,6 @@
 import { element } from "../dom.js";
-import type { Report } from "../net.js";
 import { words } from "../words.js";
+import type { Report } from "../world-connection.js";
 
 const REPORTS_MAX = 50;
 

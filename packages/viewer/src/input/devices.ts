@@ -1,6 +1,6 @@
 import { element } from "../dom.js";
-import type { Controls } from "./controls.js";
 import { GamepadInput } from "./gamepad.js";
+import type { InputCollector } from "./input-collector.js";
 import { Keyboard } from "./keyboard.js";
 import { Mouse } from "./mouse.js";
 import { Touch } from "./touch.js";
@@ -30,11 +30,11 @@ export interface Devices {
   release(): void;
 }
 
-export function createDevices(canvas: HTMLCanvasElement, controls: Controls): Devices {
-  const keyboard = new Keyboard(controls);
-  const gamepad = new GamepadInput(controls);
-  const mouse = new Mouse(canvas, controls);
-  const touch = new Touch(canvas, controls, element("stick", HTMLElement), element("knob", HTMLElement));
+export function createDevices(canvas: HTMLCanvasElement, inputs: InputCollector): Devices {
+  const keyboard = new Keyboard(inputs);
+  const gamepad = new GamepadInput(inputs);
+  const mouse = new Mouse(canvas, inputs);
+  const touch = new Touch(canvas, inputs, element("stick", HTMLElement), element("knob", HTMLElement));
   const pad = element("touch", HTMLElement);
   const actionButtons = element("touch-actions", HTMLElement);
   let touching = false;
@@ -49,13 +49,13 @@ export function createDevices(canvas: HTMLCanvasElement, controls: Controls): De
   touch.button(
     element("touch-jump", HTMLElement),
     () => {
-      controls.touch.jump = true;
+      inputs.touch.jump = true;
     },
     () => {
-      controls.touch.jump = false;
+      inputs.touch.jump = false;
     },
   );
-  element("touch-chat", HTMLElement).addEventListener("click", () => controls.do("chat"));
+  element("touch-chat", HTMLElement).addEventListener("click", () => inputs.do("chat"));
 
   return {
     get touching() {
@@ -75,8 +75,8 @@ export function createDevices(canvas: HTMLCanvasElement, controls: Controls): De
         button.dataset["trigger"] = trigger;
         touch.button(
           button,
-          () => controls.press(trigger),
-          () => controls.lift(trigger),
+          () => inputs.press(trigger),
+          () => inputs.lift(trigger),
         );
         return button;
       });
@@ -92,7 +92,7 @@ export function createDevices(canvas: HTMLCanvasElement, controls: Controls): De
     poll: (seconds) => gamepad.poll(seconds),
     release() {
       keyboard.clear();
-      controls.release();
+      inputs.release();
     },
   };
 }

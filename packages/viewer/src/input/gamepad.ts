@@ -1,4 +1,4 @@
-import type { Controls } from "./controls.js";
+import type { InputCollector } from "./input-collector.js";
 
 const DEAD = 0.15;
 const LOOK_PER_SECOND = 2.6;
@@ -8,7 +8,7 @@ export class GamepadInput {
   private readonly down = new Set<number>();
   private connected = false;
 
-  constructor(private readonly controls: Controls) {
+  constructor(private readonly inputs: InputCollector) {
     window.addEventListener("gamepadconnected", () => {
       this.connected = true;
     });
@@ -18,7 +18,7 @@ export class GamepadInput {
     // Asking makes the browser build a list each time, so nobody asks until one has shown itself.
     if (!this.connected) return;
     const pad = firstPad();
-    const { gamepad } = this.controls;
+    const { gamepad } = this.inputs;
     if (!pad) {
       gamepad.forward = gamepad.right = 0;
       gamepad.run = gamepad.jump = false;
@@ -29,14 +29,14 @@ export class GamepadInput {
     gamepad.jump = isDown(pad, 0);
     gamepad.run = isDown(pad, 1) || isDown(pad, 10);
     const look = LOOK_PER_SECOND * seconds;
-    if (look > 0) this.controls.look(axis(pad, 2), axis(pad, 3), look);
-    for (const [button, trigger] of this.controls.padTriggers) {
+    if (look > 0) this.inputs.look(axis(pad, 2), axis(pad, 3), look);
+    for (const [button, trigger] of this.inputs.padTriggers) {
       if (isDown(pad, button) === this.down.has(button)) continue;
       if (this.down.delete(button)) {
-        this.controls.lift(trigger);
+        this.inputs.lift(trigger);
       } else {
         this.down.add(button);
-        this.controls.press(trigger);
+        this.inputs.press(trigger);
       }
     }
   }

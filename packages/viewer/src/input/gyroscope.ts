@@ -1,7 +1,7 @@
 /** Looking around by moving a phone. */
 import { wrapAngle } from "@nowcast/three";
 import { Euler, Quaternion, Vector3 } from "three";
-import type { Controls } from "./controls.js";
+import type { InputCollector } from "./input-collector.js";
 
 /** Whether a phone says how it is held: it does, the person or the browser does not allow it, or it has no sensor. */
 export type GyroscopeState = "on" | "refused" | "silent" | "insecure";
@@ -36,9 +36,9 @@ interface AskingOrientation {
 /** Turns the camera as a phone is turned. */
 export class Gyroscope {
   private last: Look | undefined;
-  private readonly listen = (event: DeviceOrientationEvent): void => this.hear(event);
+  private readonly listen = (event: DeviceOrientationEvent): void => this.handle(event);
 
-  constructor(private readonly controls: Pick<Controls, "lookYaw" | "lookPitch">) {}
+  constructor(private readonly inputs: Pick<InputCollector, "lookYaw" | "lookPitch">) {}
 
   /** Begins, in answer to a tap; says what came of it. */
   async begin(): Promise<GyroscopeState> {
@@ -60,7 +60,7 @@ export class Gyroscope {
   }
 
   /** What the sensor tells, and what it means for the camera. */
-  hear({ alpha, beta, gamma }: Pick<DeviceOrientationEvent, "alpha" | "beta" | "gamma">): void {
+  handle({ alpha, beta, gamma }: Pick<DeviceOrientationEvent, "alpha" | "beta" | "gamma">): void {
     if (alpha === null || beta === null || gamma === null) return;
     const look = lookOf(alpha, beta, gamma, globalThis.screen?.orientation?.angle ?? 0);
     const before = this.last;
@@ -68,8 +68,8 @@ export class Gyroscope {
     if (!before) return;
     const turned = wrapAngle(look.yaw - before.yaw);
     if (Math.abs(turned) > JUMP) return;
-    this.controls.lookYaw += turned;
-    this.controls.lookPitch -= look.pitch - before.pitch;
+    this.inputs.lookYaw += turned;
+    this.inputs.lookPitch -= look.pitch - before.pitch;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Controls } from "./controls.js";
+import type { InputCollector } from "./input-collector.js";
 
 /** By position on the keyboard, so that WASD is the same square on every layout. */
 const FORWARD = new Set(["KeyW", "ArrowUp"]);
@@ -16,7 +16,7 @@ const WALKING = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
 export class Keyboard {
   private readonly down = new Set<string>();
 
-  constructor(private readonly controls: Controls) {
+  constructor(private readonly inputs: InputCollector) {
     window.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("keyup", (event) => this.lift(event));
     window.addEventListener("blur", () => this.clear());
@@ -24,7 +24,7 @@ export class Keyboard {
 
   /** Releases all keys, as when the chat takes the keyboard. */
   clear(): void {
-    this.controls.cancel();
+    this.inputs.cancel();
     this.down.clear();
     this.update();
   }
@@ -36,39 +36,39 @@ export class Keyboard {
 
   private press(event: KeyboardEvent): void {
     if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.code === "Escape") this.controls.do("escape");
+    if (event.code === "Escape") this.inputs.do("escape");
     // A focused button keeps its own keys: Space and Enter press it.
     if (isPressable(event.target) && (event.code === "Space" || event.code === "Enter")) return;
     if (event.code === "Enter") {
       event.preventDefault();
-      this.controls.do("chat");
+      this.inputs.do("chat");
       return;
     }
     // By the character: it is on another key of each layout.
-    if (event.key === "?" && !event.repeat) this.controls.do("help");
+    if (event.key === "?" && !event.repeat) this.inputs.do("help");
     if (event.code === "Space" || event.code.startsWith("Arrow")) event.preventDefault();
     if (event.repeat || this.down.has(event.code)) return;
     this.down.add(event.code);
     this.update();
     const key = keyOf(event.code);
-    if (key !== undefined && this.controls.claimed.has(key)) this.controls.press(key);
-    else if (event.code === "KeyH") this.controls.do("hud");
-    else if (event.code === "Backquote") this.controls.do("console");
+    if (key !== undefined && this.inputs.claimed.has(key)) this.inputs.press(key);
+    else if (event.code === "KeyH") this.inputs.do("hud");
+    else if (event.code === "Backquote") this.inputs.do("console");
   }
 
   private lift(event: KeyboardEvent): void {
     if (!this.down.delete(event.code)) return;
     this.update();
     const key = keyOf(event.code);
-    if (key !== undefined) this.controls.lift(key);
+    if (key !== undefined) this.inputs.lift(key);
   }
 
   private isTurning(code: string): number {
-    return this.down.has(code) && !this.controls.claimed.has(keyOf(code) ?? "") ? 1 : 0;
+    return this.down.has(code) && !this.inputs.claimed.has(keyOf(code) ?? "") ? 1 : 0;
   }
 
   private update(): void {
-    const { keyboard } = this.controls;
+    const { keyboard } = this.inputs;
     keyboard.forward = this.any(FORWARD) - this.any(BACK);
     keyboard.right = this.any(RIGHT) - this.any(LEFT);
     keyboard.run = this.down.has("ShiftLeft") || this.down.has("ShiftRight");

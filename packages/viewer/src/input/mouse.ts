@@ -1,4 +1,4 @@
-import type { Controls } from "./controls.js";
+import type { InputCollector } from "./input-collector.js";
 
 const RADIANS_PER_PIXEL = 0.0042;
 /** A press that moves farther than this is a drag. */
@@ -17,7 +17,7 @@ export class Mouse {
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
-    private readonly controls: Controls,
+    private readonly inputs: InputCollector,
   ) {
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
@@ -29,7 +29,7 @@ export class Mouse {
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("dblclick", () => {
-      if (!this.controls.claimed.has("left")) this.toggleLock();
+      if (!this.inputs.claimed.has("left")) this.toggleLock();
     });
   }
 
@@ -57,7 +57,7 @@ export class Mouse {
     this.startY = event.clientY;
     if (!this.locked) this.canvas.setPointerCapture(event.pointerId);
     // It may yet become a drag.
-    this.controls.press(this.pressed, !this.locked);
+    this.inputs.press(this.pressed, !this.locked);
   }
 
   private move(event: PointerEvent): void {
@@ -67,15 +67,15 @@ export class Mouse {
     }
     this.pointed = { x: event.clientX, y: event.clientY };
     if (this.locked) {
-      this.controls.look(event.movementX, event.movementY, RADIANS_PER_PIXEL * 0.6);
+      this.inputs.look(event.movementX, event.movementY, RADIANS_PER_PIXEL * 0.6);
       return;
     }
     if (!this.pressed) return;
     if (!this.dragging && Math.hypot(event.clientX - this.startX, event.clientY - this.startY) < DRAG_PX)
       return;
-    if (!this.dragging) this.controls.cancel();
+    if (!this.dragging) this.inputs.cancel();
     this.dragging = true;
-    this.controls.look(event.movementX, event.movementY, RADIANS_PER_PIXEL);
+    this.inputs.look(event.movementX, event.movementY, RADIANS_PER_PIXEL);
   }
 
   private lift(event: PointerEvent): void {
@@ -83,13 +83,13 @@ export class Mouse {
     if (event.pointerType === "touch" || pressed === undefined) return;
     this.pressed = undefined;
     if (this.dragging) return;
-    this.controls.lift(pressed);
-    const { claimed } = this.controls;
+    this.inputs.lift(pressed);
+    const { claimed } = this.inputs;
     if (pressed === "right" && claimed.has("left") && !claimed.has("right")) this.toggleLock();
   }
 
   private cancel(): void {
-    if (this.pressed !== undefined) this.controls.cancel();
+    if (this.pressed !== undefined) this.inputs.cancel();
     this.pressed = undefined;
   }
 
@@ -97,6 +97,6 @@ export class Mouse {
     event.preventDefault();
     // Browsers report lines, pages or pixels; a notch is about three lines or a hundred pixels.
     const pixels = event.deltaMode === 0 ? event.deltaY : event.deltaY * 33;
-    this.controls.zoom *= Math.exp(pixels * 0.0011);
+    this.inputs.zoom *= Math.exp(pixels * 0.0011);
   }
 }

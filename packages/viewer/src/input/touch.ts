@@ -1,4 +1,4 @@
-import type { Controls } from "./controls.js";
+import type { InputCollector } from "./input-collector.js";
 import { readStick, type StickReading } from "./stick.js";
 
 const RADIUS_PX = 56;
@@ -15,7 +15,7 @@ export class Touch {
 
   constructor(
     canvas: HTMLCanvasElement,
-    private readonly controls: Controls,
+    private readonly inputs: InputCollector,
     private readonly base: HTMLElement,
     private readonly knob: HTMLElement,
   ) {
@@ -72,11 +72,11 @@ export class Touch {
     finger.x = event.clientX;
     finger.y = event.clientY;
     if (this.fingers.size === 1) {
-      this.controls.look(dx, dy, RADIANS_PER_PIXEL);
+      this.inputs.look(dx, dy, RADIANS_PER_PIXEL);
       return;
     }
     const spread = this.spread();
-    if (spread > 0 && this.pinch > 0) this.controls.zoom *= this.pinch / spread;
+    if (spread > 0 && this.pinch > 0) this.inputs.zoom *= this.pinch / spread;
     this.pinch = spread;
   }
 
@@ -93,7 +93,7 @@ export class Touch {
   }
 
   private moveStick(dx: number, dy: number): void {
-    const { touch } = this.controls;
+    const { touch } = this.inputs;
     const { forward, right, run } = readStick(dx, dy, RADIUS_PX, this.reading);
     touch.forward = forward;
     touch.right = right;

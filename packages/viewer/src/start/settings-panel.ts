@@ -1,7 +1,7 @@
 import { element } from "../dom.js";
-import { TRANSPORTS } from "../net.js";
 import { oneOf, parseHz } from "../settings.js";
 import type { Viewer } from "../viewer.js";
+import { TRANSPORTS } from "../world-connection.js";
 
 /** The dialog in which a person changes settings; each takes effect as it is changed. */
 export class SettingsPanel {

@@ -62,7 +62,7 @@ export class Peer {
   }
 
   /** What the other side says. */
-  async hear(signal: Signal): Promise<void> {
+  async handleSignal(signal: Signal): Promise<void> {
     const { connection } = this;
     try {
       if (signal.type === "offer") {

@@ -1,12 +1,12 @@
 import type { WorldScene } from "@nowcast/three";
 import type { Hud } from "../hud/hud.js";
-import type { Net } from "../net.js";
 import type { People } from "../people.js";
-import type { VoicePage } from "./offer.js";
+import type { WorldConnection } from "../world-connection.js";
+import type { VoicePage } from "./voice-toggle.js";
 
 /** The parts of the page that voices need. */
 export interface VoiceParts {
-  readonly net: Net | undefined;
+  readonly connection: WorldConnection | undefined;
   readonly people: People;
   readonly scene: WorldScene;
   readonly hud: Hud;
@@ -16,18 +16,18 @@ export interface VoiceParts {
 export function voicePageOf(parts: VoiceParts): VoicePage {
   return {
     get definition() {
-      return parts.net?.world.definition;
+      return parts.connection?.world.definition;
     },
     get player() {
-      return parts.net?.player;
+      return parts.connection?.player;
     },
     *others() {
       for (const [id, { name, avatarId }] of parts.people.all) {
-        if (id === parts.net?.player) continue;
+        if (id === parts.connection?.player) continue;
         yield { id, name, spot: avatarId === undefined ? undefined : parts.scene.crowd.get(avatarId) };
       }
     },
-    act: (action, args) => parts.net?.act(action, args),
+    act: (action, args) => parts.connection?.act(action, args),
     say: (text) => parts.hud.say(text),
     mark: (player, speaks) => {
       const avatar = parts.people.avatarOf(player);

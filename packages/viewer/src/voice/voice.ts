@@ -114,7 +114,7 @@ export class Voice {
   }
 
   /** What the world passes on: the payload of its event `voice`. */
-  hear(payload: unknown): void {
+  handleSignal(payload: unknown): void {
     const heard = readSignal(payload);
     const { player } = this.host;
     if (!heard || player === undefined || heard.from === player) return;
@@ -133,7 +133,7 @@ export class Voice {
     }
     if (signal.type === "offer") this.connect(from, signal.call);
     const peer = this.peers.get(from);
-    if (peer?.call === signal.call) void peer.hear(signal);
+    if (peer?.call === signal.call) void peer.handleSignal(signal);
   }
 
   /** Once a frame: where one's ears are, and where they are turned to. */

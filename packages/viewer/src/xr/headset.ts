@@ -13,7 +13,7 @@ import {
 } from "@nowcast/three";
 import { type Color, Matrix4, Quaternion, Vector3 } from "three";
 import { buttonOf, cameraPitch, type Target, type TargetRule } from "../actions.js";
-import type { Steering } from "../input/controls.js";
+import type { Input } from "../input/input-collector.js";
 import type { Actor } from "../targets.js";
 import type { Viewer } from "../viewer.js";
 import { Grasp } from "./grasp.js";
@@ -23,8 +23,8 @@ import { RoomScale } from "./room-scale.js";
 import { Dash, type Landing, TeleportArc } from "./teleport.js";
 import { type HandInput, type Side, TrackedInput } from "./tracked-input.js";
 import { Vignette } from "./vignette.js";
-import type { WornHeadset } from "./worn.js";
 import { WristPanel } from "./wrist-panel.js";
+import type { XrSession } from "./xr-session.js";
 
 const SNAP_TURN = Math.PI / 6;
 const SMOOTH_TURN_PER_S = 1.9;
@@ -62,7 +62,7 @@ interface WorldHand {
 }
 
 /** Somebody with a headset in the world: from the moment at which a session has begun until it ends. */
-export class Headset implements WornHeadset {
+export class Headset implements XrSession {
   private readonly room = new RoomScale();
   private readonly input: TrackedInput;
   private readonly grasp: Grasp;
@@ -136,27 +136,27 @@ export class Headset implements WornHeadset {
     }
     this.turn(seconds);
     this.aimTeleport();
-    const { camera, controls, settings } = this.viewer;
+    const { camera, inputs, settings } = this.viewer;
     camera.yaw = room.headYaw;
     const { left, right } = input;
-    controls.headset.forward = settings.vrWalk ? -left.stickY : 0;
-    controls.headset.right = settings.vrWalk ? left.stickX : 0;
-    controls.headset.run = left.stickPressed;
-    controls.headset.jump = left.first || right.first;
+    inputs.headset.forward = settings.vrWalk ? -left.stickY : 0;
+    inputs.headset.right = settings.vrWalk ? left.stickX : 0;
+    inputs.headset.run = left.stickPressed;
+    inputs.headset.jump = left.first || right.first;
   }
 
   /** Puts into controls what brings the body to where an arc led, or under the head; what devices ask for goes first. */
-  steer(steering: Steering): void {
+  updateInput(input: Input): void {
     const { room, dash, viewer } = this;
     const { own } = viewer;
-    steering.yaw = room.headYaw;
-    const walks = steering.forward !== 0 || steering.right !== 0;
+    input.yaw = room.headYaw;
+    const walks = input.forward !== 0 || input.right !== 0;
     if (walks) dash.end();
     const way = own && dash.steer(own.x, own.z, room.headYaw, this.nowMs);
     this.isSteered = walks || way !== undefined;
-    if (way) Object.assign(steering, way, { run: true });
+    if (way) Object.assign(input, way, { run: true });
     if (this.isSteered) room.steer();
-    else if (viewer.ownMember) Object.assign(steering, room.follow() ?? {});
+    else if (viewer.ownMember) Object.assign(input, room.follow() ?? {});
   }
 
   /** The head is above this body from now on, and faces as it does. */
@@ -232,8 +232,12 @@ export class Headset implements WornHeadset {
   write(own: number | undefined): void {
     const { viewer, labels, panel, left } = this;
     labels.update(viewer.scene.labels, viewer.stage.camera, own);
-    const { net } = viewer;
-    const contents = { screen: net?.screen ?? new Map(), chat: viewer.latestChat, notice: viewer.notice };
+    const { connection } = viewer;
+    const contents = {
+      screen: connection?.screen ?? new Map(),
+      chat: viewer.latestChat,
+      notice: viewer.notice,
+    };
     panel.mesh.visible = panel.write(contents) && left.input.isTracked;
     if (!panel.mesh.visible) return;
     TURN.set(left.wrist.qx, left.wrist.qy, left.wrist.qz, left.wrist.qw);
@@ -263,7 +267,7 @@ export class Headset implements WornHeadset {
     const { viewer } = this;
     this.activeSide = side;
     viewer.actions.hand = this.presence?.handId(side);
-    viewer.actions.update(0, this.pitch, viewer.net?.status === "open");
+    viewer.actions.update(0, this.pitch, viewer.connection?.status === "open");
   }
 
   /** The second button of a controller does the first action that hands cannot do by closing. */
@@ -306,8 +310,8 @@ export class Headset implements WornHeadset {
 
   /** Where the world has an action for it, it puts the body there; else the body walks. */
   private teleport({ x, y, z }: Landing): void {
-    const { net } = this.viewer;
-    const action = net?.world.definition?.actions.find(({ name }) => name === TELEPORT.action);
+    const { connection } = this.viewer;
+    const action = connection?.world.definition?.actions.find(({ name }) => name === TELEPORT.action);
     const has = (argument: string): boolean =>
       action?.arguments.some(({ name }) => name === argument) ?? false;
     const hand = this.presence?.handId("right");
@@ -315,7 +319,7 @@ export class Headset implements WornHeadset {
     if (!isPossible) return this.dash.begin({ x, y, z }, this.nowMs);
     this.darkUntilMs = this.nowMs + TELEPORT_DARK_MS;
     const place = { [TELEPORT.place]: [x, y, z] };
-    net?.act(TELEPORT.action, has(TELEPORT.hand) ? { ...place, [TELEPORT.hand]: hand } : place);
+    connection?.act(TELEPORT.action, has(TELEPORT.hand) ? { ...place, [TELEPORT.hand]: hand } : place);
   }
 
   private darkness(isWalker: boolean): number {
@@ -342,7 +346,7 @@ export class Headset implements WornHeadset {
   /** Shows head and hands to others. */
   private show(): void {
     const { input, viewer } = this;
-    const world = viewer.net?.world;
+    const world = viewer.connection?.world;
     if (world !== this.presenceWorld) {
       this.presence?.forget();
       this.presence = world && new Presence(world);
@@ -365,7 +369,7 @@ export class Headset implements WornHeadset {
 
   private drawHands(): void {
     const { hands, viewer } = this;
-    const avatar = viewer.net?.avatar;
+    const avatar = viewer.connection?.avatar;
     const skin = this.skinOf(avatar ?? 0, viewer.scene.crowd.colorOf(avatar));
     hands.begin();
     for (const { input, wrist, rotations } of [this.left, this.right]) {
@@ -387,10 +391,10 @@ export class Headset implements WornHeadset {
     this.presence?.close();
     this.presence = undefined;
     for (const part of [this.hands, this.labels, this.panel, this.vignette, this.arc]) part.dispose();
-    const { stage, actions, controls } = this.viewer;
+    const { stage, actions, inputs } = this.viewer;
     actions.hand = undefined;
     actions.cancel();
-    Object.assign(controls.headset, { forward: 0, right: 0, run: false, jump: false });
+    Object.assign(inputs.headset, { forward: 0, right: 0, run: false, jump: false });
     stage.renderer.xr.enabled = false;
     stage.rig.position.set(0, 0, 0);
     stage.rig.rotation.set(0, 0, 0);

@@ -63,8 +63,8 @@ function play(): void {
     const [aheadX, aheadZ] = isReady ? [towardX, towardZ] : [behindX, behindZ];
     const metres = Math.hypot(behindX, behindZ);
     viewer.camera.yaw = Math.atan2(-aheadX, -aheadZ);
-    viewer.controls.touch.forward = isReady ? 0 : Math.min(1, Math.max(0.2, metres / 2));
-    viewer.controls.touch.run = metres > 5;
+    viewer.inputs.touch.forward = isReady ? 0 : Math.min(1, Math.max(0.2, metres / 2));
+    viewer.inputs.touch.run = metres > 5;
     // By then the server has heard of the turn.
     if (!isReady || nearMs < 700) return;
     nearSinceMs = nowMs;

@@ -387,7 +387,7 @@ describe("a connection", () => {
   const said = (page: Page): Promise<string[]> =>
     page.evaluate(() => (window as unknown as { said: string[] }).said);
   const silentMs = (page: Page): Promise<number> =>
-    page.evaluate(() => performance.now() - window.nowcast.viewer.net!.heardAtMs);
+    page.evaluate(() => performance.now() - window.nowcast.viewer.connection!.heardAtMs);
 
   it("that_hiccups_for_half_a_second_is_not_spoken_of", async () => {
     const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "hiccup", viewport: SMALL });

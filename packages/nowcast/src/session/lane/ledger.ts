@@ -1,9 +1,9 @@
-import type { Count } from "../../queue/count.js";
+import type { UInt64 } from "../../queue/uint64.js";
 import { MESSAGE_COST } from "../limits.js";
 
 interface Entry {
   /** The greatest cost of any value of each key in the interval. */
-  readonly keys: Map<Count, number>;
+  readonly keys: Map<UInt64, number>;
   states: number;
   event: number;
 }
@@ -26,11 +26,11 @@ export class Ledger {
   }
 
   /** By how much the interval would cost more with this value. */
-  moreFor(interval: number, key: Count, bytes: number): number {
+  moreFor(interval: number, key: UInt64, bytes: number): number {
     return Math.max(0, bytes + MESSAGE_COST - (this.#entries.get(interval)?.keys.get(key) ?? 0));
   }
 
-  chargeState(interval: number, key: Count, bytes: number): void {
+  chargeState(interval: number, key: UInt64, bytes: number): void {
     const more = this.moreFor(interval, key, bytes);
     if (more === 0) return;
     const entry = this.#entry(interval);

@@ -1,4 +1,4 @@
-import type { Count } from "../../queue/count.js";
+import type { UInt64 } from "../../queue/uint64.js";
 import { PART_BYTES } from "../limits.js";
 import type { EventKind } from "../packet/frames.js";
 import type { Sendable } from "../sent.js";
@@ -115,7 +115,7 @@ abstract class BoundMessage implements Sendable {
 export class BoundState extends BoundMessage {
   constructor(
     readonly interval: number,
-    readonly key: Count,
+    readonly key: UInt64,
     readonly stamp: number,
     value: Uint8Array,
     readonly producedAtUs: number,
@@ -135,7 +135,7 @@ export class BoundEvent extends BoundMessage {
     readonly id: number | undefined,
     readonly number: number,
     kind: EventKind,
-    readonly before: Count,
+    readonly before: UInt64,
     readonly answers: number | undefined,
     value: Uint8Array,
     wholeBytesMax: number,

@@ -1,9 +1,9 @@
-import type { Count } from "../../queue/count.js";
+import type { UInt64 } from "../../queue/uint64.js";
 import { PeerFault } from "../fault.js";
 import { PART_BYTES } from "../limits.js";
 
 /** The fields that all parts of one message agree in, besides their total. */
-export type PartsHead = readonly Count[];
+export type PartsHead = readonly UInt64[];
 
 /** A message that arrives in parts (`spec/SESSION.md`, section 7). */
 export class Assembly {

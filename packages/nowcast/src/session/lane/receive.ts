@@ -1,6 +1,6 @@
 /** The receiving end of a lane: what of what arrived may be shown to the application, and when (section 8). */
 import { copyOf } from "../../codec/copy-of.js";
-import { addCounts, type Count, subtractCounts } from "../../queue/count.js";
+import { addUInt64, subtractUInt64, type UInt64 } from "../../queue/uint64.js";
 import { UpdatableQueue } from "../../queue/updatable-queue.js";
 import { PeerFault } from "../fault.js";
 import { type Limits, MESSAGE_COST } from "../limits.js";
@@ -21,7 +21,7 @@ const AGE_WEIGHT = 16;
 /** A message that the application takes from a lane. */
 export interface ReceivedState {
   readonly type: "state";
-  readonly key: Count;
+  readonly key: UInt64;
   readonly value: Uint8Array;
   /** When the value was produced, by our clock, as well as the sender's stated age says (µs). */
   readonly producedAtUs: number;
@@ -35,15 +35,15 @@ export interface ReceivedEvent {
   readonly value: Uint8Array;
 }
 
-type Held = ReceivedEvent & { readonly before: Count };
+type Held = ReceivedEvent & { readonly before: UInt64 };
 type Shown = ReceivedState | ReceivedEvent;
 
 /** The state of one interval that is not closed yet. */
 interface Interval {
-  readonly stamps: Map<Count, Count>;
-  sum: Count;
+  readonly stamps: Map<UInt64, UInt64>;
+  sum: UInt64;
   /** Values that wait for the interval to open, in the order in which their keys first arrived. */
-  readonly held: Map<Count, ReceivedState>;
+  readonly held: Map<UInt64, ReceivedState>;
 }
 
 export interface ReceiveCounters {
@@ -62,7 +62,7 @@ export class ReceiveLane {
   /** By interval, then key. */
   readonly #stateParts = new Map<
     number,
-    Map<Count, { readonly stamp: Count; readonly assembly: Assembly }>
+    Map<UInt64, { readonly stamp: UInt64; readonly assembly: Assembly }>
   >();
   readonly #shown: UpdatableQueue<Shown>;
   readonly #ledger = new Ledger();
@@ -209,7 +209,7 @@ export class ReceiveLane {
   }
 
   /** An event number or interval, within what the window allows. */
-  #number(value: Count): number {
+  #number(value: UInt64): number {
     if (value > this.#reported + this.#limits.windowBytes / MESSAGE_COST) {
       throw PeerFault.limit("an event number or interval beyond the window");
     }
@@ -226,7 +226,7 @@ export class ReceiveLane {
     this.ageUs = before + (Math.max(0, ageUs) - before) / AGE_WEIGHT;
   }
 
-  #isWanted(interval: number, key: Count, stamp: Count): boolean {
+  #isWanted(interval: number, key: UInt64, stamp: UInt64): boolean {
     const kept = this.#intervals.get(interval)?.stamps.get(key);
     if (interval >= this.#next && (kept === undefined || stamp > kept)) return true;
     this.#counters.stale += 1;
@@ -239,10 +239,10 @@ export class ReceiveLane {
     return isLate;
   }
 
-  #keep(number: number, stamp: Count, value: ReceivedState): void {
+  #keep(number: number, stamp: UInt64, value: ReceivedState): void {
     const interval = this.#interval(number);
     const { key } = value;
-    interval.sum = addCounts(subtractCounts(interval.sum, interval.stamps.get(key) ?? 0), stamp);
+    interval.sum = addUInt64(subtractUInt64(interval.sum, interval.stamps.get(key) ?? 0), stamp);
     interval.stamps.set(key, stamp);
     const parts = this.#stateParts.get(number);
     const pending = parts?.get(key);
@@ -316,6 +316,6 @@ function isHidden({ kind }: ReceivedEvent): boolean {
   return kind === EventKind.barrier || kind === EventKind.expired;
 }
 
-function state(key: Count, value: Uint8Array, ageMs: Count, leftUs: number): ReceivedState {
+function state(key: UInt64, value: Uint8Array, ageMs: UInt64, leftUs: number): ReceivedState {
   return { type: "state", key, value, producedAtUs: leftUs - Number(ageMs) * 1_000 };
 }

@@ -1,6 +1,6 @@
 /** The sending end of a lane: what is bound to packets, and what must be sent again (sections 8 and 9). */
 
-import { addCounts, type Count, subtractCounts } from "../../queue/count.js";
+import { addUInt64, subtractUInt64, type UInt64 } from "../../queue/uint64.js";
 import { UpdatableQueue } from "../../queue/updatable-queue.js";
 import type { PacketBuilder } from "../builder.js";
 import { PeerFault } from "../fault.js";
@@ -26,8 +26,8 @@ interface PendingState {
 type Pending = PendingEvent | PendingState;
 
 interface Interval {
-  readonly last: Map<Count, BoundState>;
-  sum: Count;
+  readonly last: Map<UInt64, BoundState>;
+  sum: UInt64;
 }
 
 export interface SendBounds {
@@ -63,7 +63,7 @@ export class SendLane {
   readonly #eventsToSend = new Set<BoundEvent>();
   readonly #statesToSend = new Set<BoundState>();
   /** Keys whose value goes out in parts and has not arrived: no newer value is bound before. */
-  readonly #slowKeys = new Map<Count, BoundState>();
+  readonly #slowKeys = new Map<UInt64, BoundState>();
   /** The number of the next event, and so of the open interval. */
   #number = 0;
   #stamp = 0;
@@ -85,7 +85,7 @@ export class SendLane {
     return this.#queue.isEmpty && this.#events.size === 0 && this.#unsettledStates() === 0;
   }
 
-  putState(key: Count, state: PendingState) {
+  putState(key: UInt64, state: PendingState) {
     return this.#queue.putState(key, state);
   }
 
@@ -94,7 +94,7 @@ export class SendLane {
   }
 
   /** The peer's application took the events below this number. */
-  windowReceived(consumed: Count): void {
+  windowReceived(consumed: UInt64): void {
     if (consumed > this.#number) throw PeerFault.violation("a WINDOW beyond the events sent");
     this.#consumedByPeer = Math.max(this.#consumedByPeer, Number(consumed));
     this.#ledger.forgetBelow(this.#consumedByPeer);
@@ -229,7 +229,7 @@ export class SendLane {
     return builder.room >= needed + FRAME_BYTES_MAX;
   }
 
-  #bindState(key: Count, value: Uint8Array, producedAtUs: number, context: SendContext): boolean {
+  #bindState(key: UInt64, value: Uint8Array, producedAtUs: number, context: SendContext): boolean {
     const interval = this.#interval(this.#number);
     this.#ledger.chargeState(this.#number, key, value.length);
     this.#stamp += 1;
@@ -246,10 +246,10 @@ export class SendLane {
     const superseded = interval.last.get(key);
     if (superseded) {
       this.#statesToSend.delete(superseded);
-      interval.sum = subtractCounts(interval.sum, superseded.stamp);
+      interval.sum = subtractUInt64(interval.sum, superseded.stamp);
     }
     interval.last.set(key, state);
-    interval.sum = addCounts(interval.sum, state.stamp);
+    interval.sum = addUInt64(interval.sum, state.stamp);
     this.#statesToSend.add(state);
     context.counters.statesSent += 1;
     return this.#sendState(state, context);

@@ -1,5 +1,5 @@
 /** The frames of data packets (`spec/SESSION.md`, section 7). */
-import { addCounts, type Count, subtractCounts } from "../../queue/count.js";
+import { addUInt64, subtractUInt64, type UInt64 } from "../../queue/uint64.js";
 import { PART_BYTES } from "../limits.js";
 import { MalformedPacket, type PacketReader } from "./reader.js";
 import type { PacketWriter } from "./writer.js";
@@ -8,17 +8,17 @@ export const EventKind = { event: 0, command: 1, reply: 2, barrier: 3, expired: 
 export type EventKind = (typeof EventKind)[keyof typeof EventKind];
 
 export interface StateRecord {
-  readonly key: Count;
-  readonly stamp: Count;
-  readonly ageMs: Count;
+  readonly key: UInt64;
+  readonly stamp: UInt64;
+  readonly ageMs: UInt64;
   readonly value: Uint8Array;
 }
 
 export interface StatesFrame {
   readonly type: "states";
   readonly lane: number;
-  readonly interval: Count;
-  readonly stamp: Count;
+  readonly interval: UInt64;
+  readonly stamp: UInt64;
   readonly records: readonly StateRecord[];
   /** Whether a zero byte ends the frame, as it must where another follows. */
   readonly ended: boolean;
@@ -26,11 +26,11 @@ export interface StatesFrame {
 
 interface EventHead {
   readonly lane: number;
-  readonly number: Count;
+  readonly number: UInt64;
   readonly kind: EventKind;
-  readonly before: Count;
+  readonly before: UInt64;
   /** The number of the command that a reply answers. */
-  readonly answers?: Count;
+  readonly answers?: UInt64;
 }
 
 export interface EventFrame extends EventHead {
@@ -51,10 +51,10 @@ export interface EventPartFrame extends EventHead, PartTail {
 export interface StatePartFrame extends PartTail {
   readonly type: "state_part";
   readonly lane: number;
-  readonly interval: Count;
-  readonly stamp: Count;
-  readonly key: Count;
-  readonly ageMs: Count;
+  readonly interval: UInt64;
+  readonly stamp: UInt64;
+  readonly key: UInt64;
+  readonly ageMs: UInt64;
 }
 
 export type Frame =
@@ -66,7 +66,7 @@ export type Frame =
   | EventFrame
   | EventPartFrame
   | StatePartFrame
-  | { readonly type: "window"; readonly lane: number; readonly consumed: Count }
+  | { readonly type: "window"; readonly lane: number; readonly consumed: UInt64 }
   | { readonly type: "replication"; readonly lane: number; readonly payload: Uint8Array };
 
 const PADDING = 0x00;
@@ -141,7 +141,7 @@ function readStates(reader: PacketReader, lane: number): StatesFrame {
     else {
       const offset = reader.varint("offset");
       const recordStamp = readStamp(
-        typeof offset === "bigint" ? STAMP_END : addCounts(stamp, offset),
+        typeof offset === "bigint" ? STAMP_END : addUInt64(stamp, offset),
         "offset",
       );
       const ageMs = reader.varint("age");
@@ -152,7 +152,7 @@ function readStates(reader: PacketReader, lane: number): StatesFrame {
   return { type: "states", lane, interval, stamp, records, ended };
 }
 
-function readStamp(stamp: Count, field: string): Count {
+function readStamp(stamp: UInt64, field: string): UInt64 {
   if (stamp === 0 || stamp >= STAMP_END) throw new MalformedPacket(field);
   return stamp;
 }
@@ -216,15 +216,15 @@ export function writeFrame(writer: PacketWriter, frame: Frame): void {
 }
 
 /** A STATES frame may be written record by record, while values are bound. */
-export function writeStatesHead(writer: PacketWriter, lane: number, interval: Count, stamp: Count): void {
+export function writeStatesHead(writer: PacketWriter, lane: number, interval: UInt64, stamp: UInt64): void {
   writer.u8(STATES | lane);
   writer.varint(interval);
   writer.varint(stamp);
 }
 
-export function writeStateRecord(writer: PacketWriter, frameStamp: Count, record: StateRecord): void {
+export function writeStateRecord(writer: PacketWriter, frameStamp: UInt64, record: StateRecord): void {
   writer.varint(record.key);
-  writer.varint(subtractCounts(record.stamp, frameStamp));
+  writer.varint(subtractUInt64(record.stamp, frameStamp));
   writer.varint(record.ageMs);
   writer.bytes(record.value);
 }

@@ -1,5 +1,5 @@
 /** Packets as a whole: HELLO, WELCOME, REFUSE and data (`spec/SESSION.md`, sections 4 to 6). */
-import type { Count } from "../../queue/count.js";
+import type { UInt64 } from "../../queue/uint64.js";
 import { type Limits, readLimits, writeLimits } from "../limits.js";
 import { type Frame, readFrame, writeFrame } from "./frames.js";
 import { MalformedPacket, PacketReader } from "./reader.js";
@@ -18,26 +18,26 @@ const RANGES_MAX = 31;
 export interface Ticket {
   readonly session: Uint8Array;
   readonly token: Uint8Array;
-  readonly epoch: Count;
+  readonly epoch: UInt64;
 }
 
 export interface Hello {
   readonly type: "hello";
-  readonly versionMin: Count;
-  readonly versionMax: Count;
+  readonly versionMin: UInt64;
+  readonly versionMax: UInt64;
   readonly nonce: Uint8Array;
-  readonly clock: Count;
+  readonly clock: UInt64;
   readonly limits: Limits;
   readonly resume: Ticket | undefined;
 }
 
 export interface Welcome extends Ticket {
   readonly type: "welcome";
-  readonly version: Count;
+  readonly version: UInt64;
   readonly nonce: Uint8Array;
   readonly proof: Uint8Array;
-  readonly helloClock: Count;
-  readonly clock: Count;
+  readonly helloClock: UInt64;
+  readonly clock: UInt64;
   readonly limits: Limits;
 }
 
@@ -45,18 +45,18 @@ export interface Refuse {
   readonly type: "refuse";
   readonly nonce: Uint8Array;
   readonly code: number;
-  readonly versionMin: Count;
-  readonly versionMax: Count;
+  readonly versionMin: UInt64;
+  readonly versionMax: UInt64;
   readonly text: string;
 }
 
 export interface Acknowledgement {
   readonly largestLow: number;
   /** Between the arrival of the largest and the departure of this packet, in units of 16 µs. */
-  readonly delay: Count;
-  readonly first: Count;
+  readonly delay: UInt64;
+  readonly first: UInt64;
   /** Gap and length, downwards. */
-  readonly ranges: readonly (readonly [Count, Count])[];
+  readonly ranges: readonly (readonly [UInt64, UInt64])[];
 }
 
 export interface DataHead {
@@ -170,7 +170,7 @@ function readAcknowledgement(reader: PacketReader, hasRanges: boolean): Acknowle
   const delay = reader.varint("ack delay");
   const first = reader.varint("ack first");
   const count = hasRanges ? reader.small("ack count", RANGES_MAX, 1) : 0;
-  const ranges: [Count, Count][] = [];
+  const ranges: [UInt64, UInt64][] = [];
   while (ranges.length < count) ranges.push([reader.varint("ack gap"), reader.varint("ack length")]);
   return { largestLow, delay, first, ranges };
 }

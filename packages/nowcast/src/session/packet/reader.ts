@@ -1,4 +1,4 @@
-import { type Count, toCount } from "../../queue/count.js";
+import { toUInt64, type UInt64 } from "../../queue/uint64.js";
 
 /** A packet that cannot be read, and the field at which reading ended. */
 export class MalformedPacket extends Error {
@@ -39,13 +39,13 @@ export class PacketReader {
     return this.#view.getUint16(this.#offset - 3, true) + this.packet[this.#offset - 1]! * 0x10000;
   }
 
-  u64(field: string): Count {
+  u64(field: string): UInt64 {
     this.#need(8, field);
     this.#offset += 8;
-    return toCount(this.#view.getBigUint64(this.#offset - 8, true));
+    return toUInt64(this.#view.getBigUint64(this.#offset - 8, true));
   }
 
-  varint(field: string): Count {
+  varint(field: string): UInt64 {
     let value = 0;
     let scale = 1;
     for (let length = 1; length <= 7; length++) {
@@ -59,12 +59,12 @@ export class PacketReader {
       const byte = this.u8(field);
       large += BigInt(byte & 0x7f) << BigInt(7 * (length - 1));
       if (large >= 2n ** 64n) break;
-      if (byte < 0x80) return this.#shortest(toCount(large), byte, length, field);
+      if (byte < 0x80) return this.#shortest(toUInt64(large), byte, length, field);
     }
     throw new MalformedPacket(field);
   }
 
-  #shortest(value: Count, last: number, length: number, field: string): Count {
+  #shortest(value: UInt64, last: number, length: number, field: string): UInt64 {
     if (last === 0 && length > 1) throw new MalformedPacket(field);
     return value;
   }

@@ -1,9 +1,9 @@
-import type { Count } from "../../queue/count.js";
+import type { UInt64 } from "../../queue/uint64.js";
 
 const utf8 = new TextEncoder();
 
 /** How many bytes a varint takes. */
-export function varintLength(value: Count): number {
+export function varintLength(value: UInt64): number {
   if (typeof value === "bigint") {
     let length = 8;
     for (let rest = value >> 56n; rest > 0n; rest >>= 7n) length += 1;
@@ -62,12 +62,12 @@ export class PacketWriter {
     this.#length += 4;
   }
 
-  u64(value: Count): void {
+  u64(value: UInt64): void {
     this.#view.setBigUint64(this.#length, BigInt(value), true);
     this.#length += 8;
   }
 
-  varint(value: Count): void {
+  varint(value: UInt64): void {
     if (typeof value === "number") {
       let rest = value;
       for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.u8((rest % 0x80) | 0x80);

@@ -3,7 +3,7 @@ import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
 import { keyText } from "../client-key.js";
 import type { SpawnedEntity } from "../entity-table.js";
-import type { Goal, OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
+import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers, TargetPose } from "../protocol.js";
 import type {
   Definition,
   Encoding,
@@ -30,7 +30,7 @@ export class PlainAdapter implements ProtocolAdapter {
   pingMs: number | undefined;
   readonly link: WorldLink | undefined = undefined;
   /** The plain protocol does not count them. */
-  readonly controls = 0;
+  readonly lastInputSequence = 0;
   readonly #handlers: ProtocolHandlers;
   readonly #encoding: Encoding;
   readonly #decoder: PlainDecoder;
@@ -80,7 +80,7 @@ export class PlainAdapter implements ProtocolAdapter {
     return this.#send(request);
   }
 
-  move(entity: EntityId, { position, rotation, velocity }: Goal): boolean {
+  move(entity: EntityId, { position, rotation, velocity }: TargetPose): boolean {
     const moving = velocity === undefined ? {} : { velocity: velocity.linear, spin: velocity.angular };
     return this.#send({ type: "move", entity, position, rotation, ...moving });
   }
@@ -196,7 +196,7 @@ export class PlainAdapter implements ProtocolAdapter {
           nowMs,
           moved: state.move(message),
           isNewest: true,
-          controls: 0,
+          ackedInputSequence: 0,
         });
       }
       case "chat": {

@@ -35,7 +35,7 @@ export interface PredictionCoupling {
    * News of the world's step `tick`, which holds after `step` of one's own; undefined where that is not known. True if it says that steps
    * since then have to be taken again.
    */
-  hear(step: number | undefined, tick: number, moved: readonly Entity[]): boolean;
+  onSnapshot(step: number | undefined, tick: number, moved: readonly Entity[]): boolean;
   /** How far an answer of the server may be from what was predicted of `step` without a correction, in metres. */
   toleranceM(step: number): number;
   /** Of an avatar of which nothing was heard for so many steps, though news came, it is known that it stands where it was. */

@@ -142,11 +142,11 @@ export class Mover {
       this.vz = f(this.vz * share);
     }
     this.#travel(gait, solids, count);
-    this.feel(gait, solids, count);
+    this.updateGround(gait, solids, count);
   }
 
   /** Finds what is under the feet where it is. */
-  feel({ radius, height }: Gait, solids: readonly Solid[], count = solids.length): void {
+  updateGround({ radius, height }: Gait, solids: readonly Solid[], count = solids.length): void {
     const contact = this.#contact;
     this.groundCount = 0;
     for (let at = 0; at < count && this.groundCount < GROUNDS_MAX; at++) {

@@ -1,13 +1,13 @@
 import { checkedInput } from "../input-sender.js";
 import type { Pose } from "../interpolation/interpolation.js";
 import type { Entity, EntityId, Input, Kind, World, WorldRecord } from "../world.js";
+import { CollisionWorld } from "./collision-world.js";
 import type { PredictionCoupling } from "./coupling.js";
-import { Hands } from "./hands.js";
+import { HeldItemPrediction } from "./held-item-prediction.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
 import { type Gait, Mover, quantiseYaw } from "./mover.js";
 import { Solid } from "./solid.js";
-import { StepsSender } from "./steps-sender.js";
-import { Surroundings } from "./surroundings.js";
+import { StepInputSender } from "./step-input-sender.js";
 
 const f = Math.fround;
 const STEP_MS = 1000 / 60;
@@ -109,7 +109,7 @@ export type PredictionSource = Pick<
   | "status"
   | "connection"
   | "input"
-  | "steps"
+  | "inputAtStep"
   | "countSteps"
   | "act"
   | "definition"
@@ -129,8 +129,8 @@ class StepPredictor implements Predictor {
   readonly #world: PredictionSource;
   readonly #now: () => number;
   readonly #history = new StepHistory();
-  readonly #sender: StepsSender;
-  readonly #surroundings: Surroundings;
+  readonly #sender: StepInputSender;
+  readonly #collisionWorld: CollisionWorld;
   readonly #releases: (() => void)[];
   readonly #mover = new Mover();
   /** The step that is being taken: it is shown in part. */
@@ -157,11 +157,11 @@ class StepPredictor implements Predictor {
   #sampledMs = 0;
   #share = 0;
   /** The newest place that was told of the avatar: at which step of the world, and after which of one's own. */
-  #toldTick = -1;
-  #toldStep = 0;
+  #acknowledgedTick = -1;
+  #acknowledgedStep = 0;
   /** Under an avatar that the server has at rest where this client knows no ground. */
   #platform: Solid | undefined;
-  readonly #hands: Hands;
+  readonly #heldItems: HeldItemPrediction;
   /** As hands see who acts. */
   readonly #actor = {
     position: new Float64Array(3),
@@ -169,21 +169,25 @@ class StepPredictor implements Predictor {
     yaw: 0,
     gait: gaitOf({}),
   };
-  readonly #told = new Float64Array(3);
+  readonly #acknowledged = new Float64Array(3);
 
   constructor(world: PredictionSource, { nowMs = () => performance.now() }: PredictorOptions) {
     this.#world = world;
     this.#now = nowMs;
-    this.#sender = new StepsSender(this.#history, (number, changes) => world.steps(number, changes));
-    this.#surroundings = new Surroundings(world, 70);
-    this.#hands = new Hands(world, (id, velocity) =>
+    this.#sender = new StepInputSender(this.#history, (number, changes) =>
+      world.inputAtStep(number, changes),
+    );
+    this.#collisionWorld = new CollisionWorld(world, 70);
+    this.#heldItems = new HeldItemPrediction(world, (id, velocity) =>
       this.#coupling?.threw(Math.round(this.moment), id, velocity),
     );
     this.#releases = [
       world.on("welcome", () => {
         this.#walks = undefined;
       }),
-      world.on("snapshot", ({ tick, controls, moved }) => this.#hear(tick, controls, moved)),
+      world.on("snapshot", ({ tick, ackedInputSequence: sequence, moved }) =>
+        this.#onSnapshot(tick, sequence, moved),
+      ),
     ];
     // What is shown lies between two steps: an action belongs to the nearer one.
     world.countSteps(() => (this.#walks === undefined ? undefined : Math.round(this.moment) & 0xffff));
@@ -229,7 +233,13 @@ class StepPredictor implements Predictor {
     this.#lookAhead();
     this.#glide(frameS);
     this.#show();
-    this.#hands.advance(frameS, nowMs, this.#actor, this.#surroundings.near, this.#surroundings.count);
+    this.#heldItems.advance(
+      frameS,
+      nowMs,
+      this.#actor,
+      this.#collisionWorld.near,
+      this.#collisionWorld.count,
+    );
     if (this.#world.status === "open") this.#sender.flush(nowMs, this.step);
   }
 
@@ -246,16 +256,16 @@ class StepPredictor implements Predictor {
 
   act(action: string, args: WorldRecord = {}): Promise<void> {
     const done = this.#world.act(action, args);
-    if (this.#walks !== undefined) this.#hands.act(action, args, this.#actor, this.#sampledMs);
+    if (this.#walks !== undefined) this.#heldItems.act(action, args, this.#actor, this.#sampledMs);
     return done;
   }
 
   get holding(): EntityId | undefined {
-    return this.#hands.holding;
+    return this.#heldItems.holding;
   }
 
   place(id: EntityId, position: { [axis: number]: number }): boolean {
-    return this.#walks !== undefined && this.#hands.place(id, position);
+    return this.#walks !== undefined && this.#heldItems.place(id, position);
   }
 
   predicted(step: number, out: { [axis: number]: number }): boolean {
@@ -277,8 +287,8 @@ class StepPredictor implements Predictor {
     for (const release of this.#releases) release();
     this.#coupling = undefined;
     this.#world.countSteps(undefined);
-    this.#hands.close();
-    this.#surroundings.close();
+    this.#heldItems.close();
+    this.#collisionWorld.close();
   }
 
   /** Begins with another avatar, or another kind of it. */
@@ -293,26 +303,26 @@ class StepPredictor implements Predictor {
     if (this.#kind !== entity.kind) {
       this.#kind = entity.kind;
       this.#gait = gaitOf(walker);
-      this.#surroundings.setWalkerMass(numberOr(walker["mass"], 70));
+      this.#collisionWorld.setWalkerMass(numberOr(walker["mass"], 70));
     }
     if (this.#walks === entity.id) return;
     const nowMs = this.#now();
     this.#startMs ??= nowMs;
     this.step = Math.max(this.step + 1, Math.floor((nowMs - this.#startMs) / STEP_MS));
     this.#history.putInput(this.step, this.#wanted);
-    if (!this.#world.steps(this.step & 0xffff, [{ ago: 0, ...this.#wanted }])) {
+    if (!this.#world.inputAtStep(this.step & 0xffff, [{ ago: 0, ...this.#wanted }])) {
       this.#walks = undefined;
       return;
     }
     this.#walks = entity.id;
-    this.#toldTick = -1;
+    this.#acknowledgedTick = -1;
     this.#offset.fill(0);
     this.#platform = undefined;
     this.#mover.restart(entity.position[0], entity.position[1], entity.position[2]);
     this.#fill();
     this.#gather();
     // An avatar that stands takes its first step with ground under its feet (`spec/MOVEMENT.md`, section 7).
-    this.#mover.feel(this.#gait, this.#surroundings.near, this.#surroundings.count);
+    this.#mover.updateGround(this.#gait, this.#collisionWorld.near, this.#collisionWorld.count);
     this.#sender.restart(this.step);
   }
 
@@ -339,7 +349,7 @@ class StepPredictor implements Predictor {
   #move(step: number, input: Input): void {
     const mover = this.#mover;
     this.#from.copy(mover);
-    mover.step(this.#gait, input, this.#surroundings.near, this.#surroundings.count);
+    mover.step(this.#gait, input, this.#collisionWorld.near, this.#collisionWorld.count);
     this.#isPushing = this.#coupling?.step(step, input, this.#gait, this.#from, mover) ?? false;
     this.#history.putMover(step, mover);
   }
@@ -349,7 +359,7 @@ class StepPredictor implements Predictor {
     const ahead = this.#ahead;
     ahead.copy(this.#mover);
     if (!this.#isPushing) {
-      ahead.step(this.#gait, this.#nextInput(), this.#surroundings.near, this.#surroundings.count);
+      ahead.step(this.#gait, this.#nextInput(), this.#collisionWorld.near, this.#collisionWorld.count);
       return;
     }
     ahead.px += ahead.vx / 60;
@@ -366,25 +376,25 @@ class StepPredictor implements Predictor {
 
   #gather(): void {
     const { px, py, pz } = this.#mover;
-    const surroundings = this.#surroundings;
-    surroundings.gather(px, py, pz, REACH_M, this.#walks!, this.#hands.holding, this.#coupling);
+    const collisionWorld = this.#collisionWorld;
+    collisionWorld.gather(px, py, pz, REACH_M, this.#walks!, this.#heldItems.holding, this.#coupling);
     if (this.#platform === undefined) return;
     const [x, y, z] = this.#platform.center;
     if (Math.hypot(px - x!, py - y!, pz - z!) > PLATFORM_REACH_M) this.#platform = undefined;
-    else surroundings.near[surroundings.count++] = this.#platform;
+    else collisionWorld.near[collisionWorld.count++] = this.#platform;
   }
 
   /**
    * What the server says of the avatar: where it was after which step. A walker that waited for its controls took fewer steps than the
    * world, so the number alone tells.
    */
-  #hear(tick: number, controls: number, moved: readonly Entity[]): void {
-    const number = this.step + (((controls - this.step) << 16) >> 16);
-    const isKnown = controls !== 0 && number <= this.step && number > this.step - STEPS_KEPT;
+  #onSnapshot(tick: number, sequence: number, moved: readonly Entity[]): void {
+    const number = this.step + (((sequence - this.step) << 16) >> 16);
+    const isKnown = sequence !== 0 && number <= this.step && number > this.step - STEPS_KEPT;
     const step = this.#walks !== undefined && isKnown ? number : undefined;
-    const isWrong = this.#coupling?.hear(step, tick, moved) ?? false;
+    const isWrong = this.#coupling?.onSnapshot(step, tick, moved) ?? false;
     if (step === undefined || this.#walks === undefined) return;
-    if (!this.#hearOwn(step, tick, moved) && isWrong) {
+    if (!this.#acknowledge(step, tick, moved) && isWrong) {
       this.#before.copy(this.#mover);
       this.#history.readMover(step, this.#mover);
       this.#takeAgain(step);
@@ -392,26 +402,31 @@ class StepPredictor implements Predictor {
   }
 
   /** Whether it was somewhere else, so that the steps since then were taken again. */
-  #hearOwn(step: number, tick: number, moved: readonly Entity[]): boolean {
+  #acknowledge(step: number, tick: number, moved: readonly Entity[]): boolean {
     const entity = this.#world.entities.get(this.#walks!);
     if (entity === undefined) return false;
     const isMoved = moved.includes(entity);
-    if (!isMoved && tick - this.#toldTick < (this.#coupling?.quietSteps ?? QUIET_STEPS)) return false;
+    if (!isMoved && tick - this.#acknowledgedTick < (this.#coupling?.quietSteps ?? QUIET_STEPS)) return false;
     this.#sender.taken(step);
     const [x, y, z] = entity.position;
-    const passed = step - this.#toldStep;
-    const way = Math.hypot(x - this.#told[0]!, y - this.#told[1]!, z - this.#told[2]!);
-    const isTeleport = this.#toldTick >= 0 && way > TELEPORT_M + (SPEED_MAX * Math.max(1, passed)) / 60;
+    const passed = step - this.#acknowledgedStep;
+    const way = Math.hypot(
+      x - this.#acknowledged[0]!,
+      y - this.#acknowledged[1]!,
+      z - this.#acknowledged[2]!,
+    );
+    const isTeleport =
+      this.#acknowledgedTick >= 0 && way > TELEPORT_M + (SPEED_MAX * Math.max(1, passed)) / 60;
     this.errorM = this.#history.distance(step, x, y, z);
     const isElsewhere = this.errorM > (this.#coupling?.toleranceM(step) ?? TOLERANCE_M);
     if (isElsewhere && !isMoved) this.#rest(step, x, y, z);
     else if (isElsewhere) this.#correct(step, x, y, z, passed, isTeleport);
     if (isMoved) {
-      this.#toldTick = tick;
-      this.#toldStep = step;
-      this.#told[0] = x;
-      this.#told[1] = y;
-      this.#told[2] = z;
+      this.#acknowledgedTick = tick;
+      this.#acknowledgedStep = step;
+      this.#acknowledged[0] = x;
+      this.#acknowledged[1] = y;
+      this.#acknowledged[2] = z;
     }
     return isElsewhere;
   }
@@ -423,7 +438,7 @@ class StepPredictor implements Predictor {
     this.#history.readMover(step, mover);
     if (isTeleport) {
       mover.restart(x, y, z);
-    } else if (passed > 0 && passed <= VELOCITY_STEPS_MAX && this.#toldTick >= 0) {
+    } else if (passed > 0 && passed <= VELOCITY_STEPS_MAX && this.#acknowledgedTick >= 0) {
       this.#correctVelocity(step, x, y, z, passed);
     }
     mover.px = f(x);
@@ -440,7 +455,7 @@ class StepPredictor implements Predictor {
     this.#mover.restart(x, y, z);
     this.#platform = undefined;
     this.#gather();
-    this.#mover.feel(this.#gait, this.#surroundings.near, this.#surroundings.count);
+    this.#mover.updateGround(this.#gait, this.#collisionWorld.near, this.#collisionWorld.count);
     if (this.#mover.groundCount === 0)
       this.#platform = platformAt(x, y - this.#gait.height / 2, z, this.#gait.radius);
     this.#takeAgain(step);
@@ -451,7 +466,7 @@ class StepPredictor implements Predictor {
     const mover = this.#mover;
     this.#coupling?.rewind(step, this.step);
     this.#gather();
-    mover.feel(this.#gait, this.#surroundings.near, this.#surroundings.count);
+    mover.updateGround(this.#gait, this.#collisionWorld.near, this.#collisionWorld.count);
     this.#history.putMover(step, mover);
     for (let again = step + 1; again <= this.step; again++) this.#move(again, this.#history.input(again));
     const dx = this.#before.px - mover.px;
@@ -471,9 +486,9 @@ class StepPredictor implements Predictor {
     const mover = this.#mover;
     const perS = 60 / passed;
     this.#history.readMover(step - passed, this.#ahead);
-    const vx = (x - this.#told[0]!) * perS;
-    const vy = (y - this.#told[1]!) * perS;
-    const vz = (z - this.#told[2]!) * perS;
+    const vx = (x - this.#acknowledged[0]!) * perS;
+    const vy = (y - this.#acknowledged[1]!) * perS;
+    const vz = (z - this.#acknowledged[2]!) * perS;
     const dx = vx - (mover.px - this.#ahead.px) * perS;
     const dy = vy - (mover.py - this.#ahead.py) * perS;
     const dz = vz - (mover.pz - this.#ahead.pz) * perS;

@@ -1,8 +1,8 @@
 /** The definition of a world on a session: `spec/WORLD.md`, section 3. */
 import { BodyReader } from "../../codec/body.js";
-import type { Shape, Definition as ShapeDefinition, WireType } from "../../codec/shape.js";
-import { decodeShape } from "../../codec/shape-bytes.js";
 import type { WireValue } from "../../codec/value.js";
+import type { Definition as SchemaDefinition, WireSchema, WireType } from "../../codec/wire-schema.js";
+import { decodeWireSchema } from "../../codec/wire-schema-bytes.js";
 import { NowcastError, WireError } from "../../errors/nowcast-error.js";
 import { ASSETS_MAX, faultOfAsset } from "../asset.js";
 import type { Definition, Field, Kind, WorldRecord } from "../world.js";
@@ -36,9 +36,9 @@ export class WorldReader {
     if (new Set(kinds.map(({ name }) => name)).size < kinds.length) {
       throw malformed("definition.kinds: two of one name");
     }
-    const shapes = kinds.map(({ name, attributes }) => readShape(attributes, `kind "${name}"`));
-    this.#attributes = shapes.map(
-      (shape) => new BodyReader(shape, undefined, { memoryMax: ATTRIBUTES_MEMORY_MAX }),
+    const schemas = kinds.map(({ name, attributes }) => readSchema(attributes, `kind "${name}"`));
+    this.#attributes = schemas.map(
+      (schema) => new BodyReader(schema, undefined, { memoryMax: ATTRIBUTES_MEMORY_MAX }),
     );
     this.definition = {
       version: Number(version),
@@ -47,14 +47,14 @@ export class WorldReader {
         body: readRecord(body, `kind "${name}".body`),
         walker: readRecord(walker, `kind "${name}".walker`),
         look,
-        attributes: fieldsOf(shapes[at]!),
+        attributes: fieldsOf(schemas[at]!),
         owner: readRecord(owner, `kind "${name}".owner`),
       })),
       actions: actions.map(({ name, arguments: args, hint, durable }) => {
-        return { name, arguments: fieldsOf(readShape(args, `action "${name}"`)), durable, hint };
+        return { name, arguments: fieldsOf(readSchema(args, `action "${name}"`)), durable, hint };
       }),
       events: events.map(({ name, payload }) => {
-        return { name, payload: fieldsOf(readShape(payload, `event "${name}"`)) };
+        return { name, payload: fieldsOf(readSchema(payload, `event "${name}"`)) };
       }),
       assets,
     };
@@ -71,8 +71,8 @@ export class WorldReader {
 }
 
 /** A type as schemas write it; structs and enums stand there by name. */
-export function typeText(type: WireType, shape: Shape): string {
-  const text = new TypeText(shape);
+export function typeText(type: WireType, schema: WireSchema): string {
+  const text = new TypeText(schema);
   text.put(type);
   return text.written;
 }
@@ -80,7 +80,7 @@ export function typeText(type: WireType, shape: Shape): string {
 class TypeText {
   written = "";
 
-  constructor(private readonly shape: Shape) {}
+  constructor(private readonly schema: WireSchema) {}
 
   put(type: WireType): void {
     switch (type.tag) {
@@ -98,14 +98,14 @@ class TypeText {
       case "angle":
         return this.#parts(`${type.tag}(${type.bits})`);
       case "ref":
-        return this.#definition(this.shape.definitions[type.index]!);
+        return this.#definition(this.schema.definitions[type.index]!);
       default:
         return this.#parts(type.tag);
     }
   }
 
   /** A variant whose fields have no names is a tuple. */
-  #definition(definition: ShapeDefinition): void {
+  #definition(definition: SchemaDefinition): void {
     if (definition.name !== "" || definition.tag === "enum") return this.#parts(definition.name);
     const parts = definition.fields.flatMap(({ type }, at) => (at === 0 ? [type] : [", ", type]));
     this.#parts("(", ...parts, ")");
@@ -121,24 +121,24 @@ class TypeText {
   }
 }
 
-function readShape(bytes: Uint8Array, of: string): Shape {
-  let shape: Shape;
+function readSchema(bytes: Uint8Array, of: string): WireSchema {
+  let schema: WireSchema;
   try {
-    shape = decodeShape(bytes);
+    schema = decodeWireSchema(bytes);
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
     throw new WireError(error.detail, error.offset, [of, error.path].filter((part) => part !== "").join("."));
   }
-  const { root, definitions } = shape;
-  if (root.tag === "ref" && definitions[root.index]!.tag === "struct") return shape;
+  const { root, definitions } = schema;
+  if (root.tag === "ref" && definitions[root.index]!.tag === "struct") return schema;
   throw malformed(`${of}: a shape that is no struct`);
 }
 
-function fieldsOf(shape: Shape): Field[] {
-  const { root, definitions } = shape;
+function fieldsOf(schema: WireSchema): Field[] {
+  const { root, definitions } = schema;
   const struct = root.tag === "ref" ? definitions[root.index]! : undefined;
   if (struct?.tag !== "struct") return [];
-  return struct.fields.map(({ name, type }) => ({ name, type: typeText(type, shape) }));
+  return struct.fields.map(({ name, type }) => ({ name, type: typeText(type, schema) }));
 }
 
 function readRecord(value: WireValue, path: string): WorldRecord | undefined {

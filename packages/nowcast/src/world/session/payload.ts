@@ -27,7 +27,7 @@ export class PayloadReader {
   /** The step at which the payload left, modulo 2^32. */
   readonly tick: number;
   /** The number of the newest controls of this client that were in force at that step; 0 for none. */
-  readonly controls: number;
+  readonly ackedInputSequence: number;
   #at = 6;
   #before: GroupHead | undefined;
 
@@ -35,7 +35,7 @@ export class PayloadReader {
     if (bytes.length < 4) throw new WireError("the payload ends too early", bytes.length, "tick");
     if (bytes.length < 6) throw new WireError("the payload ends too early", bytes.length, "controls");
     this.tick = (bytes[0]! | (bytes[1]! << 8) | (bytes[2]! << 16) | (bytes[3]! << 24)) >>> 0;
-    this.controls = bytes[4]! | (bytes[5]! << 8);
+    this.ackedInputSequence = bytes[4]! | (bytes[5]! << 8);
   }
 
   next(): GroupRecord | undefined {

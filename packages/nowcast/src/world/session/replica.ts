@@ -33,7 +33,7 @@ export interface Applied {
   /** The step at which the payload left, modulo 2^32. */
   readonly tick: number;
   /** The number of the newest controls of this client that were in force at that step; 0 for none. */
-  readonly controls: number;
+  readonly ackedInputSequence: number;
   /** Groups encoded against frames that are not here: to be requested as a whole. */
   readonly missing: number;
 }
@@ -71,7 +71,7 @@ export class Replica {
     }
     if (this.#tick === undefined || isAfter(reader.tick, this.#tick)) this.#tick = reader.tick;
     if (++this.#payloads % PAYLOADS_PER_SWEEP === 0) this.#sweep(this.#tick);
-    return { tick: reader.tick, controls: reader.controls, missing };
+    return { tick: reader.tick, ackedInputSequence: reader.ackedInputSequence, missing };
   }
 
   /** The newest row of an entity that is known to be in a group; undefined for others. */

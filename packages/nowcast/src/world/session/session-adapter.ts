@@ -3,7 +3,7 @@ import type { ChannelMessage } from "../../channel/message.js";
 import type { WireValue } from "../../codec/value.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
-import type { Goal, OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
+import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers, TargetPose } from "../protocol.js";
 import type {
   EntityId,
   Input,
@@ -15,7 +15,7 @@ import type {
   WorldRecord,
 } from "../world.js";
 import { CARRIER_NAMES } from "./carrier-names.js";
-import type { Dialling } from "./dial.js";
+import type { ConnectAttempt } from "./connect-session.js";
 import {
   controlsCodec,
   type FromWorld,
@@ -32,7 +32,7 @@ import {
   toWorldCodec,
   viewCodec,
 } from "./generated/messages.js";
-import { Scene } from "./scene.js";
+import { ReplicationState } from "./replication-state.js";
 import { SessionLink, type SessionLinkHandlers } from "./session-link.js";
 
 /** The version of `spec/WORLD.md` that this SDK speaks. */
@@ -66,10 +66,10 @@ const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
 export class SessionAdapter implements ProtocolAdapter {
   /** A session keeps the newest input alone until there is room for it. */
   readonly backlogBytes = 0;
-  controls = 0;
+  lastInputSequence = 0;
   readonly #handlers: ProtocolHandlers;
   readonly #link: SessionLink;
-  readonly #scene: Scene;
+  readonly #replication: ReplicationState;
   #isWelcome = false;
   /** Whether movement came before the welcome: replication overtakes events. */
   #isMovementLost = false;
@@ -77,9 +77,9 @@ export class SessionAdapter implements ProtocolAdapter {
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
   /** `first` is the first session, which is being opened. */
-  constructor(url: string, options: JoinOptions, handlers: ProtocolHandlers, first: Dialling) {
+  constructor(url: string, options: JoinOptions, handlers: ProtocolHandlers, first: ConnectAttempt) {
     this.#handlers = handlers;
-    this.#scene = new Scene(handlers.state);
+    this.#replication = new ReplicationState(handlers.state);
     const heard: SessionLinkHandlers = {
       opened: (channel) => this.#opened(channel),
       interrupted: (isInterrupted) => {
@@ -108,14 +108,14 @@ export class SessionAdapter implements ProtocolAdapter {
 
   input(input: Input): boolean {
     // 0 stands for none.
-    const number = (this.controls % CONTROLS_NUMBER_MAX) + 1;
+    const number = (this.lastInputSequence % CONTROLS_NUMBER_MAX) + 1;
     const controls = controlsCodec.encodeShared({ number, ...input });
     const isSent = this.#channel?.lane(WORLD_LANE).state(CONTROLS_KEY, controls) ?? false;
-    if (isSent) this.controls = number;
+    if (isSent) this.lastInputSequence = number;
     return isSent;
   }
 
-  steps(number: number, changes: readonly InputChange[]): boolean {
+  inputAtStep(number: number, changes: readonly InputChange[]): boolean {
     const steps = stepsCodec.encodeShared({ number, steps: changes as InputChange[] });
     return this.#channel?.lane(WORLD_LANE).state(STEPS_KEY, steps) ?? false;
   }
@@ -137,7 +137,7 @@ export class SessionAdapter implements ProtocolAdapter {
     return this.#tell(phrase(request));
   }
 
-  move(entity: EntityId, { position, rotation, velocity }: Goal): boolean {
+  move(entity: EntityId, { position, rotation, velocity }: TargetPose): boolean {
     const moving =
       velocity === undefined ? null : { linear: [...velocity.linear], angular: [...velocity.angular] };
     const owned = ownedCodec.encodeShared({
@@ -200,7 +200,7 @@ export class SessionAdapter implements ProtocolAdapter {
     const { lane, type, value } = message;
     if (lane === WORLD_LANE && type === "state") {
       // States of a session that was not welcomed would be those of no world.
-      if (this.#isWelcome && this.#scene.put(Number(message.key), value)) return;
+      if (this.#isWelcome && this.#replication.put(Number(message.key), value)) return;
     } else if (lane === WORLD_LANE && type === "event") {
       return this.#event(fromWorldCodec.decode(value));
     } else if (lane === CHAT_LANE && type === "event") {
@@ -224,9 +224,9 @@ export class SessionAdapter implements ProtocolAdapter {
       this.#isMovementLost = true;
       return;
     }
-    const { moved, isNewest, missing } = this.#scene.apply(payload);
-    const { tick, controls } = this.#scene;
-    this.#handlers.moved({ tick, nowMs, moved, isNewest, controls });
+    const { moved, isNewest, missing } = this.#replication.apply(payload);
+    const { tick, ackedInputSequence: controls } = this.#replication;
+    this.#handlers.moved({ tick, nowMs, moved, isNewest, ackedInputSequence: controls });
     if (missing > 0 && nowMs - this.#forgottenAtMs > FORGET_INTERVAL_MS) {
       this.#forgottenAtMs = nowMs;
       this.#tell("Forget");
@@ -237,7 +237,7 @@ export class SessionAdapter implements ProtocolAdapter {
     const { emitter, state } = this.#handlers;
     if ("Welcome" in event) this.#welcomed(event.Welcome);
     else if (!this.#isWelcome) throw new NowcastError("peer-misbehaved", "an event before the welcome");
-    else if ("Define" in event) this.#scene.define(event.Define.definition);
+    else if ("Define" in event) this.#replication.define(event.Define.definition);
     else if ("Happened" in event) state.tell(event.Happened.event, event.Happened.payload);
     else if ("Refused" in event) {
       const { action, reason, number } = event.Refused;
@@ -264,8 +264,8 @@ export class SessionAdapter implements ProtocolAdapter {
     }
     const { room, world, step_hz: stepHz, network_hz: networkHz, resumed: isResumed } = welcome;
     const tick = Number(welcome.tick);
-    this.#scene.restart(tick);
-    this.controls = 0;
+    this.#replication.restart(tick);
+    this.lastInputSequence = 0;
     this.#isWelcome = true;
     this.#link.proved();
     // The server takes it that this is known.

@@ -6,7 +6,7 @@ import { CloseCode } from "../../session/fault.js";
 import { backOffMs } from "../back-off.js";
 import { worldEnd } from "../end.js";
 import type { JoinOptions } from "../world.js";
-import { type Dialling, dial } from "./dial.js";
+import { type ConnectAttempt, connectSession } from "./connect-session.js";
 
 /** After these, the same client would be turned away again: `spec/SESSION.md` section 12, `spec/WORLD.md` section 7. */
 const FINAL_CODES: ReadonlySet<number> = new Set([
@@ -53,7 +53,7 @@ export class SessionLink {
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   /** `first` is the first session, which is being opened. */
-  constructor(url: string, options: JoinOptions, handlers: SessionLinkHandlers, first: Dialling) {
+  constructor(url: string, options: JoinOptions, handlers: SessionLinkHandlers, first: ConnectAttempt) {
     this.#url = url;
     this.#options = options;
     this.#handlers = handlers;
@@ -118,7 +118,7 @@ export class SessionLink {
   #retry(error: NowcastError, final: boolean): void {
     if (final || this.#options.reconnect === false) return this.#handlers.lost(error, undefined);
     const retryInMs = backOffMs(this.#attempts++, Math.random());
-    const again = () => void this.#connect(dial(this.#url, this.#options, this.#end.signal));
+    const again = () => void this.#connect(connectSession(this.#url, this.#options, this.#end.signal));
     this.#retryTimer = setTimeout(again, retryInMs);
     this.#handlers.lost(error, retryInMs);
   }

@@ -5,7 +5,7 @@ import { Emitter } from "../../src/events/emitter.js";
 import { NowcastError } from "../../src/index.js";
 import type { EntityId, PlayerId, WorldEvents, WorldRecord } from "../../src/world/index.js";
 import { type Definition, fromWorldCodec, type Place } from "../../src/world/session/generated/messages.js";
-import { Scene } from "../../src/world/session/scene.js";
+import { ReplicationState } from "../../src/world/session/replication-state.js";
 import { WorldState } from "../../src/world/world-state.js";
 import { mulberry32 } from "./random.js";
 import { entity, type Fields, kind, payload, player, screen, values } from "./server-words.js";
@@ -85,7 +85,7 @@ class Play {
   readonly model = new Model();
   readonly emitter = new Emitter<WorldEvents>();
   readonly state = new WorldState(this.emitter);
-  readonly scene = new Scene(this.state);
+  readonly scene = new ReplicationState(this.state);
   /** The state that a listener builds from events alone. */
   readonly heard = {
     entities: new Map<EntityId, unknown>(),
@@ -291,9 +291,9 @@ describe("a scene", () => {
     const { scene } = new Play(1);
     expect(scene.apply(payload(110, 7, []))).toMatchObject({ isNewest: true });
     expect(scene.apply(payload(105, 3, []))).toMatchObject({ isNewest: false });
-    expect([scene.tick, scene.controls]).toEqual([110, 7]);
+    expect([scene.tick, scene.ackedInputSequence]).toEqual([110, 7]);
     scene.restart(0);
-    expect(scene.controls).toBe(0);
+    expect(scene.ackedInputSequence).toBe(0);
   });
 
   it("tells what is out of sight apart from what is gone, and shows it where it is when it comes back", () => {

@@ -1,6 +1,6 @@
 /** Waiting for what may never happen: who gives up, what is over, and what a platform's `using` calls. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ASYNC_DISPOSE } from "../../src/events/waiting.js";
+import { ASYNC_DISPOSE } from "../../src/events/cancellable-waits.js";
 import { type Channel, connect, NowcastError } from "../../src/index.js";
 import { type Listener, listen, type Service } from "../../src/node/index.js";
 import { waitFor } from "../wait-for.js";

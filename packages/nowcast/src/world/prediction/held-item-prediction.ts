@@ -12,7 +12,7 @@ const PATIENCE_MS = 1_000;
 const HAND_M = 0.2;
 const HAND_RISE_M = 0.1;
 /** Things that are foreseen at a time. */
-const FORESEEN_MAX = 4;
+const PREDICTED_ITEMS_MAX = 4;
 
 /** The one who acts, as shown. */
 export interface Actor {
@@ -23,9 +23,9 @@ export interface Actor {
 }
 
 /** What hands need of a {@link World}. */
-export type HandsSource = Pick<World, "on" | "entities" | "avatarId" | "definition" | "stats">;
+export type HeldItemSource = Pick<World, "on" | "entities" | "avatarId" | "definition" | "stats">;
 
-interface Foreseen {
+interface PredictedItem {
   readonly id: EntityId;
   readonly action: string;
   readonly isThrown: boolean;
@@ -47,40 +47,40 @@ interface Foreseen {
  * hands, what is thrown flies. When the server has done it, what is shown glides to what the server says, and so it does when the server
  * refuses, or does nothing in time.
  */
-export class Hands {
-  readonly #foreseen: Foreseen[] = [];
+export class HeldItemPrediction {
+  readonly #predicted: PredictedItem[] = [];
   readonly #contact = new Contact();
   /** Where what is held was shown last. */
   readonly #held = new Float64Array(3);
   /** What the server said to be in the hands, in the last frame. */
-  #lastTold: EntityId | undefined;
+  #lastAcknowledged: EntityId | undefined;
   readonly #release: () => void;
 
   /** `threw` hears what leaves the hands, and its velocity beside that of the actor. */
   constructor(
-    private readonly world: HandsSource,
+    private readonly world: HeldItemSource,
     private readonly threw?: (id: EntityId, velocity: readonly number[]) => void,
   ) {
     this.#release = world.on("refused", ({ action, request }) => {
       if (request !== undefined) return;
-      for (const foreseen of this.#foreseen) if (foreseen.action === action) foreseen.isOver = true;
+      for (const item of this.#predicted) if (item.action === action) item.isOver = true;
     });
   }
 
   close(): void {
     this.#release();
-    this.#foreseen.length = 0;
+    this.#predicted.length = 0;
   }
 
   /** What is in the hands, as shown. */
   get holding(): EntityId | undefined {
-    const told = this.#toldHolding;
-    for (let at = this.#foreseen.length - 1; at >= 0; at--) {
-      const { id, isThrown, isOver } = this.#foreseen[at]!;
+    const acknowledged = this.#acknowledgedHolding;
+    for (let at = this.#predicted.length - 1; at >= 0; at--) {
+      const { id, isThrown, isOver } = this.#predicted[at]!;
       if (isOver) continue;
       return isThrown ? undefined : id;
     }
-    return told;
+    return acknowledged;
   }
 
   /** An action was sent: shows what it does, if the world says how. */
@@ -95,42 +95,42 @@ export class Hands {
 
   /** A frame later. `solids` are what stands around, of which the first `count` hold. */
   advance(frameS: number, nowMs: number, actor: Actor, solids: readonly Solid[], count: number): void {
-    const told = this.#toldHolding;
-    this.#lastTold = told;
-    for (let at = this.#foreseen.length - 1; at >= 0; at--) {
-      const foreseen = this.#foreseen[at]!;
-      const { id, isThrown, beganMs } = foreseen;
-      foreseen.wasHeld ||= told === id;
-      const isDone = foreseen.wasHeld && (told === id) !== isThrown;
+    const acknowledged = this.#acknowledgedHolding;
+    this.#lastAcknowledged = acknowledged;
+    for (let at = this.#predicted.length - 1; at >= 0; at--) {
+      const item = this.#predicted[at]!;
+      const { id, isThrown, beganMs } = item;
+      item.wasHeld ||= acknowledged === id;
+      const isDone = item.wasHeld && (acknowledged === id) !== isThrown;
       const isLate = nowMs - beganMs > PATIENCE_MS + (this.world.stats.pingMs ?? 0);
-      foreseen.isOver ||= isDone || isLate || !this.world.entities.has(id);
-      foreseen.weight = foreseen.isOver
-        ? foreseen.weight - frameS / FALL_S
-        : Math.min(1, foreseen.weight + (isThrown ? 1 : frameS / RISE_S));
-      if (foreseen.weight <= 0) this.#foreseen.splice(at, 1);
-      else if (isThrown) this.#fly(foreseen, frameS, actor.gait.gravity, solids, count);
-      else this.#hold(foreseen, actor);
+      item.isOver ||= isDone || isLate || !this.world.entities.has(id);
+      item.weight = item.isOver
+        ? item.weight - frameS / FALL_S
+        : Math.min(1, item.weight + (isThrown ? 1 : frameS / RISE_S));
+      if (item.weight <= 0) this.#predicted.splice(at, 1);
+      else if (isThrown) this.#fly(item, frameS, actor.gait.gravity, solids, count);
+      else this.#hold(item, actor);
     }
   }
 
   /** Moves where a thing is drawn, in `position`, toward where it was foreseen; false for what nobody foresaw. */
   place(id: EntityId, position: NumberArray): boolean {
-    const isHeld = id === this.#lastTold;
-    if (this.#foreseen.length === 0 && !isHeld) return false;
-    let isForeseen = false;
-    for (const { id: foreseenId, place, weight } of this.#foreseen) {
-      if (foreseenId !== id) continue;
+    const isHeld = id === this.#lastAcknowledged;
+    if (this.#predicted.length === 0 && !isHeld) return false;
+    let isPredicted = false;
+    for (const { id: itemId, place, weight } of this.#predicted) {
+      if (itemId !== id) continue;
       const share = weight * weight * (3 - 2 * weight);
       for (let axis = 0; axis < 3; axis++) position[axis]! += (place[axis]! - position[axis]!) * share;
-      isForeseen = true;
+      isPredicted = true;
     }
     if (isHeld || id === this.holding) {
       for (let axis = 0; axis < 3; axis++) this.#held[axis] = position[axis]!;
     }
-    return isForeseen;
+    return isPredicted;
   }
 
-  get #toldHolding(): EntityId | undefined {
+  get #acknowledgedHolding(): EntityId | undefined {
     const { avatarId, entities } = this.world;
     const held = avatarId === undefined ? undefined : entities.get(avatarId)?.attributes["holding"];
     return typeof held === "number" ? (held as EntityId) : undefined;
@@ -157,10 +157,10 @@ export class Hands {
     this.threw?.(id, velocity);
   }
 
-  #begin(id: EntityId, { name }: Action, isThrown: boolean, nowMs: number): Foreseen | undefined {
+  #begin(id: EntityId, { name }: Action, isThrown: boolean, nowMs: number): PredictedItem | undefined {
     const entity = this.world.entities.get(id);
     if (entity === undefined) return undefined;
-    const foreseen: Foreseen = {
+    const item: PredictedItem = {
       id,
       action: name,
       isThrown,
@@ -172,13 +172,13 @@ export class Hands {
       wasHeld: false,
       isOver: false,
     };
-    if (this.#foreseen.length >= FORESEEN_MAX) this.#foreseen.shift();
-    this.#foreseen.push(foreseen);
-    return foreseen;
+    if (this.#predicted.length >= PREDICTED_ITEMS_MAX) this.#predicted.shift();
+    this.#predicted.push(item);
+    return item;
   }
 
   /** In front of the chest. */
-  #hold({ id, place }: Foreseen, { position, yaw, gait }: Actor): void {
+  #hold({ id, place }: PredictedItem, { position, yaw, gait }: Actor): void {
     const entity = this.world.entities.get(id);
     if (entity === undefined) return;
     const [x, , z] = halfEdges(entity.kind.body, entity.scale);
@@ -190,7 +190,7 @@ export class Hands {
 
   /** On its way until it meets something, where it stays: what becomes of it there only the server knows. */
   #fly(
-    { place, velocity, radius }: Foreseen,
+    { place, velocity, radius }: PredictedItem,
     frameS: number,
     gravity: number,
     solids: readonly Solid[],

@@ -8,11 +8,11 @@ import {
   type Field,
   isTuple,
   SCALAR_CODES,
-  SHAPE_LIMITS,
-  type Shape,
+  SCHEMA_LIMITS,
   type Variant,
+  type WireSchema,
   type WireType,
-} from "./shape.js";
+} from "./wire-schema.js";
 
 const OPTION = 0x18;
 const LIST = 0x19;
@@ -26,26 +26,26 @@ const STRUCT = 0x30;
 const ENUM = 0x31;
 
 /** Reads a shape and checks every rule of `spec/WIRE.md`, section 3. */
-export function decodeShape(bytes: Uint8Array): Shape {
+export function decodeWireSchema(bytes: Uint8Array): WireSchema {
   const input = new WireInput(bytes);
-  if (bytes.length > SHAPE_LIMITS.bytes) input.fail(`a shape of more than ${SHAPE_LIMITS.bytes} bytes`);
+  if (bytes.length > SCHEMA_LIMITS.bytes) input.fail(`a shape of more than ${SCHEMA_LIMITS.bytes} bytes`);
   const root = readType(input, 0);
   const count = input.count("the number of definitions");
-  if (count > SHAPE_LIMITS.definitions) input.fail(`more than ${SHAPE_LIMITS.definitions} definitions`);
+  if (count > SCHEMA_LIMITS.definitions) input.fail(`more than ${SCHEMA_LIMITS.definitions} definitions`);
   const definitions: Definition[] = [];
   for (let i = 0; i < count; i++) definitions.push(readDefinition(input));
   input.mustEnd("the shape");
-  const shape = { root, definitions };
-  checkShape(shape, input);
-  return shape;
+  const schema = { root, definitions };
+  checkSchema(schema, input);
+  return schema;
 }
 
 /** The bytes of a shape whose definitions already stand in the order of a walk from its root. */
-export function encodeShape(shape: Shape): Uint8Array<ArrayBuffer> {
+export function encodeWireSchema(schema: WireSchema): Uint8Array<ArrayBuffer> {
   const output = new WireOutput();
-  writeType(output, shape.root);
-  output.varint(shape.definitions.length);
-  for (const definition of shape.definitions) {
+  writeType(output, schema.root);
+  output.varint(schema.definitions.length);
+  for (const definition of schema.definitions) {
     output.u8(definition.tag === "struct" ? STRUCT : ENUM);
     writeName(output, definition.name);
     if (definition.tag === "struct") {
@@ -60,13 +60,13 @@ export function encodeShape(shape: Shape): Uint8Array<ArrayBuffer> {
   }
   const bytes = output.take();
   // A shape that no reader accepts must not be written either.
-  decodeShape(bytes);
+  decodeWireSchema(bytes);
   return bytes;
 }
 
 function readType(input: WireInput, depth: number): WireType {
   const at = input.at;
-  if (depth > SHAPE_LIMITS.depth) input.fail(`a type of more than ${SHAPE_LIMITS.depth} levels`);
+  if (depth > SCHEMA_LIMITS.depth) input.fail(`a type of more than ${SCHEMA_LIMITS.depth} levels`);
   const code = input.u8("a type");
   const scalar = SCALAR_CODES.get(code);
   if (scalar !== undefined) return { tag: scalar };
@@ -127,7 +127,7 @@ function readDefinition(input: WireInput): Definition {
   const name = readName(input);
   if (code === STRUCT) return { tag: "struct", name, fields: readFields(input) };
   const count = input.count("the number of variants");
-  if (count < 1 || count > SHAPE_LIMITS.variants) input.fail(`an enum of ${count} variants`, at);
+  if (count < 1 || count > SCHEMA_LIMITS.variants) input.fail(`an enum of ${count} variants`, at);
   const variants: Variant[] = [];
   for (let i = 0; i < count; i++) variants.push({ name: readName(input), fields: readFields(input) });
   mustDiffer(input, at, variants);
@@ -137,7 +137,7 @@ function readDefinition(input: WireInput): Definition {
 function readFields(input: WireInput): Field[] {
   const at = input.at;
   const count = input.count("the number of fields");
-  if (count > SHAPE_LIMITS.fields) input.fail(`${count} fields, more than ${SHAPE_LIMITS.fields}`, at);
+  if (count > SCHEMA_LIMITS.fields) input.fail(`${count} fields, more than ${SCHEMA_LIMITS.fields}`, at);
   const fields: Field[] = [];
   for (let i = 0; i < count; i++) {
     const name = readName(input);
@@ -150,7 +150,7 @@ function readFields(input: WireInput): Field[] {
 function readName(input: WireInput): string {
   const at = input.at;
   const length = input.count("the length of a name");
-  if (length > SHAPE_LIMITS.nameBytes) input.fail(`a name of ${length} bytes`, at);
+  if (length > SCHEMA_LIMITS.nameBytes) input.fail(`a name of ${length} bytes`, at);
   return input.utf8(input.raw(length, "a name"), at);
 }
 
@@ -177,7 +177,7 @@ function mustDiffer(input: WireInput, at: number, named: readonly { readonly nam
 }
 
 /** The rules that need the whole shape: what is referred to, and that every struct comes to an end. */
-function checkShape(shape: Shape, input: WireInput): void {
+function checkSchema(schema: WireSchema, input: WireInput): void {
   const met = new Set<number>();
   const walkType = (type: WireType): void => {
     if (type.tag === "option" || type.tag === "list" || type.tag === "array") walkType(type.item);
@@ -186,69 +186,69 @@ function checkShape(shape: Shape, input: WireInput): void {
       walkType(type.value);
     }
     if (type.tag !== "ref") return;
-    if (type.index >= shape.definitions.length) input.fail(`a reference to definition ${type.index}`, 0);
+    if (type.index >= schema.definitions.length) input.fail(`a reference to definition ${type.index}`, 0);
     met.add(type.index);
   };
-  walkType(shape.root);
+  walkType(schema.root);
   // A set is walked in the order of insertion, and what is inserted on the way is walked as well.
   for (const index of met) {
-    for (const field of allFields(shape.definitions[index]!)) walkType(field.type);
+    for (const field of allFields(schema.definitions[index]!)) walkType(field.type);
   }
-  for (let index = 0; index < shape.definitions.length; index++) {
+  for (let index = 0; index < schema.definitions.length; index++) {
     if (!met.has(index)) input.fail(`definition ${index}, to which nothing refers`, 0);
   }
-  for (const definition of shape.definitions) {
+  for (const definition of schema.definitions) {
     if (isTuple(definition) && allFields(definition).some(({ name }, i) => name !== String(i)))
       input.fail("a struct without a name whose fields are not 0, 1, …", 0);
   }
-  checkEnds(shape, input);
-  checkSizes(shape, input);
+  checkEnds(schema, input);
+  checkSizes(schema, input);
 }
 
 /**
  * Flattened, no struct or variant may have too many leaves. Empty structs and units count as well, although they take
  * no bytes: structs that hold each other twice would otherwise describe a value of any size in a few bytes.
  */
-function checkSizes(shape: Shape, input: WireInput): void {
+function checkSizes(schema: WireSchema, input: WireInput): void {
   const sizes: (number | undefined)[] = [];
   const sizeOf = (type: WireType): number => {
     if (type.tag !== "ref") return 1;
-    const definition = shape.definitions[type.index]!;
+    const definition = schema.definitions[type.index]!;
     if (definition.tag === "enum") return 1;
     sizes[type.index] ??= Math.max(1, sum(definition.fields));
     return sizes[type.index]!;
   };
   const sum = (fields: readonly Field[]): number => {
     const total = fields.reduce((before, field) => before + sizeOf(field.type), 0);
-    if (total > SHAPE_LIMITS.leaves) input.fail(`a struct with more than ${SHAPE_LIMITS.leaves} leaves`, 0);
+    if (total > SCHEMA_LIMITS.leaves) input.fail(`a struct with more than ${SCHEMA_LIMITS.leaves} leaves`, 0);
     return total;
   };
-  for (const definition of shape.definitions) {
+  for (const definition of schema.definitions) {
     if (definition.tag === "struct") sum(definition.fields);
     else for (const variant of definition.variants) sum(variant.fields);
   }
 }
 
 /** A struct that contains itself without an option, list, map or variant between has no end. */
-function checkEnds(shape: Shape, input: WireInput): void {
+function checkEnds(schema: WireSchema, input: WireInput): void {
   const states: ("walking" | "fine" | undefined)[] = [];
   const structIn = (type: WireType): number | undefined => {
     let inner = type;
     while (inner.tag === "array") inner = inner.item;
-    if (inner.tag !== "ref" || shape.definitions[inner.index]!.tag !== "struct") return undefined;
+    if (inner.tag !== "ref" || schema.definitions[inner.index]!.tag !== "struct") return undefined;
     return inner.index;
   };
   const walk = (index: number): void => {
     if (states[index] === "fine") return;
     if (states[index] === "walking") input.fail(`definition ${index}, which contains itself without end`, 0);
     states[index] = "walking";
-    for (const field of allFields(shape.definitions[index]!)) {
+    for (const field of allFields(schema.definitions[index]!)) {
       const next = structIn(field.type);
       if (next !== undefined) walk(next);
     }
     states[index] = "fine";
   };
-  shape.definitions.forEach((definition, index) => {
+  schema.definitions.forEach((definition, index) => {
     if (definition.tag === "struct") walk(index);
   });
 }
@@ -303,10 +303,10 @@ function writeFields(output: WireOutput, fields: readonly Field[]): void {
 
 function writeName(output: WireOutput, name: string): void {
   const bytes = new TextEncoder().encode(name);
-  if (bytes.length > SHAPE_LIMITS.nameBytes) {
+  if (bytes.length > SCHEMA_LIMITS.nameBytes) {
     throw new NowcastError(
       "misuse",
-      `the name "${name.slice(0, 20)}…" is longer than ${SHAPE_LIMITS.nameBytes} bytes`,
+      `the name "${name.slice(0, 20)}…" is longer than ${SCHEMA_LIMITS.nameBytes} bytes`,
     );
   }
   output.varint(bytes.length);

@@ -24,8 +24,8 @@ interface Met {
 }
 
 /** The bodies that a walker can meet, where the client last received them. */
-export class Surroundings {
-  /** The first `count` are near; see {@link Surroundings.gather}. */
+export class CollisionWorld {
+  /** The first `count` are near; see {@link CollisionWorld.gather}. */
   readonly near: Solid[] = [];
   count = 0;
   readonly #met = new Map<EntityId, Met>();

@@ -1,5 +1,5 @@
 /** What devices ask for. Each device writes its own part; the frame loop reads the sum. */
-export interface StickState {
+export interface MovementInput {
   forward: number;
   right: number;
   run: boolean;
@@ -7,7 +7,7 @@ export interface StickState {
 }
 
 /** What the controls say in a frame, as the world hears it. */
-export interface Steering extends StickState {
+export interface Input extends MovementInput {
   yaw: number;
 }
 
@@ -15,7 +15,7 @@ export interface Steering extends StickState {
 export type Command = "chat" | "hud" | "console" | "help" | "escape";
 
 /** Who does what devices ask for. A trigger is a key, a button of the mouse, or the button of one action. */
-export interface ControlsListener {
+export interface InputListener {
   command(command: Command): void;
   /** `waits`: it is only meant once the trigger is let go without a {@link cancel}. */
   press(trigger: string, waits: boolean): void;
@@ -25,11 +25,11 @@ export interface ControlsListener {
 }
 
 /** Collects keyboard, mouse, touch, gamepad and headset. Looking and zooming add up until a frame takes them. */
-export class Controls {
-  readonly keyboard: StickState = createStick();
-  readonly touch: StickState = createStick();
-  readonly gamepad: StickState = createStick();
-  readonly headset: StickState = createStick();
+export class InputCollector {
+  readonly keyboard: MovementInput = createMovement();
+  readonly touch: MovementInput = createMovement();
+  readonly gamepad: MovementInput = createMovement();
+  readonly headset: MovementInput = createMovement();
   /** Radians to turn to the left, and to look further down, since the last frame. */
   lookYaw = 0;
   lookPitch = 0;
@@ -41,9 +41,9 @@ export class Controls {
   claimed: ReadonlySet<string> = new Set();
   /** Triggers of the actions that a gamepad's buttons do, by number of the standard mapping. */
   padTriggers: ReadonlyMap<number, string> = new Map();
-  readonly steering: StickState = createStick();
+  readonly movement: MovementInput = createMovement();
 
-  constructor(private readonly listener: ControlsListener) {}
+  constructor(private readonly listener: InputListener) {}
 
   do(command: Command): void {
     this.listener.command(command);
@@ -79,16 +79,16 @@ export class Controls {
   }
 
   /** Adds up all devices into `steering`, no faster on a diagonal than straight on. */
-  combine(): StickState {
-    const { keyboard, touch, gamepad, headset, steering } = this;
+  combine(): MovementInput {
+    const { keyboard, touch, gamepad, headset, movement: input } = this;
     const forward = keyboard.forward + touch.forward + gamepad.forward + headset.forward;
     const right = keyboard.right + touch.right + gamepad.right + headset.right;
     const length = Math.max(1, Math.hypot(forward, right));
-    steering.forward = forward / length;
-    steering.right = right / length;
-    steering.run = keyboard.run || touch.run || gamepad.run || headset.run;
-    steering.jump = keyboard.jump || touch.jump || gamepad.jump || headset.jump;
-    return steering;
+    input.forward = forward / length;
+    input.right = right / length;
+    input.run = keyboard.run || touch.run || gamepad.run || headset.run;
+    input.jump = keyboard.jump || touch.jump || gamepad.jump || headset.jump;
+    return input;
   }
 
   /** Forgets the looking and zooming that a frame has now used. */
@@ -99,6 +99,6 @@ export class Controls {
   }
 }
 
-function createStick(): StickState {
+function createMovement(): MovementInput {
   return { forward: 0, right: 0, run: false, jump: false };
 }

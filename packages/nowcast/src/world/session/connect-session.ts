@@ -8,7 +8,7 @@ import type { JoinOptions } from "../world.js";
 const HANDSHAKE_MS_MAX = 15_000;
 
 /** A session that is being opened. */
-export interface Dialling {
+export interface ConnectAttempt {
   /** Refused with a `NowcastError`. */
   readonly channel: Promise<Channel>;
   /** Ends this attempt, and the sessions that may follow it. */
@@ -16,16 +16,16 @@ export interface Dialling {
 }
 
 /** Begins to open the first session to a world. */
-export function beginDialling(url: string, options: JoinOptions): Dialling {
+export function beginConnectAttempt(url: string, options: JoinOptions): ConnectAttempt {
   const end = new AbortController();
-  const channel = dial(url, options, end.signal);
+  const channel = connectSession(url, options, end.signal);
   // The caller learns of the error.
   channel.catch(() => {});
   return { channel, end };
 }
 
 /** Opens a session, unless `end` comes first. */
-export async function dial(
+export async function connectSession(
   url: string,
   { token, carriers, WebSocket }: JoinOptions,
   end: AbortSignal,

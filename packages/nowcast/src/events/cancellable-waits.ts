@@ -9,7 +9,7 @@ export interface WaitOptions {
 /** Begins to wait; what it returns stops that. It may answer at once. */
 export type Begin<T> = (resolve: (value: T) => void, reject: (reason: unknown) => void) => () => void;
 
-export class Waiting {
+export class CancellableWaits {
   readonly #rejects = new Set<(reason: unknown) => void>();
   #ended: { readonly reason: unknown } | undefined;
 

@@ -4,27 +4,27 @@ import { NowcastError } from "../errors/nowcast-error.js";
  * Unsigned 64-bit numbers: a `number` where that is exact, a `bigint` above 2^53 − 1. One value has one form, so counts
  * may be compared with `===` and used as keys of a `Map`.
  */
-export type Count = number | bigint;
+export type UInt64 = number | bigint;
 
-const COUNT_MAX = 2n ** 64n - 1n;
+const UINT64_MAX = 2n ** 64n - 1n;
 
 /** The one form of a number between 0 and 2^64 − 1. */
-export function toCount(value: number | bigint): Count {
+export function toUInt64(value: number | bigint): UInt64 {
   if (
-    typeof value === "number" ? !Number.isSafeInteger(value) || value < 0 : value < 0n || value > COUNT_MAX
+    typeof value === "number" ? !Number.isSafeInteger(value) || value < 0 : value < 0n || value > UINT64_MAX
   ) {
     throw new NowcastError("misuse", `${value} is not between 0 and 2^64 - 1`);
   }
   return typeof value === "bigint" && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
 }
 
-export function addCounts(a: Count, b: Count): Count {
+export function addUInt64(a: UInt64, b: UInt64): UInt64 {
   if (typeof a === "number" && typeof b === "number" && a + b <= Number.MAX_SAFE_INTEGER) return a + b;
   // Sums are of stamps below 2^62, of which an implementation holds few enough; wrapping would only fail a comparison.
-  return toCount(BigInt.asUintN(64, BigInt(a) + BigInt(b)));
+  return toUInt64(BigInt.asUintN(64, BigInt(a) + BigInt(b)));
 }
 
-export function subtractCounts(a: Count, b: Count): Count {
+export function subtractUInt64(a: UInt64, b: UInt64): UInt64 {
   if (typeof a === "number" && typeof b === "number" && a >= b) return a - b;
-  return toCount(BigInt.asUintN(64, BigInt(a) - BigInt(b)));
+  return toUInt64(BigInt.asUintN(64, BigInt(a) - BigInt(b)));
 }

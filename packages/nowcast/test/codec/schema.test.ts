@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { codecOf, types as t, type ValueOf } from "../../src/codec/index.js";
+import { createCodec, types as t, type ValueOf } from "../../src/codec/index.js";
 import { NowcastError } from "../../src/index.js";
 import { actionCodec, everythingCodec, frameCodec, partyCodec } from "../generated/messages.js";
 
@@ -24,8 +24,8 @@ const frame = t.struct("Frame", {
 
 describe("a type described in TypeScript", () => {
   it("has the shape that the generator gives the same type of a schema", () => {
-    expect(codecOf(action).hash).toBe(actionCodec.hash);
-    expect(codecOf(frame).shapeBytes).toEqual(frameCodec.shapeBytes);
+    expect(createCodec(action).hash).toBe(actionCodec.hash);
+    expect(createCodec(frame).schemaBytes).toEqual(frameCodec.schemaBytes);
     const everything = t.struct("Everything", {
       at: vec3,
       tool: t.enum("Tool", { Hand: {}, Hammer: {}, Rope: {} }),
@@ -42,17 +42,17 @@ describe("a type described in TypeScript", () => {
       count: t.u32,
       offset: t.i16,
     });
-    expect(codecOf(everything).shapeBytes).toEqual(everythingCodec.shapeBytes);
+    expect(createCodec(everything).schemaBytes).toEqual(everythingCodec.schemaBytes);
     const member = {
       ...{ id: t.u32, name: t.text, at: vec3, x: t.f64, level: t.u8, team: t.u16, score: t.i32, mood: t.i8 },
       ...{ title: t.text, tint: t.array(3, t.u8), turn: t.array(4, t.f32), cell: t.array(2, t.i16) },
     };
     const party = t.struct("Party", { members: t.list(t.struct("Member", member)) });
-    expect(codecOf(party).hash).toBe(partyCodec.hash);
+    expect(createCodec(party).hash).toBe(partyCodec.hash);
   });
 
   it("gives a codec that reads what it wrote, typed", () => {
-    const codec = codecOf(action);
+    const codec = createCodec(action);
     const values: ValueOf<typeof action>[] = [
       "Idle",
       { Say: { text: "hello" } },
@@ -65,15 +65,17 @@ describe("a type described in TypeScript", () => {
     for (const value of values) {
       expect(codec.decode(codec.encode(value))).toEqual(value);
     }
-    const body = codecOf(frame).encode({ tick: 7, moves: [], note: null, tags: new Map() });
+    const body = createCodec(frame).encode({ tick: 7, moves: [], note: null, tags: new Map() });
     expect(frameCodec.decode(body)).toEqual({ tick: 7, moves: [], note: null, tags: new Map() });
   });
 
   it("is refused where the format has no such type", () => {
-    expect(() => codecOf(t.struct("Pose", { at: undefined as never }))).toThrow(/the field "at" has no type/);
+    expect(() => createCodec(t.struct("Pose", { at: undefined as never }))).toThrow(
+      /the field "at" has no type/,
+    );
     expect(() => t.struct("", {})).toThrow(NowcastError);
-    expect(() => codecOf(t.array(0, t.u8))).toThrow(NowcastError);
-    expect(() => codecOf(t.angle(7))).toThrow(NowcastError);
-    expect(() => codecOf(t.enum("None", {}))).toThrow(NowcastError);
+    expect(() => createCodec(t.array(0, t.u8))).toThrow(NowcastError);
+    expect(() => createCodec(t.angle(7))).toThrow(NowcastError);
+    expect(() => createCodec(t.enum("None", {}))).toThrow(NowcastError);
   });
 });

@@ -13,7 +13,7 @@ import {
   type World,
 } from "nowcast/world";
 import type { ActionFacts } from "./actions.js";
-import type { Steering } from "./input/controls.js";
+import type { Input } from "./input/input-collector.js";
 import type { PlayerFacts } from "./people.js";
 
 /** How the world travels: on a session over the best carrier, or by the plain protocol in one of its encodings. */
@@ -38,7 +38,7 @@ export interface Report {
   readonly text: string;
 }
 
-export interface NetListener {
+export interface WorldConnectionListener {
   statusChanged(status: Status): void;
   /** A connection is up; everything of an earlier one has been removed. */
   welcomed(room: string, world: string): void;
@@ -50,7 +50,7 @@ export interface NetListener {
   /** What stands on the screen is different. */
   screenChanged(place: string): void;
   /** Something that the world's rules tell. */
-  told(event: string, payload: unknown): void;
+  eventReceived(event: string, payload: unknown): void;
   refused(action: string, reason: string): void;
   reported(report: Report): void;
   chatted(player: number, name: string, text: string): void;
@@ -73,7 +73,7 @@ export interface Entry {
   token?: string | undefined;
 }
 
-export interface NetOptions extends Entry {
+export interface WorldConnectionOptions extends Entry {
   name: string;
   transport: Transport;
   /** 0 leaves it to the server. */
@@ -81,7 +81,7 @@ export interface NetOptions extends Entry {
 }
 
 /** A seat in a world, and what is seen from it. */
-export class Net implements PoseSource {
+export class WorldConnection implements PoseSource {
   readonly world: World;
   private readonly view: WorldView;
   private readonly predictor: Predictor;
@@ -91,8 +91,8 @@ export class Net implements PoseSource {
 
   constructor(
     url: string,
-    readonly options: NetOptions,
-    listener: NetListener,
+    readonly options: WorldConnectionOptions,
+    listener: WorldConnectionListener,
     scene: WorldScene,
   ) {
     const { name, transport, carrier, token, networkHz } = options;
@@ -151,8 +151,8 @@ export class Net implements PoseSource {
     return this.interpolator.delayMs;
   }
 
-  steer(steering: Steering): void {
-    this.predictor.input(steering);
+  setInput(input: Input): void {
+    this.predictor.input(input);
   }
 
   act(action: string, args: Readonly<Record<string, unknown>>): void {
@@ -201,7 +201,7 @@ export class Net implements PoseSource {
     this.world.close();
   }
 
-  private listen(listener: NetListener): void {
+  private listen(listener: WorldConnectionListener): void {
     const { world, releases } = this;
     releases.push(
       world.on("status", (event) => listener.statusChanged(event.status)),
@@ -213,7 +213,7 @@ export class Net implements PoseSource {
       world.on("player", (event) => listener.playerChanged(event.player)),
       world.on("left", (event) => listener.playerLeft(event.player)),
       world.on("screen", ({ place }) => listener.screenChanged(place)),
-      world.on("event", ({ name, payload }) => listener.told(name, payload)),
+      world.on("event", ({ name, payload }) => listener.eventReceived(name, payload)),
       world.on("refused", ({ action, reason }) => listener.refused(action, reason)),
       world.on("report", (report) => listener.reported(report)),
       world.on("chat", (event) => listener.chatted(event.from, event.name, event.text)),

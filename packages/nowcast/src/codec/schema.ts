@@ -1,28 +1,28 @@
 /** Types described in TypeScript, for codecs without a schema file and without our Rust program. */
 import { NowcastError } from "../errors/nowcast-error.js";
 import { type Codec, defineCodec } from "./codec.js";
-import type { Definition, Field, ScalarTag, Shape, WireType } from "./shape.js";
-import { encodeShape } from "./shape-bytes.js";
 import type { WireValue } from "./value.js";
+import type { Definition, Field, ScalarTag, WireSchema, WireType } from "./wire-schema.js";
+import { encodeWireSchema } from "./wire-schema-bytes.js";
 
 declare const value: unique symbol;
 
 /** A type whose values are `T`; made by {@link types}. */
-export interface Described<T> {
+export interface Schema<T> {
   readonly [value]?: T;
   /** Its place in a shape, whose definitions are added when they are first met. */
   readonly place: (table: DefinitionTable) => WireType;
 }
 
 /** The values of a described type. */
-export type ValueOf<D> = D extends Described<infer T> ? T : never;
+export type ValueOf<D> = D extends Schema<infer T> ? T : never;
 
-type Fields = Readonly<Record<string, Described<unknown>>>;
+type Fields = Readonly<Record<string, Schema<unknown>>>;
 type StructValue<F extends Fields> = { -readonly [K in keyof F]: ValueOf<F[K]> };
 /** The payload of a variant: named fields, one value, or nothing. */
-type Payload = Fields | Described<unknown>;
+type Payload = Fields | Schema<unknown>;
 type EnumValue<V extends Readonly<Record<string, Payload>>> = {
-  [K in keyof V]: V[K] extends Described<infer T>
+  [K in keyof V]: V[K] extends Schema<infer T>
     ? { [P in K]: T }
     : V[K] extends Fields
       ? keyof V[K] extends never
@@ -30,7 +30,7 @@ type EnumValue<V extends Readonly<Record<string, Payload>>> = {
         : { [P in K]: StructValue<V[K]> }
       : never;
 }[keyof V];
-type TupleValue<T extends readonly Described<unknown>[]> = { -readonly [K in keyof T]: ValueOf<T[K]> };
+type TupleValue<T extends readonly Schema<unknown>[]> = { -readonly [K in keyof T]: ValueOf<T[K]> };
 
 /** The definitions of a shape in the order in which a walk from the root meets them (`spec/WIRE.md`, section 3). */
 export class DefinitionTable {
@@ -60,11 +60,11 @@ export class DefinitionTable {
   }
 }
 
-function scalar<T>(tag: ScalarTag): Described<T> {
+function scalar<T>(tag: ScalarTag): Schema<T> {
   return { place: () => ({ tag }) };
 }
 
-function isDescribed(payload: Payload): payload is Described<unknown> {
+function isSchema(payload: Payload): payload is Schema<unknown> {
   return typeof payload.place === "function";
 }
 
@@ -74,7 +74,7 @@ function isDescribed(payload: Payload): payload is Described<unknown> {
  *
  * ```ts
  * const pose = types.struct("Pose", { at: types.array(3, types.f32), name: types.option(types.text) });
- * const poseCodec = codecOf(pose);
+ * const poseCodec = createCodec(pose);
  * poseCodec.encode({ at: [1, 2, 3], name: null });
  * ```
  */
@@ -100,33 +100,33 @@ export const types = {
   any: scalar<WireValue>("any"),
   unit: scalar<null>("unit"),
 
-  option<T>(item: Described<T>): Described<T | null> {
+  option<T>(item: Schema<T>): Schema<T | null> {
     return { place: (table) => ({ tag: "option", item: item.place(table) }) };
   },
-  list<T>(item: Described<T>): Described<T[]> {
+  list<T>(item: Schema<T>): Schema<T[]> {
     return { place: (table) => ({ tag: "list", item: item.place(table) }) };
   },
   /** Exactly `count` values. */
-  array<T>(count: number, item: Described<T>): Described<T[]> {
+  array<T>(count: number, item: Schema<T>): Schema<T[]> {
     return { place: (table) => ({ tag: "array", count, item: item.place(table) }) };
   },
-  map<K, V>(key: Described<K>, item: Described<V>): Described<Map<K, V>> {
+  map<K, V>(key: Schema<K>, item: Schema<V>): Schema<Map<K, V>> {
     return { place: (table) => ({ tag: "map", key: key.place(table), value: item.place(table) }) };
   },
   /** A number from `low` to `high` in steps. */
-  range(low: number, high: number, step: number): Described<number> {
+  range(low: number, high: number, step: number): Schema<number> {
     return { place: () => ({ tag: "range", low, high, step }) };
   },
   /** A unit quaternion x, y, z, w, of `bits` bits for each component: 4 to 16. */
-  quat(bits: number): Described<[number, number, number, number]> {
+  quat(bits: number): Schema<[number, number, number, number]> {
     return { place: () => ({ tag: "quat", bits }) };
   },
   /** An angle in radians, of 8 or 16 bits. */
-  angle(bits: number): Described<number> {
+  angle(bits: number): Schema<number> {
     return { place: () => ({ tag: "angle", bits }) };
   },
   /** The name is for people; fields are matched by theirs. */
-  struct<const F extends Fields>(name: string, fields: F): Described<StructValue<F>> {
+  struct<const F extends Fields>(name: string, fields: F): Schema<StructValue<F>> {
     if (name === "") throw new NowcastError("misuse", "a struct has a name; what has none is a tuple");
     const key = {};
     const fill = (table: DefinitionTable): Definition => ({
@@ -136,7 +136,7 @@ export const types = {
     });
     return { place: (table) => table.placeOf(key, () => fill(table)) };
   },
-  tuple<const T extends readonly Described<unknown>[]>(...items: T): Described<TupleValue<T>> {
+  tuple<const T extends readonly Schema<unknown>[]>(...items: T): Schema<TupleValue<T>> {
     const key = {};
     const fields = Object.fromEntries(items.entries());
     const fill = (table: DefinitionTable): Definition => ({
@@ -147,17 +147,14 @@ export const types = {
     return { place: (table) => table.placeOf(key, () => fill(table)) };
   },
   /** Variants with what they carry, which is fields or one value: `{ Idle: {}, Say: { text: types.text }, Pick: types.u32 }`. */
-  enum<const V extends Readonly<Record<string, Payload>>>(
-    name: string,
-    variants: V,
-  ): Described<EnumValue<V>> {
+  enum<const V extends Readonly<Record<string, Payload>>>(name: string, variants: V): Schema<EnumValue<V>> {
     const key = {};
     const fill = (table: DefinitionTable): Definition => ({
       tag: "enum",
       name,
       variants: Object.entries(variants).map(([variant, payload]) => ({
         name: variant,
-        fields: table.fields(isDescribed(payload) ? { 0: payload } : payload),
+        fields: table.fields(isSchema(payload) ? { 0: payload } : payload),
       })),
     });
     return { place: (table) => table.placeOf(key, () => fill(table)) };
@@ -165,7 +162,7 @@ export const types = {
 } as const;
 
 /** The shape of a described type, as `spec/WIRE.md` has it. */
-export function shapeOf(type: Described<unknown>): Shape {
+export function wireSchemaOf(type: Schema<unknown>): WireSchema {
   const table = new DefinitionTable();
   const root = type.place(table);
   return { root, definitions: table.definitions };
@@ -175,7 +172,7 @@ export function shapeOf(type: Described<unknown>): Shape {
  * The codec of a described type. It goes through the general reader and writer; code that `nowcast gen` makes of a schema gives
  * the same bytes faster. Throws a `NowcastError` for a type that `spec/WIRE.md` does not allow.
  */
-export function codecOf<T>(type: Described<T>): Codec<T> {
-  const bytes = encodeShape(shapeOf(type));
-  return defineCodec({ shape: Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("") });
+export function createCodec<T>(type: Schema<T>): Codec<T> {
+  const bytes = encodeWireSchema(wireSchemaOf(type));
+  return defineCodec({ schema: Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("") });
 }

@@ -13,7 +13,7 @@ const SCREENS_KEY = 2 ** 33;
 /** The length of a value that says since which step an entity is out of sight; no entity has so few bytes. */
 const OUT_OF_SIGHT_BYTES = 4;
 
-interface Described extends EntityDescription {
+interface Schema extends EntityDescription {
   kind: Kind;
   readonly place: Place | null;
 }
@@ -31,13 +31,13 @@ export interface AppliedMovement {
  * it is). An entity comes into the world when it is described and has a place or a row; it stays until it is said to be
  * gone or out of sight, also when it leaves its group.
  */
-export class Scene implements Movement {
+export class ReplicationState implements Movement {
   #replica = new Replica();
   #reader: WorldReader | undefined;
-  readonly #described = new Map<EntityId, Described>();
+  readonly #described = new Map<EntityId, Schema>();
   #moved: Entity[] = [];
   #tick = 0;
-  #controls = 0;
+  #ackedInputSequence = 0;
   readonly #quaternion = [0, 0, 0, 1];
   readonly #pose: { readonly position: [number, number, number]; readonly euler: [number, number, number] } =
     {
@@ -53,8 +53,8 @@ export class Scene implements Movement {
   }
 
   /** The number of the newest controls that were in force at that step; 0 for none. */
-  get controls(): number {
-    return this.#controls;
+  get ackedInputSequence(): number {
+    return this.#ackedInputSequence;
   }
 
   /** Begins another session: nothing is known any more. The caller clears the world. */
@@ -63,7 +63,7 @@ export class Scene implements Movement {
     this.#reader = undefined;
     this.#described.clear();
     this.#tick = tick;
-    this.#controls = 0;
+    this.#ackedInputSequence = 0;
   }
 
   /** Sets the definition; present entities read as before until they are described anew. */
@@ -93,7 +93,7 @@ export class Scene implements Movement {
     const isNewest = tick > this.#tick;
     if (isNewest) {
       this.#tick = tick;
-      this.#controls = applied.controls;
+      this.#ackedInputSequence = applied.ackedInputSequence;
     }
     return { moved: this.#moved, isNewest, missing: applied.missing };
   }
@@ -129,7 +129,7 @@ export class Scene implements Movement {
     if (this.world.entities.has(id)) this.world.despawn([id], reason);
   }
 
-  #readEntity(value: Uint8Array): Described {
+  #readEntity(value: Uint8Array): Schema {
     if (this.#reader === undefined) throw malformed("an entity before the first definition");
     const { kind, scale, parent, place, attributes, owner } = entityCodec.decode(value);
     checkFinite(scale, "scale");
@@ -142,7 +142,7 @@ export class Scene implements Movement {
     return { ...this.#reader.read(kind, attributes), scale, parent: id, place, owner: by };
   }
 
-  #enter(id: EntityId, described: Described, row: Row | undefined): void {
+  #enter(id: EntityId, described: Schema, row: Row | undefined): void {
     let tick = this.#tick;
     if (described.place !== null) {
       this.#readPlace(described.place);
@@ -156,7 +156,7 @@ export class Scene implements Movement {
   }
 
   /** Where what is in the world already is put by another description; undefined if that does not say it. */
-  #newPose(id: EntityId, before: Described | undefined, { place }: Described): EntityPose | undefined {
+  #newPose(id: EntityId, before: Schema | undefined, { place }: Schema): EntityPose | undefined {
     if (place !== null) {
       this.#readPlace(place);
       return this.#pose;

@@ -20,7 +20,7 @@ export async function readHeadsetState({ isSecureContext, xr }: HeadsetFacts): P
 }
 
 /** The button on the page, and what the settings say about headsets. */
-export class HeadsetOffer {
+export class XrToggle {
   private readonly button = element("vr-enter", HTMLButtonElement);
   private readonly about = element("vr-about", HTMLElement);
   private isBusy = false;

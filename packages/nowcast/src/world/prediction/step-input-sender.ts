@@ -18,10 +18,10 @@ const AGO_STEPS_MAX = 90;
 const AGO_TOLD_MAX = 0x3fff;
 
 /** Sends the input by steps; false when there is no connection. */
-export type StepsOutlet = (number: number, changes: readonly InputChange[]) => boolean;
+export type StepInputOutlet = (number: number, changes: readonly InputChange[]) => boolean;
 
 /** Says how the controls changed, each time with what the server has not taken yet, so that a lost packet costs no time. */
-export class StepsSender {
+export class StepInputSender {
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #repeats = 0;
   readonly #changes: number[] = [];
@@ -30,7 +30,7 @@ export class StepsSender {
 
   constructor(
     private readonly history: StepHistory,
-    private readonly send: StepsOutlet,
+    private readonly send: StepInputOutlet,
   ) {}
 
   /** Another connection knows nothing yet: the controls of `step` are the first. */

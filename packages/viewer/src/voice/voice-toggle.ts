@@ -26,7 +26,7 @@ export function passesVoices(definition: Definition | undefined): boolean {
 }
 
 /** The switch in the settings, the microphone's button, and the list of who is heard. */
-export class VoiceOffer {
+export class VoiceToggle {
   private readonly toggle = element("set-voice", HTMLInputElement);
   private readonly microphone = element("microphone", HTMLButtonElement);
   private readonly list = element("voice-people", HTMLUListElement);
@@ -42,9 +42,9 @@ export class VoiceOffer {
   }
 
   /** Something that the world tells; returns whether it was for voices. */
-  told(event: string, payload: unknown): boolean {
+  handleEvent(event: string, payload: unknown): boolean {
     if (event !== VOICE) return false;
-    this.voice?.hear(payload);
+    this.voice?.handleSignal(payload);
     return true;
   }
 

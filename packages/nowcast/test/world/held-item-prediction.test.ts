@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type Actor, Hands, type HandsSource } from "../../src/world/prediction/hands.js";
+import {
+  type Actor,
+  HeldItemPrediction,
+  type HeldItemSource,
+} from "../../src/world/prediction/held-item-prediction.js";
 import { Solid } from "../../src/world/prediction/solid.js";
 import type { Action, Entity, EntityId, Kind, WorldEvents } from "../../src/world/world.js";
 
@@ -37,7 +41,7 @@ const ACTIONS = [
 /** Somebody with a block two metres ahead, and a server that says what the test has it say. */
 class Rig {
   nowMs = 0;
-  readonly hands: Hands;
+  readonly hands: HeldItemPrediction;
   readonly block = [0, 0.5, -2];
   #attributes: Record<string, unknown> = {};
   #refused: (event: WorldEvents["refused"]) => void = () => undefined;
@@ -66,7 +70,7 @@ class Rig {
       definition: { version: 1, kinds: [], actions: ACTIONS, events: [], assets: [] },
       stats: { pingMs: 100 },
     };
-    this.hands = new Hands(source as unknown as HandsSource);
+    this.hands = new HeldItemPrediction(source as unknown as HeldItemSource);
   }
 
   act(name: string, args: Record<string, unknown> = {}): void {

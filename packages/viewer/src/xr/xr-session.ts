@@ -1,12 +1,12 @@
 import type { Pose } from "@nowcast/three";
 import type { Target, TargetRule } from "../actions.js";
-import type { Steering } from "../input/controls.js";
+import type { Input } from "../input/input-collector.js";
 import type { Actor } from "../targets.js";
 import type { Landing } from "./teleport.js";
 import type { Side } from "./tracked-input.js";
 
 /** What the page asks of a headset while somebody wears one; the headset itself is loaded when it is put on. */
-export interface WornHeadset {
+export interface XrSession {
   /** It shows the world no more. */
   readonly isOver: boolean;
   /** How far the head is tipped up, in radians, as cameras count it. */
@@ -18,7 +18,7 @@ export interface WornHeadset {
   /** Reads head and hands at the begin of a frame. */
   read(frame: XRFrame | undefined, nowMs: number, seconds: number): void;
   /** Says where the controls point. */
-  steer(steering: Steering): void;
+  updateInput(input: Input): void;
   /** The person was put somewhere, and looks the way that it does there. */
   faceWith(own: Readonly<Pose>): void;
   /** The person was turned by something that it stands on. */

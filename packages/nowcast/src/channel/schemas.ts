@@ -28,7 +28,7 @@ interface Announcement {
 }
 
 /** The shapes of both directions of a channel. */
-export class Shapes {
+export class Schemas {
   readonly #ours = new Map<string, Announcement>();
   readonly #theirs = new Map<number, Uint8Array>();
   /** The lanes on which the peer has announced any. */
@@ -38,25 +38,25 @@ export class Shapes {
   #fault = "";
 
   /** Returns the header of values of a shape, once `put` has announced it on the lane; nothing where that has no room. */
-  announce(lane: number, shape: Uint8Array, put: (event: Uint8Array) => boolean): Uint8Array | undefined {
-    const { event, head, lanes } = this.#announcement(shape);
+  announce(lane: number, schema: Uint8Array, put: (event: Uint8Array) => boolean): Uint8Array | undefined {
+    const { event, head, lanes } = this.#announcement(schema);
     if (!lanes.has(lane) && !put(event)) return undefined;
     lanes.add(lane);
     return head;
   }
 
   /** Returns the header of a reply's value. */
-  headOfReply(shape: Uint8Array): Uint8Array {
-    const { event, head } = this.#announcement(shape);
+  headOfReply(schema: Uint8Array): Uint8Array {
+    const { event, head } = this.#announcement(schema);
     return joined(event, head);
   }
 
-  #announcement(shape: Uint8Array): Announcement {
-    const key = shape.join();
+  #announcement(schema: Uint8Array): Announcement {
+    const key = schema.join();
     let known = this.#ours.get(key);
     if (known === undefined) {
       const head = Uint8Array.from(varint(ID_MIN + this.#ours.size));
-      const event = joined(Uint8Array.of(...MARK, 0, ...head, ...varint(shape.length)), shape);
+      const event = joined(Uint8Array.of(...MARK, 0, ...head, ...varint(schema.length)), schema);
       known = { event, head, lanes: new Set() };
       this.#ours.set(key, known);
     }
@@ -89,10 +89,10 @@ export class Shapes {
   split(message: Uint8Array, isReply: boolean): [shape: Uint8Array | undefined, body: Uint8Array] {
     if (isReply && !isMarked(message)) return [undefined, message];
     const [id, at] = this.#open(message, isReply ? MARK.length : 0);
-    const shape = this.#theirs.get(id);
-    if (shape === undefined)
+    const schema = this.#theirs.get(id);
+    if (schema === undefined)
       throw new WireError(`shape id ${id}, which was never announced${this.#fault}`, 0);
-    return [shape, message.subarray(at)];
+    return [schema, message.subarray(at)];
   }
 
   /** Takes announcements in; the number that follows them and where the body begins, or 0 at the end of the message. */
@@ -120,14 +120,14 @@ export class Shapes {
     return [0, at];
   }
 
-  #learn(id: number, shape: Uint8Array, at: number): void {
+  #learn(id: number, schema: Uint8Array, at: number): void {
     const known = this.#theirs.get(id);
-    if (known?.join() === shape.join()) return;
-    const isFull = this.#theirs.size >= SHAPES_MAX || this.#bytes + shape.length > SHAPES_BYTES_MAX;
+    if (known?.join() === schema.join()) return;
+    const isFull = this.#theirs.size >= SHAPES_MAX || this.#bytes + schema.length > SHAPES_BYTES_MAX;
     if (known !== undefined || id < ID_MIN || id > ID_MAX) throw new WireError(`a shape under id ${id}`, at);
     if (isFull) throw new WireError("too many shapes", at);
-    this.#bytes += shape.length;
-    this.#theirs.set(id, shape);
+    this.#bytes += schema.length;
+    this.#theirs.set(id, schema);
   }
 }
 

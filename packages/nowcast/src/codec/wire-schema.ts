@@ -31,13 +31,13 @@ export type Definition =
   | { readonly tag: "enum"; readonly name: string; readonly variants: readonly Variant[] };
 
 /** A type with everything it refers to. */
-export interface Shape {
+export interface WireSchema {
   readonly root: WireType;
   readonly definitions: readonly Definition[];
 }
 
 /** Limits of `spec/WIRE.md`, section 10. */
-export const SHAPE_LIMITS = {
+export const SCHEMA_LIMITS = {
   bytes: 64 * 1024,
   definitions: 1024,
   fields: 4096,
@@ -69,9 +69,9 @@ export const SCALAR_CODES: ReadonlyMap<number, ScalarTag> = new Map<number, Scal
 ]);
 
 /** Nesting deepens and flattening stops at a type with a block of its own. */
-export function isStruct(type: WireType, shape: Shape): readonly Field[] | undefined {
+export function isStruct(type: WireType, schema: WireSchema): readonly Field[] | undefined {
   if (type.tag !== "ref") return undefined;
-  const definition = shape.definitions[type.index]!;
+  const definition = schema.definitions[type.index]!;
   return definition.tag === "struct" ? definition.fields : undefined;
 }
 
@@ -81,22 +81,22 @@ export function isTuple(definition: Definition): boolean {
 }
 
 /** The leaves of a type of a checked shape, in order: section 4. */
-export function leavesOf(type: WireType, shape: Shape): WireType[] {
-  const fields = isStruct(type, shape);
-  if (fields !== undefined) return fields.flatMap((field) => leavesOf(field.type, shape));
+export function leavesOf(type: WireType, schema: WireSchema): WireType[] {
+  const fields = isStruct(type, schema);
+  if (fields !== undefined) return fields.flatMap((field) => leavesOf(field.type, schema));
   return type.tag === "unit" ? [] : [type];
 }
 
 /** Whether a body of this root needs no length of its text area: section 4.1. */
-export function isFlat(root: WireType, shape: Shape): boolean {
+export function isFlat(root: WireType, schema: WireSchema): boolean {
   /** By definition: whether it is flat and has no text. */
   const known: (boolean | undefined)[] = [];
   const isFlatInArray = (type: WireType): boolean => {
     if (type.tag === "ref") {
-      known[type.index] ??= leavesOf(type, shape).every((leaf) => isFlatLeaf(leaf, false));
+      known[type.index] ??= leavesOf(type, schema).every((leaf) => isFlatLeaf(leaf, false));
       return known[type.index]!;
     }
-    return leavesOf(type, shape).every((leaf) => isFlatLeaf(leaf, false));
+    return leavesOf(type, schema).every((leaf) => isFlatLeaf(leaf, false));
   };
   const isFlatLeaf = (leaf: WireType, textAllowed: boolean): boolean => {
     switch (leaf.tag) {
@@ -111,7 +111,7 @@ export function isFlat(root: WireType, shape: Shape): boolean {
       case "array":
         return isFlatInArray(leaf.item);
       case "ref": {
-        const definition = shape.definitions[leaf.index]!;
+        const definition = schema.definitions[leaf.index]!;
         return (
           definition.tag === "enum" && definition.variants.every((variant) => variant.fields.length === 0)
         );
@@ -120,21 +120,21 @@ export function isFlat(root: WireType, shape: Shape): boolean {
         return true;
     }
   };
-  return leavesOf(root, shape).every((leaf) => isFlatLeaf(leaf, true));
+  return leavesOf(root, schema).every((leaf) => isFlatLeaf(leaf, true));
 }
 
 /** A type in words, for errors: `list of u8`, `Vec3`. */
-export function describeType(type: WireType, shape: Shape): string {
+export function describeType(type: WireType, schema: WireSchema): string {
   switch (type.tag) {
     case "option":
     case "list":
-      return `${type.tag} of ${describeType(type.item, shape)}`;
+      return `${type.tag} of ${describeType(type.item, schema)}`;
     case "array":
-      return `array of ${type.count} ${describeType(type.item, shape)}`;
+      return `array of ${type.count} ${describeType(type.item, schema)}`;
     case "map":
-      return `map from ${describeType(type.key, shape)} to ${describeType(type.value, shape)}`;
+      return `map from ${describeType(type.key, schema)} to ${describeType(type.value, schema)}`;
     case "ref": {
-      const definition = shape.definitions[type.index]!;
+      const definition = schema.definitions[type.index]!;
       if (definition.name !== "") return definition.name;
       return definition.tag === "struct" ? "a tuple" : "an enum";
     }
@@ -144,7 +144,7 @@ export function describeType(type: WireType, shape: Shape): string {
 }
 
 /** FNV-1a of the shape's bytes, 64 bits, as 16 hexadecimal digits. */
-export function shapeHash(bytes: Uint8Array): string {
+export function wireSchemaHash(bytes: Uint8Array): string {
   let hash = 0xcbf29ce484222325n;
   for (const byte of bytes) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
   return hash.toString(16).padStart(16, "0");
