@@ -1,4 +1,5 @@
-// What the SDK adds to a page: bundled by esbuild, minified, compressed by gzip. `--check` fails beyond the budget.
+// Measures how much the SDK adds to a page: bundled by esbuild, minified, compressed by gzip. `--check` fails
+// beyond the budget.
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
@@ -6,8 +7,8 @@ import { build } from "esbuild";
 const BUDGET = [
   // Nine tenths are the session, all of which is needed before the first message.
   { entry: "nowcast", name: "connect", bytesMax: 32_100 },
-  // What reads a world is loaded while its session begins: most of that is the general codec, because worlds say themselves which
-  // attributes there are.
+  // The code that reads a world is loaded while its session begins. Most of it is the general codec, because
+  // each world declares its own attributes.
   { entry: "nowcast/world", name: "joinWorld", bytesMax: 43_400, laterMax: 38_300 },
   { entry: "nowcast/codec", name: "defineCodec", bytesMax: 18_900 },
   { entry: "nowcast/delta", name: "DeltaCodec", bytesMax: 7_600 },

@@ -58,8 +58,8 @@ export default defineConfig({
     chunkSizeWarningLimit: 800,
     rollupOptions: {
       input: { index: "index.html", lab: "lab.html" },
-      // three.js changes rarely: in a file of its own it stays in browsers' caches when the page changes. What reads models
-      // is not part of it, because it is loaded when the first model is.
+      // three.js changes rarely: in a file of its own it stays in browsers' caches when the page changes. The
+      // loader of models is not part of it, because it is loaded when the first model is.
       output: { manualChunks: (id) => (id.includes("node_modules/three/build") ? "three" : undefined) },
     },
   },

@@ -20,7 +20,7 @@ import { type Track, Tracks } from "./tracks.js";
 
 /** So many steps are taken again for one answer of the server; what is older is left as it is. */
 const REPLAY_STEPS_MAX = 30;
-/** Steps are taken again no oftener than in so many steps, and in one more for each so many bodies, because more of them cost more. */
+/** Fewest steps between two replays, plus one for each group of this many bodies, because more bodies cost more. */
 const REPLAY_INTERVAL_STEPS = 3;
 const REPLAY_BODIES = 8;
 /** How far an answer may be from what was predicted of the avatar, in metres: as usual, and where physics decided. */
@@ -28,7 +28,7 @@ const TOLERANCE_M = 0.003;
 const TOLERANCE_PUSHING_M = 0.006;
 /** The same as long as it is too early to take steps again. */
 const TOLERANCE_EARLY_M = 0.05;
-/** What four messages in a row do not tell of rests where it was; within these bounds, in steps. */
+/** A body that four messages in a row do not mention rests where it was; within these bounds, in steps. */
 const QUIET_MESSAGES = 4;
 const QUIET_STEPS_MIN = 6;
 const QUIET_STEPS_MAX = 24;
@@ -45,7 +45,7 @@ export interface BodyPredictorOptions {
   readonly load?: (() => Promise<Rapier>) | undefined;
 }
 
-/** What a body predictor did so far. */
+/** Counters of a body predictor. */
 export interface BodyPredictorStats {
   /** Bodies that take part now, at most 64, and what stands still around them, at most 128. */
   readonly bodies: number;
@@ -81,7 +81,7 @@ export interface BodyPredictor {
   [Symbol.dispose](): void;
 }
 
-/** What a body predictor needs of a {@link World}. */
+/** The parts of a {@link World} that a body predictor needs. */
 export type BodySource = Pick<World, "on" | "entities" | "avatarId">;
 
 /** Loads Rapier and goes along with a predictor from then on. Refused with a {@link BodyPredictionError}. */
@@ -102,7 +102,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   readonly #grasp = new Grasp();
   #island: Island | undefined;
   #near: Neighbourhood | undefined;
-  /** What the island was made for. */
+  /** The conditions for which the island was made. */
   #gait: Gait | undefined;
   #isClosed = false;
   #sampledMs: number | undefined;
@@ -120,7 +120,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   /** Steps in which physics had the last word on the avatar. */
   readonly #byPhysics = new Uint8Array(STEPS_KEPT);
   readonly #velocity = new Float64Array(3);
-  /** What may push others, by slots. */
+  /** Bodies that may push others, by slots. */
   readonly #pushing: number[] = [];
   #steps = 0;
   #repeatedSteps = 0;
@@ -181,7 +181,8 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     this.close();
   }
 
-  // What the predictor calls ------------------------------------------------------------------------------------------
+  // Calls of the predictor
+  // ---------------------------------------------------------------------------------------
 
   step(step: number, input: Input, gait: Gait, before: WalkerMotion, after: WalkerMotion): boolean {
     if (this.#isClosed || this.failure !== undefined) return false;
@@ -205,7 +206,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       const isAnswered = this.#correctedStep === step;
       for (const member of near.members) {
         if (member === undefined) continue;
-        // What is taken again before it was ever shown counts from where it was shown.
+        // A replay of steps that were never shown counts from the shown place.
         if (this.#againUntil < newest) member.beginAgain(island);
         island.restore(member.slot, step);
         if (!isAnswered || !member.isWrong) continue;
@@ -359,7 +360,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       near.members[slot]!.touchedStep = Math.max(near.members[slot]!.touchedStep, step);
       if (!pushing.includes(slot)) pushing.push(slot);
     });
-    // What is touched by something counts as touched when that was.
+    // A touched body counts as touched as long as the body that touches it.
     for (let at = 0; at < pushing.length; at++) {
       const { touchedStep } = near.members[pushing[at]!]!;
       island.touched(pushing[at]!, (slot) => {
@@ -421,7 +422,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     try {
       island.free();
     } catch {
-      // What panicked cannot be freed; the module's memory stays as large as it is.
+      // An instance that panicked cannot be freed; the module's memory stays as large as it is.
     }
   }
 }

@@ -8,7 +8,7 @@ const EXTENT_M_MIN = 0.001;
 const EXTENT_M_MAX = 10_000;
 const POINTS_MAX = 256;
 const PARTS_MAX = 32;
-/** What has more is not built here, because that takes longer than a frame: nothing near it is predicted. */
+/** A body with more is not built here, because that takes longer than a frame: nothing near it is predicted. */
 const TRIANGLES_MAX = 8_192;
 const HEIGHTS_MAX = 16_384;
 
@@ -20,7 +20,7 @@ export interface BodyForm {
   readonly motion: "fixed" | "dynamic" | "kinematic" | "walker";
   /** Half the edges of the box around its origin that holds all of it, along its own axes, in metres. */
   readonly half: Vector;
-  /** What Rapier needs; throws for what it cannot build. */
+  /** Builds the input of Rapier; throws for a form that Rapier cannot build. */
   build(rapier: Rapier): ColliderDesc;
   readonly gravityScale: number;
   readonly linearDamping: number;
@@ -48,7 +48,7 @@ export function readForm(entity: Pick<Entity, "kind" | "scale" | "owner">): Form
   const mass = body["mass"] === undefined ? undefined : within(body["mass"], 0.001, 1e6, 1);
   const density = within(body["density"], 0.001, 1e5, 100);
   return {
-    // What its owner moves goes where the owner says, whatever is in its way.
+    // A body that its owner moves follows the owner, through any obstacle.
     motion: said === "dynamic" && owner !== undefined ? "kinematic" : said,
     half: shape.half,
     build(rapier) {
@@ -56,7 +56,7 @@ export function readForm(entity: Pick<Entity, "kind" | "scale" | "owner">): Form
       desc.setFriction(friction).setRestitution(restitution);
       if (mass === undefined) desc.setDensity(density);
       else desc.setMass(mass);
-      // What has no friction slides on everything.
+      // A body without friction slides on everything.
       if (friction === 0) desc.setFrictionCombineRule(rapier.CoefficientCombineRule.Min);
       return desc;
     },

@@ -15,7 +15,7 @@ const FAR_M = 4;
 const NEAR_TOUCHED_M = 1.5;
 const FIXED_NEAR_M = 4;
 const FIXED_FAR_M = 6;
-/** What can move and does not take part holds the others up as if it stood still, if it is slower than this, in metres a second. */
+/** A movable body that does not take part blocks the others as if it stood still, if it is slower than this, in metres a second. */
 const PROXY_MPS_MAX = 1;
 /** One that is nearer by so much takes the place of another one where there is no more room, in metres. */
 const NEARER_M = 0.5;
@@ -106,7 +106,7 @@ export class Neighbourhood {
     }
   }
 
-  /** What is a little farther away, or has no room, is met where it is told to be. */
+  /** A body a little farther away, or without a free slot, is met at its acknowledged place. */
   #lookAtProxy(track: Track, step: number, distanceM: number): void {
     track.velocity(SPEED, 0);
     const isSlow = Math.hypot(SPEED[0]!, SPEED[1]!, SPEED[2]!) < PROXY_MPS_MAX;

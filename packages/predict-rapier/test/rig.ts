@@ -50,7 +50,7 @@ export interface Link {
 
 export const LINK: Link = { delayMs: 100, jitterMs: 5, loss: 0.05, everySteps: 3 };
 
-/** What was shown in a frame, at a moment of one's own steps. */
+/** The places shown in a frame, at a moment of one's own steps. */
 export interface Frame {
   readonly moment: number;
   readonly own: readonly number[];
@@ -72,7 +72,7 @@ export class Rig {
   readonly costUs: number[] = [];
   /** By one's own steps: where the server had the avatar and each body. */
   readonly truth = new Map<number, ReadonlyMap<EntityId, readonly number[]>>();
-  /** What the server does before a step of the walker, as a script would. */
+  /** The server's work before a step of the walker, as a script would do it. */
   script: (rig: Rig, step: number, input: Input) => void = () => undefined;
   readonly mover = new Mover();
   readonly served = new Map<EntityId, RigidBody>();
@@ -221,7 +221,7 @@ export class Rig {
     this.#flights.push({ atMs, arrive });
   }
 
-  /** Steps are counted modulo 2^16; no test takes so many. */
+  /** Steps are counted modulo 2^16; no test takes that many. */
   #receive(number: number, changes: InputChange[]): void {
     const lead = this.#next === undefined ? 0 : number - this.#next;
     const stands = this.#rests;

@@ -1,7 +1,7 @@
 /** Actions of a world and their keys, by the bindings of its author: "Actions" in `docs/WORLDS.md`. */
 import { isFields } from "@nowcast/three";
 
-/** What this file needs to know of an action. */
+/** The parts of an action that this file needs. */
 export interface ActionFacts {
   readonly name: string;
   readonly arguments: readonly { readonly name: string; readonly type: string }[];
@@ -34,7 +34,7 @@ export interface Binding {
   readonly charge: Amount | undefined;
   readonly pitch: Amount | undefined;
   readonly target: TargetRule | undefined;
-  /** The argument that gets the hand with which it is done, for who has a headset. */
+  /** The argument that gets the hand with which it is done, for players with a headset. */
   readonly hand: string | undefined;
   /** An attribute of one's own person that has to be set. */
   readonly needs: string | undefined;
@@ -51,7 +51,7 @@ const CHARGE_S = 1;
 /** A press this short is none that anybody watches a meter for. */
 const METER_AFTER_S = 0.12;
 
-/** What can be done by a key or a button; actions without a hint are for programs. */
+/** An action that a key or a button does; actions without a hint are for programs. */
 export function readBindings(actions: readonly ActionFacts[]): readonly Binding[] {
   return actions.flatMap((action) => readBinding(action) ?? []);
 }
@@ -94,7 +94,7 @@ function amountOf(
   return isSaid ? { argument: field.name, min: low, max: high } : { argument: field.name, min, max };
 }
 
-/** What is sent along; undefined where the action cannot be done without a target. */
+/** The arguments to send; undefined if the action cannot be done without a target. */
 export function argumentsOf(
   binding: Binding,
   chargedS: number,
@@ -137,34 +137,34 @@ export function cameraPitch(pitch: number): number {
   return 0.25 + (0.32 - pitch) / 0.8;
 }
 
-/** What an action would be done to. */
+/** The target of an action. */
 export interface Target {
   readonly id: number;
   /** The lower, the sooner it is meant: what is looked at before what is near. */
   readonly rank: number;
 }
 
-/** What actions need of the rest of the page. */
+/** The parts of the page that actions need. */
 export interface Surroundings {
-  /** What the hand would do this to: what is looked at, or the nearest in front. */
+  /** The target within reach: the entity that is looked at, or the nearest in front. */
   findTarget(rule: TargetRule): Target | undefined;
   /** Whether an attribute of one's own person is set. */
   has(attribute: string): boolean;
   send(action: string, args: Readonly<Record<string, number>>): void;
   /** How much of it would be sent, 0 to 1; undefined while nothing is charged. */
   showCharge(share: number | undefined): void;
-  /** What would be done to something now. */
+  /** The actions that would be done to something now. */
   showOffers(offers: readonly Binding[]): void;
   highlight(target: number | undefined): void;
 }
 
-/** What one can do, and is doing: keys and buttons go in, actions come out. */
+/** The available and running actions: keys and buttons go in, actions come out. */
 export class Actions {
   private list: readonly Binding[] = [];
   private readonly targets = new Map<Binding, Target>();
   private charging: { readonly binding: Binding; readonly trigger: string; seconds: number } | undefined;
   private cameraPitch = 0;
-  /** The entity of the hand that acts, for who has a headset. */
+  /** The entity of the hand that acts, for players with a headset. */
   hand: number | undefined;
 
   constructor(private readonly around: Surroundings) {}
@@ -183,12 +183,12 @@ export class Actions {
     this.list = readBindings(actions);
   }
 
-  /** What would be done to something now, what is meant most first. */
+  /** The actions that have a target now, the likeliest first. */
   get offered(): readonly Binding[] {
     return this.offers();
   }
 
-  /** What can be done now without anything to do it to. */
+  /** The actions that need no target now. */
   get possible(): readonly Binding[] {
     return this.list.filter(
       (binding) => this.isPossible(binding) && (!binding.target || binding.target.isOptional),
@@ -210,7 +210,7 @@ export class Actions {
     this.around.showOffers([]);
   }
 
-  /** A key went down, or the button of an action ({@link buttonOf}). What `waits` is done when it is let go. */
+  /** A key went down, or the button of an action ({@link buttonOf}). An action that `waits` is done when the key or button is released. */
   press(trigger: string, waits = false): void {
     const binding = this.choose(trigger);
     if (!binding) return;
@@ -251,7 +251,7 @@ export class Actions {
     }
   }
 
-  /** What would be done to something now, what is meant most first; of those that share a key, that one alone. */
+  /** The actions that have a target now, the likeliest first; of those that share a key, that one alone. */
   private offers(): readonly Binding[] {
     const ranked = [...this.targets].sort(([, a], [, b]) => a.rank - b.rank).map(([binding]) => binding);
     const taken = new Set<string>();

@@ -15,7 +15,7 @@ const RADIUS = 0.22;
 export class OrbitCamera {
   yaw = 0;
   pitch = 0.34;
-  /** What the person asked for by the wheel; what is shown gives way to obstacles and eases. */
+  /** The distance that the person chose by the wheel; the shown distance gives way to obstacles and eases. */
   distance = 6;
   private shownDistance = 6;
   private readonly target = new Vector3();

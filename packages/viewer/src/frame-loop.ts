@@ -1,7 +1,7 @@
 import { type Frame, startLoop } from "@nowcast/three";
 import type { Viewer } from "./viewer.js";
 
-/** What happens in a frame, in order. */
+/** The steps of a frame, in order. */
 function runFrame(viewer: Viewer, frame: Frame): void {
   const { nowMs, frameMs, seconds } = frame;
   viewer.readDevices(frame);

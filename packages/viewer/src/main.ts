@@ -35,7 +35,7 @@ declare global {
 function main(): void {
   const address = readAddress(window.location.pathname, window.location.search);
   const settings = loadSettings();
-  // What the address asks for holds for this visit; it is kept only if the person changes something.
+  // Choices in the address hold for this visit; they are kept only if the person changes something.
   if (address.name !== undefined) settings.name = address.name;
   if (address.transport !== undefined) settings.transport = address.transport;
   if (address.networkHz !== undefined) settings.networkHz = address.networkHz;
@@ -55,7 +55,7 @@ function main(): void {
   };
 
   let { room } = address;
-  /** What the page has to say about the room that the address leads to, once it is known. */
+  /** The page's text about the room that the address leads to, once it is known. */
   let askedRoom = address.askedRoom;
   let welcomedRoom: string | undefined;
   const enter = (room: string) => {

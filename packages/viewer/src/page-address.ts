@@ -4,7 +4,7 @@ import { CARRIERS, type Carrier, TRANSPORTS, type Transport } from "./world-conn
 /** Where neither the address nor the server names one. */
 export const DEFAULT_ROOM = "plaza";
 
-/** What the page's address asks for: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
+/** The choices in the page's address: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {
   /** Undefined where the address names none that the protocol allows. */
   room: string | undefined;

@@ -1,4 +1,4 @@
-/** What the SDK says of a player. */
+/** The SDK's description of a player. */
 export interface PlayerFacts {
   readonly id: number;
   readonly name: string;
@@ -14,7 +14,7 @@ interface Person {
   avatarId: number | undefined;
 }
 
-/** Who is here, and whose avatar is which. */
+/** The people who are here, and their avatars. */
 export class People {
   private readonly byId = new Map<number, Person>();
 

@@ -1,7 +1,7 @@
 import type { QualityChoice } from "./scene/quality.js";
 import { NETWORK_HZ_MAX, NETWORK_HZ_MIN, TRANSPORTS, type Transport } from "./world-connection.js";
 
-/** What a person has chosen; kept in this browser. */
+/** A person's choices; kept in this browser. */
 export interface Settings {
   name: string;
   transport: Transport;

@@ -1,7 +1,7 @@
-/** What is heard of a world: its event `sound`, from a file of the world, or made here by arithmetic from the word in the file's name. */
+/** Sounds of a world: its event `sound`, from a file of the world, or synthesised here from the word in the file's name. */
 import { AssetCache, AssetError, type Assets, isFields, readVector, type Vector } from "@nowcast/three";
 
-/** What a world lets be heard: the payload of the event `sound`. */
+/** A sound that a world plays: the payload of the event `sound`. */
 export interface Sound {
   /** As `assets/whistle.ogg`. */
   readonly file: string;
@@ -26,7 +26,7 @@ export interface Timbre {
   readonly fromHz: number;
   readonly toHz: number;
   readonly seconds: number;
-  /** Trembles so many times a second; 0 is not at all. */
+  /** Trill frequency in hertz; 0 is none. */
   readonly trillHz: number;
 }
 
@@ -51,7 +51,7 @@ export function timbreOf(file: string): Timbre {
 const RECORDED = /\.(ogg|mp3|wav)$/i;
 const FILE_BYTES_MAX = 1024 * 1024;
 const FILE_SECONDS_MAX = 60;
-/** What is here later than this is not played any more: what it was for is over. */
+/** A sound that is ready later than this is not played any more: its occasion is over. */
 const LATE_S_MAX = 1.5;
 const VOICES_MAX = 16;
 const LOUDNESS = 0.35;
@@ -114,7 +114,8 @@ export class Sounds {
     const { context } = this;
     if (!this.isOn || !context || this.voices >= VOICES_MAX) return;
     if (context.state !== "running") {
-      // A phone call or another page may have taken the sound away. What was not heard then is over.
+      // A phone call or another page may have taken the sound away. Sounds that were due meanwhile are
+      // dropped.
       void context.resume();
       return;
     }

@@ -11,14 +11,14 @@ import {
 import { Quaternion, Vector3 } from "three";
 import type { Target, TargetRule } from "./actions.js";
 
-/** What lights up can be taken even when one is seen late, so hands reach less far than the world says. */
+/** A highlighted target can be taken even when one is seen late, so hands reach less far than the world's value. */
 const CAUTION_M = 0.1;
 /** "In front" is within 60° of where one faces; what is looked at may be anywhere in front of the back. */
 const FRONT_COSINE = 0.5;
 const LOOKED_AT_COSINE = 0;
 const PERSON_RADIUS_M = 0.35;
 
-/** Who acts: a pose, and half of the height. */
+/** The acting person: a pose, and half of the height. */
 export interface Actor extends Readonly<Pose> {
   readonly id: number;
   readonly body: Body;
@@ -31,7 +31,7 @@ export interface Aim {
   readonly direction: Readonly<Vector3>;
 }
 
-/** What an action would be done to: what is looked at, or else the nearest in front. */
+/** The target of an action: the entity that is looked at, or else the nearest in front. */
 export function findTarget(
   actor: Actor,
   aim: Aim,
@@ -65,7 +65,7 @@ export function findTarget(
   return nearest === undefined ? undefined : { id: nearest, rank: nearestM };
 }
 
-/** From the axis of who acts to the surface of a box. */
+/** From the axis of the acting person to the surface of a box. */
 function distanceTo(actor: Actor, box: RayBox): number {
   const height = box.y - actor.y;
   const { halfHeight } = actor;

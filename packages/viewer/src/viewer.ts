@@ -54,7 +54,7 @@ const STEP_M_MAX = 0.6;
 const TRACE_M = 8;
 /** From the middle of a frame and of a sending interval to the server's step. */
 const INPUT_DELAY_MS = 25;
-/** What comes this soon after the welcome was there before. */
+/** Things that arrive this soon after the welcome were there before. */
 const GREETING_MS = 1500;
 /** How fast people without a body look around, in metres a second. */
 const WATCHING_SPEED = 9;
@@ -104,7 +104,7 @@ export class Viewer {
   private readonly predictor = new Predictor();
   private readonly ahead = new Vector3();
   private readonly ears = new Vector3();
-  /** What people without a body look at. */
+  /** The point at which people without a body look. */
   private readonly watched = new Vector3(0, 1.5, 0);
   private readonly avatarPose = createPose();
   private quality: Quality;
@@ -252,12 +252,12 @@ export class Viewer {
     this.camera.jump();
   }
 
-  /** What was said last, the oldest first. */
+  /** The last lines of chat, the oldest first. */
   get latestChat(): readonly string[] {
     return this.chat.latest;
   }
 
-  /** What the page has to say now, such as that the connection is lost. */
+  /** The page's present message, such as that the connection is lost. */
   get notice(): string {
     return this.hud.notices;
   }
@@ -374,7 +374,7 @@ export class Viewer {
     this.stage.setPixelRatio(this.governor.effective);
   }
 
-  /** What comes now has just happened; what came right after the welcome was there before. */
+  /** Whether arrivals are new: those right after the welcome were there before. */
   private get isSettled(): boolean {
     return performance.now() - this.welcomedAtMs > GREETING_MS;
   }
@@ -385,15 +385,16 @@ export class Viewer {
     return id === undefined ? undefined : this.scene.crowd.get(id);
   }
 
-  /** What one's own controls move, as it is shown: a person, or anything else. */
+  /** The entity that one's own input moves, as it is shown: a person, or anything else. */
   get own(): Actor | undefined {
     const id = this.connection?.avatar;
     return this.ownMember ?? (id === undefined ? undefined : this.scene.get(id));
   }
 
   /**
-   * One's own body turns with the camera at once instead of after a round trip: the server will set it to just this yaw.
-   * What it holds is shown where the server had it, and so is the body of somebody who holds something.
+   * One's own body turns with the camera at once instead of after a round trip: the server will set it to
+   * just this yaw. Items in its hands are shown where the server had them, and so is the body of a person who
+   * holds something.
    */
   private turnOwnBody(): void {
     const member = this.ownMember;
@@ -435,7 +436,7 @@ export class Viewer {
     this.predictor.reset();
   }
 
-  /** Who drives something looks where it goes. */
+  /** A driver looks where the vehicle goes. */
   private turnWith(own: Actor): void {
     const yaw = yawOf(own);
     const turned = wrapAngle(yaw - this.ownYaw);
@@ -467,7 +468,7 @@ export class Viewer {
         const { own, scene, stage } = this;
         if (!own) return undefined;
         if (this.headset) return this.headset.findTarget(own, rule);
-        // What the mouse points at is looked at, or else the middle of the picture.
+        // The mouse points at the target, or else the middle of the picture does.
         const { x, y } = this.devices.pointer ?? { x: window.innerWidth / 2, y: window.innerHeight / 2 };
         const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, this.ahead) };
         return findTarget(own, aim, rule, scene.all, scene.crowd.members);

@@ -19,7 +19,7 @@ const chosen = chooseWords(globalThis.navigator?.languages ?? []);
 
 export const words = chosen.words;
 
-/** What `index.html` names: the words in an element, and those of its attributes. */
+/** The names in `index.html`: the words in an element, and those of its attributes. */
 const PLACES = {
   "data-words": undefined,
   "data-words-title": "title",

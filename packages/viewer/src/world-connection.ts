@@ -30,7 +30,7 @@ export type Carrier = "webtransport" | "websocket";
 
 export const CARRIERS: readonly Carrier[] = ["webtransport", "websocket"];
 
-/** What became of a version of the world's rules. */
+/** The outcome of a version of the world's rules. */
 export interface Report {
   readonly outcome: ReportOutcome;
   readonly version: number;
@@ -42,12 +42,12 @@ export interface WorldConnectionListener {
   statusChanged(status: Status): void;
   /** A connection is up; everything of an earlier one has been removed. */
   welcomed(room: string, world: string): void;
-  /** What can be done here, from now on. */
+  /** The possible actions, from now on. */
   defined(actions: readonly ActionFacts[]): void;
   /** Came, has another name, or another avatar. */
   playerChanged(player: PlayerFacts): void;
   playerLeft(player: PlayerFacts): void;
-  /** What stands on the screen is different. */
+  /** A value on the screen changed. */
   screenChanged(place: string): void;
   /** Something that the world's rules tell. */
   eventReceived(event: string, payload: unknown): void;
@@ -104,7 +104,7 @@ export class WorldConnection implements PoseSource {
       ...(token === undefined ? {} : { token }),
       ...(networkHz === 0 ? {} : { networkHz }),
     });
-    // Whoever waits for it is told by `lost` as well.
+    // The event `lost` reports the same error.
     this.world.ready.catch(() => undefined);
     this.predictor = createPredictor(this.world);
     this.view = new WorldView(this.world, { scene, predictor: this.predictor });
@@ -119,7 +119,7 @@ export class WorldConnection implements PoseSource {
     return this.world.status;
   }
 
-  /** What one's own controls move; spectators have none. */
+  /** The entity that one's own input moves; spectators have none. */
   get avatar(): number | undefined {
     return this.world.avatarId;
   }
@@ -140,7 +140,7 @@ export class WorldConnection implements PoseSource {
     return this.world.stats;
   }
 
-  /** What carries the messages now, and what they are made of. */
+  /** The present carrier and the encoding of the messages. */
   get carrier(): string {
     const { transport } = this.options;
     if (transport !== "session") return `WebSocket, ${transport}`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { judge, summarise } from "../src/lab/round-trips.js";
 
-describe("what the lab page says of a connection", () => {
+describe("the lab page's verdict on a connection", () => {
   const steady = Array.from({ length: 250 }, (_, at) => 50 + (at % 5));
 
   it("praises one where every message came on time", () => {

@@ -1,4 +1,4 @@
-/** What a person with a headset costs whoever sees it: a real server, two real clients, and hands that never rest. */
+/** Traffic that a person with a headset causes for each spectator: a real server, two real clients, and hands that never rest. */
 import { fileURLToPath } from "node:url";
 import { createPose, curlHand, HAND_JOINTS, trackedPartOf } from "@nowcast/three";
 import { joinWorld, type World } from "nowcast/world";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readSignal, SIGNAL_CHARACTERS_MAX, type Signal, writeSignal } from "../src/voice/signals.js";
 import { passesVoices } from "../src/voice/voice-toggle.js";
 
-describe("what two pages tell each other about voices", () => {
+describe("a voice signal", () => {
   it("comes back as it was", () => {
     const signals: Signal[] = [
       { type: "here", reply: true },

@@ -2,7 +2,7 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { CarrierHandlers, OpenCarrier } from "./carrier.js";
 
-/** What the browser holds that has not left: more would wait there while it ages. */
+/** Packets that the browser may hold unsent: more would wait there while they age. */
 const OUTSTANDING_MAX = 2;
 /** Datagrams that may wait for the page to read them; browsers keep one by default and drop the others. */
 const INCOMING_MAX = 256;

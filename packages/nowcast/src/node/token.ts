@@ -8,7 +8,7 @@ const TOKEN_BYTES_MAX = 2_048;
 const NAME_CHARACTERS_MAX = 64;
 const ROLE_CHARACTERS_MAX = 32;
 const ID_BYTES_MAX = 64;
-/** How far the clocks of who makes tokens and who reads them may differ. */
+/** Largest difference between the clocks of a token's issuer and its verifier. */
 const SKEW_S = 5;
 /** As long as the hash (RFC 7518, section 3.2). */
 const SECRET_BYTES_MIN = 32;

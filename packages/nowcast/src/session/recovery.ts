@@ -10,7 +10,7 @@ import { Silence } from "./silence.js";
 import type { SessionStats } from "./stats.js";
 
 const UNACKNOWLEDGED_SPAN_MAX = 16_384;
-/** A silence of at least this, and of so many probe time-outs, is an outage. */
+/** A silence of at least this, and of this many probe time-outs, is an outage. */
 const OUTAGE_US_MIN = 1_000_000;
 const OUTAGE_PROBES = 3;
 /** A peer that was stopped reads all of a silence before the newest, so there is no more of it. */
@@ -112,8 +112,9 @@ export class Recovery {
   }
 
   /**
-   * A packet arrives, before anything of it takes effect. After an outage the peer is sent what is newest at once: at the
-   * rate of before, without the back-off of the silence, and whatever is still in flight.
+   * A packet arrives, before any of its frames takes effect. After an outage the newest values are sent to
+   * the peer at once: at the rate from before the outage, without the back-off of the silence, and regardless
+   * of packets in flight.
    */
   heard(nowUs: number, lastHeardUs: number): void {
     const outageUs = Math.max(OUTAGE_US_MIN, OUTAGE_PROBES * this.#rtt.probeTimeoutUs);
@@ -154,7 +155,7 @@ export class Recovery {
     this.detectLosses(nowUs);
   }
 
-  /** What acknowledged packets, the newest of them last, say about time and rate. */
+  /** Updates time and rate from acknowledged packets, the newest of them last. */
   #learn(
     nowUs: number,
     acknowledged: readonly SentPacket[],

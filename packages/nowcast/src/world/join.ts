@@ -34,8 +34,8 @@ export function joinWorld(url: string | URL, options: JoinOptions = {}): World {
 }
 
 /**
- * What reads a world is loaded while the session begins, which takes several round trips. What arrives before waits in the session,
- * where newer values replace older ones.
+ * The code that reads a world is loaded while the session begins, which takes several round trips. Messages
+ * that arrive earlier wait in the session, where newer values replace older ones.
  */
 function joinSession(url: string, options: JoinOptions): World {
   const opening = import("./session/session-adapter.js").then(

@@ -23,7 +23,7 @@ const REQUESTS_MAX = 64;
 /** Of a message, less what stands around the attributes (`spec/WORLD.md`, section 6). */
 const ATTRIBUTES_BYTES_MAX = 3_900;
 
-/** What of a world its owners need to know. */
+/** The parts of a world that ownership needs. */
 export interface OwnedWorld {
   readonly playerId: PlayerId | undefined;
   readonly entities: ReadonlyMap<EntityId, Entity>;
@@ -37,7 +37,7 @@ interface Pending {
   reject(error: NowcastError): void;
 }
 
-/** What this client owns: asks for it, and tells the server where it is to be, the newest at most thirty times a second. */
+/** The entities that this client owns: requests ownership, and sends target poses, the newest at most thirty times a second. */
 export class Ownership {
   readonly #pending = new Map<number, Pending>();
   /** Those that the server gave, though maybe what they are is not known yet. */
@@ -93,7 +93,7 @@ export class Ownership {
   denied(request: string, entity: EntityId | undefined, number: number, reason: string): void {
     const waits = request === "own" || request === "spawn" ? this.#pending.get(number) : undefined;
     waits?.reject(new NowcastError("refused", `${request}: ${reason}`, { code: "refused" }));
-    // What is not this client's any more is not to be moved.
+    // A client must not move an entity that it no longer owns.
     if (request === "move" && entity !== undefined) this.#wanted.delete(entity);
   }
 

@@ -22,7 +22,7 @@ export type Encoding = "json" | "msgpack" | "custom" | "custom16";
 /** Every encoding, in the order in which the specification lists them. */
 export const ENCODINGS: readonly Encoding[] = ["json", "msgpack", "custom", "custom16"];
 
-/** What the messages of a world are made of. */
+/** The protocol of a world's messages. */
 export type Protocol = "session" | "plain";
 
 /** x, y and z: metres with Y up, or Euler angles in radians in intrinsic XYZ order. */
@@ -40,7 +40,7 @@ export interface Field {
   readonly type: string;
 }
 
-/** What some entities of a world have in common. What its author wrote comes as it is: ignore what you do not understand. */
+/** The common properties of some entities of a world. The author's values arrive unchanged: ignore those that you do not know. */
 export interface Kind {
   readonly name: string;
   /** How physics sees it, in the words of `BodyFields` in `docs/WORLDS.md`; undefined for what has no body. */
@@ -50,7 +50,7 @@ export interface Kind {
   /** How it is drawn: "Looks" in `docs/WORLDS.md`. `null` when nothing was said. */
   readonly look: unknown;
   readonly attributes: readonly Field[];
-  /** Who may own one and what an owner may do, in the words of `OwnerFields`; undefined where nobody can ask for one. */
+  /** Possible owners and their rights, in the words of `OwnerFields`; undefined if nobody can ask for one. */
   readonly owner: WorldRecord | undefined;
 }
 
@@ -85,7 +85,7 @@ export interface Asset {
   readonly type: string;
 }
 
-/** What there can be in a world. Another one holds from the moment at which the world's rules or files were replaced. */
+/** The kinds, actions, events and files of a world. Another definition holds as soon as the world's rules or files were replaced. */
 export interface Definition {
   /** Of the world's rules. */
   readonly version: number;
@@ -106,7 +106,7 @@ export interface Entity {
   readonly kind: Kind;
   /** Multiplies the shape of its kind along its own axes. */
   readonly scale: Vec3;
-  /** What it hangs on. Its own place is of the world all the same. */
+  /** The entity that this one is attached to. `position` and `euler` are in world coordinates all the same. */
   readonly parent: EntityId | undefined;
   /** The player that owns it and may move it; undefined for the server. */
   readonly owner: PlayerId | undefined;
@@ -122,13 +122,13 @@ export interface Entity {
   readonly stillTick?: number | undefined;
 }
 
-/** What may change about an entity beside its attributes. `place` is a jump: movement arrives by `snapshot`. */
+/** The parts of an entity that may change beside its attributes. `place` is a jump: movement arrives by `snapshot`. */
 export type EntityPart = "kind" | "scale" | "parent" | "owner" | "place";
 
 /** Somebody who takes part. The object lives as long as the player stays and is updated in place. */
 export interface Player {
   readonly id: PlayerId;
-  /** What a person typed: show it as text, never as markup. */
+  /** A text that a person typed: show it as text, never as markup. */
   readonly name: string;
   /** The entity that the player's controls move; it may be known before it is in {@link World.entities}. */
   readonly avatarId: EntityId | undefined;
@@ -149,11 +149,11 @@ export interface OwnedPose {
 export interface SpawnOptions extends WaitOptions {
   readonly position: Vec3;
   readonly rotation?: Quaternion | undefined;
-  /** What differs from the defaults, of those that an owner may set. */
+  /** Attributes that differ from the defaults, of those that an owner may set. */
   readonly attributes?: WorldRecord | undefined;
 }
 
-/** What the controls say now. It holds until the next one. */
+/** The player's current input. It holds until the next one. */
 export interface Input {
   /** −1 to 1, in the direction that `yaw` faces; values beyond are clamped. */
   readonly forward: number;
@@ -165,7 +165,7 @@ export interface Input {
   readonly jump: boolean;
 }
 
-/** What the controls say from one step of a client on, until the next change. */
+/** Input from one step of a client on, until the next change. */
 export interface InputChange extends Input {
   /** So many steps before the one at which the client is. */
   readonly ago: number;
@@ -185,7 +185,7 @@ export type Connection = "steady" | "unstable" | "lost";
 
 /** How the messages travel, for displays. */
 export interface WorldLink {
-  /** What carries them now; `undefined` while nothing does. */
+  /** The present carrier; `undefined` while there is none. */
   readonly carrier: "WebTransport" | "WebSocket" | undefined;
   /** Of all that this program sent, the share that was lost, 0 to 1. */
   readonly loss: number;
@@ -232,7 +232,7 @@ export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed" | "pri
  */
 export type DespawnReason = "gone" | "out_of_sight";
 
-/** What `World.on` can listen to. */
+/** The events of `World.on`. */
 export interface WorldEvents {
   status: { readonly status: WorldStatus };
   /**
@@ -283,7 +283,7 @@ export interface WorldEvents {
   player: { readonly player: Player };
   /** The player as last known. */
   left: { readonly player: Player };
-  /** What stands at a place on the screen now; `null` when nothing does any more. */
+  /** The value at a place on the screen changed; `null` when it was removed. */
   screen: { readonly place: string; readonly value: unknown };
   /** Something that the world's rules tell. */
   event: { readonly name: string; readonly payload: unknown };
@@ -300,7 +300,7 @@ export interface WorldEvents {
     readonly reason: string;
     readonly request?: { readonly entity: EntityId | undefined };
   };
-  /** What became of a version of the rules; only those who may edit hear it. `text` has file, line and cause. */
+  /** The outcome of a version of the rules; sent only to those who may edit. `text` has file, line and cause. */
   report: { readonly outcome: ReportOutcome; readonly version: number; readonly text: string };
   /** `name` and `text` are what people typed: show them as text, never as markup. */
   chat: { readonly from: PlayerId; readonly name: string; readonly text: string };
@@ -354,7 +354,7 @@ export interface World {
   readonly ready: Promise<void>;
   /** You; `undefined` until the first welcome. */
   readonly playerId: PlayerId | undefined;
-  /** What your controls move; spectators have none. */
+  /** The entity that your input moves; spectators have none. */
   readonly avatarId: EntityId | undefined;
   /** `undefined` until the first one is here. */
   readonly definition: Definition | undefined;
@@ -362,7 +362,7 @@ export interface World {
   /** Those of the kind of this name. */
   entitiesOf(kind: string): Iterable<Entity>;
   readonly players: ReadonlyMap<PlayerId, Player>;
-  /** What stands where on the screen. A value for this player alone stands before the one for all. */
+  /** The values on the screen by place. A value for this player alone takes precedence over the value for all. */
   readonly screen: ReadonlyMap<string, unknown>;
   readonly stats: WorldStats;
   /**
@@ -377,10 +377,11 @@ export interface World {
    */
   input(input: Input): void;
   /**
-   * The same for a client that predicts: it is at the step `number` of its own, of 1/60 s each and modulo 2^16, and the newest `changes`
-   * of its controls, the newest first and at most 64, were so many steps ago. The server lets them last as long, and `snapshot` events then
-   * have the number of the step that was taken as `controls`. False if it cannot be sent; the plain protocol cannot. `createPredictor`
-   * calls it.
+   * The same for a client that predicts: it is at the step `number` of its own, of 1/60 s each and modulo
+   * 2^16, and the newest `changes` of its input, the newest first and at most 64, happened `ago` steps
+   * earlier. The server applies each for as many steps, and `snapshot` events then have the number of the
+   * step that was taken as `ackedInputSequence`. Returns false if it cannot be sent; the plain protocol
+   * cannot. `createPredictor` calls it.
    */
   inputAtStep(number: number, changes: readonly InputChange[]): boolean;
   /**
@@ -470,8 +471,8 @@ export type EntityOf<T extends WorldTypes, K extends keyof T["kinds"]> = Omit<En
 };
 
 /**
- * A world whose types are known: the same object as {@link World}, and nothing is checked at run time. When the world's rules are replaced,
- * the types are those of before until they are made anew.
+ * A world whose types are known: the same object as {@link World}, and nothing is checked at run time. When
+ * the world's rules are replaced, the types stay as they were until they are generated anew.
  */
 export interface WorldOf<T extends WorldTypes>
   extends Omit<World, "act" | "on" | "once" | "entitiesOf" | "spawn"> {

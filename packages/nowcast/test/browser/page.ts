@@ -1,4 +1,4 @@
-/** What the test runs in a page, and in a worker of that page: both load this module. */
+/** The part of the test that runs in a page, and in a worker of that page: both load this module. */
 import { type Channel, type ChannelStatus, connect } from "../../src/index.js";
 import { connectPatiently, End, live } from "../channel/life.js";
 

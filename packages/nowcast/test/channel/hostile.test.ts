@@ -1,4 +1,4 @@
-/** What strangers send to an endpoint: each is refused by name or closed, and those who behave don't notice. */
+/** Hostile input to an endpoint: each sender is refused by name or closed, and other clients notice nothing. */
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { connect as connectTcp, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -20,7 +20,7 @@ beforeAll(async () => {
   behaved = await connect(`nowcast://127.0.0.1:${listener.port}/tracker`);
 });
 afterAll(async () => {
-  // Whatever strangers did, who behaved is still served.
+  // Despite the hostile senders, a well-behaved client is still served.
   expect(await behaved.command(Uint8Array.of(1, 2, 3))).toEqual(Uint8Array.of(1, 2, 3));
   expect(behaved.status).toMatchObject({ phase: "open", resumed: 0 });
   await listener.close();
@@ -160,7 +160,7 @@ describe("before a session", () => {
     expect(new Set(ends)).toEqual(new Set(["no HELLO came, and others wait"]));
     expect(silents.slice(7).map(({ socket }) => socket.readyState)).toEqual(Array(3).fill(WebSocket.OPEN));
     expect(few.stats).toMatchObject({ gaveWay: 7, refusals: {} });
-    // Who behaves gets in although strangers hold all places.
+    // A well-behaved client gets in although strangers hold all places.
     const channel = await connect(`nowcast://127.0.0.1:${few.port}/tracker`);
     await channel.command(Uint8Array.of(1), { deadlineMs: 10 }).catch(() => {});
     expect(channel.status.phase).toBe("open");
@@ -174,7 +174,7 @@ describe("before a session", () => {
     const channels = [await connect(url), await connect(url), await connect(url)];
     expect(await silent(few.port).end).toContain("429");
     expect(few.stats).toMatchObject({ gaveWay: 0, refusals: { too_many: 1 } });
-    // What is closed makes room.
+    // A closed session frees its place.
     channels[0]!.close();
     await waitFor("room", () => connect(url).catch(() => undefined));
     await few.close();

@@ -186,7 +186,7 @@ describe("one's own avatar", () => {
   });
 });
 
-describe("what goes along with the avatar", () => {
+describe("a coupling of the avatar", () => {
   /** A wall at x = 1 that only the coupling knows of. */
   class Wall implements PredictionCoupling {
     readonly quietSteps = 24;

@@ -1,7 +1,7 @@
 import { ease, type Gait } from "@nowcast/three";
 import type { Input } from "../input/input-collector.js";
 
-/** What is older is not made up for: so far ahead of the server nobody should be shown. */
+/** Longest delay that the prediction makes up for: nobody should be shown farther ahead of the server. */
 const DELAY_S_MAX = 0.5;
 /** How fast a prediction that an obstacle had shortened grows again, so that it glides. */
 const RECOVERY_PER_S = 10;

@@ -1,13 +1,13 @@
 import type { NowcastError } from "nowcast";
 import { words } from "../words.js";
 
-/** What ended a connection, and what a person can do about it. */
+/** The reason why a connection ended, and a person's remedy. */
 export interface CloseReason {
   cause: string;
   cure: string;
 }
 
-/** What is shown of an error of the SDK. */
+/** The part of an SDK error that is shown. */
 export type Ending = Pick<NowcastError, "fault" | "code" | "reason" | "cure">;
 
 /** The server answers, and lets nobody in now: what a person can do is worth showing while the page tries again. */

@@ -15,7 +15,7 @@ export function keyName(key: string): string {
   return key.toUpperCase();
 }
 
-/** What would be done now by which key, as one line. */
+/** The actions that keys would do now, as one line. */
 export function promptFor(offers: readonly Binding[]): string {
   return offers
     .flatMap(({ key, label }) => (key === undefined ? [] : [words.prompt(keyName(key), label)]))
@@ -39,7 +39,7 @@ export function keyHints(bindings: readonly Binding[]): readonly KeyHint[] {
   ];
 }
 
-/** What `/help` answers in the chat, for this page alone. */
+/** The answer to `/help` in the chat, for this page alone. */
 export function helpLines(hints: readonly KeyHint[]): readonly string[] {
   const keys = hints.map((hint) => `${hint.keys.join(" ")} ${hint.what}`.trim()).join(", ");
   return [words.helpKeys(keys), words.helpPage, words.helpChat];

@@ -25,7 +25,7 @@ export interface PastState {
   readonly exact: boolean;
 }
 
-/** What the server says at {@link PAST_PLACE}; undefined for anything else. */
+/** The server's value at {@link PAST_PLACE}; undefined for anything else. */
 export function readPast(value: unknown): PastState | undefined {
   if (!isFields(value)) return undefined;
   const { room, from, to, at, playing, exact } = value;

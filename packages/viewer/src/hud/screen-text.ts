@@ -1,4 +1,4 @@
-/** What worlds write on screens, as text: values may be anything that MessagePack can say. */
+/** Values of screens as text: a value may be any MessagePack value. */
 import { isFields } from "@nowcast/three";
 import { words } from "../words.js";
 

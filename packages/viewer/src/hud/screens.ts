@@ -9,8 +9,9 @@ const LINES_MAX = 16;
 const TEAM_COLORS: ReadonlySet<string> = new Set(["red", "blue", "green", "yellow", "orange", "purple"]);
 
 /**
- * What the world writes on this screen: `score`, `clock`, `message` and `prompt` at their places, everything else as a list. An element
- * is touched only if its own text changes, because screen readers speak a live region whenever it is written.
+ * The texts that the world writes on this screen: `score`, `clock`, `message` and `prompt` at their places,
+ * everything else as a list. An element is touched only if its own text changes, because screen readers speak
+ * a live region whenever it is written.
  */
 export class Screens {
   private readonly board = element("board", HTMLElement);

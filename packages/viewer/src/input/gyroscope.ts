@@ -59,7 +59,7 @@ export class Gyroscope {
     this.last = undefined;
   }
 
-  /** What the sensor tells, and what it means for the camera. */
+  /** The readings of the sensor, and their meaning for the camera. */
   handle({ alpha, beta, gamma }: Pick<DeviceOrientationEvent, "alpha" | "beta" | "gamma">): void {
     if (alpha === null || beta === null || gamma === null) return;
     const look = lookOf(alpha, beta, gamma, globalThis.screen?.orientation?.angle ?? 0);

@@ -1,4 +1,4 @@
-/** What devices ask for. Each device writes its own part; the frame loop reads the sum. */
+/** The input of a device. Each device writes its own part; the frame loop reads the sum. */
 export interface MovementInput {
   forward: number;
   right: number;
@@ -6,21 +6,21 @@ export interface MovementInput {
   jump: boolean;
 }
 
-/** What the controls say in a frame, as the world hears it. */
+/** The input of a frame, as it is sent to the world. */
 export interface Input extends MovementInput {
   yaw: number;
 }
 
-/** What the page does by itself, in every world. */
+/** Commands of the page itself, the same in every world. */
 export type Command = "chat" | "hud" | "console" | "help" | "escape";
 
-/** Who does what devices ask for. A trigger is a key, a button of the mouse, or the button of one action. */
+/** Receives commands and triggers. A trigger is a key, a button of the mouse, or the button of one action. */
 export interface InputListener {
   command(command: Command): void;
   /** `waits`: it is only meant once the trigger is let go without a {@link cancel}. */
   press(trigger: string, waits: boolean): void;
   release(trigger: string): void;
-  /** What was begun is not meant any more. */
+  /** Cancels an action that was begun. */
   cancel(): void;
 }
 

@@ -1,4 +1,4 @@
-/** What is known of messages that went there and back, and what that means to a person. */
+/** Statistics of messages that went there and back, and their meaning for a person. */
 
 /** So much above the usual time a message may take; timers and threads of browsers take some of it. */
 const TOLERANCE_MS = 15;
@@ -6,7 +6,7 @@ const TOLERANCE_MS = 15;
 export interface Summary {
   readonly sent: number;
   readonly back: number;
-  /** What an undisturbed message takes: the tenth part that was quickest took less. */
+  /** The time of an undisturbed message: the quickest tenth took less. */
   readonly usualMs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

@@ -1,4 +1,4 @@
-/** What a frame may cost. */
+/** The budget of a frame. */
 export interface Quality {
   name: "low" | "medium" | "high";
   /** Edge length of the shadow map in texels; 0 for no shadows. */

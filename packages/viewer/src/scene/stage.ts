@@ -25,7 +25,7 @@ export class Stage {
   readonly scene = new Scene();
   readonly camera = new PerspectiveCamera(55, 1, 0.1, 1200);
   readonly surroundings = new Surroundings();
-  /** What a headset's room stands on: the camera is where the head is within it. */
+  /** The floor of a headset's room: the camera is where the head is within it. */
   readonly rig = new Group();
   private readonly sun = new Sun();
   private readonly sky = new Sky();

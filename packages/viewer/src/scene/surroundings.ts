@@ -17,7 +17,7 @@ const RANGES = [
   { radius: 250, height: 17, bumps: 11, seed: 5.2 },
 ] as const;
 
-/** What lies around a world in a sea and is never touched: the water and three ranges of hills, paler with distance. */
+/** The far surroundings of a world in a sea, which nobody touches: the water and three ranges of hills, paler with distance. */
 export class Surroundings {
   readonly group = new Group();
   private readonly hills: Mesh<PlaneGeometry, MeshBasicMaterial>[] = [];

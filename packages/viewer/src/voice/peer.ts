@@ -9,7 +9,7 @@ const FAR_M = 40;
 const SPEAKS = 0.02;
 const SILENT = 0.01;
 
-/** What becomes of the connection to somebody. */
+/** The state of a connection to a person. */
 export type PeerState = "connecting" | "connected" | "failed";
 
 export interface PeerListener {
@@ -61,7 +61,7 @@ export class Peer {
     void this.offer();
   }
 
-  /** What the other side says. */
+  /** Takes a signal of the other side. */
   async handleSignal(signal: Signal): Promise<void> {
     const { connection } = this;
     try {
@@ -84,7 +84,7 @@ export class Peer {
         else if (this.waiting.length < CANDIDATES_MAX) this.waiting.push(candidate);
       }
     } catch {
-      // What the other side said makes no sense to this browser.
+      // This browser cannot use the other side's description.
       this.fail();
     }
   }

@@ -1,4 +1,4 @@
-/** What two pages tell each other, through the world, until they can be heard directly. All of it may be what a stranger made up. */
+/** Signals that two pages exchange through the world until they are connected directly. A stranger may have forged any of it. */
 import { isFields } from "@nowcast/three";
 
 /** Beyond this many characters of JSON there is no room in an action. */

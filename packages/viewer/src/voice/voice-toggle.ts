@@ -7,7 +7,7 @@ import type { Spot, Voice, VoiceHost } from "./voice.js";
 /** The action and the event by which a world passes on what pages tell each other. */
 const VOICE = "voice";
 
-/** What is needed of the rest of the page. */
+/** The parts of the page that voices need. */
 export interface VoicePage {
   /** Of the world that one is in. */
   readonly definition: Definition | undefined;
@@ -25,7 +25,7 @@ export function passesVoices(definition: Definition | undefined): boolean {
   return ["to", "data"].every((name) => action?.arguments.some((field) => field.name === name) ?? false);
 }
 
-/** The switch in the settings, the microphone's button, and the list of who is heard. */
+/** The switch in the settings, the microphone's button, and the list of voices. */
 export class VoiceToggle {
   private readonly toggle = element("set-voice", HTMLInputElement);
   private readonly microphone = element("microphone", HTMLButtonElement);

@@ -18,7 +18,7 @@ export interface Spot {
   readonly z: number;
 }
 
-/** What a voice needs of the page. */
+/** The parts of the page that a voice needs. */
 export interface VoiceHost {
   readonly player: number | undefined;
   /** Everybody else who is here, and where; undefined where nobody knows. */
@@ -27,11 +27,11 @@ export interface VoiceHost {
   send(to: number, data: string): void;
   /** Somebody cannot be heard over this network. */
   failed(player: number): void;
-  /** Who speaks, or who is connected, is different. */
+  /** The set of speaking or connected people changed. */
   changed(): void;
 }
 
-/** What came of asking for the microphone. */
+/** The outcome of asking for the microphone. */
 export type MicrophoneState = "on" | "refused" | "missing";
 
 /** How somebody is heard, as this page's person has chosen it. */
@@ -101,7 +101,7 @@ export class Voice {
     return this.choices.get(player) ?? { volume: 1, isBlocked: false };
   }
 
-  /** `volume` is 0 to 2. Whoever is blocked is not connected at all, and hears nothing either. */
+  /** `volume` is 0 to 2. A blocked person is not connected at all, and hears nothing either. */
   choose(player: number, choice: Readonly<Choice>): void {
     this.choices.set(player, { ...choice });
     if (choice.isBlocked) {
@@ -113,7 +113,7 @@ export class Voice {
     }
   }
 
-  /** What the world passes on: the payload of its event `voice`. */
+  /** Takes the payload of the world's event `voice`. */
   handleSignal(payload: unknown): void {
     const heard = readSignal(payload);
     const { player } = this.host;
@@ -127,7 +127,7 @@ export class Voice {
     if (signal.type === "here") {
       if (!signal.reply) this.say(from, { type: "here", reply: true });
       this.greeted.add(from);
-      // One of the two begins: the one with the lower number. Whoever greets anew has begun anew.
+      // The person with the lower number begins. A person who greets again has begun anew.
       if (player < from && !(signal.reply && this.peers.has(from))) this.connect(from, undefined);
       return;
     }

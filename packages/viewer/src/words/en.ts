@@ -80,7 +80,7 @@ export const ENGLISH = {
   noSuchWorld: (room: string, world: string) =>
     `Room “${room}” shows the first world, “${world}”, because no world is called “${room}”.`,
 
-  // What /help answers.
+  // The answer to /help.
   helpKeys: (keys: string) => `Keys: ${keys}`,
   helpPage: "? shows the keys, H the network figures, ` the rules of this world, Esc cancels.",
   helpChat: "Lines are for everybody in the room. Only you see what /help says.",

@@ -17,22 +17,23 @@ export interface HandMotion {
   readonly z: number;
 }
 
-/** What grasping needs of the rest. */
+/** The parts of the page that grasping needs. */
 export interface GraspSurroundings {
   readonly actions: Pick<Actions, "offered" | "possible" | "press" | "release" | "perform">;
   /** From now on this hand points and acts. */
   use(side: Side): void;
 }
 
-/** What a hand has begun by closing. */
+/** The action that a hand began by closing. */
 type Begun =
   | { readonly what: "taken"; readonly trigger: string }
   | { readonly what: "pressed"; readonly trigger: string };
 
 /**
- * What closing and opening a hand does, by the actions that a world declares. A hand that closes does what is offered to it, such as to grab what it
- * touches. When it opens it throws or puts down what the same person holds since: the world's actions that need something held.
- * Where nothing is offered, a trigger is the left button of a mouse.
+ * The actions of closing and opening a hand, of those that a world declares. A hand that closes does the
+ * action offered to it, such as to grab the thing that it touches. When it opens it throws or puts down the
+ * thing that the same person has held since: the world's actions that need something held. Where nothing is
+ * offered, a trigger is the left button of a mouse.
  */
 export class Grasp {
   private readonly begun: Record<Side, Begun | undefined> = { left: undefined, right: undefined };

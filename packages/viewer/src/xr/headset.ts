@@ -165,7 +165,7 @@ export class Headset implements XrSession {
     this.dash.end();
   }
 
-  /** Who drives something is turned along with it. */
+  /** A driver is turned along with the vehicle. */
   turnWith(radians: number): void {
     this.room.turn(radians);
   }
@@ -220,7 +220,7 @@ export class Headset implements XrSession {
     return cameraPitch(Math.asin(Math.min(1, Math.max(-1, AHEAD.set(0, 0, -1).applyQuaternion(TURN).y))));
   }
 
-  /** What the hand that acts would do something to. */
+  /** The target of the hand that acts. */
   findTarget(own: Actor, rule: TargetRule): Target | undefined {
     const hand = this.active;
     if (!hand.input.isTracked) return undefined;
@@ -431,7 +431,7 @@ function toWorld(pose: Readonly<Pose>, rig: Matrix4, out: Pose): void {
   copyPose({ x: POINT.x, y: POINT.y, z: POINT.z, qx: TURN.x, qy: TURN.y, qz: TURN.z, qw: TURN.w }, out);
 }
 
-/** Follows how fast something moves, in metres a second. What is found again elsewhere has not moved there. */
+/** Follows the speed of something, in metres a second. A thing that reappears elsewhere has not moved there. */
 function measure(
   pose: Readonly<Pose>,
   before: Vector3,

@@ -2,7 +2,7 @@ import { encodeHandPose, HAND_POSE_BYTES, type Pose, type TrackedPart, trackedPa
 import type { EntityId, World } from "nowcast/world";
 import type { Side } from "./tracked-input.js";
 
-/** What a presence needs of a world. */
+/** The parts of a world that a presence needs. */
 export type PresenceWorld = Pick<
   World,
   "spawn" | "move" | "set" | "despawn" | "definition" | "entities" | "playerId" | "status"
@@ -23,14 +23,14 @@ export interface PartState {
 
 /** A part that was not seen for so long is taken away. */
 const LOST_MS = 500;
-/** A headset has stopped if there was no frame between so many looks. One that draws slowly leaves no time for looks. */
+/** A headset has stopped if there was no frame between this many looks. A headset that draws slowly leaves no time for looks. */
 const LOOKS_MAX = 6;
 /** Poses are told no more often than they are sent: 30 times a second. */
 const MOVE_MS = 33;
 /** Joints change slowly as seen from the wrist: a dozen times a second is enough to see fingers bend. */
 const JOINTS_MS = 83;
 const GRIP_STEP = 0.03;
-/** Who says nothing else says this often that it is still there. */
+/** Interval in which an otherwise silent person reports to be present. */
 const BEAT_MS = 1000;
 /** A world that refused a part is asked again after so long. */
 const RETRY_MS = 3000;

@@ -3,9 +3,9 @@ import { Quaternion, Vector3 } from "three";
 import type { Target, TargetRule } from "../actions.js";
 import type { Actor } from "../targets.js";
 
-/** What is this near to the palm is touched, in metres. */
+/** Things this near to the palm are touched, in metres. */
 const TOUCH_M = 0.16;
-/** What lights up can be taken even when one is seen late, so hands reach less far than the world says. */
+/** A highlighted target can be taken even when one is seen late, so hands reach less far than the world's value. */
 const CAUTION_M = 0.1;
 const PERSON_RADIUS_M = 0.35;
 
@@ -17,7 +17,7 @@ export interface Reaching {
   readonly ray: Readonly<Pose>;
 }
 
-/** What a hand would do something to: what it touches, or else what it points at within the action's reach. */
+/** The target of a hand: the thing that it touches, or else the thing that it points at within the action's reach. */
 export function findHandTarget(
   actor: Actor,
   { palm, ray }: Reaching,

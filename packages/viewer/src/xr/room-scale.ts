@@ -23,9 +23,10 @@ export interface RoomHead {
  * Puts the room that somebody with a headset walks about in (the rig) into the world, so that the head is above the body that the server
  * moves.
  *
- * One invariant holds: the point of the room that is called the anchor lies where the body stands. What moves the body moves the room, and never the head
- * in it: walking with a stick, a lift, a correction by the server. Only when the body comes after a head that walked off in its room does the anchor move
- * instead, and the room stays.
+ * One invariant holds: the point of the room that is called the anchor lies where the body stands. Movements
+ * of the body move the room, and never the head in it: walking with a stick, a lift, a correction by the
+ * server. Only when the body comes after a head that walked off in its room does the anchor move instead, and
+ * the room stays.
  */
 export class RoomScale {
   /** Where the room's origin is in the world, in metres: on the floor. */

@@ -131,7 +131,7 @@ export class TeleportArc {
 /** Nearer than this one has arrived, in metres. */
 const ARRIVED_M = 0.3;
 const DASH_MS_MAX = 2500;
-/** Who comes no nearer for so long stands before something. */
+/** A walker that comes no nearer for this long stands before an obstacle. */
 const STUCK_MS = 350;
 const PROGRESS_M = 0.05;
 

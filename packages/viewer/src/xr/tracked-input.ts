@@ -9,7 +9,7 @@ const PRESSED = 0.55;
 /** The joints of the middle finger up to its tip, by which a hand is measured. */
 const MIDDLE = [10, 11, 12, 13, 14] as const;
 
-/** What one hand does in this frame. */
+/** The input of one hand in this frame. */
 export interface HandInput {
   readonly side: Side;
   /** Whether it is known where the hand is. */
@@ -43,7 +43,7 @@ interface HandFrame {
 
 interface OwnHand extends HandInput {
   size: number;
-  /** What the session's events say, for hands without buttons. */
+  /** The events of the session, for hands without buttons. */
   selects: boolean;
   squeezes: boolean;
 }

@@ -16,13 +16,13 @@ export interface PanelLine {
   readonly kind: "title" | "message" | "plain" | "chat";
 }
 
-/** What the panel shows. */
+/** The contents of the panel. */
 export interface PanelContents {
-  /** What the world writes on screens. */
+  /** The world's screen texts. */
   readonly screen: ReadonlyMap<string, unknown>;
-  /** What was said last, the oldest first. */
+  /** The last lines of chat, the oldest first. */
   readonly chat: readonly string[];
-  /** What the page has to say, such as that the connection is lost. */
+  /** The page's message, such as that the connection is lost. */
   readonly notice: string;
 }
 

@@ -5,7 +5,7 @@ import type { Actor } from "../targets.js";
 import type { Landing } from "./teleport.js";
 import type { Side } from "./tracked-input.js";
 
-/** What the page asks of a headset while somebody wears one; the headset itself is loaded when it is put on. */
+/** The page's interface to a headset while a person wears one; the headset itself is loaded when it is put on. */
 export interface XrSession {
   /** It shows the world no more. */
   readonly isOver: boolean;
@@ -27,7 +27,7 @@ export interface XrSession {
   move(seconds: number, place: Readonly<Pick<Pose, "x" | "y" | "z">>): void;
   /** Does what the hands ask for. */
   act(): void;
-  /** What the hand in use reaches. */
+  /** The target that the hand in use reaches. */
   findTarget(own: Actor, rule: TargetRule): Target | undefined;
   /** Where a wrist is in the world; undefined while that is not known. */
   wristOf(side: Side): Readonly<Pose> | undefined;

@@ -6,7 +6,7 @@ import { words } from "../words.js";
 /** Whether somebody can enter with a headset, or why not. */
 export type HeadsetState = "ready" | "insecure" | "unknown" | "missing";
 
-/** What is asked of a page to know whether it can use a headset. */
+/** The properties of a page that decide whether it can use a headset. */
 export interface HeadsetFacts {
   readonly isSecureContext: boolean;
   readonly xr: Pick<XRSystem, "isSessionSupported"> | undefined;

@@ -84,7 +84,7 @@ export class Visitor {
   readonly page: Page;
   /** Addresses of all WebSockets that the page has opened. */
   readonly sockets: string[] = [];
-  /** What went wrong in the page, breaches of the content security policy included. */
+  /** Errors in the page, breaches of the content security policy included. */
   readonly errors: string[] = [];
   private readonly context: BrowserContext;
 

@@ -113,7 +113,7 @@ interface Seen {
   readonly pose: number[];
 }
 
-/** What a page shows of the other's head and hands now. */
+/** The other person's head and hands, as a page shows them now. */
 function seenBy({ page }: Visitor): Promise<Seen[]> {
   return page.evaluate(() =>
     [...(window.nowcast.viewer.scene.tracking?.all ?? [])]

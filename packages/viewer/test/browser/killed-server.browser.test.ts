@@ -37,7 +37,7 @@ interface Self {
   readonly players: number;
 }
 
-/** Who a page is in its world. */
+/** The player of a page in its world. */
 function selfOf({ page }: Visitor): Promise<Self> {
   return page.evaluate(() => {
     const world = window.nowcast.world!;
@@ -126,7 +126,7 @@ describe("two people whose server is killed and started again", () => {
       return typeof (await ada.ownAttribute("holding")) !== "number";
     });
     const held = await grab(ben);
-    // What lies still for a while is the same at the moment of the kill, whenever that is.
+    // A thing that lies still for a while is the same at the moment of the kill, whenever that is.
     let before = await pile(ada);
     await waitFor("the pile to lie still", async () => {
       await new Promise((resolve) => setTimeout(resolve, 1_000));

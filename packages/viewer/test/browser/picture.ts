@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-/** What there is to see in a picture. */
+/** The content of a picture. */
 export interface Richness {
   readonly width: number;
   readonly height: number;

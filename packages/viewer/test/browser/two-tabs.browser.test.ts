@@ -32,7 +32,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** What is left of the time to sight when pages draw without haste: longer frames are the software renderer's doing. */
+/** The rest of the time to sight when pages draw without haste: longer frames are the software renderer's doing. */
 const SMOOTH_FRAME_MS = 34;
 
 interface Sight {

@@ -1,9 +1,9 @@
 /** Competitive mode: beside other senders that fill the queue of the narrowest hop and answer only to loss. */
 import type { QueueTest } from "./drain.js";
 
-/** What is kept of the rate at a loss, as in CUBIC. */
+/** Share of the rate that is kept after a loss, as in CUBIC. */
 export const COMPETITIVE_SHARE = 0.7;
-/** In each round the rate grows by so many bytes per round trip, as in Reno, or by a share in a second. */
+/** Growth of the rate in each round: this many bytes per round trip, as in Reno, or a share per second. */
 export const COMPETITIVE_STEP_BYTES = 1_200;
 export const COMPETITIVE_GROWTH_PER_SECOND = 0.08;
 /** Until the first loss it grows by this share in each round. */
@@ -21,7 +21,7 @@ export const COMPETITIVE_RESUMED_US = 10_000_000;
 export const TRIAL_ROUNDS = 5;
 /** Share of the rate that is sent during a trial. */
 export const TRIAL_SHARE = 0.5;
-/** After so many rounds of a trial without a queue the sender is alone: the queue of others comes and goes. */
+/** After this many rounds of a trial without a queue no competitor is left, because the queue of a competitor comes and goes. */
 export const TRIAL_EMPTY = 3;
 
 /** Others fill the queue of the narrowest hop, so the rate answers to loss as theirs does. */
@@ -50,7 +50,7 @@ export interface Ended {
 }
 
 export interface Trial {
-  /** What the rate was before. */
+  /** The rate before the trial. */
   readonly rate: number;
   rounds: number;
   /** Rounds in a row without a queue. */

@@ -1,11 +1,10 @@
-/** What is remembered of earlier rounds. */
-/** The least delay is that of the last two such spans. */
+/** Remembers earlier rounds. The least delay is that of the last two such spans. */
 const BASE_SPAN_US = 5_000_000;
 /** While others keep the queue full, an empty one is rarer. */
 const COMPETITIVE_BASE_SPAN_US = 30_000_000;
 const USUAL_SPAN_US = 1_000_000;
 
-/** The noise is the mean of about so many samples; while there are fewer, of at least so many. */
+/** The noise is the mean of about this many samples, and of at least this many while there are fewer. */
 const NOISE_SAMPLES = 32;
 const NOISE_SAMPLES_MIN = 8;
 /** A sample counts for at most this more than twice the mean. */

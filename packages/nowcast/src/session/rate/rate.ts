@@ -49,8 +49,8 @@ const LEAST = 2_000;
 const QUEUE_TARGET_US = 4_000;
 const QUEUE_TARGET_US_MAX = 20_000;
 /**
- * The least delay of a round may be so many times the noise without any queue: where packets keep their order, each waits for
- * the slowest before it.
+ * The least delay of a round may be this many times the noise without any queue: where packets keep their
+ * order, each waits for the slowest before it.
  */
 const QUEUE_NOISES = 3;
 /** From this share of the capacity found, the rate grows gently. */
@@ -76,7 +76,7 @@ const PACKET_SECONDS = 0.005;
 const PACKET_BYTES_MIN = 600;
 /** With what TLS and WebSocket add it fits into one segment of TCP: more segments for the same would be lost more often. */
 const SEGMENT_BYTES = 1_380;
-/** What is delivered is averaged over about this. */
+/** The delivered rate is averaged over about this time. */
 const MEAN_SECONDS = 0.5;
 const FALL = 3;
 /** A queue that stays though the rate fell so often is somebody else's. */
@@ -110,7 +110,7 @@ export class SendRate {
   #noise = new Noise();
   #round: Round | undefined;
   #heldBack = false;
-  /** What was delivered of late, bytes a second. */
+  /** The rate of recent deliveries, in bytes a second. */
   #mean = 0;
 
   constructor(
@@ -201,7 +201,7 @@ export class SendRate {
     const passingUs = (arrived.packetBytes / this.#linkRate) * 1e6;
     const delayUs = arrived.arrivedUs - arrived.sentUs;
     const queueUs = this.#base.excess(nowUs, delayUs, this.#competitive !== undefined) - passingUs;
-    // What a reliable carrier sends again comes late, which is not the path's jitter.
+    // A packet that a reliable carrier retransmits arrives late; its delay is not the path's jitter.
     if (!arrived.isReliable) this.#noise.note(queueUs);
     this.#watchQueue(nowUs, arrived, queueUs);
     const round = this.#round;
@@ -395,7 +395,7 @@ export class SendRate {
     if (this.#falls > FALLS_MAX) this.#beginCompeting(nowUs);
   }
 
-  /** What was delivered is the capacity of the link, and a share of it is sent. */
+  /** The delivered rate is the capacity of the link; a share of it is sent. */
   #fallTo(delivered: number, kept: number): void {
     this.#isStarting = false;
     this.#falls += FALL;

@@ -15,8 +15,8 @@ export interface InterpolatorOptions {
   /** Never draw older than this; 1,000 by default. */
   readonly delayMsMax?: number;
   /**
-   * Calls back as soon as this program is free again; `setTimeout` by default. What arrives while a frame is being drawn waits that long,
-   * and its wait is no delay of the network.
+   * Calls back as soon as this program is free again; `setTimeout` by default. A snapshot that arrives while
+   * a frame is being drawn waits that long, and this wait is no delay of the network.
    */
   readonly whenFree?: ((callback: () => void) => void) | undefined;
 }
@@ -55,7 +55,7 @@ export interface Interpolator {
   close(): void;
 }
 
-/** What an interpolator listens to: a `World`, which it tells how late it shows others, or a recording of one. */
+/** The source of an interpolator: a `World`, to which it reports its view delay, or a recording of one. */
 export type InterpolationSource = Pick<World, "on" | "entities"> & Partial<Pick<World, "viewDelay">>;
 
 export function createInterpolator(
@@ -72,7 +72,7 @@ class SnapshotInterpolator implements Interpolator {
   private readonly tracks = new Map<EntityId, PoseTrack>();
   private readonly stopListening: (() => void)[];
   private newestTick = 0;
-  /** The newest step that was heard of before that one. */
+  /** The newest step that was received before that one. */
   private previousTick = 0;
   private stepHz = 60;
   /** When the newest frame began, and when this program was free after it; undefined until it is. */
@@ -169,9 +169,9 @@ class SnapshotInterpolator implements Interpolator {
   }
 }
 
-/** What is read so soon after a frame may have waited for its end. */
+/** A snapshot that is read within this time after a frame may have waited for the frame's end. */
 const QUEUE_MS = 8;
-/** What goes on without news goes on for so long, in seconds. */
+/** Longest extrapolation without a new sample, in seconds. */
 const EXTRAPOLATION_S_MAX = 0.1;
 /** Faster than this nothing moves, in metres a second; what was farther away than this by so much was put elsewhere. */
 const SPEED_MAX = 60;
@@ -182,7 +182,7 @@ const SAMPLES_MAX = 64;
 const SAMPLES_MIN = 1;
 /** Position and quaternion. */
 const STRIDE = 7;
-/** An entity is shown at most so many steps later than others of which more is heard. */
+/** An entity is shown at most this many steps later than entities that are sent more often. */
 const LAG_MAX = 15;
 /** How fast the lag of an entity adapts, in steps a step: its motion is that much slower or faster meanwhile. */
 const LAG_WARP = 0.2;
@@ -211,7 +211,7 @@ class PoseTrack {
     this.write(0, entity);
   }
 
-  /** What was put somewhere else is there from now on: nothing lies between the two places. */
+  /** Moves the entity to another place at once: nothing is interpolated between the two places. */
   place(entity: Entity): void {
     const [at, { position, euler }] = [this.newest * STRIDE, entity];
     eulerToQuaternion(euler[0], euler[1], euler[2], PLACED, 0);

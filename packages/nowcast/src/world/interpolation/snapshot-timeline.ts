@@ -18,10 +18,10 @@ const MARGIN_MS = 5;
 /**
  * Maps the local clock to the server's ticks and decides how far in the past to draw.
  *
- * What is needed is measured directly: just before a snapshot arrives, the moment shown must not yet have passed the
- * snapshot that was due before it. So each arrival tells how far behind the (smoothed) server clock one would have had to be,
- * which covers the send interval and jitter alike. A snapshot that is lost is not waited for: what moves goes on without. The delay is
- * the second largest of the recent needs.
+ * The need is measured directly: just before a snapshot arrives, the shown moment must not yet have passed
+ * the snapshot that was due before it. So each arrival gives the delay behind the (smoothed) server clock
+ * that would have sufficed, which covers the send interval and jitter alike. A lost snapshot is not waited
+ * for: moving entities are extrapolated. The delay is the second largest of the recent needs.
  */
 export class SnapshotTimeline {
   /** The moment shown, in ticks. */
@@ -66,7 +66,7 @@ export class SnapshotTimeline {
     this.stallMs = undefined;
   }
 
-  /** What was read at `readMs` arrived then, or since `earliestMs`: when it was to be expected, if that is between the two. */
+  /** Records a snapshot that was read at `readMs`. It arrived at its expected time, limited to the span from `earliestMs` to `readMs`. */
   record(tick: number, readMs: number, earliestMs = readMs): void {
     const serverMs = tick * this.stepMs;
     const expectedMs = this.arrivals > 0 ? serverMs + this.offsetMs : readMs;
@@ -81,7 +81,7 @@ export class SnapshotTimeline {
     this.offsetMs += (offsetMs - this.offsetMs) / Math.min(this.arrivals, 16);
     if (this.arrivals > 1 && serverMs > this.lastServerMs) {
       const spacingMs = serverMs - this.lastServerMs;
-      // Another rate is believed by and by.
+      // A longer interval is adopted gradually.
       this.intervalMs = Math.min(spacingMs, this.intervalMs * INTERVAL_GROWTH);
       this.remember(arrivalMs - this.offsetMs - serverMs + this.intervalMs);
     }

@@ -1,4 +1,4 @@
-/** What there is in a world, and what happens there, as the plain protocol says it: `spec/PLAIN.md`, section 3. */
+/** Messages of the plain protocol about the contents and events of a world: `spec/PLAIN.md`, section 3. */
 import { ENTITIES_MAX } from "../entity-table.js";
 import type { EntityId, PlayerId, ReportOutcome } from "../world.js";
 import { readDefinition } from "./define.js";

@@ -9,7 +9,7 @@ const RADIUS_MIN = f(1e-6);
 /** Triangles whose box is farther from a walker's axis than its radius and this cannot touch the walker, in metres. */
 const SKIP_MARGIN = f(0.01);
 
-/** What this needs of a solid. */
+/** The part of a solid that this measurement needs. */
 export interface AxisForm {
   readonly form: "box" | "cylinder" | "cone" | "hull" | "surface";
   readonly half: ArrayLike<number>;

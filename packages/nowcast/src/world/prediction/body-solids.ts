@@ -169,7 +169,7 @@ function surface(form: SolidForm, triangles: Triangles, volume: number): BodyPar
   return { form, half: [0, 0, 0], radius: 0, triangles, at: undefined, turn: [0, 0, 0, 1], reach, volume };
 }
 
-/** What triangles enclose: the sum of the tetrahedra between them and the origin. */
+/** The volume inside of triangles: the sum of the tetrahedra between them and the origin. */
 function volumeOf(corners: Float32Array): number {
   let sum = 0;
   for (let at = 0; at < corners.length; at += 9) {

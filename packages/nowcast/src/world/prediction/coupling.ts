@@ -18,8 +18,9 @@ export interface WalkerMotion {
 }
 
 /**
- * What goes along with an avatar step by step, such as the bodies that it pushes: `Predictor.couple`. All is called by the predictor, within
- * its `sample` and when news arrives; no call may throw. Steps are those of the predictor.
+ * A simulation that goes along with an avatar step by step, such as the bodies that it pushes:
+ * `Predictor.couple`. The predictor makes all calls, within its `sample` and when a snapshot arrives; no call
+ * may throw. Steps are those of the predictor.
  */
 export interface PredictionCoupling {
   /**
@@ -29,7 +30,7 @@ export interface PredictionCoupling {
   step(step: number, input: Input, gait: Gait, before: WalkerMotion, after: WalkerMotion): boolean;
   /** The steps after this one are taken again, up to the newest that was taken so far. */
   rewind(step: number, newest: number): void;
-  /** What was before does not count any more: it begins anew, or is somewhere else, or a page has slept. */
+  /** Forgets the past: the prediction begins anew, the avatar is somewhere else, or the page has slept. */
   restart(): void;
   /**
    * News of the world's step `tick`, which holds after `step` of one's own; undefined where that is not known. True if it says that steps
@@ -38,7 +39,7 @@ export interface PredictionCoupling {
   onSnapshot(step: number | undefined, tick: number, moved: readonly Entity[]): boolean;
   /** How far an answer of the server may be from what was predicted of `step` without a correction, in metres. */
   toleranceM(step: number): number;
-  /** Of an avatar of which nothing was heard for so many steps, though news came, it is known that it stands where it was. */
+  /** If an avatar is absent from snapshots for this many steps, it is known to stand where it was. */
   readonly quietSteps: number;
   /** Whether it is one of those that it moves, so that the avatar does not meet it where it was heard of. */
   owns(id: EntityId): boolean;

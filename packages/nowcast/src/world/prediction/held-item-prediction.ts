@@ -22,7 +22,7 @@ export interface Actor {
   readonly gait: Gait;
 }
 
-/** What hands need of a {@link World}. */
+/** The parts of a {@link World} that the prediction needs. */
 export type HeldItemSource = Pick<World, "on" | "entities" | "avatarId" | "definition" | "stats">;
 
 interface PredictedItem {
@@ -43,16 +43,16 @@ interface PredictedItem {
 }
 
 /**
- * What is done with one's hands is seen at once, as far as the world says how (`predict` in `docs/WORLDS.md`): what is grabbed comes into the
- * hands, what is thrown flies. When the server has done it, what is shown glides to what the server says, and so it does when the server
- * refuses, or does nothing in time.
+ * Shows the effect of one's own grabbing and throwing at once, as far as the world declares it (`predict` in
+ * `docs/WORLDS.md`): a grabbed item comes into the hands, a thrown item flies. When the server acknowledges,
+ * refuses, or does not act in time, the shown place glides to the server's.
  */
 export class HeldItemPrediction {
   readonly #predicted: PredictedItem[] = [];
   readonly #contact = new Contact();
   /** Where what is held was shown last. */
   readonly #held = new Float64Array(3);
-  /** What the server said to be in the hands, in the last frame. */
+  /** The item that the server had in the hands in the last frame. */
   #lastAcknowledged: EntityId | undefined;
   readonly #release: () => void;
 
@@ -72,7 +72,7 @@ export class HeldItemPrediction {
     this.#predicted.length = 0;
   }
 
-  /** What is in the hands, as shown. */
+  /** The item in the hands, as shown. */
   get holding(): EntityId | undefined {
     const acknowledged = this.#acknowledgedHolding;
     for (let at = this.#predicted.length - 1; at >= 0; at--) {

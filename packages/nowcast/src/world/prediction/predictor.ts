@@ -11,9 +11,9 @@ import { StepInputSender } from "./step-input-sender.js";
 
 const f = Math.fround;
 const STEP_MS = 1000 / 60;
-/** What is told of a place is rounded to 1/1,024 m on each axis: below this nothing is wrong. */
+/** Places from the server are rounded to 1/1,024 m on each axis: a smaller error is no error. */
 const TOLERANCE_M = 0.003;
-/** Whoever is put farther away in one step than anything moves is there at once, and so is a prediction this wrong. */
+/** An avatar that moves farther in one step than speed allows is teleported, and so is a prediction this wrong. */
 const TELEPORT_M = 2;
 /** The greatest speed of the engine, in metres a second. */
 const SPEED_MAX = 40;
@@ -28,7 +28,7 @@ const BELIEF_MPS = 1.5;
 const VELOCITY_STEPS_MAX = 6;
 /** An avatar of which nothing was heard for so long stands where it was, whatever was predicted. */
 const QUIET_STEPS = 24;
-/** What lies this far around a walker can matter within a replay of half a second, in metres. */
+/** Solids within this distance of a walker can matter within a replay of half a second, in metres. */
 const REACH_M = 6;
 
 /** Half the height of a platform under an avatar that rests on unknown ground, and how far the avatar may be from its middle, in metres. */
@@ -59,7 +59,7 @@ export interface PredictorOptions {
  * `sample` and `pose` do not allocate, except when controls are sent.
  */
 export interface Predictor {
-  /** What the controls say from the next step on. */
+  /** Sets the input from the next step on. */
   input(input: Input): void;
   /** Moves on to this moment. Once a frame, with the clock of `performance.now()`. */
   sample(nowMs: number): void;
@@ -70,7 +70,7 @@ export interface Predictor {
    * `BindingFields` in `docs/WORLDS.md`.
    */
   act(action: string, args?: WorldRecord): Promise<void>;
-  /** What is in one's hands, as shown: by the attribute `holding` of one's avatar, or sooner. */
+  /** The item in one's hands, as shown: by the attribute `holding` of one's avatar, or sooner. */
   readonly holding: EntityId | undefined;
   /**
    * Moves where another entity is drawn, in `position`, to where an action of one's own has it that the server did not answer yet; false
@@ -100,7 +100,7 @@ export interface Predictor {
   close(): void;
 }
 
-/** What a predictor needs of a {@link World}. */
+/** The parts of a {@link World} that a predictor needs. */
 export type PredictionSource = Pick<
   World,
   | "on"
@@ -141,7 +141,7 @@ class StepPredictor implements Predictor {
   #coupling: PredictionCoupling | undefined;
   /** Whether the newest step touched what its coupling moves. */
   #isPushing = false;
-  /** What is left of corrections, in metres. */
+  /** The rest of corrections that is still to be worked off, in metres. */
   readonly #offset = new Float64Array(3);
   readonly #shown = new Float64Array(3);
   #wanted: Input = STILL;
@@ -189,7 +189,7 @@ class StepPredictor implements Predictor {
         this.#onSnapshot(tick, sequence, moved),
       ),
     ];
-    // What is shown lies between two steps: an action belongs to the nearer one.
+    // The shown moment lies between two steps: an action belongs to the nearer one.
     world.countSteps(() => (this.#walks === undefined ? undefined : Math.round(this.moment) & 0xffff));
   }
 
@@ -205,7 +205,7 @@ class StepPredictor implements Predictor {
     const { forward, right, yaw, run, jump } = checkedInput(input);
     this.#jumpPending ||= jump;
     this.#wanted = { forward: f(forward), right: f(right), yaw: quantiseYaw(yaw), run, jump };
-    // Who drives something that is no walker says so the usual way.
+    // An avatar that is no walker gets its input the usual way.
     if (this.#walks === undefined) this.#world.input(input);
   }
 
@@ -326,7 +326,7 @@ class StepPredictor implements Predictor {
     this.#sender.restart(this.step);
   }
 
-  /** Everything that is remembered is as it is now: nothing of before can be taken again. */
+  /** Fills the history with the present state: no earlier step can be taken again. */
   #fill(): void {
     for (let back = 0; back < STEPS_KEPT; back++) {
       this.#history.putInput(this.step - back, this.#wanted);
@@ -385,8 +385,8 @@ class StepPredictor implements Predictor {
   }
 
   /**
-   * What the server says of the avatar: where it was after which step. A walker that waited for its controls took fewer steps than the
-   * world, so the number alone tells.
+   * Takes the server's place of the avatar after a step. A walker that waited for its input took fewer steps
+   * than the world, so only the acknowledged number identifies the step.
    */
   #onSnapshot(tick: number, sequence: number, moved: readonly Entity[]): void {
     const number = this.step + (((sequence - this.step) << 16) >> 16);

@@ -7,7 +7,7 @@ const f = Math.fround;
 const NEAREST_ROUNDS = 8;
 const DISTANCE2_MIN = f(1e-12);
 
-/** What encloses a solid: `half` says how large a box, cylinder or cone is, `triangles` enclose a hull or are a surface. */
+/** The extent of a solid: `half` is the size of a box, cylinder or cone; `triangles` enclose a hull or are a surface. */
 export type SolidForm = "box" | "cylinder" | "cone" | "hull" | "surface";
 
 /** A body whose surface lies `radius` outside of its form: a sphere is a box without edges, a capsule one with a single edge. */

@@ -20,7 +20,7 @@ export class Triangle {
   nx = 0;
   ny = 1;
   nz = 0;
-  /** What {@link Triangle.nearest} found. */
+  /** The result of {@link Triangle.nearest}. */
   x = 0;
   y = 0;
   z = 0;
@@ -97,7 +97,7 @@ export interface Triangles {
   readonly count: number;
   /** Half the extents of the box around the origin that holds all of them, in metres. */
   readonly half: readonly [number, number, number];
-  /** Those that `select` found, in rising order; the first so many as it returned. */
+  /** The triangles that `select` found, in rising order; the first ones, as many as it returned. */
   readonly selected: number[];
   /** Finds all triangles that a box can touch, perhaps some more. */
   select(low: ArrayLike<number>, high: ArrayLike<number>): number;

@@ -45,7 +45,7 @@ const CONTROLS_KEY = 1;
 const STEPS_KEY = 2;
 const VIEW_KEY = 3;
 const MISSED_KEY = 1;
-/** What cannot be understood any more is asked for as a whole, not more often than this. */
+/** State that cannot be decoded any more is requested as a whole, not more often than this. */
 const FORGET_INTERVAL_MS = 1000;
 
 /** The session's code for a peer that broke a rule of the world's protocol. */
@@ -165,7 +165,7 @@ export class SessionAdapter implements ProtocolAdapter {
     this.#link.close();
   }
 
-  /** What can be spoken over: there is none before the welcome. */
+  /** The channel for messages: there is none before the welcome. */
   get #channel(): Channel | undefined {
     return this.#isWelcome ? this.#link.channel : undefined;
   }
@@ -190,7 +190,7 @@ export class SessionAdapter implements ProtocolAdapter {
       this.#handle(message, nowMs);
     } catch (error) {
       if (!(error instanceof NowcastError)) throw error;
-      // What cannot be read now could not be read after another try either, if it is a matter of versions.
+      // A message of another version would be unreadable after another attempt, too.
       this.#link.abandon(CLOSE_MALFORMED, error, error.fault === "peer-incompatible");
     }
   }
