@@ -137,7 +137,7 @@ export class Rig {
     );
     this.mover.restart(0, 0.9, 0);
     this.world = worldOf(this.source, {
-      steps: (number: number, changes: readonly InputChange[]) => {
+      inputAtStep: (number: number, changes: readonly InputChange[]) => {
         const copies = changes.map((change) => ({ ...change }));
         this.#fly(() => this.#receive(number, copies));
         return true;

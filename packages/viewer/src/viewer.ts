@@ -358,7 +358,7 @@ export class Viewer {
     if (!this.connection) return;
     this.screens.update(this.connection.screen);
     const nowMs = performance.now();
-    this.hud.connection.update(nowMs, this.connection.status, this.connection.heardAtMs);
+    this.hud.connection.update(this.connection.status, this.connection.world.connection);
     this.past.animate(nowMs);
     this.figures.update(frameMs, this.connection);
   }

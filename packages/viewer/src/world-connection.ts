@@ -85,8 +85,6 @@ export class WorldConnection implements PoseSource {
   readonly world: World;
   private readonly view: WorldView;
   private readonly predictor: Predictor;
-  /** When the server was last heard, as `performance.now()` counts. Servers send snapshots also while nothing moves. */
-  heardAtMs = 0;
   private readonly releases: (() => void)[] = [];
 
   constructor(
@@ -205,10 +203,7 @@ export class WorldConnection implements PoseSource {
     const { world, releases } = this;
     releases.push(
       world.on("status", (event) => listener.statusChanged(event.status)),
-      world.on("welcome", ({ room, world }) => {
-        this.heardAtMs = performance.now();
-        listener.welcomed(room, world);
-      }),
+      world.on("welcome", ({ room, world }) => listener.welcomed(room, world)),
       world.on("define", ({ definition }) => listener.defined(definition.actions)),
       world.on("player", (event) => listener.playerChanged(event.player)),
       world.on("left", (event) => listener.playerLeft(event.player)),
@@ -217,10 +212,7 @@ export class WorldConnection implements PoseSource {
       world.on("refused", ({ action, reason }) => listener.refused(action, reason)),
       world.on("report", (report) => listener.reported(report)),
       world.on("chat", (event) => listener.chatted(event.from, event.name, event.text)),
-      world.on("snapshot", (event) => {
-        this.heardAtMs = event.receivedAtMs;
-        listener.snapshotArrived(event.receivedAtMs);
-      }),
+      world.on("snapshot", (event) => listener.snapshotArrived(event.receivedAtMs)),
       world.on("missed", (event) => listener.missed(event.lines)),
       world.on("unsaid", (event) => listener.unsaid(event.text, event.reason)),
       world.on("notice", (event) => listener.noticed(event.text)),

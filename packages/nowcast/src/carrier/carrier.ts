@@ -18,7 +18,8 @@ export function forAnyCarrier(config: Partial<SessionConfig> = {}): Partial<Sess
 
 /** The listener of a carrier. */
 export interface CarrierHandlers {
-  packet(bytes: Uint8Array): void;
+  /** `arrivedAtMs` is when the carrier received the bytes, as `performance.now()` counts. */
+  packet(bytes: Uint8Array, arrivedAtMs: number): void;
   /** There is room again after there was none. */
   room(): void;
   /** It is gone, and was not closed by us. Called at most once; nothing is called afterwards. */

@@ -52,7 +52,7 @@ export class Driver {
     this.#drop(1000, "the session moved to another carrier");
     this.#carrier = carrier;
     carrier.begin({
-      packet: (bytes) => this.#received(carrier, bytes),
+      packet: (bytes, arrivedAtMs) => this.#received(carrier, bytes, arrivedAtMs),
       room: () => this.pump(),
       ended: (reason) => this.#ended(carrier, reason),
     });
@@ -106,9 +106,9 @@ export class Driver {
     if (carrierCode !== 1000) this.#drop(carrierCode, reason);
   }
 
-  #received(carrier: OpenCarrier, bytes: Uint8Array): void {
+  #received(carrier: OpenCarrier, bytes: Uint8Array, arrivedAtMs: number): void {
     if (carrier !== this.#carrier) return;
-    this.session.handlePacket(clockUs(), bytes);
+    this.session.handlePacket(clockUs(), bytes, arrivedAtMs * 1_000);
     this.pump();
   }
 

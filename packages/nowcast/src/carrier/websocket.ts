@@ -92,9 +92,10 @@ class WebSocketCarrier implements OpenCarrier {
   }
 
   #received(data: unknown): void {
+    const arrivedAtMs = performance.now();
     if (this.#ended !== undefined) return;
     if (data instanceof ArrayBuffer && data.byteLength <= PACKET_BYTES_MAX) {
-      this.#handlers?.packet(new Uint8Array(data));
+      this.#handlers?.packet(new Uint8Array(data), arrivedAtMs);
       return;
     }
     const what = data instanceof ArrayBuffer ? `a message of ${data.byteLength} bytes` : "a text message";

@@ -97,11 +97,22 @@ class WebTransportCarrier implements OpenCarrier {
     closeQuietly(this.#transport, reason);
   }
 
+  /** Takes all datagrams that wait before it handles the first of them, so that handling one does not date the next. */
   async #read(): Promise<void> {
     const reader = this.#transport.datagrams.readable.getReader();
+    const arrived: [bytes: Uint8Array, atMs: number][] = [];
+    let isDue = false;
+    const handle = (seen: number): void => {
+      if (arrived.length > seen) return queueMicrotask(() => handle(arrived.length));
+      isDue = false;
+      for (const [bytes, atMs] of arrived.splice(0)) this.#handlers?.packet(bytes, atMs);
+    };
     try {
       for (let next = await reader.read(); !next.done; next = await reader.read()) {
-        this.#handlers?.packet(next.value);
+        arrived.push([next.value, performance.now()]);
+        if (isDue) continue;
+        isDue = true;
+        queueMicrotask(() => handle(0));
       }
     } catch (error) {
       this.#end(`WebTransport ended: ${messageOf(error)}`);

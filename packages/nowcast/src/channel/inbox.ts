@@ -27,8 +27,8 @@ export class Inbox {
   take(): ChannelMessage | undefined {
     const replicated = this.#session.receiveReplication();
     if (replicated !== undefined) {
-      const { lane, packet, payload } = replicated;
-      return { type: "replication", lane, packet, value: payload };
+      const { lane, packet, payload, arrivedAtUs } = replicated;
+      return { type: "replication", lane, packet, value: payload, arrivedAtMs: arrivedAtUs / 1_000 };
     }
     const nowUs = clockUs();
     const message = this.#session.receive(nowUs);

@@ -32,6 +32,8 @@ export interface ReplicationMessage {
   readonly lane: number;
   readonly packet: number;
   readonly value: Uint8Array;
+  /** When the carrier received the packet, as `performance.now()` counts: however long the program was busy before it read this. */
+  readonly arrivedAtMs: number;
 }
 
 export type ChannelMessage = StateMessage | EventMessage | CommandMessage | ReplicationMessage;

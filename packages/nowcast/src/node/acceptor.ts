@@ -219,7 +219,7 @@ class Watched implements OpenCarrier {
 
   begin(handlers: Parameters<OpenCarrier["begin"]>[0]): void {
     this.#carrier.begin({
-      packet: (bytes) => handlers.packet(bytes),
+      packet: (bytes, arrivedAtMs) => handlers.packet(bytes, arrivedAtMs),
       room: () => handlers.room(),
       ended: (reason) => {
         this.#free();

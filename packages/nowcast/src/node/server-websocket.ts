@@ -63,6 +63,8 @@ export class ServerWebSocket implements OpenCarrier {
   #handlers: CarrierHandlers | undefined;
   #state: "open" | "closing" | "ended" = "open";
   #wasFull = false;
+  /** When the bytes that are being handled were read from the socket, in milliseconds. */
+  #chunkAtMs = 0;
   readonly #written = (): void => {
     if (!this.#wasFull || !this.hasRoom) return;
     this.#wasFull = false;
@@ -104,6 +106,7 @@ export class ServerWebSocket implements OpenCarrier {
   }
 
   #received(chunk: Uint8Array): void {
+    this.#chunkAtMs = performance.now();
     if (this.#state === "ended") return;
     this.#parser.push(chunk);
     try {
@@ -131,7 +134,7 @@ export class ServerWebSocket implements OpenCarrier {
       this.#finish();
       this.#end(`the WebSocket closed (${code}${reason === "" ? "" : `: ${reason}`})`);
     } else if (this.#state === "closing" || opcode === OPCODE.pong) return;
-    else if (opcode === OPCODE.binary) this.#handlers?.packet(payload);
+    else if (opcode === OPCODE.binary) this.#handlers?.packet(payload, this.#chunkAtMs);
     else if (opcode === OPCODE.text) this.#violation(1002, "text messages are not allowed");
     else if (this.#socket.writableLength < UNSENT_BYTES_MAX) this.#write(OPCODE.pong, payload);
     else this.#violation(1002, "pings whose answers are not read");

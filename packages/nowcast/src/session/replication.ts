@@ -14,6 +14,8 @@ export interface Replicated {
   readonly lane: number;
   readonly packet: number;
   readonly payload: Uint8Array;
+  /** When the carrier received its packet, in microseconds. */
+  readonly arrivedAtUs: number;
 }
 
 /**
@@ -32,6 +34,8 @@ export interface ReplicationSource {
 export class ReplicationLanes {
   readonly #sources = new Map<number, ReplicationSource>();
   readonly #unread: Replicated[] = [];
+  /** When the carrier received the packet that is being handled. */
+  arrivedAtUs = 0;
 
   /** Whether a packet could carry anything now. */
   get hasMore(): boolean {
@@ -59,14 +63,14 @@ export class ReplicationLanes {
   }
 
   /**
-   * A payload arrived. Where too many are unread, the oldest of the lane is given up for it, which this says: what else its
-   * packet held is delivered all the same.
+   * Keeps a payload until it is read. If too many are unread, the oldest of the lane is dropped, and this returns true. Other
+   * frames of the dropped payload's packet are delivered all the same.
    */
   received(lane: number, packet: number, payload: Uint8Array): boolean {
     const ofLane = this.#unread.filter((unread) => unread.lane === lane);
     const givesUp = ofLane.length >= UNREAD_MAX;
     if (givesUp) this.#unread.splice(this.#unread.indexOf(ofLane[0]!), 1);
-    this.#unread.push({ lane, packet, payload: copyOf(payload) });
+    this.#unread.push({ lane, packet, payload: copyOf(payload), arrivedAtUs: this.arrivedAtUs });
     return givesUp;
   }
 

@@ -264,8 +264,9 @@ export class Session {
     if (this.isOpen) this.#recovery.isProbeDue = true;
   }
 
-  /** Takes a packet from the current carrier. Any bytes are allowed. */
-  handlePacket(nowUs: number, bytes: Uint8Array): void {
+  /** Takes a packet that the current carrier received at `arrivedAtUs`. Any bytes are allowed. */
+  handlePacket(nowUs: number, bytes: Uint8Array, arrivedAtUs = nowUs): void {
+    this.#replication.arrivedAtUs = arrivedAtUs;
     const { dropped } = this.stats;
     if (!this.isAttached) {
       dropped.closed += 1;

@@ -15,6 +15,7 @@ import { SnapshotClock } from "./interpolation/snapshot-clock.js";
 import { Ownership } from "./ownership.js";
 import type { OpenProtocol, ProtocolAdapter, ProtocolHandlers, ReceivedMovement } from "./protocol.js";
 import { RateMeter } from "./rate-meter.js";
+import { SilenceMeter } from "./silence-meter.js";
 import type {
   Connection,
   Definition,
@@ -36,8 +37,11 @@ import type {
 import { WorldState } from "./world-state.js";
 
 const WAITING_CHAT_LINES_MAX = 16;
-/** A connection on which nothing has arrived for this long is unstable, in milliseconds. */
-const SILENCE_MS_MAX = 1_000;
+/** Silence from which a connection is unstable, and from which it is lost if the world is reconnecting as well, in milliseconds. */
+const UNSTABLE_MS = 1_000;
+const LOST_MS = 3_000;
+/** Interval in which the program notes that it runs, so that a stall of its own does not count as silence. */
+const RUN_INTERVAL_MS = 250;
 /** A longer view delay is reported as this one (`spec/WORLD.md`, section 3). */
 const VIEW_DELAY_MS_MAX = 1_000;
 /** Nobody notices less. */
@@ -65,8 +69,8 @@ export class WorldClient implements World, ProtocolHandlers {
   readonly #ownership: Ownership;
   #protocol: ProtocolAdapter | undefined;
   #stepHz = 60;
-  /** When the newest message arrived. */
-  #receivedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #silence = new SilenceMeter();
+  readonly #runTimer = setInterval(() => this.#silence.ran(performance.now()), RUN_INTERVAL_MS);
   #waitingChat: string[] = [];
   #welcomes = 0;
   #unknownMessages = 0;
@@ -145,8 +149,10 @@ export class WorldClient implements World, ProtocolHandlers {
   }
 
   get connection(): Connection {
-    if (this.status !== "open") return "lost";
-    return performance.now() - this.#receivedAtMs < SILENCE_MS_MAX ? "steady" : "unstable";
+    if (this.status === "connecting" || this.status === "closed") return "lost";
+    const silentMs = this.#silence.measure(performance.now());
+    if (silentMs < UNSTABLE_MS) return "steady";
+    return this.status === "reconnecting" && silentMs >= LOST_MS ? "lost" : "unstable";
   }
 
   get stats(): WorldStats {
@@ -299,7 +305,7 @@ export class WorldClient implements World, ProtocolHandlers {
   }
 
   received(nowMs: number, bytes: number): void {
-    this.#receivedAtMs = nowMs;
+    this.#silence.arrived(nowMs);
     this.#meter.record(nowMs, bytes);
   }
 
@@ -394,6 +400,7 @@ export class WorldClient implements World, ProtocolHandlers {
 
   /** Nothing will be sent any more: what waits is given up. */
   #ended(): void {
+    clearInterval(this.#runTimer);
     this.#inputs.stop();
     this.#ownership.restart(new NowcastError("misuse", "the world is closed", { code: "closed_here" }));
     this.#unsentActions += this.#waitingChat.splice(0).length;

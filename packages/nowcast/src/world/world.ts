@@ -178,8 +178,9 @@ export interface InputChange extends Input {
 export type WorldStatus = "connecting" | "open" | "reconnecting" | "closed";
 
 /**
- * Whether the server can be reached now: `steady`; `unstable` while the world is open and nothing has arrived for a second; `lost`
- * without a connection. Servers send several times a second, also while nothing moves.
+ * Whether the server can be reached now: `steady`; `unstable` when nothing has arrived for a second; `lost` before the first welcome,
+ * after 3 s of silence while the world is reconnecting, and when it is closed. Servers send several times a second, also while nothing
+ * moves. Time in which this program was too busy to read messages is no silence.
  */
 export type Connection = "steady" | "unstable" | "lost";
 

@@ -230,6 +230,16 @@ it("lets a source fill packets, and tells it what became of each", () => {
   expect(pair.ends[0].gauges.loss).toBeGreaterThan(0.05);
 });
 
+it("payload_of_a_source_keeps_the_time_at_which_its_packet_arrived", () => {
+  const pair = open();
+  pair.ends[0].replicate(1, { hasMore: true, fill: () => bytes("payload"), settled: () => {} });
+  const packet = pair.ends[0].pollPacket(pair.nowUs + pair.offsetsUs[0]!)!;
+  const readAtUs = pair.nowUs + pair.offsetsUs[1]! + 500 * MS;
+  // The page was busy for 400 ms between the arrival and this.
+  pair.ends[1].handlePacket(readAtUs, packet, readAtUs - 400 * MS);
+  expect(pair.ends[1].receiveReplication()?.arrivedAtUs).toBe(readAtUs - 400 * MS);
+});
+
 it("says for how long a peer that owes an answer is silent", () => {
   const pair = open();
   pair.runUntil(pair.nowUs + 1_000 * MS);

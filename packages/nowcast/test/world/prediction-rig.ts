@@ -123,8 +123,9 @@ export class Rig {
       entities: this.#entities,
       avatarId: AVATAR,
       status: "open",
+      connection: "steady",
       input: () => undefined,
-      steps: (number: number, changes: readonly InputChange[]) => {
+      inputAtStep: (number: number, changes: readonly InputChange[]) => {
         this.sent++;
         const copies = changes.map((change) => ({ ...change }));
         this.#fly("up", () => this.#receive(number, copies));

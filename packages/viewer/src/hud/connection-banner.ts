@@ -1,52 +1,33 @@
+import type { Connection } from "nowcast/world";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 import type { Status } from "../world-connection.js";
 import { type Ending, explainClose, isRefusal } from "./close-reason.js";
 
-/** Silence from which the connection counts as unstable, and as lost if the SDK is reconnecting as well. */
-const UNSTABLE_MS = 1_000;
-const LOST_MS = 3_000;
-/** A longer gap between two frames is a stall of the page: what arrived meanwhile has not been read yet. */
-const STALL_MS = 900;
 const GOOD_NEWS_MS = 2_500;
 
 /** How well the server can be reached. */
 export type Reach = "connecting" | "good" | "unstable" | "lost" | "closed";
 
-/** Measures silence in time during which the page was able to notice a message. */
-export class SilenceMeter {
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
-  #countsFromMs = 0;
-
-  /** Returns the silence since `heardAtMs`, in milliseconds. Call it once a frame. */
-  measure(nowMs: number, heardAtMs: number): number {
-    if (nowMs - this.#lookedAtMs > STALL_MS) this.#countsFromMs = nowMs;
-    this.#lookedAtMs = nowMs;
-    return Math.max(0, nowMs - Math.max(heardAtMs, this.#countsFromMs));
-  }
-}
-
-/** A lost carrier alone says nothing: most are replaced within a second. */
-export function reachOf(status: Status, silentMs: number): Reach {
+/** Returns the reach to show. A lost carrier alone changes nothing: most are replaced within a second. */
+export function reachOf(status: Status, connection: Connection): Reach {
   if (status === "connecting" || status === "closed") return status;
-  if (silentMs < UNSTABLE_MS) return "good";
-  return status === "reconnecting" && silentMs >= LOST_MS ? "lost" : "unstable";
+  return connection === "steady" ? "good" : connection;
 }
 
 /** The line that says how the connection is, and nothing while it is good. */
 export class ConnectionBanner {
   private readonly line = element("banner", HTMLElement);
   private readonly otherRoom = element("banner-other", HTMLButtonElement);
-  private readonly silence = new SilenceMeter();
   private reach: Reach = "closed";
   private hideTimer = 0;
   /** Shown in place of the state: why the server lets nobody in now. */
   private refusal: string | undefined;
   private wasGood = false;
 
-  /** Shows what a frame finds; `heardAtMs` is when the server was last heard. */
-  update(nowMs: number, status: Status, heardAtMs: number): void {
-    this.show(reachOf(status, this.silence.measure(nowMs, heardAtMs)));
+  /** Shows the state of the world's connection. Call it once a frame. */
+  update(status: Status, connection: Connection): void {
+    this.show(reachOf(status, connection));
   }
 
   /** Shows a state of its own accord, as when an attempt to connect begins. */

@@ -215,8 +215,8 @@ class StepPredictor implements Predictor {
     this.#sampledMs = nowMs;
     if (this.#walks === undefined) return;
     this.#startMs ??= nowMs - this.step * STEP_MS;
-    const { connection } = this.#world;
-    this.#isCut = connection === "unstable" || connection === "lost";
+    const { connection, status } = this.#world;
+    this.#isCut = status !== "open" || connection !== "steady";
     const steps = (nowMs - this.#startMs) / STEP_MS;
     let target = Math.floor(steps);
     if (target - this.step > STEPS_KEPT / 2) {

@@ -184,10 +184,9 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 
   #received(message: ChannelMessage): void {
-    const nowMs = performance.now();
-    this.#handlers.received(nowMs, message.value.length);
+    this.#handlers.received(performance.now(), message.value.length);
     try {
-      this.#handle(message, nowMs);
+      this.#handle(message);
     } catch (error) {
       if (!(error instanceof NowcastError)) throw error;
       // A message of another version would be unreadable after another attempt, too.
@@ -195,8 +194,8 @@ export class SessionAdapter implements ProtocolAdapter {
     }
   }
 
-  #handle(message: ChannelMessage, nowMs: number): void {
-    if (message.type === "replication") return this.#replicated(message.value, nowMs);
+  #handle(message: ChannelMessage): void {
+    if (message.type === "replication") return this.#replicated(message.value, message.arrivedAtMs);
     const { lane, type, value } = message;
     if (lane === WORLD_LANE && type === "state") {
       // States of a session that was not welcomed would be those of no world.
@@ -219,14 +218,15 @@ export class SessionAdapter implements ProtocolAdapter {
     if (missed > 0) this.#handlers.emitter.emit("missed", { lines: missed });
   }
 
-  #replicated(payload: Uint8Array, nowMs: number): void {
+  #replicated(payload: Uint8Array, arrivedAtMs: number): void {
     if (!this.#isWelcome) {
       this.#isMovementLost = true;
       return;
     }
     const { moved, isNewest, missing } = this.#replication.apply(payload);
-    const { tick, ackedInputSequence: controls } = this.#replication;
-    this.#handlers.moved({ tick, nowMs, moved, isNewest, ackedInputSequence: controls });
+    const { tick, ackedInputSequence } = this.#replication;
+    this.#handlers.moved({ tick, nowMs: arrivedAtMs, moved, isNewest, ackedInputSequence });
+    const nowMs = performance.now();
     if (missing > 0 && nowMs - this.#forgottenAtMs > FORGET_INTERVAL_MS) {
       this.#forgottenAtMs = nowMs;
       this.#tell("Forget");
