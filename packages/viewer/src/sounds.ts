@@ -78,6 +78,11 @@ export class Sounds {
     this.recordings.define();
   }
 
+  /** Whether sounds can be heard now: they are on, and the browser allows them. */
+  get isAudible(): boolean {
+    return this.isOn && this.context?.state === "running";
+  }
+
   setOn(isOn: boolean): void {
     if (isOn === this.isOn) return;
     this.isOn = isOn;

@@ -1,6 +1,6 @@
 import { createPose, type Frame, type Member, WorldScene, wrapAngle, yawOf } from "@nowcast/three";
 import { Vector3 } from "three";
-import { type ActionFacts, Actions, buttonOf } from "./actions.js";
+import { Actions, buttonOf } from "./actions.js";
 import { type GroundTrace, Predictor } from "./avatar/predictor.js";
 import { OrbitCamera } from "./camera.js";
 import { ChatPanel } from "./chat/chat-panel.js";
@@ -8,15 +8,14 @@ import { element } from "./dom.js";
 import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
 import { helpLines, KeyBar, promptFor } from "./hud/key-hints.js";
-import { PAST_PLACE, PastPanel } from "./hud/past-panel.js";
+import { PastPanel } from "./hud/past-panel.js";
 import { PictureLost } from "./hud/picture-lost.js";
 import { RulesConsole } from "./hud/rules-console.js";
 import { Screens } from "./hud/screens.js";
 import { createDevices, type Devices } from "./input/devices.js";
-import { shareOutButtons } from "./input/gamepad.js";
 import type { Gyroscope } from "./input/gyroscope.js";
 import { type Command, type Input, InputCollector } from "./input/input-collector.js";
-import { People, type PlayerFacts } from "./people.js";
+import { People } from "./people.js";
 import {
   automaticQuality,
   isSoftwareRenderer,
@@ -26,18 +25,14 @@ import {
 } from "./scene/quality.js";
 import { probeRenderer, Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
-import { readSound, Sounds } from "./sounds.js";
+import { Sounds } from "./sounds.js";
 import { Backdrop } from "./start/backdrop.js";
 import { type Actor, findTarget } from "./targets.js";
 import { voicePageOf } from "./voice/voice-page.js";
 import { VoiceToggle } from "./voice/voice-toggle.js";
 import { words } from "./words.js";
-import {
-  type Entry,
-  type Status,
-  WorldConnection,
-  type WorldConnectionListener,
-} from "./world-connection.js";
+import { type Entry, WorldConnection } from "./world-connection.js";
+import { type EventParts, WorldEvents } from "./world-events.js";
 import type { XrSession } from "./xr/xr-session.js";
 
 const TURN_PER_SECOND = 2.2;
@@ -54,13 +49,11 @@ const STEP_M_MAX = 0.6;
 const TRACE_M = 8;
 /** From the middle of a frame and of a sending interval to the server's step. */
 const INPUT_DELAY_MS = 25;
-/** Things that arrive this soon after the welcome were there before. */
-const GREETING_MS = 1500;
 /** How fast people without a body look around, in metres a second. */
 const WATCHING_SPEED = 9;
 
 /** The client: owns all its parts, brings the world's events to them, and offers the steps of a frame. */
-export class Viewer {
+export class Viewer implements EventParts {
   readonly stage: Stage;
   readonly scene: WorldScene;
   readonly camera: OrbitCamera;
@@ -88,13 +81,14 @@ export class Viewer {
   readonly people = new People();
   readonly voice: VoiceToggle;
   readonly chat: ChatPanel;
-  private readonly keyBar = new KeyBar((keys) => this.change({ keys }));
-  private readonly console = new RulesConsole();
-  private readonly screens = new Screens();
-  private readonly past: PastPanel;
-  private readonly sounds: Sounds;
-  private readonly devices: Devices;
+  readonly keyBar = new KeyBar((keys) => this.change({ keys }));
+  readonly console = new RulesConsole();
+  readonly screens = new Screens();
+  readonly past: PastPanel;
+  readonly sounds: Sounds;
+  readonly devices: Devices;
   private readonly backdrop: Backdrop;
+  private readonly events = new WorldEvents(this);
   private gyroscope: Gyroscope | undefined;
   private governor = new ResolutionGovernor(1);
   private readonly rendererName: string;
@@ -114,7 +108,6 @@ export class Viewer {
   /** The avatar that the camera faces with already. */
   private facedAvatar: number | undefined;
   private ownYaw = 0;
-  private welcomedAtMs = 0;
 
   constructor(
     canvas: HTMLCanvasElement,
@@ -197,7 +190,7 @@ export class Viewer {
     this.connection = new WorldConnection(
       this.address,
       { name, transport, networkHz, ...this.entry },
-      this.createListener(),
+      this.events,
       this.scene,
     );
     this.hud.setStatus(this.connection.status);
@@ -374,11 +367,6 @@ export class Viewer {
     this.stage.setPixelRatio(this.governor.effective);
   }
 
-  /** Whether arrivals are new: those right after the welcome were there before. */
-  private get isSettled(): boolean {
-    return performance.now() - this.welcomedAtMs > GREETING_MS;
-  }
-
   /** One's own body, if it is a person. */
   get ownMember(): Member | undefined {
     const id = this.connection?.avatar;
@@ -485,26 +473,6 @@ export class Viewer {
     });
   }
 
-  private createListener(): WorldConnectionListener {
-    return {
-      statusChanged: (status) => this.statusChanged(status),
-      welcomed: (room, world) => this.welcomed(room, world),
-      defined: (actions) => this.defined(actions),
-      playerChanged: (player) => this.playerChanged(player),
-      playerLeft: (player) => this.playerLeft(player),
-      screenChanged: (place) => this.screenChanged(place),
-      eventReceived: (event, payload) => this.eventReceived(event, payload),
-      refused: (action, reason) => this.refused(action, reason),
-      reported: (report) => this.console.add(report, this.isSettled),
-      chatted: (player, name, text) => this.chatted(player, name, text),
-      missed: (lines) => this.chat.addEvent(words.linesMissed(lines)),
-      unsaid: (text, reason) => this.chat.addEvent(words.unsaid(text, reason)),
-      noticed: (text) => this.hud.say(text),
-      snapshotArrived: (atMs) => this.snapshotArrived(atMs),
-      lost: (error, retryInMs) => this.hud.lost(error, retryInMs),
-    };
-  }
-
   private command(command: Command): void {
     if (!this.connection) return;
     switch (command) {
@@ -522,14 +490,7 @@ export class Viewer {
     }
   }
 
-  private statusChanged(status: Status): void {
-    this.hud.setStatus(status);
-    if (status !== "open") this.figures.graph.pause();
-  }
-
-  private welcomed(room: string, world: string): void {
-    this.welcomedAtMs = performance.now();
-    // The server that answers may be another than before, with another ground.
+  restart(room: string, world: string): void {
     this.clear();
     this.console.clear();
     this.camera.jump();
@@ -540,67 +501,6 @@ export class Viewer {
   private say(text: string): void {
     if (!/^\/help\b/i.test(text)) return this.connection?.chat(text);
     for (const line of helpLines(this.keyBar.hints)) this.chat.addEvent(line);
-  }
-
-  private defined(actions: readonly ActionFacts[]): void {
-    this.sounds.define();
-    this.actions.define(actions);
-    const { bindings } = this.actions;
-    const buttons = bindings.map(({ action, label, charge }) => ({
-      trigger: buttonOf(action),
-      label,
-      isCharged: charge !== undefined,
-    }));
-    this.inputs.claimed = this.actions.keys;
-    this.inputs.padTriggers = shareOutButtons(buttons);
-    this.devices.offerButtons(buttons);
-    this.keyBar.define(bindings);
-  }
-
-  private playerChanged(player: PlayerFacts): void {
-    const happening = this.people.update(player);
-    this.countPeople();
-    if (happening?.what === "renamed") this.chat.addEvent(words.isNow(happening.before, happening.name));
-    if (happening?.what !== "came" || player.id === this.connection?.player || !this.isSettled) return;
-    this.chat.addEvent(words.isHere(happening.name));
-  }
-
-  private playerLeft({ id, name }: PlayerFacts): void {
-    this.people.remove(id);
-    this.countPeople();
-    if (this.connection?.status === "open" && id !== this.connection.player)
-      this.chat.addEvent(words.hasLeft(name));
-  }
-
-  private countPeople(): void {
-    this.hud.setPeople(this.people.count, this.connection?.avatar === undefined);
-  }
-
-  private screenChanged(place: string): void {
-    this.screens.invalidate();
-    if (place === PAST_PLACE) this.past.update(this.connection?.screen.get(PAST_PLACE));
-  }
-
-  private eventReceived(event: string, payload: unknown): void {
-    if (this.voice.handleEvent(event, payload)) return;
-    const sound = event === "sound" ? readSound(payload) : undefined;
-    if (sound) this.sounds.play(sound);
-  }
-
-  private refused(action: string, reason: string): void {
-    const label = this.actions.bindings.find((binding) => binding.action === action)?.label ?? action;
-    this.hud.say(words.refused(label, reason));
-  }
-
-  private chatted(player: number, name: string, text: string): void {
-    const avatar = this.people.avatarOf(player);
-    this.chat.add(name, this.scene.crowd.colorOf(avatar), text);
-    if (avatar !== undefined) this.scene.labels.say(avatar, text, performance.now());
-  }
-
-  private snapshotArrived(atMs: number): void {
-    if (this.connection)
-      this.figures.graph.record(atMs, this.connection.delayMs, this.connection.stats.bytesPerSecond);
   }
 
   private clear(): void {

@@ -366,6 +366,39 @@ describe("interpolation", () => {
     expect(leap).toBeLessThan(1);
   });
 
+  /** The largest way between two frames after a stall, and how far the body is from its true place half a second later, in metres. */
+  function afterStall(stallS: number): { readonly leapM: number; readonly errorM: number } {
+    const world = new RecordedWorld();
+    const interpolator = createInterpolator(world, { whenFree: (callback) => callback() });
+    world.welcome(0);
+    const stall = { fromMs: 5_000, toMs: 5_000 + 1_000 * stallS };
+    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+    let [next, before, leapM] = [0, 0, 0];
+    for (let nowMs = 0; nowMs < stall.toMs + 500; nowMs += STEP_MS) {
+      const isStalled = nowMs >= stall.fromMs && nowMs < stall.toMs;
+      for (; !isStalled && next * STEP_MS + 40 <= nowMs; next += 3) world.snapshot(next, nowMs);
+      interpolator.sample(nowMs);
+      interpolator.pose(world.body.id, pose);
+      if (nowMs > stall.fromMs) leapM = Math.max(leapM, Math.abs(pose.position[0]! - before));
+      before = pose.position[0]!;
+    }
+    return { leapM, errorM: Math.abs(before - (interpolator.tick / 60) * 3) };
+  }
+
+  it("glides_to_its_place_after_a_stall_and_does_not_leap", () => {
+    const { leapM, errorM } = afterStall(1);
+    // At 3 m/s the gap is 2.7 m wide: a leap would cross it in one frame.
+    expect(leapM).toBeGreaterThan(0.1);
+    expect(leapM).toBeLessThan(0.3);
+    expect(errorM).toBeLessThan(0.05);
+  });
+
+  it("leaps_to_a_place_too_far_to_glide_to_after_a_long_stall", () => {
+    const { leapM, errorM } = afterStall(20);
+    expect(leapM).toBeGreaterThan(50);
+    expect(errorM).toBeLessThan(0.05);
+  });
+
   it("takes the delay of a slower path after two seconds", () => {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world, { whenFree: (callback) => callback() });

@@ -1,3 +1,4 @@
+import { isOwnNetwork, withoutHostAddresses } from "./candidates.js";
 import { Peer } from "./peer.js";
 import { readSignal, type Signal, writeSignal } from "./signals.js";
 
@@ -55,6 +56,8 @@ export class Voice {
   constructor(
     private readonly host: VoiceHost,
     private readonly iceServers: readonly RTCIceServer[] = [],
+    /** Whether the other visitors may learn addresses of this machine's own network. */
+    private readonly sharesAddresses = isOwnNetwork(location.hostname),
   ) {}
 
   /** Whether this browser can. */
@@ -228,7 +231,8 @@ export class Voice {
   }
 
   private say(player: number, signal: Signal): void {
-    const text = writeSignal(signal);
+    const allowed = this.sharesAddresses ? signal : withoutHostAddresses(signal);
+    const text = allowed && writeSignal(allowed);
     if (text !== undefined) this.host.send(player, text);
   }
 }

@@ -53,6 +53,30 @@ function overlaps(page: Page, selectors: readonly string[]): Promise<string[]> {
 
 const focused = (page: Page): Promise<string> => page.evaluate(() => document.activeElement?.id ?? "");
 
+describe("sound", () => {
+  const isAudible = (page: Page): Promise<boolean> =>
+    page.evaluate(() => window.nowcast.viewer.sounds.isAudible);
+
+  it("is_on_after_the_first_click", async () => {
+    const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "sound" });
+    expect(await isAudible(visitor.page)).toBe(false);
+    await visitor.page.mouse.click(400, 250);
+    await waitFor("sound", () => isAudible(visitor.page));
+    await visitor.leave();
+  });
+
+  it("stays_off_after_a_click_if_the_settings_turn_it_off", async () => {
+    const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "quiet" });
+    await visitor.page.evaluate(() => window.nowcast.viewer.change({ sound: false }));
+    await visitor.page.mouse.click(400, 250);
+    await waitFor("the click", () => visitor.page.evaluate(() => navigator.userActivation.hasBeenActive));
+    expect(await isAudible(visitor.page)).toBe(false);
+    await visitor.page.evaluate(() => window.nowcast.viewer.change({ sound: true }));
+    await waitFor("sound", () => isAudible(visitor.page));
+    await visitor.leave();
+  });
+});
+
 describe.each(SIZES)("at $width x $height", ({ width, height, ...rest }) => {
   const viewport = { width, height };
 

@@ -189,6 +189,10 @@ const LAG_WARP = 0.2;
 /** By so much the lag that is needed shrinks with each time that news of an entity is not late. */
 const LAG_DECAY = 0.25;
 
+/** After a gap in the samples an entity glides to its place within this time, in seconds, if that is no farther away, in metres. */
+const GLIDE_S = 0.4;
+const GLIDE_M_MAX = 8;
+
 const PLACED = [0, 0, 0, 1];
 
 /** The recent poses of one entity, oldest overwritten first. */
@@ -206,6 +210,11 @@ class PoseTrack {
   private lagNeeded = 0;
   private lateBefore = 0;
   private lagTick = Number.NEGATIVE_INFINITY;
+  /** The place of the last frame, since samples ran out; undefined while there are enough. */
+  private heldAt: [number, number, number] | undefined;
+  /** The distance to the place by the samples when they came again, and the shown moment then. */
+  private readonly glide: [number, number, number] = [0, 0, 0];
+  private glideTick = Number.NEGATIVE_INFINITY;
 
   constructor(entity: Entity) {
     this.write(0, entity);
@@ -219,6 +228,8 @@ class PoseTrack {
       position.every((coordinate, axis) => coordinate === this.poses[at + axis]) &&
       PLACED.every((component, i) => component === this.poses[at + 3 + i]);
     if (isThere) return;
+    this.heldAt = undefined;
+    this.glideTick = Number.NEGATIVE_INFINITY;
     this.newest = 0;
     this.count = 1;
     this.write(0, entity);
@@ -247,6 +258,34 @@ class PoseTrack {
   at(shownTick: number, knownTick: number, stepHz: number, out: Pose): void {
     this.adaptLag(shownTick);
     const tick = shownTick - this.lag;
+    this.atTick(tick, knownTick, stepHz, out);
+    this.bridgeGap(shownTick, tick - knownTick > EXTRAPOLATION_S_MAX * stepHz, stepHz, out.position);
+  }
+
+  /**
+   * An entity stands while no snapshot arrives for longer than it is extrapolated, and the shown moment goes on. When snapshots arrive
+   * again, their place is somewhere else: the entity glides there instead of leaping.
+   */
+  private bridgeGap(shownTick: number, isStarved: boolean, stepHz: number, position: NumberArray): void {
+    const { heldAt, glide } = this;
+    if (isStarved) {
+      this.heldAt ??= [0, 0, 0];
+      for (let axis = 0; axis < 3; axis++) this.heldAt[axis] = position[axis]!;
+      return;
+    }
+    if (heldAt !== undefined) {
+      this.heldAt = undefined;
+      for (let axis = 0; axis < 3; axis++) glide[axis] = heldAt[axis]! - position[axis]!;
+      const isNear = Math.hypot(glide[0], glide[1], glide[2]) <= GLIDE_M_MAX;
+      this.glideTick = isNear ? shownTick : Number.NEGATIVE_INFINITY;
+    }
+    const passed = (shownTick - this.glideTick) / (GLIDE_S * stepHz);
+    if (passed < 0 || passed >= 1) return;
+    const share = 1 - passed * passed * (3 - 2 * passed);
+    for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + glide[axis]! * share;
+  }
+
+  private atTick(tick: number, knownTick: number, stepHz: number, out: Pose): void {
     let after = this.newest;
     const newestTick = this.ticks[after]!;
     if (tick >= newestTick) {

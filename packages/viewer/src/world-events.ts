@@ -1,0 +1,156 @@
+import type { WorldScene } from "@nowcast/three";
+import type { NowcastError } from "nowcast";
+import { type ActionFacts, type Actions, buttonOf } from "./actions.js";
+import type { ChatPanel } from "./chat/chat-panel.js";
+import type { Figures } from "./hud/figures.js";
+import type { Hud } from "./hud/hud.js";
+import type { KeyBar } from "./hud/key-hints.js";
+import { PAST_PLACE, type PastPanel } from "./hud/past-panel.js";
+import type { RulesConsole } from "./hud/rules-console.js";
+import type { Screens } from "./hud/screens.js";
+import type { Devices } from "./input/devices.js";
+import { shareOutButtons } from "./input/gamepad.js";
+import type { InputCollector } from "./input/input-collector.js";
+import type { People, PlayerFacts } from "./people.js";
+import { readSound, type Sounds } from "./sounds.js";
+import type { VoiceToggle } from "./voice/voice-toggle.js";
+import { words } from "./words.js";
+import type { Report, Status, WorldConnection, WorldConnectionListener } from "./world-connection.js";
+
+/** Arrivals this soon after the welcome were there before. */
+const GREETING_MS = 1500;
+
+/** The parts of the page that show events of the world. */
+export interface EventParts {
+  readonly connection: WorldConnection | undefined;
+  readonly scene: WorldScene;
+  readonly people: People;
+  readonly actions: Actions;
+  readonly inputs: InputCollector;
+  readonly devices: Devices;
+  readonly hud: Hud;
+  readonly figures: Figures;
+  readonly keyBar: KeyBar;
+  readonly chat: ChatPanel;
+  readonly console: RulesConsole;
+  readonly screens: Screens;
+  readonly past: PastPanel;
+  readonly sounds: Sounds;
+  readonly voice: VoiceToggle;
+  /** Begins anew in a room: the server that answers may be another than before, with another ground. */
+  restart(room: string, world: string): void;
+}
+
+/** Brings the events of a world to the parts of the page. */
+export class WorldEvents implements WorldConnectionListener {
+  readonly #page: EventParts;
+  #welcomedAtMs = 0;
+
+  constructor(page: EventParts) {
+    this.#page = page;
+  }
+
+  statusChanged(status: Status): void {
+    const { hud, figures } = this.#page;
+    hud.setStatus(status);
+    if (status !== "open") figures.graph.pause();
+  }
+
+  welcomed(room: string, world: string): void {
+    this.#welcomedAtMs = performance.now();
+    this.#page.restart(room, world);
+  }
+
+  defined(facts: readonly ActionFacts[]): void {
+    const { sounds, actions, inputs, devices, keyBar } = this.#page;
+    sounds.define();
+    actions.define(facts);
+    const { bindings } = actions;
+    const buttons = bindings.map(({ action, label, charge }) => ({
+      trigger: buttonOf(action),
+      label,
+      isCharged: charge !== undefined,
+    }));
+    inputs.claimed = actions.keys;
+    inputs.padTriggers = shareOutButtons(buttons);
+    devices.offerButtons(buttons);
+    keyBar.define(bindings);
+  }
+
+  playerChanged(player: PlayerFacts): void {
+    const { people, chat, connection } = this.#page;
+    const happening = people.update(player);
+    this.#countPeople();
+    if (happening?.what === "renamed") chat.addEvent(words.isNow(happening.before, happening.name));
+    if (happening?.what !== "came" || player.id === connection?.player || !this.#isSettled) return;
+    chat.addEvent(words.isHere(happening.name));
+  }
+
+  playerLeft({ id, name }: PlayerFacts): void {
+    const { people, chat, connection } = this.#page;
+    people.remove(id);
+    this.#countPeople();
+    if (connection?.status === "open" && id !== connection.player) chat.addEvent(words.hasLeft(name));
+  }
+
+  screenChanged(place: string): void {
+    const { screens, past, connection } = this.#page;
+    screens.invalidate();
+    if (place === PAST_PLACE) past.update(connection?.screen.get(PAST_PLACE));
+  }
+
+  eventReceived(event: string, payload: unknown): void {
+    const { voice, sounds } = this.#page;
+    if (voice.handleEvent(event, payload)) return;
+    const sound = event === "sound" ? readSound(payload) : undefined;
+    if (sound) sounds.play(sound);
+  }
+
+  refused(action: string, reason: string): void {
+    const { actions, hud } = this.#page;
+    const label = actions.bindings.find((binding) => binding.action === action)?.label ?? action;
+    hud.say(words.refused(label, reason));
+  }
+
+  reported(report: Report): void {
+    this.#page.console.add(report, this.#isSettled);
+  }
+
+  chatted(player: number, name: string, text: string): void {
+    const { people, chat, scene } = this.#page;
+    const avatar = people.avatarOf(player);
+    chat.add(name, scene.crowd.colorOf(avatar), text);
+    if (avatar !== undefined) scene.labels.say(avatar, text, performance.now());
+  }
+
+  missed(lines: number): void {
+    this.#page.chat.addEvent(words.linesMissed(lines));
+  }
+
+  unsaid(text: string, reason: string): void {
+    this.#page.chat.addEvent(words.unsaid(text, reason));
+  }
+
+  noticed(text: string): void {
+    this.#page.hud.say(text);
+  }
+
+  snapshotArrived(receivedAtMs: number): void {
+    const { connection, figures } = this.#page;
+    if (connection) figures.graph.record(receivedAtMs, connection.delayMs, connection.stats.bytesPerSecond);
+  }
+
+  lost(error: NowcastError, retryInMs: number | undefined): void {
+    this.#page.hud.lost(error, retryInMs);
+  }
+
+  /** Whether arrivals are new. */
+  get #isSettled(): boolean {
+    return performance.now() - this.#welcomedAtMs > GREETING_MS;
+  }
+
+  #countPeople(): void {
+    const { hud, people, connection } = this.#page;
+    hud.setPeople(people.count, connection?.avatar === undefined);
+  }
+}
