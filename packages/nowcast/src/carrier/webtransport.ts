@@ -4,6 +4,8 @@ import type { CarrierHandlers, OpenCarrier } from "./carrier.js";
 
 /** Packets that the browser may hold unsent: more would wait there while they age. */
 const OUTSTANDING_MAX = 2;
+/** A datagram that waits is read within this many microtasks. */
+const IDLE_TURNS = 12;
 /** Datagrams that may wait for the page to read them; browsers keep one by default and drop the others. */
 const INCOMING_MAX = 256;
 
@@ -102,8 +104,9 @@ class WebTransportCarrier implements OpenCarrier {
     const reader = this.#transport.datagrams.readable.getReader();
     const arrived: [bytes: Uint8Array, atMs: number][] = [];
     let isDue = false;
-    const handle = (seen: number): void => {
-      if (arrived.length > seen) return queueMicrotask(() => handle(arrived.length));
+    const handle = (seen: number, idle: number): void => {
+      const turns = arrived.length > seen ? 0 : idle + 1;
+      if (turns < IDLE_TURNS) return queueMicrotask(() => handle(arrived.length, turns));
       isDue = false;
       for (const [bytes, atMs] of arrived.splice(0)) this.#handlers?.packet(bytes, atMs);
     };
@@ -112,7 +115,7 @@ class WebTransportCarrier implements OpenCarrier {
         arrived.push([next.value, performance.now()]);
         if (isDue) continue;
         isDue = true;
-        queueMicrotask(() => handle(0));
+        queueMicrotask(() => handle(arrived.length, 0));
       }
     } catch (error) {
       this.#end(`WebTransport ended: ${messageOf(error)}`);

@@ -278,13 +278,13 @@ export class Rig {
     if (this.#tick % 3 !== 0) return;
     const { px, py, pz } = this.mover;
     const [tick, rounded] = [this.#tick, [px, py, pz].map((metres) => Math.round(metres * 1024) / 1024)];
-    const controls = (this.#next - 1) & 0xffff;
+    const ackedInputSequence = (this.#next - 1) & 0xffff;
     this.#fly("down", () => {
       if (tick <= this.#avatar.tick) return;
       const isMoved = rounded.some((metres, axis) => metres !== this.#avatar.position[axis]);
       this.#avatar.position = rounded as [number, number, number];
       this.#avatar.tick = tick;
-      const event = { tick, controls, moved: isMoved ? [this.#avatar] : [], receivedAtMs: 0 };
+      const event = { tick, ackedInputSequence, moved: isMoved ? [this.#avatar] : [], receivedAtMs: 0 };
       for (const [type, listener] of this.#listeners) {
         if (type.startsWith("snapshot")) (listener as (event: unknown) => void)(event);
       }
