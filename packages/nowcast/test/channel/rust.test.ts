@@ -69,7 +69,7 @@ it("goes on when the other process was stopped for a while, with the newest valu
   await waitFor("the time of a stop", () => put > before + 200);
   expect(channel.status.closed).toBeUndefined();
   own.pause(false);
-  await waitFor("what was put meanwhile", () => got.length > before + 200);
+  await waitFor("the values put meanwhile", () => got.length > before + 200);
   clearInterval(timer);
   const last = put;
   await waitFor("the rest", () => got.length === last && states.at(-1) === last - 1);

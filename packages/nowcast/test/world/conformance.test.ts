@@ -413,7 +413,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(reconnects + (link?.resumed ?? 0)).toBe(1);
       await waitFor("the avatar", () => ada.entities.has(ada.avatarId!));
       const [x, , z] = [...meOf(ada).position];
-      await waitFor("the controls of before", () => {
+      await waitFor("the earlier input", () => {
         const { position } = meOf(ada);
         return Math.hypot(position[0] - x!, position[2] - z!) > 0.5;
       });

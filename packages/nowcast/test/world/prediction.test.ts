@@ -81,8 +81,8 @@ describe("one's own avatar", () => {
   });
 
   for (const [who, controls] of [
-    ["who walks about", wanderer],
-    ["who looks about while walking", lookingAbout],
+    ["a player who walks about", wanderer],
+    ["a player who looks about while walking", lookingAbout],
   ] as const) {
     it(`is where the server has it over a stream that stalls for nearly a second, of ${who}`, () => {
       const stall = { forMs: 900, everyMs: 4_000 };

@@ -54,7 +54,7 @@ describe("a replica", () => {
       const { values, at, grain } = replica.find(id)!;
       expect(grain.number, `entity ${id}`).toBe(number);
       expect([...values.subarray(at, at + 7)], `entity ${id}`).toEqual(row);
-      expect(last.get(id), `what was told of entity ${id}`).toEqual(row);
+      expect(last.get(id), `the newest row of entity ${id}`).toEqual(row);
     }
   });
 

@@ -116,10 +116,10 @@ describe("messages of a server on a session", () => {
     const [spawns, changes] = [collect(world, "spawn"), collect(world, "change")];
     server.put(SHEEP, sheep(1, { scale: [1, 2, 1], parent: 8 }));
     server.put(8, sheep(0.5, { place: { position: [1, 2, 3], rotation: [0, 0, 0, 1] } }));
-    await waitFor("what has a place", () => world.entities.has(8 as EntityId));
+    await waitFor("the entity with a place", () => world.entities.has(8 as EntityId));
     expect(world.entities.has(SHEEP)).toBe(false);
     server.replicate(payload(110, 0, [{ group: 0, tick: 109, rows: new Map([[SHEEP, [4, 0, -4]]]) }]));
-    await waitFor("what has a row", () => world.entities.has(SHEEP));
+    await waitFor("the entity with a row", () => world.entities.has(SHEEP));
     expect(spawns.map(({ entities }) => entities.map(({ id }) => id))).toEqual([[8], [SHEEP]]);
     expect(world.entities.get(SHEEP)).toMatchObject({
       scale: [1, 2, 1],
@@ -394,7 +394,7 @@ describe("messages of a client on a session", () => {
     expect(errors).toMatchObject([{ error: { code, closeCode, reason }, retryInMs: undefined }]);
   });
 
-  it("says its name again where it kept the one of before", async () => {
+  it("sends its name again if it kept the earlier one", async () => {
     const server = await serve((server) => {
       server.say({ Welcome: { ...WELCOME, resumed: server.channels.length > 1 } });
       server.say({ Define: { definition: DEFINITION } });
@@ -410,7 +410,7 @@ describe("messages of a client on a session", () => {
     expect(server.received[2]).toEqual({ Rename: { name: "Ada L." } });
   });
 
-  it("asks to be told everything anew when a group is told against what it does not have", async () => {
+  it("asks for all groups as a whole when a group has a baseline that it lacks", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;

@@ -111,7 +111,7 @@ function run({ seed, client, steps }: Play): number {
   scene.define({ version: 1, kinds: [kind("thing", {})], actions: [], events: [], assets: [] });
   let checks = 0;
   const apply = (bytes: Uint8Array): void => {
-    expect(rows.apply(bytes), `${where}: told against frames that are not here`).toBe(0);
+    expect(rows.apply(bytes), `${where}: encoded against missing frames`).toBe(0);
     expect(scene.apply(bytes).missing, where).toBe(0);
   };
   const say = (id: number, value: Uint8Array): void => void scene.put(id, value);

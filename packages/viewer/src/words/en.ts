@@ -197,7 +197,7 @@ export const ENGLISH = {
     superseded: ["Superseded", "Values that were never sent, because newer ones replaced them"],
     resent: ["Resent", "Values and events that were sent again after a loss"],
     reconnects: ["Rejoined", "Times that a lost connection was replaced"],
-    carrier: ["Carrier", "What carries the messages"],
+    carrier: ["Carrier", "Carrier of the messages"],
   },
 
   noWebGl: "This browser offers no WebGL 2. Turn on hardware acceleration, or use a newer browser.",

@@ -262,7 +262,7 @@ it("lines_of_chat_that_are_not_passed_on_are_shown_with_the_reason", async () =>
     for (let line = 1; line <= 40; line++) window.nowcast.world!.chat(`line ${line}`);
   });
   const events = page.locator("#chat-log li.event");
-  await waitFor("what was not said", async () =>
+  await waitFor("the unsaid line", async () =>
     (await events.allTextContents()).some((text) => /Not said: “line \d+”/.test(text)),
   );
   await visitor.leave();

@@ -48,7 +48,7 @@ it("shows new rules at once, and where broken ones are broken", async () => {
   const rules = readFileSync(file, "utf8");
   writeFileSync(file, `${rules}\nlocal broken = = 1\n`);
   const brokenLine = rules.split("\n").length + 1;
-  await waitFor("what is wrong", async () =>
+  await waitFor("the fault", async () =>
     (await panel.textContent())?.includes(`world.luau:${brokenLine}`),
   );
   expect(await panel.isVisible()).toBe(true);
@@ -59,7 +59,7 @@ it("shows new rules at once, and where broken ones are broken", async () => {
   await page.locator("#world").click();
   await page.keyboard.press("KeyG");
   const message = page.locator("#message");
-  await waitFor("what the action shows", async () => (await message.textContent()) === "Hello!");
+  await waitFor("the text of the action", async () => (await message.textContent()) === "Hello!");
 
   // A line that the rules print reaches the page's console and the server's log.
   const line = 'waved { to = "everybody" }';
