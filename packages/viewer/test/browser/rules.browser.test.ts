@@ -48,9 +48,7 @@ it("shows new rules at once, and where broken ones are broken", async () => {
   const rules = readFileSync(file, "utf8");
   writeFileSync(file, `${rules}\nlocal broken = = 1\n`);
   const brokenLine = rules.split("\n").length + 1;
-  await waitFor("the fault", async () =>
-    (await panel.textContent())?.includes(`world.luau:${brokenLine}`),
-  );
+  await waitFor("the fault", async () => (await panel.textContent())?.includes(`world.luau:${brokenLine}`));
   expect(await panel.isVisible()).toBe(true);
   expect(await page.locator("#console-list li").first().getAttribute("class")).toBe("refused");
 
