@@ -84,7 +84,7 @@ pub use fault::{Fault, FaultKind};
 pub use forgotten::{Forgotten, forgotten};
 pub use limits::{LINE_BYTES_MAX, Limits};
 pub use live::{Live, PROBATION_STEPS, Report, ResumeError, Version};
-pub use reference::{names_of, reference, test_types, world_types};
+pub use reference::{Arity, arguments_of, names_of, reference, test_types, world_types};
 pub use sandbox::{Sandbox, global_names};
 pub use scenario::{Outcome, Scenario};
 pub use script::Script;

@@ -501,6 +501,63 @@ pub fn names_of(of: &str) -> Vec<&'static str> {
     entries.map(|entry| entry.name).collect()
 }
 
+/// Returns how many arguments a function of the API takes, itself not counted: the least number, the greatest number, and whether
+/// it is a method (`subject:name(…)`). `None` for names that are no functions.
+pub fn arguments_of(of: &str, name: &str) -> Option<Arity> {
+    let entries = SECTIONS.iter().filter(|section| section.of == of).flat_map(|section| section.entries);
+    let ty = entries.into_iter().find(|entry| entry.name == name)?.ty;
+    let rest = ty.strip_prefix('(')?;
+    let mut parameters = parameters(rest);
+    let is_method = parameters.first().is_some_and(|first| first.starts_with("self:"));
+    if is_method {
+        parameters.remove(0);
+    }
+    let is_open = parameters.iter().any(|parameter| parameter.starts_with("..."));
+    // A parameter of any type may be nil, and therefore missing.
+    let needed = parameters.iter().rposition(|ty| {
+        let may_be_nil = ty.ends_with('?') || ty.ends_with(": any") || ty.starts_with("...");
+        !may_be_nil
+    });
+    Some(Arity {
+        least: needed.map_or(0, |last| last + 1),
+        greatest: if is_open { usize::MAX } else { parameters.len() },
+        is_method,
+    })
+}
+
+/// The number of arguments of a function of the API.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arity {
+    /// Fewer arguments raise an error.
+    pub least: usize,
+    /// Further arguments are ignored.
+    pub greatest: usize,
+    /// Whether the function is called with a colon. The subject is not counted.
+    pub is_method: bool,
+}
+
+/// Splits the parameters of a type of a function, whose text begins after the first parenthesis.
+fn parameters(text: &str) -> Vec<&str> {
+    let (mut depth, mut begin, mut found) = (0, 0, Vec::new());
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' | '{' | '[' => depth += 1,
+            ',' if depth == 0 => {
+                found.push(text[begin..at].trim());
+                begin = at + 1;
+            }
+            ')' if depth == 0 => {
+                found.push(text[begin..at].trim());
+                break;
+            }
+            ')' | '}' | ']' => depth -= 1,
+            _ => {}
+        }
+    }
+    found.retain(|parameter| !parameter.is_empty());
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -527,6 +584,21 @@ mod tests {
         let mut kind = keys("getmetatable(Kind).__index");
         kind.insert("name".into());
         assert_eq!(kind, documented("Kind"));
+    }
+
+    #[test]
+    fn numbers_of_arguments_follow_from_the_types() {
+        let arity = |of, name| arguments_of(of, name).map(|it| (it.least, it.greatest, it.is_method));
+        assert_eq!(arity("World", "show"), Some((1, 3, false)));
+        assert_eq!(arity("World", "after"), Some((2, 3, false)));
+        assert_eq!(arity("World", "players"), Some((0, 1, false)));
+        assert_eq!(arity("World", "time"), Some((0, 0, false)));
+        assert_eq!(arity("World", "rewound"), Some((2, 2, false)));
+        assert_eq!(arity("World", "action"), Some((3, 4, false)));
+        assert_eq!(arity("Kind", "spawn"), Some((0, 1, true)));
+        assert_eq!(arity("Entity", "glide_to"), Some((1, 2, true)));
+        assert_eq!(arity("World", "state"), None);
+        assert_eq!(arity("Entity", "position"), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The tests of this crate in one program.
 
 mod budget;
+mod costs;
 mod determinism;
 mod hostile;
 mod hostile_values;
