@@ -10,27 +10,27 @@ use nowcast_world::{
 
 use crate::session::{Action, Asset, Declared, Definition as Message, Kind};
 
-/// A definition is told in one message of at most so many bytes (`spec/WORLD.md`, section 6).
+/// Maximum bytes of the message that holds a definition (`spec/WORLD.md`, section 6).
 const DEFINITION_BYTES_MAX: usize = 128 * 1024;
 
-/// The words of a body that may be long. A definition that is too large is told without them, the longest first.
+/// The fields of a body that may be long. A definition that is too large is sent without them, the longest first.
 const LONG_WORDS: [&str; 4] = ["vertices", "triangles", "heights", "points"];
 
-/// What the values of one definition are said with.
+/// The encoding of one definition and of its kinds.
 pub(crate) struct Dictionary {
-    /// What clients on sessions are told.
+    /// The definition for clients on sessions.
     pub(crate) message: Message,
-    /// Of each kind, a number for everything that is told of it: an entity reads otherwise when its kind's differs.
+    /// For each kind, a hash of its description: an entity of a kind with another hash is described anew.
     fingerprints: Vec<u64>,
-    /// Of each kind, how its entities are told.
-    told: Vec<Told>,
-    /// What is farther away than this comes less often, in metres.
+    /// For each kind, the replication of its entities.
+    replication: Vec<KindReplication>,
+    /// Entities farther away than this, in metres, are sent less often.
     far_metres: f32,
 }
 
-/// How the entities of a kind are told.
+/// The replication of a kind's entities.
 #[derive(Clone, Copy)]
-struct Told {
+struct KindReplication {
     interest: Interest,
     /// How far its shape reaches, in metres.
     size: f32,
@@ -43,7 +43,7 @@ impl Dictionary {
         let gravity = -definition.gravity[1];
         let kinds: Vec<Kind> = definition.kinds.iter().map(|kind| describe_kind(kind, gravity)).collect();
         let fingerprints = kinds.iter().map(|kind| hash(&nowcast_wire::encode_to_vec(kind))).collect();
-        let told = definition.kinds.iter().map(|kind| Told {
+        let replication = definition.kinds.iter().map(|kind| KindReplication {
             interest: definition.interest_of(kind),
             size: kind.body.as_ref().map_or(0.0, |body| body.shape.reach()),
             quantization: Quantization::within(kind.precision, kind.rotation_precision),
@@ -70,12 +70,12 @@ impl Dictionary {
             Interest::Near { radius } => radius / 2.0,
             Interest::Always | Interest::Never | Interest::Owner => f32::INFINITY,
         };
-        Self { message, fingerprints, told: told.collect(), far_metres }
+        Self { message, fingerprints, replication: replication.collect(), far_metres }
     }
 
-    /// Where an entity is, and who is told of it.
+    /// Returns the place of an entity, and the clients that it is replicated to.
     pub(crate) fn placed(&self, entity: &EntityRef<'_>) -> Placed {
-        let Told { interest, size, quantization } = self.told(entity.kind);
+        let KindReplication { interest, size, quantization } = self.replication(entity.kind);
         let size = size * entity.scale.iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
         let reach = match interest {
             // What is larger than a cell is seen from beyond its cell's neighbours.
@@ -88,9 +88,9 @@ impl Dictionary {
         Placed { id: entity.id.0, position: entity.pose.position, reach, size, quantization }
     }
 
-    /// Whether the entities of a kind are not for everybody. Clients of the plain protocol are not told of them.
+    /// Whether the entities of a kind are replicated to some clients alone. The plain protocol does not replicate them.
     pub(crate) fn is_private(&self, kind: KindId) -> bool {
-        matches!(self.told(kind).interest, Interest::Never | Interest::Owner)
+        matches!(self.replication(kind).interest, Interest::Never | Interest::Owner)
     }
 
     /// What is farther away than this from a client's avatar comes less often, in metres.
@@ -98,17 +98,18 @@ impl Dictionary {
         self.far_metres
     }
 
-    fn told(&self, kind: KindId) -> Told {
-        let unknown = Told { interest: Interest::DEFAULT, size: 0.0, quantization: Quantization::default() };
-        self.told.get(usize::from(kind.0)).copied().unwrap_or(unknown)
+    fn replication(&self, kind: KindId) -> KindReplication {
+        let unknown =
+            KindReplication { interest: Interest::DEFAULT, size: 0.0, quantization: Quantization::default() };
+        self.replication.get(usize::from(kind.0)).copied().unwrap_or(unknown)
     }
 
-    /// Whether it can be told in one message.
+    /// Whether it fits into one message.
     pub(crate) fn fits(&self) -> bool {
         nowcast_wire::encode_to_vec(&self.message).len() <= DEFINITION_BYTES_MAX
     }
 
-    /// A number that differs where what is told of a kind does.
+    /// A hash of a kind's description.
     pub(crate) fn fingerprint(&self, kind: KindId) -> u64 {
         self.fingerprints.get(usize::from(kind.0)).copied().unwrap_or_default()
     }
@@ -131,7 +132,7 @@ fn shorten(message: &mut Message) -> bool {
     true
 }
 
-/// An entity's attributes as a map, as they are told by name.
+/// Returns an entity's attributes as a map by name.
 pub(crate) fn attributes_of(attributes: &Attributes, entity: &EntityRef<'_>) -> Value {
     let names = attributes.fields().iter().map(|field| Value::Text(field.name.clone()));
     Value::Map(names.zip(entity.attributes.iter().cloned()).collect())
@@ -316,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_definition_that_is_too_large_is_told_without_the_longest_lists() {
+    fn a_definition_that_is_too_large_is_sent_without_its_longest_lists() {
         let ground = |name: &str, side: usize| {
             let shape =
                 ColliderShape::HeightField { heights: vec![0.5; side * side], columns: side, size: [9.0; 2] };
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_told_in_the_words_in_which_scripts_declare_it() {
+    fn a_body_is_described_by_the_names_that_scripts_use() {
         let part = ColliderShape::Sphere { radius: 0.5 };
         let at = Pose { position: [0.0, 1.0, 0.0], ..Pose::IDENTITY };
         let body = Body::fixed(ColliderShape::Compound { parts: vec![(at, part)] });

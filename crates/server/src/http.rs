@@ -93,7 +93,8 @@ fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
 /// `ok` while clients are admitted, with the problems of the store; 503 from the beginning of a shutdown, and while rooms cannot be opened.
 async fn healthz(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (status, text) = match shared.rooms.health() {
-        Health::Good => match shared.rooms.persistence.trouble().or_else(|| shared.rooms.trouble()) {
+        Health::Good => match shared.rooms.persistence.trouble().or_else(|| shared.rooms.troubles.describe())
+        {
             None => (StatusCode::OK, "ok\n".to_owned()),
             // Clients are admitted all the same. Other machines do not see the store's path.
             Some(trouble) if is_local(&request) => (StatusCode::OK, format!("ok, but {trouble}\n")),

@@ -17,14 +17,14 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::client::Client;
-use crate::client_handle::{ClientProtocol, Plain, Player, may_be_program, may_edit};
+use crate::client_handle::{ClientHandle, may_be_program, may_edit};
 use crate::client_key::{ClientKey, SECRET_BYTES, read_hex};
 use crate::closing::NO_PROGRAM;
-use crate::config::Config;
 use crate::connection::Connection;
 use crate::names::Name;
 use crate::persistence::hold_token;
 use crate::plain::{Encoding, NETWORK_HZ};
+use crate::plain_sink::PlainSink;
 use crate::room_name::room_of;
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::{Opener, Seat};
@@ -130,7 +130,7 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     if room_of(room) != room && !may_edit(&entry, &shared.config.entry) {
         return Err(RoomRefusal::NotEditor.into());
     }
-    let player = read_parameters(request.uri().query().unwrap_or_default(), &shared.config, &entry)?;
+    let (handle, sink) = read_parameters(request.uri().query().unwrap_or_default(), shared, &entry)?;
     let on_upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or(JoinError::NotWebSocket)?;
     if !entry.address.is_some_and(|address| shared.connection_limits.may_join(address.ip())) {
         return Err(JoinError::TooOften);
@@ -139,7 +139,7 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     if let Some(ticket) = entry.ticket {
         ticket.redeem(Now::read()).map_err(JoinError::Admission)?;
     }
-    let kept = entry.single_use.map(|token| hold_token(&token, player.key)).transpose();
+    let kept = entry.single_use.map(|token| hold_token(&token, handle.key)).transpose();
     let kept = kept.map_err(JoinError::Admission)?;
 
     let shared = Arc::clone(shared);
@@ -149,7 +149,7 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
             kept.wait().await;
         }
         match upgraded {
-            Ok(Ok(upgraded)) => live(upgraded, seat, player, &shared).await,
+            Ok(Ok(upgraded)) => run(upgraded, seat, (handle, sink), &shared).await,
             Ok(Err(error)) => debug!(%error, "the client went away during the handshake"),
             Err(_) => debug!("the handshake took too long"),
         }
@@ -163,11 +163,17 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
 }
 
 /// Runs the client on the bare connection, without the HTTP machinery around it.
-async fn live(upgraded: Upgraded, seat: Seat, player: Player, shared: &Shared) {
+async fn run(
+    upgraded: Upgraded,
+    seat: Seat,
+    (handle, sink): (ClientHandle, Arc<PlainSink>),
+    shared: &Shared,
+) {
     let parts = upgraded.downcast::<TokioIo<Connection>>().expect("every connection is served as this type");
     let client = Client {
         seat,
-        player: Arc::new(player),
+        handle: Arc::new(handle),
+        sink,
         metrics: Arc::clone(&shared.metrics),
         timeouts: shared.config.timeouts.clone(),
         heard_at: Mutex::new(Instant::now()),
@@ -191,7 +197,12 @@ fn ask_admission(shared: &Shared, room: &str, request: &Request) -> Result<Entry
     admission.check(Now::read(), &asked)
 }
 
-fn read_parameters(query: &str, config: &Config, entry: &Entry) -> Result<Player, JoinError> {
+fn read_parameters(
+    query: &str,
+    shared: &Shared,
+    entry: &Entry,
+) -> Result<(ClientHandle, Arc<PlainSink>), JoinError> {
+    let config = &shared.config;
     let parameters: Parameters =
         serde_urlencoded::from_str(query).map_err(|error| JoinError::Parameter(error.to_string()))?;
     let encoding = match &parameters.encoding {
@@ -226,8 +237,10 @@ fn read_parameters(query: &str, config: &Config, entry: &Entry) -> Result<Player
     let name = entry.name.clone().map_or(Name::Asked(parameters.name), Name::Verified);
     let secret = parameters.key.as_deref().map(read_secret).transpose()?;
     let key = secret.map(|secret| ClientKey::of(&secret, &name, is_program));
-    let player = Player::new(name, ClientProtocol::Plain(Plain::new(encoding)), hz, may_edit, is_program);
-    Ok(player.with_key(key).with_address(entry.address.map(|address| address.ip())))
+    let sink = Arc::new(PlainSink::new(encoding, Arc::clone(&shared.metrics)));
+    let handle = ClientHandle::new(name, Arc::<PlainSink>::clone(&sink), hz, may_edit, is_program);
+    let address = entry.address.map(|address| address.ip());
+    Ok((handle.with_key(key).with_address(address), sink))
 }
 
 /// A client's secret, in 32 hexadecimal digits.

@@ -24,18 +24,22 @@
 //!
 //! # Where things are
 //!
-//! A connection is accepted in `server`, answered in `http` and, for a WebSocket, upgraded in `join`. From then on it
-//! is a `client`: one task that reads and writes. The other side is a `room`: one thread that steps a world, which is
-//! `recorded_world` by rules in Rust or in Luau; the `worlds` that are offered, and new rules for them, come from a catalogue. The two
-//! meet in a `player`, which holds the client's waiting commands and, in its `send_queue`, what the client is to be told;
-//! the client enters by the room's `lobby`. A `snapshot` is what a room looked like at one step; it is encoded once for all
-//! clients that know the same. `session` has the same for clients on sessions. `persistence` gives the store what happens in a world.
+//! `server` accepts a connection, `http` answers it, and `join` upgrades it if it is a WebSocket. From then on it is a `client`:
+//! one task that reads and writes. The other side is a `room`: one thread that steps a world, which is a `recorded_world`
+//! with rules in Rust or in Luau. The catalogue of `worlds` offers the worlds and new rules for them. The two sides meet in a
+//! `client_handle`, which holds the client's waiting commands; the client enters through the room's `lobby`. The room sends
+//! through a `client_sink`: `plain_sink` for the plain protocol, with a `send_queue` for each client, and `session` for
+//! sessions. A `snapshot` is the room at one step, encoded once for all clients that know the same. `persistence` stores the
+//! worlds.
 
 mod chat;
 mod client;
 mod client_handle;
 mod client_key;
+mod client_sink;
 mod closing;
+mod command_intake;
+mod command_queue;
 mod config;
 mod connection;
 mod dictionary;
@@ -50,6 +54,8 @@ mod metrics;
 mod names;
 mod persistence;
 pub mod plain;
+mod plain_sink;
+mod player_command;
 mod process;
 mod rate;
 mod recorded_world;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
-use crate::client_handle::Player;
+use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
 
 /// Where a client's task meets the room's thread.
@@ -19,29 +19,29 @@ pub(crate) struct Lobby {
 
 #[derive(Default)]
 struct Queue {
-    players: Vec<Arc<Player>>,
+    clients: Vec<Arc<ClientHandle>>,
     /// All that have entered and not left, so that each of them can be told of the end of the room.
-    entered: Vec<Weak<Player>>,
-    /// Why the room has ended, so that nobody will take players in any more.
+    entered: Vec<Weak<ClientHandle>>,
+    /// Why the room has ended, so that nobody will take clients in any more.
     ended: Option<Closing>,
 }
 
 impl Lobby {
     /// A client comes in. Once the room has ended it is sent away.
-    pub(crate) fn enter(&self, player: Arc<Player>) {
+    pub(crate) fn enter(&self, client: Arc<ClientHandle>) {
         let mut queue = self.lock();
         if let Some(closing) = &queue.ended {
-            player.close(closing.clone());
+            client.close(closing.clone());
         } else {
-            queue.entered.retain(|player| player.upgrade().is_some_and(|player| !player.has_left()));
-            queue.entered.push(Arc::downgrade(&player));
-            queue.players.push(player);
+            queue.entered.retain(|client| client.upgrade().is_some_and(|client| !client.has_left()));
+            queue.entered.push(Arc::downgrade(&client));
+            queue.clients.push(client);
         }
     }
 
     /// Takes in whoever waits.
-    pub(crate) fn take_waiting(&self) -> Vec<Arc<Player>> {
-        std::mem::take(&mut self.lock().players)
+    pub(crate) fn take_waiting(&self) -> Vec<Arc<ClientHandle>> {
+        std::mem::take(&mut self.lock().clients)
     }
 
     /// Says that the room has ended; whoever entered it, or comes from now on, is sent away with this reason. It ends once:
@@ -49,11 +49,11 @@ impl Lobby {
     pub(crate) fn end(&self, closing: &Closing) {
         let mut queue = self.lock();
         queue.ended.get_or_insert_with(|| closing.clone());
-        queue.players.clear();
+        queue.clients.clear();
         let entered = std::mem::take(&mut queue.entered);
         drop(queue);
-        for player in entered.iter().filter_map(Weak::upgrade) {
-            player.close(closing.clone());
+        for client in entered.iter().filter_map(Weak::upgrade) {
+            client.close(closing.clone());
         }
     }
 
@@ -90,21 +90,23 @@ impl Lobby {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client_handle::{ClientProtocol, Plain};
+    use crate::metrics::Metrics;
     use crate::names::Name;
     use crate::plain::Encoding;
+    use crate::plain_sink::PlainSink;
     use crate::room_refusal::RoomRefusal;
     use crate::send_queue::Outgoing;
 
     #[test]
-    fn whoever_comes_after_the_end_is_told_its_first_reason() {
+    fn a_client_that_comes_after_the_end_is_closed_with_the_first_reason() {
         let lobby = Lobby::default();
         lobby.end(&Closing::Refused(RoomRefusal::NotLoaded("yard".into())));
         lobby.end(&Closing::RoomGone);
-        let way = ClientProtocol::Plain(Plain::new(Encoding::Json));
-        let late = Arc::new(Player::new(Name::Asked("Ada".into()), way, 60, false, false));
-        lobby.enter(Arc::clone(&late));
-        let told = late.plain().and_then(|plain| plain.queue.take());
-        assert!(matches!(told, Some(Outgoing::Close(Closing::Refused(RoomRefusal::NotLoaded(_))))));
+        let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::new(Metrics::new(None))));
+        let late =
+            ClientHandle::new(Name::Asked("Ada".into()), Arc::<PlainSink>::clone(&sink), 60, false, false);
+        lobby.enter(Arc::new(late));
+        let sent = sink.queue.take();
+        assert!(matches!(sent, Some(Outgoing::Close(Closing::Refused(RoomRefusal::NotLoaded(_))))));
     }
 }

@@ -4,8 +4,6 @@ use std::time::{Duration, Instant};
 
 use nowcast::admission::{Allowance, CREDIT_MAX, Verdict};
 
-use crate::plain::ClientMessage;
-
 /// A kind of message with a rate of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageKind {
@@ -42,22 +40,9 @@ impl MessageKind {
         Self::Own,
     ];
 
-    /// The kind of a message.
-    pub(crate) fn of(message: &ClientMessage) -> Self {
-        match message {
-            ClientMessage::Input(_) => Self::Input,
-            ClientMessage::Act { .. } => Self::Action,
-            ClientMessage::Chat { .. } => Self::Chat,
-            ClientMessage::Name { .. } => Self::Name,
-            ClientMessage::Rate { .. } => Self::Rate,
-            ClientMessage::Ping { .. } => Self::Ping,
-            ClientMessage::Move { .. } => Self::Move,
-            ClientMessage::Set { .. } => Self::Set,
-            ClientMessage::Own { .. }
-            | ClientMessage::Release { .. }
-            | ClientMessage::Spawn { .. }
-            | ClientMessage::Despawn { .. } => Self::Own,
-        }
+    /// Whether only the newest message of the kind counts.
+    pub(crate) fn is_state(self) -> bool {
+        matches!(self, Self::Input | Self::Move)
     }
 
     /// The kind and its limit, for people: in close reasons, and in what senders of dropped messages are told.

@@ -29,7 +29,7 @@ struct Waiting {
     snapshot: Option<Arc<Snapshot>>,
     /// How many of `events` go before `snapshot`.
     events_before: usize,
-    /// Lines of chat that were left out after `events`, and of which the client has not heard.
+    /// Lines of chat that were dropped after `events` and not reported to the client.
     missed: u64,
     closing: Option<Closing>,
 }
@@ -50,9 +50,9 @@ pub(crate) enum Outgoing {
     Event(Message),
     /// How many lines of chat were left out here.
     Missed(u64),
-    /// The newest state; what to say of it depends on what the client knows.
+    /// The newest state, to be encoded against the snapshot that the client knows.
     Snapshot(Arc<Snapshot>),
-    /// Nothing any more.
+    /// The end, with its reason.
     Close(Closing),
 }
 
@@ -69,7 +69,7 @@ impl SendQueue {
         self.changed.notify_one();
     }
 
-    /// Queues a line of chat, or leaves it out when too many wait: the client is told how many it missed once it has read
+    /// Queues a line of chat, or drops it when too many wait: the client receives the number of missed lines once it has read
     /// those before. Returns how many were left out.
     pub(crate) fn push_line(&self, message: Message) -> u64 {
         let mut waiting = self.lock();
@@ -87,7 +87,7 @@ impl SendQueue {
         is_missed.into()
     }
 
-    /// Puts what a client is told first. The size of the world is not the client's fault, so it doesn't count.
+    /// Queues the first messages. The size of the world is not the client's fault, so they do not count.
     pub(crate) fn greet(&self, greeting: Greeting) {
         self.lock().greeting = Some(Box::new(greeting));
         self.changed.notify_one();
@@ -108,7 +108,7 @@ impl SendQueue {
         self.lock().snapshot.is_some()
     }
 
-    /// Ends it: the next thing to send is this.
+    /// Ends the queue: the next thing to send is the reason.
     pub(crate) fn close(&self, closing: Closing) {
         self.lock().close(closing);
         self.changed.notify_one();

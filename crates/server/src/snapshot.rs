@@ -25,7 +25,7 @@ pub(crate) struct Snapshot {
     tick: u64,
     /// Ordered by id.
     exact: Vec<(EntityId, Pose)>,
-    /// The same rounded, once somebody is told of it.
+    /// The same rounded, once a client needs them.
     rounded: OnceLock<Vec<RoundedPose>>,
     /// An earlier one of the same world that is rounded already, until this one is.
     earlier: Mutex<Option<Arc<Self>>>,
@@ -55,7 +55,7 @@ struct RoundedPose {
 }
 
 impl Snapshot {
-    /// Records the poses of a world. Angles are expensive to compute, so they are computed where a client is told of them; and
+    /// Records the poses of a world. Angles are expensive to compute, so they are computed when a client needs them; and
     /// most bodies rest, so a body that is where an `earlier` snapshot of the same world has it is taken from there. Pass one that
     /// [is rounded](Self::is_rounded).
     pub(crate) fn new(tick: u64, world: &World, earlier: Option<Arc<Self>>) -> Self {
@@ -63,13 +63,18 @@ impl Snapshot {
         let is_private =
             |kind: &Kind| matches!(definition.interest_of(kind), Interest::Never | Interest::Owner);
         let has_private = definition.kinds.iter().any(is_private);
-        let is_told = |id: &EntityId| {
+        let is_replicated = |id: &EntityId| {
             let kind = || world.entity(*id).map(|entity| world.scene().kind_of(entity.kind));
             !has_private || !kind().is_some_and(is_private)
         };
-        let exact = world.poses().filter(|(id, _)| is_told(id)).collect();
+        let exact = world.poses().filter(|(id, _)| is_replicated(id)).collect();
         let (rounded, moves) = Default::default();
         Self { tick, exact, rounded, earlier: Mutex::new(earlier), moves }
+    }
+
+    /// The room's count of steps.
+    pub(crate) fn tick(&self) -> u64 {
+        self.tick
     }
 
     /// Whether its poses are rounded already.
@@ -235,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_moved_is_told_and_what_is_new_counts_as_moved() {
+    fn only_what_moved_is_replicated_and_what_is_new_counts_as_moved() {
         let mut live = resting();
         let metrics = Metrics::new(None);
         let before = snapshot(&live, None);

@@ -1,4 +1,4 @@
-//! Actions that happen once and last: done at once, told to their clients when they are kept.
+//! Durable actions: they happen once, and are confirmed when the store has committed them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,11 +10,15 @@ use nowcast_store::{ActionId, Completion, Lost};
 use nowcast_world::{ApplyError, Command, PlayerId, Value};
 
 use super::Room;
+use super::context::RoomContext;
+use super::members::Members;
 use super::world_events::WorldEvent;
-use crate::client_handle::Numbered;
 use crate::client_key::ClientKey;
+use crate::client_sink::ClientEvent;
+use crate::player_command::Numbered;
+use crate::recorded_world::RecordedWorld;
 
-/// Why an action is refused that cannot be kept.
+/// The answer to an action in a world that is not recorded.
 const NOT_KEPT: &str = "this room's world is not kept, because the server keeps as many worlds as it may: it was not carried out";
 
 /// The answer to an action while the store's files are gone.
@@ -26,7 +30,7 @@ fn store_is_gone(cause: &str) -> String {
 const LOST: &str =
     "it was carried out, but the server could not keep it: it may be undone when the server ends";
 
-/// Why an action is refused that comes too soon after others.
+/// The answer to an action over the rate.
 const TOO_OFTEN: &str = "too many actions at once: it was not carried out, try again in a moment";
 
 /// The answer to the first durable action of a client when as many clients as are remembered acted within the last day.
@@ -45,36 +49,51 @@ const NEWCOMERS_HZ: f64 = 1.0 / 30.0;
 /// Half the number of addresses whose newcomers are counted.
 const ADDRESSES_MAX: usize = 2_048;
 
-/// Why an action is refused for which the world had no room.
+/// The answer to an action that the world had no room for.
 const BACKLOG: &str = "the world has too much to do: it was not carried out, try again in a moment";
 
 /// Maximum number of events of durable actions that wait for the store. Further events are dropped while a disk is
 /// slow.
-const UNTOLD_MAX: usize = 4_096;
+const UNSENT_MAX: usize = 4_096;
 
 /// Events that wait until the store has committed them.
 pub(super) struct Durable {
-    kept: Receiver<(Waiting, Result<(), Lost>)>,
-    teller: Sender<(Waiting, Result<(), Lost>)>,
+    committed: Receiver<(Waiting, Result<(), Lost>)>,
+    completions: Sender<(Waiting, Result<(), Lost>)>,
     /// Events of durable actions, by the number of their commit, oldest first.
-    untold: VecDeque<(u64, WorldEvent)>,
+    unsent: VecDeque<(u64, WorldEvent)>,
     last: u64,
     /// Counts the first actions of clients by address.
     newcomers: Addresses,
     /// Actions of this step.
     acted: Vec<Waiting>,
+    /// Actions that the store has committed, or lost, since the last step.
+    confirmed: Vec<Confirmed>,
 }
 
-/// Something that is told when it is kept.
+/// An answer that waits for the store.
 enum Waiting {
-    Action { player: PlayerId, action: String, number: u32 },
-    Happenings(u64),
+    Action {
+        player: PlayerId,
+        action: String,
+        number: u32,
+    },
+    /// All events up to this number.
+    Events(u64),
 }
 
 impl Default for Durable {
     fn default() -> Self {
-        let (teller, kept) = channel();
-        Self { kept, teller, untold: VecDeque::new(), last: 0, newcomers: newcomers(), acted: Vec::new() }
+        let (completions, committed) = channel();
+        Self {
+            committed,
+            completions,
+            unsent: VecDeque::new(),
+            last: 0,
+            newcomers: newcomers(),
+            acted: Vec::new(),
+            confirmed: Vec::new(),
+        }
     }
 }
 
@@ -86,14 +105,14 @@ fn newcomers() -> Addresses {
 impl Durable {
     /// Returns the callback for the store. It waits for nothing: the room looks at each tick.
     fn completion(&self, waiting: Waiting) -> Completion {
-        let teller = self.teller.clone();
+        let completions = self.completions.clone();
         // The room may have ended.
-        Box::new(move |outcome| drop(teller.send((waiting, outcome))))
+        Box::new(move |outcome| drop(completions.send((waiting, outcome))))
     }
 }
 
 impl Room {
-    /// Has the world do something that a client numbered: once, however often it asks.
+    /// Carries out a numbered action once, however often the client repeats it.
     pub(super) fn act_once(
         &mut self,
         player: PlayerId,
@@ -103,7 +122,7 @@ impl Room {
         arguments: Value,
     ) {
         let id = ActionId { client: key.0, number: number.into() };
-        let metrics = Arc::clone(&self.rooms.metrics);
+        let metrics = Arc::clone(&self.context.rooms.metrics);
         if self.world.once().contains(id) {
             metrics.count_durable("again");
         } else if is_over_rate {
@@ -127,10 +146,10 @@ impl Room {
 
     /// Whether the world would accept an action. A refused action is not applied, so that another try is judged anew.
     fn may_act(&self, action: &str, arguments: &Value) -> Result<(), String> {
-        if self.rooms.persistence.store().is_some() && !self.world.is_recorded() {
+        if self.context.rooms.persistence.store().is_some() && !self.world.is_recorded() {
             return Err(NOT_KEPT.into());
         }
-        if let Some(cause) = self.rooms.persistence.gone() {
+        if let Some(cause) = self.context.rooms.persistence.gone() {
             return Err(store_is_gone(&cause));
         }
         self.world
@@ -151,31 +170,43 @@ impl Room {
         if !once.has_room(key.0, self.world.world().tick()) {
             return Err(TOO_MANY_CLIENTS.into());
         }
-        let seated = self.players.iter().find(|seated| seated.id == player);
-        let address = seated.and_then(|seated| seated.player.address);
+        let address = self.members.find(player).and_then(|member| member.client.address);
         let is_within =
             address.is_none_or(|address| self.durable.newcomers.attempt(address, Instant::now()).is_ok());
         if is_within { Ok(()) } else { Err(NEWCOMERS.into()) }
     }
 
     fn refuse_numbered(&self, player: PlayerId, action: &str, reason: &str, number: u32) {
-        self.rooms.metrics.count_durable("refused");
-        if let Some(seated) = self.players.iter().find(|seated| seated.id == player) {
-            seated.player.refuse(action, reason, Some(number));
+        self.context.rooms.metrics.count_durable("refused");
+        if let Some(member) = self.members.find(player) {
+            member.client.refuse(action, reason, Some(number));
         }
     }
 
-    /// Holds back what durable actions told until they are kept, and adds what was held back so long. To be called before the store is
-    /// given the step.
+    /// Holds back the events of durable actions until the store has committed them.
     pub(super) fn hold_back(&mut self, world_events: Vec<WorldEvent>) -> Vec<WorldEvent> {
+        let Self { context, world, durable, .. } = self;
+        durable.hold_back(context, world, world_events)
+    }
+}
+
+impl Durable {
+    /// Holds back durable events until the store has committed them, and returns the other events with those that were held back
+    /// until now. To be called before the step is recorded.
+    fn hold_back(
+        &mut self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        world_events: Vec<WorldEvent>,
+    ) -> Vec<WorldEvent> {
         let (durable, mut now): (Vec<_>, Vec<_>) = world_events.into_iter().partition(WorldEvent::is_durable);
         let mut confirmed = Vec::new();
-        while let Ok((waiting, outcome)) = self.durable.kept.try_recv() {
+        while let Ok((waiting, outcome)) = self.committed.try_recv() {
             match waiting {
                 // Events that cannot be stored have happened here all the same.
-                Waiting::Happenings(last) => {
-                    while self.durable.untold.front().is_some_and(|(number, _)| *number <= last) {
-                        now.extend(self.durable.untold.pop_front().map(|(_, replicated)| replicated));
+                Waiting::Events(last) => {
+                    while self.unsent.front().is_some_and(|(number, _)| *number <= last) {
+                        now.extend(self.unsent.pop_front().map(|(_, event)| event));
                     }
                 }
                 Waiting::Action { player, action, number } => {
@@ -184,42 +215,42 @@ impl Room {
             }
         }
         self.confirmed = confirmed;
-        if !durable.is_empty() && self.world.is_recorded() {
-            self.durable.last += 1;
-            let number = self.durable.last;
-            let room = UNTOLD_MAX - self.durable.untold.len();
+        if !durable.is_empty() && world.is_recorded() {
+            self.last += 1;
+            let number = self.last;
+            let room = UNSENT_MAX - self.unsent.len();
             for _ in room..durable.len() {
-                self.rooms.metrics.count_durable("untold");
+                context.rooms.metrics.count_durable("untold");
             }
-            self.durable.untold.extend(durable.into_iter().take(room).map(|replicated| (number, replicated)));
-            self.world.when_kept(self.durable.completion(Waiting::Happenings(number)));
+            self.unsent.extend(durable.into_iter().take(room).map(|event| (number, event)));
+            world.when_kept(self.completion(Waiting::Events(number)));
         } else {
             now.extend(durable);
         }
-        // Behind what they told, so that whoever hears that an action is kept has heard of that.
-        for waiting in std::mem::take(&mut self.durable.acted) {
-            self.world.when_kept(self.durable.completion(waiting));
+        // Behind its events, so that a client receives them before the confirmation.
+        for waiting in std::mem::take(&mut self.acted) {
+            world.when_kept(self.completion(waiting));
         }
         now
     }
 
-    /// Tells clients which of their actions are kept, after what came of them.
-    pub(super) fn confirm(&mut self) {
+    /// Answers the actions that are committed or lost, after their events.
+    pub(super) fn confirm(&mut self, context: &RoomContext, members: &Members) {
         for (id, action, number, outcome) in std::mem::take(&mut self.confirmed) {
-            let Some(seated) = self.players.iter().find(|seated| seated.id == id) else { continue };
+            let Some(member) = members.find(id) else { continue };
             match outcome {
-                Ok(()) => seated.player.confirm(number),
+                Ok(()) => member.client.sink().send(ClientEvent::ActionDone { number }),
                 Err(Lost) => {
-                    self.rooms.metrics.count_durable("lost");
-                    seated.player.refuse(&action, LOST, Some(number));
+                    context.rooms.metrics.count_durable("lost");
+                    member.client.refuse(&action, LOST, Some(number));
                 }
             }
         }
     }
 }
 
-/// A numbered action of a player, and whether it is kept.
-pub(super) type Confirmed = (PlayerId, String, u32, Result<(), Lost>);
+/// A numbered action of a player, and whether the store has committed it.
+type Confirmed = (PlayerId, String, u32, Result<(), Lost>);
 
 #[cfg(test)]
 mod tests {

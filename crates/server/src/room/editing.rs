@@ -1,18 +1,20 @@
-//! New rules for a room's world, and who hears what became of them.
+//! New rules for a room's world, and their outcomes.
 
 use std::collections::VecDeque;
 
 use nowcast_script::{Assets, Report};
 use tracing::{info, warn};
 
-use super::Room;
-use crate::client_handle::Player;
-use crate::dictionary::Dictionary;
+use super::context::RoomContext;
+use super::members::Members;
+use crate::client_handle::ClientHandle;
+use crate::client_sink::ClientEvent;
+use crate::recorded_world::RecordedWorld;
 use crate::rule_report::RuleReport;
 use crate::session::Outcome;
 use crate::worlds::Change;
 
-/// Reports that somebody who comes later still hears.
+/// Reports that are sent to editors who join later.
 const REPORTS_KEPT: usize = 16;
 
 /// Lines that rules print in [`PRINTED_STEPS`] steps and that are sent on; more are dropped, counted, and their number is sent.
@@ -31,16 +33,16 @@ struct Printed {
 /// The versions of a room's rules, and their outcomes.
 pub(super) struct Editing {
     printed: Printed,
-    /// Which of the folder's versions the room has seen.
+    /// The number of the folder's newest version that the room has seen.
     seen: u64,
     reports: VecDeque<RuleReport>,
-    /// The files that looks and sounds name now.
+    /// The assets that are in force.
     assets: Assets,
-    /// Those before the newest rules, which come back when the rules are taken back.
+    /// The assets before the newest rules. A rollback of the rules restores them.
     assets_before: Option<Assets>,
-    /// Whether files changed that clients have not been told of.
+    /// Whether assets changed since the last definition was sent.
     has_new_assets: bool,
-    /// Whether the newest that is in the folder does not load.
+    /// Whether the folder's newest version does not load.
     is_faulty: bool,
 }
 
@@ -57,146 +59,143 @@ impl Editing {
         }
     }
 
-    /// Files that come with new rules.
+    /// Takes the assets of new rules.
     fn take_with_rules(&mut self, assets: Assets) {
         self.assets_before = Some(std::mem::replace(&mut self.assets, assets));
     }
 
-    /// Files that change while the rules stay. They stay when rules are taken back: their author meant them for both.
+    /// Takes assets that changed while the rules stayed. A rollback does not restore the earlier ones: their author meant the
+    /// new assets for both versions.
     fn take_alone(&mut self, assets: Assets) {
         self.has_new_assets |= self.assets != assets;
         self.assets = assets;
         self.assets_before = None;
     }
 
-    /// The newest rules do not hold, so their files do not either.
+    /// Restores the assets before the newest rules, which are not in force.
     fn take_back(&mut self) {
         if let Some(before) = self.assets_before.take() {
             self.assets = before;
         }
     }
 
-    /// Tells somebody who has just come what became of the newest versions.
-    pub(super) fn catch_up(&self, player: &Player) {
-        self.reports.iter().for_each(|report| player.report(report));
+    /// Sends an editor who has just joined the outcomes of the newest versions.
+    pub(super) fn catch_up(&self, client: &ClientHandle) {
+        self.reports.iter().for_each(|report| client.sink().send(ClientEvent::Report(report)));
     }
-}
 
-impl Room {
-    /// Lets new rules hold, if there are any that load.
-    pub(super) fn reload_rules(&mut self) {
-        match self.offered.change_since(&mut self.editing.seen) {
+    /// The assets that are in force.
+    pub(super) fn assets(&self) -> &Assets {
+        &self.assets
+    }
+
+    /// Hands new rules of the folder to the world, if there are any that load.
+    pub(super) fn reload(&mut self, context: &RoomContext, world: &mut RecordedWorld, members: &Members) {
+        match context.offered.change_since(&mut self.seen) {
             None => {}
-            // The script keeps its variables when only files beside it changed.
+            // The script keeps its variables when only assets changed.
             Some(Change::Version(sources, assets))
-                if !self.editing.is_faulty && self.world.sources() == Some(&sources) =>
+                if !self.is_faulty && world.sources() == Some(&sources) =>
             {
-                self.editing.take_alone(assets);
+                self.take_alone(assets);
             }
             // The outcome is among the world's reports.
             Some(Change::Version(sources, assets)) => {
-                self.editing.is_faulty = false;
-                self.editing.take_with_rules(assets);
-                self.world.reload(sources);
+                self.is_faulty = false;
+                self.take_with_rules(assets);
+                world.reload(sources);
             }
             Some(Change::Fault(text)) => {
-                self.editing.is_faulty = true;
-                let version = self.world.count_refused();
-                self.report(RuleReport { outcome: Outcome::Refused, version, text });
+                self.is_faulty = true;
+                let version = world.count_refused();
+                self.report(context, members, RuleReport { outcome: Outcome::Refused, version, text });
             }
         }
     }
 
-    /// Passes on what became of new rules. Returns whether other rules or files hold now than before.
-    pub(super) fn report_rules(&mut self) -> bool {
+    /// Passes on the outcomes of new rules, and the lines that rules printed.
+    pub(super) fn report_rules(
+        &mut self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        members: &Members,
+    ) -> Reloaded {
         let mut has_new_rules = false;
-        while let Some(report) = self.world.poll_report() {
-            let report = match report {
-                Report::Runs { version, .. } => {
-                    has_new_rules = true;
-                    RuleReport { outcome: Outcome::Runs, version: version.number, text: String::new() }
-                }
-                Report::Refused { version, fault } => {
-                    self.editing.take_back();
-                    RuleReport { outcome: Outcome::Refused, version: version.number, text: fault.to_string() }
-                }
+        while let Some(report) = world.poll_report() {
+            let (outcome, version, text) = match report {
+                Report::Runs { version, .. } => (Outcome::Runs, version, String::new()),
+                Report::Refused { version, fault } => (Outcome::Refused, version, fault.to_string()),
                 Report::RolledBack { version, to, fault } => {
-                    has_new_rules = true;
-                    self.editing.take_back();
-                    let text = format!("{fault}; version {} runs again", to.number);
-                    RuleReport { outcome: Outcome::RolledBack, version: version.number, text }
+                    (Outcome::RolledBack, version, format!("{fault}; version {} runs again", to.number))
                 }
-                Report::Failed { version, fault } => {
-                    RuleReport { outcome: Outcome::Failed, version: version.number, text: fault.to_string() }
-                }
+                Report::Failed { version, fault } => (Outcome::Failed, version, fault.to_string()),
             };
-            self.report(report);
+            has_new_rules |= matches!(outcome, Outcome::Runs | Outcome::RolledBack);
+            if matches!(outcome, Outcome::Refused | Outcome::RolledBack) {
+                self.take_back();
+            }
+            self.report(context, members, RuleReport { outcome, version: version.number, text });
         }
-        self.pass_on_printed();
-        let is_redefined = has_new_rules | std::mem::take(&mut self.editing.has_new_assets);
-        if is_redefined {
-            let definition = self.world.world().scene().definition();
-            self.dictionary = Dictionary::new(definition, &self.editing.assets, self.world.version());
-        }
-        if has_new_rules {
-            self.replicated.invalidate();
-        }
-        is_redefined
+        self.pass_on_printed(context, world, members);
+        let is_redefined = has_new_rules | std::mem::take(&mut self.has_new_assets);
+        Reloaded { has_new_rules, is_redefined }
     }
 
-    /// Sends lines that the rules printed to those who may edit, and writes them to the log.
-    fn pass_on_printed(&mut self) {
-        let tick = self.world.world().tick();
-        if tick.saturating_sub(self.editing.printed.since) >= PRINTED_STEPS
-            || tick < self.editing.printed.since
-        {
-            let dropped = std::mem::take(&mut self.editing.printed).dropped;
-            self.editing.printed.since = tick;
+    /// Sends lines that the rules printed to editors, and writes them to the log.
+    fn pass_on_printed(&mut self, context: &RoomContext, world: &mut RecordedWorld, members: &Members) {
+        let send = |version: u64, text: String| {
+            let report = RuleReport { outcome: Outcome::Printed, version, text };
+            context.rooms.metrics.report_rules(report.outcome);
+            info!(room = context.name, text = report.text, "printed");
+            members.send_to_editors(ClientEvent::Report(&report));
+        };
+        let tick = world.world().tick();
+        if tick.saturating_sub(self.printed.since) >= PRINTED_STEPS || tick < self.printed.since {
+            let dropped = std::mem::take(&mut self.printed).dropped;
+            self.printed.since = tick;
             if dropped > 0 {
-                self.rooms.metrics.drop_printed(dropped);
-                self.send_printed(format!(
+                context.rooms.metrics.drop_printed(dropped);
+                let text = format!(
                     "{dropped} more lines were printed and left out: at most {PRINTED_LINES_MAX} a second are shown"
-                ));
+                );
+                send(world.version(), text);
             }
         }
-        while let Some(line) = self.world.poll_line() {
-            if self.editing.printed.lines == PRINTED_LINES_MAX {
-                self.editing.printed.dropped += 1;
+        while let Some(line) = world.poll_line() {
+            if self.printed.lines == PRINTED_LINES_MAX {
+                self.printed.dropped += 1;
             } else {
-                self.editing.printed.lines += 1;
-                self.send_printed(line);
+                self.printed.lines += 1;
+                send(world.version(), line);
             }
         }
     }
 
-    fn send_printed(&self, text: String) {
-        let report = RuleReport { outcome: Outcome::Printed, version: self.world.version(), text };
-        self.rooms.metrics.report_rules(report.outcome);
-        info!(room = self.name, text = report.text, "printed");
-        for seated in self.players.iter().filter(|seated| seated.player.may_edit) {
-            seated.player.report(&report);
-        }
-    }
-
-    /// Counts a report, and tells it to those who may edit. A script that fails in every step says the same sixty times a
-    /// second: that is told once.
-    fn report(&mut self, report: RuleReport) {
+    /// Counts a report, and sends it to editors. A script that fails in every step repeats its report sixty times a second:
+    /// that is sent once.
+    fn report(&mut self, context: &RoomContext, members: &Members, report: RuleReport) {
         let RuleReport { outcome, version, text } = &report;
-        self.rooms.metrics.report_rules(*outcome);
-        if self.editing.reports.contains(&report) {
+        context.rooms.metrics.report_rules(*outcome);
+        if self.reports.contains(&report) {
             return;
         }
         match outcome {
-            Outcome::Runs => info!(room = self.name, version, "rules run"),
-            _ => warn!(room = self.name, version, ?outcome, text, "rules"),
+            Outcome::Runs => info!(room = context.name, version, "rules run"),
+            _ => warn!(room = context.name, version, ?outcome, text, "rules"),
         }
-        for seated in self.players.iter().filter(|seated| seated.player.may_edit) {
-            seated.player.report(&report);
-        }
-        let reports = &mut self.editing.reports;
-        reports.push_back(report);
-        while reports.len() > REPORTS_KEPT {
-            reports.pop_front();
+        members.send_to_editors(ClientEvent::Report(&report));
+        self.reports.push_back(report);
+        while self.reports.len() > REPORTS_KEPT {
+            self.reports.pop_front();
         }
     }
+}
+
+/// The changes that new rules and assets made in a step.
+#[derive(Clone, Copy)]
+pub(super) struct Reloaded {
+    /// Whether other rules are in force than before.
+    pub(super) has_new_rules: bool,
+    /// Whether other rules or assets are in force than before.
+    pub(super) is_redefined: bool,
 }

@@ -1,90 +1,145 @@
-//! Seats of clients that were lost: their players stay as they were until they come back, or for too long do not.
+//! Seats of lost clients. Their players stay in the world until the client comes back, or until the time is over.
 
 use std::time::Instant;
 
 use nowcast_world::{Command, Input, PlayerId};
+use tracing::info;
 
-use super::{Newcomer, Room};
-use crate::client_handle::Player;
+use super::chat::RoomChat;
+use super::context::RoomContext;
+use super::members::{Members, Newcomer};
+use crate::client_handle::ClientHandle;
 use crate::client_key::ClientKey;
 use crate::closing::Closing;
+use crate::persistence::Known;
+use crate::recorded_world::RecordedWorld;
 
-/// The seat of a client that was lost.
+/// The seat of a lost client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HeldSeat {
     pub(super) id: PlayerId,
     pub(super) key: ClientKey,
-    /// From then on its player leaves.
+    /// The player leaves at this time.
     pub(super) until: Instant,
 }
 
-impl Room {
-    /// Has players leave whose clients are gone. Of those that may come back the seats are held.
-    pub(super) fn dismiss_leavers(&mut self, now: Instant) {
+impl Members {
+    /// Removes members whose clients are gone. The seats of those that may come back are held, unless the room `is_past`:
+    /// viewers of history have no players.
+    pub(super) fn dismiss_leavers(
+        &mut self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        chat: &mut RoomChat,
+        (is_past, now): (bool, Instant),
+    ) {
         let gone: Vec<usize> =
-            (0..self.players.len()).rev().filter(|index| self.players[*index].player.has_left()).collect();
+            (0..self.seated.len()).rev().filter(|index| self.seated[*index].client.has_left()).collect();
         for index in gone {
-            let seated = self.players.remove(index);
-            self.rooms.metrics.clients.dec();
-            match seated.player.held() {
-                // A viewer of the past has no player there.
-                _ if self.past.is_some() => {}
-                Some((key, until)) => self.hold(HeldSeat { id: seated.id, key, until }, seated.input),
-                None => self.dismiss(seated.id),
+            let member = self.seated.remove(index);
+            context.rooms.metrics.clients.dec();
+            match member.client.held() {
+                _ if is_past => {}
+                Some((key, until)) => {
+                    let input = standing(member.input);
+                    context.apply(world, Command::Input { player: member.id, input });
+                    self.held.push(HeldSeat { id: member.id, key, until });
+                }
+                None => self.dismiss(world, chat, member.id),
             }
         }
         let over: Vec<HeldSeat> = self.held.extract_if(.., |held| held.until <= now).collect();
         for held in over {
-            self.dismiss(held.id);
+            self.dismiss(world, chat, held.id);
         }
     }
 
-    /// Nobody steers a player whose seat is held.
-    fn hold(&mut self, seat: HeldSeat, input: Input) {
-        self.apply(Command::Input { player: seat.id, input: standing(input) });
-        self.held.push(seat);
-    }
-
-    pub(super) fn dismiss(&mut self, id: PlayerId) {
+    fn dismiss(&mut self, world: &mut RecordedWorld, chat: &mut RoomChat, id: PlayerId) {
         // A leave is always accepted.
-        let _ = self.world.apply(Command::Leave { player: id });
-        self.chat.forget(id);
+        let _ = world.apply(Command::Leave { player: id });
+        chat.forget(id);
         self.names.forget(id);
     }
 
-    /// The player that a client was before, if it is known again and its player has stayed. From now on it is this client's, and
-    /// no other one's.
-    pub(super) fn take_seat_of(&mut self, key: ClientKey, newcomers: &mut Vec<Newcomer>) -> Option<PlayerId> {
+    /// Returns the player that a client had before, if it has stayed. From now on the player is this client's alone.
+    pub(super) fn take_seat_of(
+        &mut self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        key: ClientKey,
+        newcomers: &mut Vec<Newcomer>,
+    ) -> Option<PlayerId> {
         if let Some(at) = self.held.iter().position(|held| held.key == key) {
             return Some(self.held.swap_remove(at).id);
         }
-        let is_same = |player: &Player| player.key == Some(key);
-        if let Some(at) = self.players.iter().position(|seated| is_same(&seated.player)) {
-            let seated = self.players.remove(at);
-            self.rooms.metrics.clients.dec();
-            seated.player.close(Closing::Replaced);
-            self.apply(Command::Input { player: seated.id, input: standing(seated.input) });
-            return Some(seated.id);
+        let is_same = |client: &ClientHandle| client.key == Some(key);
+        if let Some(at) = self.seated.iter().position(|member| is_same(&member.client)) {
+            let member = self.seated.remove(at);
+            context.rooms.metrics.clients.dec();
+            member.client.close(Closing::Replaced);
+            context.apply(world, Command::Input { player: member.id, input: standing(member.input) });
+            return Some(member.id);
         }
-        let at = newcomers.iter().position(|newcomer| is_same(&newcomer.player))?;
+        let at = newcomers.iter().position(|newcomer| is_same(&newcomer.client))?;
         let newcomer = newcomers.remove(at);
-        newcomer.player.close(Closing::Replaced);
+        newcomer.client.close(Closing::Replaced);
         Some(newcomer.id)
     }
 
-    /// Where the world is full, somebody who comes is worth more than a seat that waits: the one that ends first is given up.
-    pub(super) fn make_room(&mut self, coming: usize) {
-        let scene = self.world.world().scene();
-        let is_full = scene.players().count() + coming >= scene.definition().limits.players_max;
+    /// Gives up the held seat that ends first if the world is full: a client that joins takes precedence.
+    pub(super) fn make_room(&mut self, world: &mut RecordedWorld, chat: &mut RoomChat, joining: usize) {
+        let scene = world.world().scene();
+        let is_full = scene.players().count() + joining >= scene.definition().limits.players_max;
         let first = self.held.iter().enumerate().min_by_key(|(_, held)| held.until).map(|(at, _)| at);
         if let Some(at) = first.filter(|_| is_full) {
             let held = self.held.swap_remove(at);
-            self.dismiss(held.id);
+            self.dismiss(world, chat, held.id);
+        }
+    }
+
+    /// Closes the connections of players that the rules removed, and gives up the seats that are held for them.
+    pub(super) fn kick(
+        &mut self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        chat: &mut RoomChat,
+        kicked: Vec<(PlayerId, String)>,
+    ) {
+        for (player, reason) in kicked {
+            if let Some(member) = self.find(player) {
+                info!(room = context.name, player = player.0, reason, "kicked");
+                member.client.close(Closing::Kicked(reason));
+            } else if let Some(at) = self.held.iter().position(|held| held.id == player) {
+                self.held.swap_remove(at);
+                self.dismiss(world, chat, player);
+            }
+        }
+    }
+
+    /// Closes the connections of banned members, and gives up the seats that are held for banned clients.
+    pub(super) fn remove_banned(
+        &mut self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        chat: &mut RoomChat,
+    ) {
+        for member in &self.seated {
+            if let Some(ban) = context.rooms.ban_of(&context.name, &member.client) {
+                member.client.close(Closing::Banned(ban.told()));
+            }
+        }
+        let is_banned = |key| {
+            let known = Known { key: Some(key), ..Known::default() };
+            context.rooms.bans.find(&context.name, &context.offered.name, known).is_some()
+        };
+        let given_up: Vec<_> = self.held.extract_if(.., |seat| is_banned(seat.key)).collect();
+        for seat in given_up {
+            self.dismiss(world, chat, seat.id);
         }
     }
 }
 
-/// The controls of somebody whom nobody steers.
+/// The input of a player that nobody controls.
 pub(super) fn standing(input: Input) -> Input {
     Input { forward: 0.0, right: 0.0, jump: false, ..input }
 }

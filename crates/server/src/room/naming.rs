@@ -3,56 +3,73 @@
 use nowcast_world::text::sanitize;
 use nowcast_world::{Command, NAME_CHARS_MAX, PlayerId};
 
-use super::{Room, SeatedPlayer};
-use crate::client_handle::Player;
+use super::context::RoomContext;
+use super::members::{Member, Members};
+use super::replicated_state::ReplicatedState;
+use crate::client_handle::ClientHandle;
 use crate::names::Name;
+use crate::recorded_world::RecordedWorld;
 
-/// The text for a player whose name is in a token, and who wants another.
+/// The text for a player whose token states its name, and who asks for another.
 const NAME_BOUND: &str = "Your name stands in your token, so it stays.";
 
-/// The text for a player who wants the name of somebody with a token.
+/// The text for a player who asks for the name of a player with a token.
 const NAME_TAKEN: &str =
     "Somebody here shows a token with that name, or one that looks like it: choose another.";
 
-impl Room {
+impl Members {
     /// Returns the name of a newcomer, and a notice about it.
-    pub(super) fn name_of(&self, player: &Player) -> (String, Option<&'static str>) {
-        match &player.name {
+    pub(super) fn name_of(&self, client: &ClientHandle) -> (String, Option<&'static str>) {
+        match &client.name {
             Name::Verified(name) => (self.names.disambiguate(name), None),
             Name::Asked(name) if self.names.are_free(name) => (name.clone(), None),
-            // It becomes a guest with a number.
+            // The world names it as a guest with a number.
             Name::Asked(_) => (String::new(), Some(NAME_TAKEN)),
         }
     }
 
-    /// A newcomer's token names it: from now on nobody else is called so, not even those who were here before.
-    pub(super) fn bind_name(&mut self, player: &Player, id: PlayerId, name: &str) {
-        if !matches!(&player.name, Name::Verified(asked) if !sanitize(asked, NAME_CHARS_MAX).is_empty()) {
+    /// Reserves the name that a newcomer's token states. Other members with that name lose it.
+    pub(super) fn bind_name(
+        &mut self,
+        world: &mut RecordedWorld,
+        replicated: &ReplicatedState,
+        client: &ClientHandle,
+        id: PlayerId,
+        name: &str,
+    ) {
+        if !matches!(&client.name, Name::Verified(asked) if !sanitize(asked, NAME_CHARS_MAX).is_empty()) {
             return;
         }
         self.names.bind(id, name);
-        let Self { players, names, replicated, world, .. } = self;
-        for SeatedPlayer { player, id, .. } in players {
-            let is_free = replicated.player(*id).is_none_or(|replicated| names.are_free(&replicated.name));
+        let Self { seated, names, .. } = self;
+        for Member { client, id, .. } in seated {
+            let is_free = replicated.player(*id).is_none_or(|known| names.are_free(&known.name));
             if !names.is_bound(*id) && !is_free {
-                player.notice(NAME_TAKEN);
-                // A name is dropped only where very many commands wait, and then it is changed with the next rename.
+                client.notice(NAME_TAKEN);
+                // The world drops it only if very many commands wait. Then the next rename changes the name.
                 let _ = world.apply(Command::Rename { player: *id, name: String::new() });
             }
         }
     }
 
-    /// Gives a player another name, if it may have that.
-    pub(super) fn rename(&mut self, player: &Player, id: PlayerId, name: String) {
+    /// Renames a player, if it may have the name.
+    pub(super) fn rename(
+        &self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        client: &ClientHandle,
+        id: PlayerId,
+        name: String,
+    ) {
         let (reason, notice) = if self.names.is_bound(id) {
             ("name_bound", NAME_BOUND)
         } else if !self.names.are_free(&name) {
             ("name_taken", NAME_TAKEN)
         } else {
-            self.apply(Command::Rename { player: id, name });
+            context.apply(world, Command::Rename { player: id, name });
             return;
         };
-        self.rooms.metrics.drop_message(reason);
-        player.notice(notice);
+        context.rooms.metrics.drop_message(reason);
+        client.notice(notice);
     }
 }

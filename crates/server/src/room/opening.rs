@@ -1,4 +1,4 @@
-//! How a room's world begins: anew, or as it was kept.
+//! The world of a room that opens: a new one, or the stored one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,16 +22,16 @@ use crate::worlds::{CurrentRules, MakeWorld, Offered};
 /// A world that a room may step.
 pub(super) struct Opened {
     pub(super) world: RecordedWorld,
-    /// Which of the folder's versions it has seen.
+    /// The number of the folder's newest version that it has seen.
     pub(super) seen: u64,
-    /// The number of the player who came last.
+    /// The number of the newest player.
     pub(super) last_player: u32,
-    /// The seats of those who were in it, as far as they can be known again.
+    /// The seats of its players whose clients have keys.
     pub(super) held: Vec<HeldSeat>,
 }
 
 impl Opened {
-    /// A world in which nobody was.
+    /// A world without players.
     pub(super) fn new(world: RecordedWorld, seen: u64) -> Self {
         Self { world, seen, last_player: 0, held: Vec::new() }
     }
@@ -56,16 +56,16 @@ impl From<StoreError> for OpenError {
 }
 
 impl OpenError {
-    /// Tells operators why, and whoever waits that there is no such room.
-    pub(super) fn tell(self, room: &str, lobby: &Lobby, rooms: &Rooms) {
+    /// Logs the error for operators, and closes the connections of waiting clients.
+    pub(super) fn report(self, room: &str, lobby: &Lobby, rooms: &Rooms) {
         let cause = match self {
             Self::Begin { world, fault } => {
                 warn!(room, world, %fault, "the world does not begin");
-                rooms.failed(&format!("the world {world} does not begin: {fault}"));
+                rooms.troubles.failed(&format!("the world {world} does not begin: {fault}"));
                 return;
             }
             Self::Past(refusal) => {
-                info!(room, %refusal, "nobody looks back");
+                info!(room, %refusal, "history cannot be shown");
                 return lobby.end(&Closing::Refused(refusal));
             }
             Self::Store(cause) => cause.to_string(),
@@ -80,7 +80,7 @@ impl OpenError {
     }
 }
 
-/// Makes the world of a room, or has it go on where it was.
+/// Makes the world of a room, or resumes the stored one.
 pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opened, OpenError> {
     let Some(store) = rooms.persistence.store() else {
         let (engine, seen) = begin(offered, rooms)?;
@@ -126,7 +126,7 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
     Ok(resumed.go_on(&saved, &state, store, offered, patience))
 }
 
-/// A world that begins.
+/// Makes a new world.
 fn begin(offered: &Offered, rooms: &Rooms) -> Result<(Engine, u64), OpenError> {
     let config = &rooms.config;
     let (rules, seen) = offered.rules();
@@ -144,7 +144,7 @@ fn begin(offered: &Offered, rooms: &Rooms) -> Result<(Engine, u64), OpenError> {
     Ok((engine, seen))
 }
 
-/// Such a world, recorded from its beginning.
+/// Records a new world from its beginning.
 fn begun(
     engine: Engine,
     seen: u64,
@@ -159,13 +159,13 @@ fn begun(
     Opened::new(RecordedWorld::new(engine, Some(recording)), seen)
 }
 
-/// A world that goes on.
+/// A world that is resumed.
 pub(super) struct Resumed {
     pub(super) engine: Engine,
     seen: u64,
-    /// Whether it is, to the last bit, what was recorded.
+    /// Whether it is exact to the last bit.
     pub(super) is_exact: bool,
-    /// Rules that are newer than those that it had.
+    /// Rules that are newer than those of the stored world.
     newer: Option<Sources>,
 }
 
@@ -174,7 +174,7 @@ impl Resumed {
         Self { seen, ..self }
     }
 
-    /// Records it from where it is, has those leave who were in it and cannot come back to their players, and takes newer rules.
+    /// Continues the recording, removes players whose clients cannot come back, and hands newer rules to the world.
     fn go_on(
         self,
         saved: &SavedWorld,
@@ -272,7 +272,7 @@ pub(super) fn resume_script(
     }
 }
 
-/// A program's world, if it is still the same program as far as one can tell.
+/// Resumes a program's world, if the program makes the same world as before.
 pub(super) fn resume_program(saved: &SavedWorld, make: &MakeWorld, rooms: &Rooms) -> Option<Resumed> {
     let config = &rooms.config;
     let made = make(config.seed, config.limits.players_max);
@@ -296,14 +296,14 @@ fn is_divergence(error: &ReturnError<RestoreError>) -> bool {
     matches!(error, ReturnError::Replay(ReplayError::Diverged { .. } | ReplayError::Refused { .. }))
 }
 
-/// For how long the seats of a world that goes on are held: counted from when it was last kept, or from when this process began,
-/// because before that nobody could come back.
+/// Returns for how long the seats of a resumed world are held: counted from its newest record, but not from before the start
+/// of this process, because no client could come back before that.
 fn seats_held_for(saved: &SavedWorld, rooms: &Rooms) -> Duration {
     let since_kept = Duration::from_millis(now_ms().saturating_sub(saved.time_ms()));
     rooms.config.timeouts.seat_held.saturating_sub(since_kept.min(rooms.began.elapsed()))
 }
 
-/// The highest number that a player had.
+/// Returns the highest number of a player.
 fn last_player(saved: &SavedWorld, state: &HostState) -> u32 {
     let joined = saved.entries().filter_map(|entry| match entry.record {
         Record::Command(Command::Join { player, .. }) => Some(player.0),

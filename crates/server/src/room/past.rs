@@ -1,4 +1,4 @@
-//! A room that shows its world as it was: nobody is in it, nothing can be done, and what happened then can be seen again.
+//! A room that shows the history of its world. No player is in it, nothing can be changed, and past steps can be replayed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,12 +10,14 @@ use nowcast_world::journal::{Entry, Record};
 use nowcast_world::{PlayerId, STEP_HZ, Value};
 use tracing::warn;
 
+use super::Room;
+use super::members::Newcomer;
 use super::opening::{OpenError, Opened, resume_program, resume_script};
-use super::{Newcomer, Room};
-use crate::client_handle::{Command, Player};
+use crate::client_handle::ClientHandle;
 use crate::dictionary::Dictionary;
 use crate::editor_command::{EditorCommand, is_command};
 use crate::persistence::{HostState, LookBack, now_ms};
+use crate::player_command::PlayerCommand;
 use crate::recorded_world::{Engine, RecordedWorld};
 use crate::room_name::is_room_name;
 use crate::room_refusal::RoomRefusal;
@@ -27,16 +29,16 @@ use crate::worlds::{CurrentRules, Offered};
 /// agree.
 const PLACE: &str = "@past";
 
-/// So much of what happened next is loaded with a moment.
+/// The stretch of time that is loaded with a moment.
 const NEXT: Duration = Duration::from_secs(60);
 
-/// Steps after which the page is told the moment again while it moves: half a second.
-const TOLD_TICKS: u64 = STEP_HZ as u64 / 2;
+/// Steps after which the shown moment is sent again while it moves: half a second.
+const SENT_TICKS: u64 = STEP_HZ as u64 / 2;
 
-/// A moment that is so near is the present: whoever wants to see it enters the room itself.
+/// A moment that is closer is the present, which the room itself shows.
 const PRESENT_MS: u64 = 2_000;
 
-/// A step in milliseconds, and no less.
+/// A step in milliseconds, rounded up.
 const MS_PER_STEP: u64 = 1_000_u64.div_ceil(STEP_HZ as u64);
 
 /// The welcome text.
@@ -53,30 +55,30 @@ pub(super) struct Past {
     name: WorldName,
     /// The world at the moment that was loaded.
     saved: SavedWorld,
-    /// When that was, in milliseconds since 1970.
+    /// The time of that moment, in milliseconds since 1970.
     loaded_ms: u64,
-    /// The entries since then that were shown, and the next ones.
+    /// The entries after that moment that were shown, and the next ones.
     shown: Vec<Entry>,
     next: VecDeque<Entry>,
-    /// The tick of the world up to which that is known, and when that was.
+    /// The last tick of the loaded entries, and its time.
     through_tick: u64,
     through_ms: u64,
-    /// From when until when the store has moments.
+    /// The times of the oldest and the newest moment in the store.
     span: (u64, u64),
     assets: Assets,
     is_exact: bool,
     is_playing: bool,
-    /// The newest moment that somebody wants to see.
+    /// The newest moment that a viewer asked for.
     wanted: Option<Moment>,
-    /// Whether the page has to be told where it is.
-    is_news: bool,
-    /// The rules' version that clients were told of last.
+    /// Whether the shown moment has to be sent.
+    is_changed: bool,
+    /// The newest version of the definition that was sent.
     version: u64,
-    /// How many came to look.
-    onlookers: u32,
+    /// The number of viewers so far.
+    viewers: u32,
 }
 
-/// A moment, ready to be shown.
+/// A moment that is loaded.
 struct Loaded {
     engine: Engine,
     is_exact: bool,
@@ -84,7 +86,7 @@ struct Loaded {
     span: (u64, u64),
 }
 
-/// Makes the world of a room as it was.
+/// Makes the world of a room that shows history.
 pub(super) fn open(
     room: &str,
     at: At,
@@ -108,9 +110,9 @@ pub(super) fn open(
         is_exact,
         is_playing: false,
         wanted: None,
-        is_news: true,
+        is_changed: true,
         version: 1,
-        onlookers: 0,
+        viewers: 0,
     };
     Ok((Opened::new(RecordedWorld::new(engine, None), 0), Some(past)))
 }
@@ -131,7 +133,7 @@ fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> R
     Ok(Loaded { engine, is_exact, stretch, span })
 }
 
-/// The world with the rules that it had, and whether it is to the last bit what it was.
+/// Restores the world with the rules that it had. Returns whether the result is exact to the last bit.
 fn restore(saved: &SavedWorld, offered: &Offered, rooms: &Rooms) -> Result<(Engine, bool), String> {
     let state = HostState::from_bytes(&saved.snapshot.host).map_err(|error| error.to_string())?;
     let resumed = match (state.sources, offered.rules().0) {
@@ -145,18 +147,18 @@ fn restore(saved: &SavedWorld, offered: &Offered, rooms: &Rooms) -> Result<(Engi
 }
 
 impl Past {
-    /// When the moment was that is shown, in milliseconds since 1970: the world's clock may have been slower than time.
+    /// The time of the shown moment, in milliseconds since 1970. The world's clock may have been slower than real time.
     fn at_ms(&self, tick: u64) -> u64 {
         let (ticks, ms) = self.ahead();
         self.loaded_ms + ms * tick.saturating_sub(self.saved.tick).min(ticks) / ticks.max(1)
     }
 
-    /// How many steps are known after the moment that was loaded, and how many milliseconds they took.
+    /// The number of steps after the loaded moment that are known, and their duration in milliseconds.
     fn ahead(&self) -> (u64, u64) {
         (self.through_tick - self.saved.tick, self.through_ms.saturating_sub(self.loaded_ms))
     }
 
-    /// The tick of a moment that is ahead of what is shown, and loaded: a short way leads to it.
+    /// The tick of a moment that is loaded and later than the shown one, so that stepping leads to it.
     fn tick_ahead(&self, moment: Moment, tick: u64) -> Option<u64> {
         let Moment::TimeMs(time_ms) = moment else { return None };
         let (ticks, ms) = self.ahead();
@@ -180,7 +182,7 @@ impl Past {
         Value::Map(pairs.map(|(key, value)| (Value::from(key), value)).into())
     }
 
-    /// The world as it is shown, as a store takes it.
+    /// The shown world, in the form that the store takes.
     fn saved_at(&self, name: WorldName, tick: u64) -> SavedWorld {
         let mut saved = SavedWorld { name, ..self.saved.clone() };
         if tick > saved.tick {
@@ -194,12 +196,12 @@ impl Past {
 }
 
 impl Room {
-    /// The tick of a room of the past: it does what its onlookers want, and moves in time. Returns the newcomers, and
-    /// whether clients need the definition again.
+    /// Runs the tick of a room that shows history: commands of viewers, and the next moment. Returns the newcomers, and whether
+    /// clients need the definition again.
     pub(super) fn look_back(&mut self) -> (Vec<Newcomer>, bool) {
         let Some(mut past) = self.past.take() else { return (Vec::new(), false) };
-        self.take_wishes(&mut past);
-        let newcomers = self.let_onlookers_in(&mut past);
+        self.take_viewer_commands(&mut past);
+        let newcomers = self.admit_viewers(&mut past);
         let is_redefined = match past.wanted.take() {
             Some(moment) => self.go_to(&mut past, moment),
             None if past.is_playing => self.play_on(&mut past),
@@ -207,109 +209,107 @@ impl Room {
         };
         self.tick += 1;
         let world = self.world.world();
-        if past.is_news || (past.is_playing && world.tick().is_multiple_of(TOLD_TICKS)) {
-            past.is_news = false;
-            self.replicated.show(PLACE, past.state(world.tick()));
+        if past.is_changed || (past.is_playing && world.tick().is_multiple_of(SENT_TICKS)) {
+            past.is_changed = false;
+            self.publishing.replicated.show(PLACE, past.state(world.tick()));
         }
         self.past = Some(past);
         (newcomers, is_redefined)
     }
 
-    fn take_wishes(&mut self, past: &mut Past) {
-        for index in 0..self.players.len() {
-            let player = Arc::clone(&self.players[index].player);
-            player.take_turn(false);
-            for command in player.take_commands() {
+    fn take_viewer_commands(&mut self, past: &mut Past) {
+        for index in 0..self.members.seated.len() {
+            let client = Arc::clone(&self.members.seated[index].client);
+            client.take_turn(false);
+            for command in client.take_commands() {
                 match command {
-                    Command::Say { text } => self.heed(past, &player, &text),
-                    Command::Act { action, number, .. } => {
-                        player.refuse(&action, READ_ONLY, number.map(|numbered| numbered.number));
+                    PlayerCommand::Say { text } => self.run_past_command(past, &client, &text),
+                    PlayerCommand::Act { action, number, .. } => {
+                        client.refuse(&action, READ_ONLY, number.map(|numbered| numbered.number));
                     }
-                    Command::Input { .. } => {}
-                    Command::Rename { .. } | Command::Move { .. } | Command::Owner(_) => {
-                        self.rooms.metrics.drop_message("past");
-                    }
+                    PlayerCommand::Input { .. } => {}
+                    _ => self.context.rooms.metrics.drop_message("past"),
                 }
             }
         }
     }
 
-    /// Does what an onlooker says.
-    fn heed(&self, past: &mut Past, player: &Player, line: &str) {
+    /// Runs a line of a viewer.
+    fn run_past_command(&self, past: &mut Past, client: &ClientHandle, line: &str) {
         if !is_command(line) {
-            return player.notice(NOBODY_HEARS);
+            return client.notice(NOBODY_HEARS);
         }
         match EditorCommand::parse(line) {
-            Err(expected) => player.notice(&expected),
+            Err(expected) => client.notice(&expected),
             Ok(EditorCommand::At(at)) => past.wanted = Some(at.moment(now_ms())),
-            Ok(EditorCommand::Play) => (past.is_playing, past.is_news) = (true, true),
-            Ok(EditorCommand::Pause) => (past.is_playing, past.is_news) = (false, true),
+            Ok(EditorCommand::Play) => (past.is_playing, past.is_changed) = (true, true),
+            Ok(EditorCommand::Pause) => (past.is_playing, past.is_changed) = (false, true),
             Ok(EditorCommand::Copy(new)) => {
-                player.notice(&match self.copy(past, &new) {
+                client.notice(&match self.copy(past, &new) {
                     Ok(when) => format!("room {new} begins as {} was at {when}: /r/{new}", past.name),
                     Err(why) => format!("no copy was made: {why}"),
                 });
             }
             Ok(EditorCommand::Ban(_) | EditorCommand::Unban(_) | EditorCommand::Bans) => {
-                player.notice("say that in the room itself, not in its past");
+                client.notice("say that in the room itself, not in its past");
             }
         }
     }
 
-    /// Keeps the moment as the world of a new room. It waits for the disk.
+    /// Stores the moment as the world of a new room. It waits for the disk.
     fn copy(&self, past: &Past, new: &str) -> Result<UtcTime, String> {
         if !is_room_name(new) {
             return Err("a room is called by 1 to 32 of a-z 0-9 - _".into());
         }
-        let shown = &self.rooms.catalogue.of_room(new).name;
-        if *shown != self.offered.name {
-            let offered = &self.offered.name;
+        let shown = &self.context.rooms.catalogue.of_room(new).name;
+        if *shown != self.context.offered.name {
+            let offered = &self.context.offered.name;
             return Err(format!("a room of that name shows the world {shown}: call it {offered}-{new}"));
         }
-        let Some(store) = self.rooms.persistence.store() else {
+        let Some(store) = self.context.rooms.persistence.store() else {
             return Err(RoomRefusal::NoStore.to_string());
         };
         let tick = self.world.world().tick();
         let name = WorldName::new(new).expect("a room's name is short and can be printed");
-        let copied = copy_closed(&self.rooms, &store, new, &past.saved_at(name, tick));
+        let copied = copy_closed(&self.context.rooms, &store, new, &past.saved_at(name, tick));
         copied.map(|()| UtcTime(past.at_ms(tick)))
     }
 
-    /// Lets those in who come to look. They get numbers that no player of the world has.
-    fn let_onlookers_in(&mut self, past: &mut Past) -> Vec<Newcomer> {
-        let waiting = self.lobby.take_waiting().into_iter().filter(|player| !player.has_left());
+    /// Admits waiting clients as viewers. Their numbers are not those of any player of the world.
+    fn admit_viewers(&mut self, past: &mut Past) -> Vec<Newcomer> {
+        let waiting = self.context.lobby.take_waiting().into_iter().filter(|client| !client.has_left());
         waiting
-            .map(|player| {
-                let id = PlayerId(u32::MAX - past.onlookers);
-                past.onlookers += 1;
-                Newcomer { player, id, is_resumed: false, notice: Some(WELCOME) }
+            .map(|client| {
+                let id = PlayerId(u32::MAX - past.viewers);
+                past.viewers += 1;
+                Newcomer { client, id, is_resumed: false, notice: Some(WELCOME) }
             })
             .collect()
     }
 
     /// Shows another moment. A moment that cannot be shown is refused, and the present one stays.
     fn go_to(&mut self, past: &mut Past, moment: Moment) -> bool {
-        past.is_news = true;
+        past.is_changed = true;
         if let Some(tick) = past.tick_ahead(moment, self.world.world().tick()) {
             while self.world.world().tick() < tick {
                 self.step_on(past);
             }
-            // Nobody saw how it came to that.
+            // Viewers do not see the events on the way.
             while self.world.poll_event().is_some() {}
             return false;
         }
-        match load(&past.name, moment, &self.offered, &self.rooms) {
+        match load(&past.name, moment, &self.context.offered, &self.context.rooms) {
             Ok(loaded) => self.show(past, loaded),
             Err(refusal) => {
                 past.is_playing = false;
                 let text = refusal.to_string();
-                self.players.iter().for_each(|seated| seated.player.notice(&text));
+                self.members.seated.iter().for_each(|member| member.client.notice(&text));
                 false
             }
         }
     }
 
-    /// Shows a moment that was loaded. Returns whether there can be other things in it than before.
+    /// Shows a moment that was loaded. Returns whether its definition is another one.
     fn show(&mut self, past: &mut Past, loaded: Loaded) -> bool {
         let Loaded { engine, is_exact, stretch, span } = loaded;
         let Stretch { saved, time_ms, next, through_tick, through_ms } = stretch;
@@ -318,19 +318,19 @@ impl Room {
         past.shown.clear();
         self.world.replace(engine);
         // Another world may have an entity of the same number that changed in the same step.
-        self.replicated.invalidate();
+        self.publishing.replicated.invalidate();
         let definition = self.world.world().scene().definition();
         let mut dictionary = Dictionary::new(definition, &past.assets, past.version);
-        if dictionary.message == self.dictionary.message {
+        if dictionary.message == self.publishing.dictionary.message {
             return false;
         }
         past.version += 1;
         dictionary.message.version = past.version;
-        self.dictionary = dictionary;
+        self.publishing.dictionary = dictionary;
         true
     }
 
-    /// Shows what happened in the next step; at the end of what is loaded, loads on.
+    /// Shows the next step. At the end of the loaded stretch it loads the next one.
     fn play_on(&mut self, past: &mut Past) -> bool {
         let tick = self.world.world().tick();
         if tick >= past.through_tick {
@@ -340,21 +340,21 @@ impl Room {
         false
     }
 
-    /// Does to the world what happened before its next step, and steps it.
+    /// Applies the recorded commands of the next step, and steps the world.
     fn step_on(&mut self, past: &mut Past) {
         let tick = self.world.world().tick();
         while let Some(entry) = past.next.pop_front_if(|entry| entry.tick <= tick) {
             past.shown.push(entry.clone());
             let is_hash = matches!(entry.record, Record::Hash(_));
             if (past.is_exact || !is_hash) && self.world.take_entries([entry]).is_err() {
-                (past.is_exact, past.is_news) = (false, true);
+                (past.is_exact, past.is_changed) = (false, true);
             }
         }
         self.world.step();
         while self.world.poll_report().is_some() {}
     }
 
-    /// Goes on behind what is loaded, up to the present. Where rules changed, or the server was down, that is later.
+    /// Loads the stretch after the loaded one, up to the present. There is a gap if rules changed or the server was down.
     fn load_on(&mut self, past: &mut Past, tick: u64) -> bool {
         let at_ms = past.at_ms(tick);
         let next = if at_ms + PRESENT_MS >= now_ms() {
@@ -362,19 +362,19 @@ impl Room {
         } else if past.through_tick > past.saved.tick {
             Some(at_ms + MS_PER_STEP)
         } else {
-            self.rooms.persistence.next_past(&past.name, at_ms)
+            self.context.rooms.persistence.next_past(&past.name, at_ms)
         };
         match next {
             Some(time_ms) => self.go_to(past, Moment::TimeMs(time_ms)),
             None => {
-                (past.is_playing, past.is_news) = (false, true);
+                (past.is_playing, past.is_changed) = (false, true);
                 false
             }
         }
     }
 }
 
-/// Keeps a world under the name of a room that nobody is in.
+/// Stores a world under the name of a room that is not open.
 fn copy_closed(rooms: &Rooms, store: &SqliteStore, new: &str, saved: &SavedWorld) -> Result<(), String> {
     if rooms.is_open(new) {
         return Err("somebody is in a room of that name: choose another one".into());

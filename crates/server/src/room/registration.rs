@@ -8,23 +8,23 @@ use crate::closing::Closing;
 use crate::lobby::Lobby;
 use crate::rooms::Rooms;
 
-/// A room's entry in the list of rooms. Dropping it takes the room off the list and sends away whoever entered it, even
-/// when the room's thread panicked before there was a world.
+/// A room's entry in the list of rooms. Dropping it removes the room from the list and closes the connections of its clients,
+/// even when the room's thread panicked before there was a world.
 pub(super) struct RoomRegistration {
     pub(super) name: String,
     pub(super) lobby: Arc<Lobby>,
     pub(super) rooms: Arc<Rooms>,
     pub(super) watch: Arc<StepWatch>,
-    /// Whether the room works.
+    /// Whether the room has completed a tick.
     pub(super) has_ticked: bool,
 }
 
 impl RoomRegistration {
-    /// The room works.
+    /// Notes that the room completed a tick.
     pub(super) fn ticked(&mut self) {
         if !self.has_ticked {
             self.has_ticked = true;
-            self.rooms.opened();
+            self.rooms.troubles.opened();
         }
     }
 }
@@ -35,19 +35,19 @@ impl Drop for RoomRegistration {
         match self.watch.outcome() {
             WatchOutcome::InTime => {}
             WatchOutcome::Abandoned => {
-                // Its place in the list is free already, and maybe taken.
+                // Its name is free already, and another room may have it.
                 self.rooms.abandoned_room_ended();
                 return self.lobby.end(&step_watch::closing(&self.name, &self.rooms));
             }
             WatchOutcome::Stopped => {
-                self.rooms.room_stopped(&self.name);
+                self.rooms.troubles.room_stopped(&self.name);
                 self.lobby.end(&step_watch::closing(&self.name, &self.rooms));
                 self.rooms.forget(&self.name, &self.lobby);
                 return self.rooms.metrics.end_room("stopped");
             }
         }
         if is_panic && !self.has_ticked {
-            self.rooms.failed("the thread of the last one panicked");
+            self.rooms.troubles.failed("the thread of the last one panicked");
         }
         self.lobby.end(&if self.rooms.is_stopping() { Closing::ShuttingDown } else { Closing::RoomGone });
         self.rooms.forget(&self.name, &self.lobby);

@@ -1,7 +1,7 @@
 //! The state that a room's clients have of its world, and the changes since.
 //!
-//! StepUpdate is the difference between the world and what was told, not a list of what happened: so it is right whatever happened
-//! between two steps, even when a world was taken back to what it was seconds ago.
+//! Changes are the difference between the world and the state that was sent, not a list of the engine's events. So they are right
+//! even when a world was taken back to an earlier step.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -16,31 +16,31 @@ use crate::session::{Entity, Place};
 #[derive(Default)]
 pub(crate) struct ReplicatedState {
     /// Ordered by id.
-    entities: Vec<Arc<ToldEntity>>,
+    entities: Vec<Arc<EntityDescription>>,
     /// The same for readers on other threads.
-    descriptions: SnapshotPool<Descriptions>,
-    players: BTreeMap<PlayerId, ToldPlayer>,
+    descriptions: SnapshotPool<EntityDescriptions>,
+    players: BTreeMap<PlayerId, ReplicatedPlayer>,
     screens: Screens,
-    /// Whether nothing can be taken for the same because the step of its last change is.
+    /// Whether an entity may differ although the step of its last change is the same.
     is_stale: bool,
 }
 
-/// Every entity as it is told after one step: immutable, for clients into whose sight it comes.
+/// The descriptions of all entities after one step: immutable, for clients whose interest sets they enter.
 #[derive(Clone, Default)]
-pub(crate) struct Descriptions {
-    entities: BTreeMap<EntityId, Arc<ToldEntity>>,
+pub(crate) struct EntityDescriptions {
+    entities: BTreeMap<EntityId, Arc<EntityDescription>>,
 }
 
-impl Descriptions {
-    /// An entity as it is told.
-    pub(crate) fn entity(&self, id: EntityId) -> Option<&ToldEntity> {
+impl EntityDescriptions {
+    /// The description of an entity.
+    pub(crate) fn entity(&self, id: EntityId) -> Option<&EntityDescription> {
         self.entities.get(&id).map(Arc::as_ref)
     }
 }
 
-impl ApplyDelta for Descriptions {
-    /// Entities that are told otherwise than before; `None` for what is gone.
-    type Change = Vec<(EntityId, Option<Arc<ToldEntity>>)>;
+impl ApplyDelta for EntityDescriptions {
+    /// Entities with another description than before; `None` for entities that are gone.
+    type Change = Vec<(EntityId, Option<Arc<EntityDescription>>)>;
 
     fn apply(&mut self, change: &Self::Change) {
         for (id, entity) in change {
@@ -52,28 +52,28 @@ impl ApplyDelta for Descriptions {
     }
 }
 
-/// An entity as it was told.
-pub(crate) struct ToldEntity {
+/// The description of an entity, as clients have it.
+pub(crate) struct EntityDescription {
     pub(crate) id: EntityId,
     pub(crate) entity: Entity,
     changed_tick: u64,
     fingerprint: u64,
-    /// Whether clients of the plain protocol are not told of it.
+    /// Whether the plain protocol does not replicate it.
     is_private: bool,
-    /// As sessions are told of it, once one is.
+    /// The encoding for sessions, once one needs it.
     bytes: OnceLock<Arc<[u8]>>,
 }
 
-impl ToldEntity {
-    /// The entity as sessions are told of it, encoded once for all of them.
+impl EntityDescription {
+    /// The encoding for sessions, made once for all of them.
     pub(crate) fn bytes(&self) -> Arc<[u8]> {
         Arc::clone(self.bytes.get_or_init(|| nowcast_wire::encode_to_vec(&self.entity).into()))
     }
 }
 
-/// A player as it was told.
+/// A player, as clients have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ToldPlayer {
+pub(crate) struct ReplicatedPlayer {
     pub(crate) name: String,
     pub(crate) avatar: Option<EntityId>,
 }
@@ -81,23 +81,23 @@ pub(crate) struct ToldPlayer {
 /// The changes of one step.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Changes {
-    /// Entities that are new, or are described anew as a whole, ordered by id.
+    /// Entities that are new or described anew as a whole, ordered by id.
     pub(crate) described: Vec<EntityId>,
-    /// Entities of which only attributes changed, ordered by id.
+    /// Entities of which only the attributes changed, ordered by id.
     pub(crate) attributes: Vec<EntityId>,
-    /// Entities that are gone, ordered by id, but for private ones, of which the plain protocol does not tell.
+    /// Entities that are gone, ordered by id, without private ones, which the plain protocol does not replicate.
     pub(crate) gone: Vec<EntityId>,
-    /// Players who came, or have another name or avatar.
+    /// Players who joined, or have another name or avatar.
     pub(crate) players: Vec<PlayerId>,
     /// Players who left.
     pub(crate) left: Vec<PlayerId>,
-    /// The values on screens now.
-    pub(crate) shown: Vec<Shown>,
+    /// The changed values on screens.
+    pub(crate) screens: Vec<ScreenValue>,
 }
 
 /// The value at one place of a screen.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Shown {
+pub(crate) struct ScreenValue {
     /// The number by which sessions know the place.
     pub(crate) number: u32,
     /// Whose screen; `None` for everybody's.
@@ -107,13 +107,12 @@ pub(crate) struct Shown {
 }
 
 impl ReplicatedState {
-    /// The world has other rules, or was taken back: everything is compared anew with the next news.
+    /// Compares everything anew in the next update, because the world has other rules or was taken back.
     pub(crate) fn invalidate(&mut self) {
         self.is_stale = true;
     }
 
-    /// Has everybody's screens show something of the room's own, beside what the world shows. It has to be a place that no world
-    /// has.
+    /// Shows a value of the room on all screens, beside the values of the world. The place must be one that no world can use.
     pub(crate) fn show(&mut self, place: &'static str, value: Value) {
         self.screens.of_room = Some((place, value));
     }
@@ -194,45 +193,45 @@ impl ReplicatedState {
             stays
         });
         for player in scene.players() {
-            let is_told = self.players.get(&player.id).is_some_and(|replicated| {
+            let is_sent = self.players.get(&player.id).is_some_and(|replicated| {
                 replicated.name == player.name && replicated.avatar == player.avatar
             });
-            if !is_told {
-                let replicated = ToldPlayer { name: player.name.clone(), avatar: player.avatar };
+            if !is_sent {
+                let replicated = ReplicatedPlayer { name: player.name.clone(), avatar: player.avatar };
                 self.players.insert(player.id, replicated);
                 changes.players.push(player.id);
             }
         }
     }
 
-    /// Every entity as it was told, ordered by id.
-    pub(crate) fn entities(&self) -> &[Arc<ToldEntity>] {
+    /// The descriptions of all entities, ordered by id.
+    pub(crate) fn entities(&self) -> &[Arc<EntityDescription>] {
         &self.entities
     }
 
-    /// An entity as it was told.
-    pub(crate) fn entity(&self, id: EntityId) -> Option<&Arc<ToldEntity>> {
+    /// The description of an entity.
+    pub(crate) fn entity(&self, id: EntityId) -> Option<&Arc<EntityDescription>> {
         let row = self.entities.binary_search_by_key(&id, |replicated| replicated.id).ok()?;
         Some(&self.entities[row])
     }
 
-    /// Every entity as it is told now, for readers on other threads.
-    pub(crate) fn descriptions(&self) -> &Arc<Descriptions> {
+    /// The descriptions of all entities, for readers on other threads.
+    pub(crate) fn descriptions(&self) -> &Arc<EntityDescriptions> {
         self.descriptions.newest()
     }
 
-    /// Every player as it was told, ordered by number.
-    pub(crate) fn players(&self) -> impl Iterator<Item = (PlayerId, &ToldPlayer)> {
+    /// All players, ordered by number.
+    pub(crate) fn players(&self) -> impl Iterator<Item = (PlayerId, &ReplicatedPlayer)> {
         self.players.iter().map(|(id, player)| (*id, player))
     }
 
-    /// A player as it was told.
-    pub(crate) fn player(&self, id: PlayerId) -> Option<&ToldPlayer> {
+    /// A player, as clients have it.
+    pub(crate) fn player(&self, id: PlayerId) -> Option<&ReplicatedPlayer> {
         self.players.get(&id)
     }
 
-    /// Returns the values on everybody's screen, and on one player's.
-    pub(crate) fn screens_of(&self, player: PlayerId) -> impl Iterator<Item = Shown> {
+    /// Returns the values on all screens, and on the screen of one player.
+    pub(crate) fn screens_of(&self, player: PlayerId) -> impl Iterator<Item = ScreenValue> {
         self.screens.of(player)
     }
 }
@@ -256,7 +255,12 @@ impl Screens {
             let stays = now.contains_key(&(*player, place.as_str()));
             if !stays {
                 let place = place.clone();
-                changes.shown.push(Shown { number: *number, player: *player, place, value: Value::Nil });
+                changes.screens.push(ScreenValue {
+                    number: *number,
+                    player: *player,
+                    place,
+                    value: Value::Nil,
+                });
                 free.push(*number);
             }
             stays
@@ -271,14 +275,14 @@ impl Screens {
                 Some((number, _)) => *number,
                 None => free.pop().unwrap_or(shown.len() as u32),
             };
-            changes.shown.push(Shown { number, player, place: key.1.clone(), value: value.clone() });
+            changes.screens.push(ScreenValue { number, player, place: key.1.clone(), value: value.clone() });
             shown.insert(key, (number, value.clone()));
         }
     }
 
-    fn of(&self, player: PlayerId) -> impl Iterator<Item = Shown> {
+    fn of(&self, player: PlayerId) -> impl Iterator<Item = ScreenValue> {
         self.shown.iter().filter(move |((whose, _), _)| whose.is_none_or(|whose| whose == player)).map(
-            |((player, place), (number, value))| Shown {
+            |((player, place), (number, value))| ScreenValue {
                 number: *number,
                 player: *player,
                 place: place.clone(),
@@ -293,7 +297,7 @@ fn describe(
     dictionary: &Dictionary,
     entity: &EntityRef<'_>,
     place: Option<Place>,
-) -> ToldEntity {
+) -> EntityDescription {
     let entity_now = Entity {
         kind: entity.kind.0.into(),
         scale: entity.scale,
@@ -302,7 +306,7 @@ fn describe(
         attributes: attribute_bytes(&scene.kind_of(entity.kind).attributes, entity),
         owner: entity.owner.map(|owner| owner.0),
     };
-    ToldEntity {
+    EntityDescription {
         id: entity.id,
         entity: entity_now,
         changed_tick: entity.changed_tick,
@@ -312,7 +316,7 @@ fn describe(
     }
 }
 
-/// Where something is that has no rows of movement: the same rule as [`World::poses`].
+/// Returns the place of an entity that has no rows of movement, by the same rule as [`World::poses`].
 fn place_of(scene: &Scene, entity: &EntityRef<'_>) -> Option<Place> {
     let body = scene.kind_of(entity.kind).body.as_ref()?;
     let is_put = matches!(body.motion, Motion::Fixed | Motion::Sensor) && entity.parent.is_none();
@@ -356,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_from_what_was_told_is_news() {
+    fn only_differences_from_the_sent_state_are_changes() {
         let mut live = live(LAMP);
         let dictionary = dictionary(&live);
         let mut replicated = ReplicatedState::default();
@@ -373,27 +377,31 @@ mod tests {
         live.step();
         assert_eq!(replicated.update(live.world(), &dictionary), Changes::default());
         replicated.invalidate();
-        assert_eq!(replicated.update(live.world(), &dictionary), Changes::default(), "doubted, and the same");
+        assert_eq!(
+            replicated.update(live.world(), &dictionary),
+            Changes::default(),
+            "invalidated, and the same"
+        );
     }
 
     #[test]
-    fn screens_are_told_by_numbers_that_are_used_again() {
+    fn numbers_of_cleared_screen_places_are_reused() {
         let mut live = live(LAMP);
         let dictionary = dictionary(&live);
         let mut replicated = ReplicatedState::default();
         live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
         act(&mut live, "score");
-        let shown = replicated.update(live.world(), &dictionary).shown;
+        let shown = replicated.update(live.world(), &dictionary).screens;
         assert_eq!((shown.len(), shown[0].number, shown[0].player), (1, 0, None));
         act(&mut live, "tell");
-        let shown = replicated.update(live.world(), &dictionary).shown;
+        let shown = replicated.update(live.world(), &dictionary).screens;
         assert_eq!((shown[0].number, shown[0].player), (1, Some(PlayerId(1))));
         assert_eq!(replicated.screens_of(PlayerId(1)).count(), 2);
         assert_eq!(replicated.screens_of(PlayerId(2)).count(), 1, "the other is nobody else's");
         act(&mut live, "clear");
-        let shown = replicated.update(live.world(), &dictionary).shown;
+        let shown = replicated.update(live.world(), &dictionary).screens;
         assert_eq!((shown[0].number, &shown[0].value), (0, &Value::Nil));
         act(&mut live, "score");
-        assert_eq!(replicated.update(live.world(), &dictionary).shown[0].number, 0);
+        assert_eq!(replicated.update(live.world(), &dictionary).screens[0].number, 0);
     }
 }

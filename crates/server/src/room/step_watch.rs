@@ -16,7 +16,7 @@ use crate::lobby::Lobby;
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
 
-/// Once a script is told to stop, its thread has this long.
+/// The time that the thread has to end its step once the script is stopped.
 const STOP_PATIENCE: Duration = Duration::from_millis(700);
 
 /// A step may take this long when the server ends.
@@ -28,22 +28,22 @@ const SLOW_PART: u32 = 10;
 /// Opening a room replays what happened since the last snapshot, and may take this many limits.
 pub(super) const OPENING_FACTOR: u32 = 6;
 
-/// What the thread of a room is doing.
+/// The activity of a room's thread.
 #[derive(Default)]
 struct Activity {
-    /// Since when it has been in a step, and how many limits that may take.
+    /// The beginning of the present step, and the number of limits that it may take.
     busy: Option<(Instant, u32)>,
     /// How long the slow steps in a row before this one took.
     slow: Duration,
     is_abandoned: bool,
 }
 
-/// How a room ends that is watched.
+/// The end of a watched room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WatchOutcome {
     /// By itself.
     InTime,
-    /// Its step took too long, and came to an end when it was told to.
+    /// Its step took too long, and ended when it was stopped.
     Stopped,
     /// Its step took too long, and did not come to an end.
     Abandoned,
@@ -62,7 +62,7 @@ impl StepWatch {
         self.lock().busy = Some((Instant::now(), factor));
     }
 
-    /// They came to an end. Returns whether they may count: they do not if they were stopped, or the room was abandoned.
+    /// The rules came to an end. Returns whether their step counts: it does not if it was stopped or the room was abandoned.
     pub(super) fn leave(&self, step_max: Duration) -> bool {
         let mut activity = self.lock();
         if let Some((since, _)) = activity.busy.take() {
@@ -80,7 +80,7 @@ impl StepWatch {
         }
     }
 
-    /// By how much the step that is going on is too long.
+    /// The time by which the present step exceeds its limit.
     fn overtime(&self, step_max: Duration) -> Option<Duration> {
         let activity = self.lock();
         let (since, factor) = activity.busy?;
@@ -89,7 +89,7 @@ impl StepWatch {
         (elapsed + slow).checked_sub(step_max * factor)
     }
 
-    /// Gives the thread up, unless its step has come to an end meanwhile.
+    /// Abandons the thread, unless its step has ended meanwhile.
     fn abandon(&self) -> bool {
         let mut activity = self.lock();
         activity.is_abandoned = activity.busy.is_some();
@@ -102,7 +102,7 @@ impl StepWatch {
     }
 }
 
-/// What a client is told whose room is ended.
+/// The close reason for clients of a room that is ended.
 pub(super) fn closing(room: &str, rooms: &Rooms) -> Closing {
     let step_max = rooms.config.timeouts.step;
     Closing::Refused(RoomRefusal::Stopped { room: room.to_owned(), step_max })
@@ -140,7 +140,7 @@ fn look(name: &str, watched: &Weak<StepWatch>, lobby: &Arc<Lobby>, rooms: &Rooms
                 "a step cannot be stopped: the room is abandoned, and its thread and memory are lost until the step ends"
             );
             rooms.room_abandoned();
-            rooms.room_stopped(name);
+            rooms.troubles.room_stopped(name);
             lobby.end(&closing(name, rooms));
             rooms.forget(name, lobby);
             rooms.metrics.end_room("abandoned");

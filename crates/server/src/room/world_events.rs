@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use nowcast_world::{EntityId, Event, PlayerId, Refusal, To, Value, World};
 
-/// Something that is told once.
+/// An event that clients receive once.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WorldEvent {
     /// A line of chat, to all.
     Said { player: PlayerId, name: String, text: String },
-    /// Something that the rules tell.
+    /// An event that the rules emit.
     Emitted { audience: Audience, name: String, payload: Value, durable: bool },
 }
 
 impl WorldEvent {
-    /// Whether nobody is to hear of it before it is kept.
+    /// Whether no client may receive it before the store has committed it.
     pub(crate) fn is_durable(&self) -> bool {
         matches!(self, Self::Emitted { durable: true, .. })
     }
 }
 
-/// The players that hear of something.
+/// The players that receive an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
     All,
@@ -48,7 +48,7 @@ impl Audience {
         }
     }
 
-    /// Whether a player hears of it.
+    /// Whether a player receives the event.
     pub(crate) fn has(&self, player: PlayerId) -> bool {
         match self {
             Self::All => true,

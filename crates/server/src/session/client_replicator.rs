@@ -17,29 +17,29 @@ use crate::closing::Closing;
 use crate::metrics::Metrics;
 use crate::room_metrics::{Class, RoomMetrics};
 
-/// Entities that come into sight in one round; more come with the next ones, the nearest first. A description has about 40
-/// bytes.
+/// Maximum entities that enter a client's interest set in one round. Further ones follow in the next rounds, the nearest first. A
+/// description has about 40 bytes.
 const ENTITIES_PER_ROUND_MAX: usize = 400;
 
-/// Entities that a newcomer is told of at once.
+/// Maximum entities in a newcomer's first interest set.
 const ENTITIES_AT_ONCE_MAX: usize = 1_000;
 
-/// One client's end of a room: reads its mail, and looks at the board.
+/// One client's end of a room: reads deliveries and the room's latest snapshot.
 ///
-/// **Invariant**: of the mail that is read, none is of a later step than the picture that is looked at, and none of that
-/// step or an earlier one is left. So what comes into sight is described as the news before have it, and the news after go on from
-/// there. A room posts the mail of a step before it puts the step's picture on the board.
+/// **Invariant**: the deliveries that were read are exactly those up to the step of the snapshot in use. So the description of an
+/// entity that enters the interest set agrees with the earlier updates, and later updates continue from it. A room sends the
+/// deliveries of a step before it publishes the step's snapshot.
 pub(super) struct ClientReplicator {
     receiver: DeliveryReceiver,
-    /// The next mail, of a step whose picture is not out yet.
+    /// The next delivery, of a step whose snapshot is not published yet.
     ahead: Option<Delivery>,
     metrics: Arc<Metrics>,
     /// Since the client was welcomed.
     view: Option<View>,
     /// Lines of chat that the client was not sent.
     missed: u32,
-    /// Whether it was told how many these are.
-    is_missed_told: bool,
+    /// Whether the client was sent their number.
+    is_missed_sent: bool,
 }
 
 /// The view of a client.
@@ -57,22 +57,22 @@ struct View {
 
 impl ClientReplicator {
     pub(super) fn new(receiver: DeliveryReceiver, metrics: Arc<Metrics>) -> Self {
-        Self { receiver, ahead: None, metrics, view: None, missed: 0, is_missed_told: true }
+        Self { receiver, ahead: None, metrics, view: None, missed: 0, is_missed_sent: true }
     }
 
-    /// Reads the mail, and begins a round if one is due.
+    /// Reads the deliveries, and begins a round if one is due.
     fn deliver(&mut self, batch: &mut PutBatch) {
-        // A round is asked for when its picture is out, so the picture is taken after that was heard.
+        // A round is requested after its snapshot was published, so the snapshot is read after the request.
         let is_due = self.receiver.take_round();
-        let mut picture = self.view.as_ref().and_then(|view| view.latest_snapshot.newest());
+        let mut snapshot = self.view.as_ref().and_then(|view| view.latest_snapshot.newest());
         while let Some(delivery) = self.ahead.take().or_else(|| self.receiver.take()) {
             match delivery {
                 Delivery::Welcome(welcome) => {
                     let newest = welcome.latest_snapshot.newest();
-                    match newest.filter(|picture| picture.tick >= welcome.tick) {
+                    match newest.filter(|snapshot| snapshot.tick >= welcome.tick) {
                         Some(newest) => {
                             self.welcome(batch, *welcome, &newest);
-                            picture = Some(newest);
+                            snapshot = Some(newest);
                         }
                         None => {
                             self.ahead = Some(Delivery::Welcome(welcome));
@@ -81,7 +81,7 @@ impl ClientReplicator {
                     }
                 }
                 Delivery::StepUpdate(update) => {
-                    if picture.as_ref().is_none_or(|picture| picture.tick < update.tick()) {
+                    if snapshot.as_ref().is_none_or(|snapshot| snapshot.tick < update.tick()) {
                         self.ahead = Some(Delivery::StepUpdate(update));
                         break;
                     }
@@ -97,13 +97,13 @@ impl ClientReplicator {
                 Delivery::Hold(until) => drop(until.recv()),
             }
         }
-        if let Some(picture) = picture.filter(|_| is_due) {
-            self.round(batch, &picture);
+        if let Some(snapshot) = snapshot.filter(|_| is_due) {
+            self.round(batch, &snapshot);
         }
     }
 
-    /// Tells a newcomer who it is and what is there.
-    fn welcome(&mut self, batch: &mut PutBatch, welcome: Welcome, picture: &RoomSnapshot) {
+    /// Sends a newcomer its number and the state of the world.
+    fn welcome(&mut self, batch: &mut PutBatch, welcome: Welcome, snapshot: &RoomSnapshot) {
         let Welcome { player, event, all, screens, latest_snapshot, metrics, bytes_per_round_max, .. } =
             welcome;
         let viewer = Viewer::with_bytes_per_round_max(bytes_per_round_max);
@@ -119,14 +119,14 @@ impl ClientReplicator {
         });
         self.event(batch, &event);
         self.update(batch, &all);
-        self.look(batch, picture, all.at(), ENTITIES_AT_ONCE_MAX);
+        self.look(batch, snapshot, all.at(), ENTITIES_AT_ONCE_MAX);
         for (key, value) in screens.iter().map(state_of_screen) {
             self.state(batch, key, &value, all.at());
         }
     }
 
-    /// Tells what happened: first what there can be, then what there is, then what happened, so that whoever hears of an event
-    /// sees what came of it.
+    /// Sends an update: first the definition, then states, then events, so that a client has the effects of an event when it
+    /// receives the event.
     fn update(&mut self, batch: &mut PutBatch, update: &StepUpdate) {
         let Some(View { player, interest_set, .. }) = &mut self.view else { return };
         let (player, at) = (*player, update.at());
@@ -146,37 +146,37 @@ impl ClientReplicator {
             self.event(batch, event);
         }
         for said in update.said() {
-            self.tell_missed(batch, at);
+            self.send_missed(batch, at);
             self.count(Class::Event, said.len());
             batch.event(CHAT_LANE, said);
         }
     }
 
-    /// Lets the client look about, and begins a round of movement.
-    fn round(&mut self, batch: &mut PutBatch, picture: &RoomSnapshot) {
+    /// Updates the interest set, and begins a round of movement.
+    fn round(&mut self, batch: &mut PutBatch, snapshot: &RoomSnapshot) {
         let at = Instant::now();
-        self.look(batch, picture, at, ENTITIES_PER_ROUND_MAX);
+        self.look(batch, snapshot, at, ENTITIES_PER_ROUND_MAX);
         if let Some(view) = &mut self.view {
-            view.viewer.set_interest(&view.interest_set, picture.far_metres);
-            view.viewer.begin_round(&picture.frames, picture.player(view.player).eye);
+            view.viewer.set_interest(&view.interest_set, snapshot.far_metres);
+            view.viewer.begin_round(&snapshot.frames, snapshot.player(view.player).eye);
             view.metrics.note_ages(&view.viewer.stats);
-            view.count_visible(picture);
+            view.count_visible(snapshot);
         }
-        self.tell_missed(batch, at);
+        self.send_missed(batch, at);
     }
 
-    /// Tells what came into sight and what is out of it.
-    fn look(&mut self, batch: &mut PutBatch, picture: &RoomSnapshot, at: Instant, entities_max: usize) {
+    /// Sends the entities that entered the interest set, and those that left it.
+    fn look(&mut self, batch: &mut PutBatch, snapshot: &RoomSnapshot, at: Instant, entities_max: usize) {
         let Some(View { player, interest_set, .. }) = &mut self.view else { return };
-        let eye = picture.player(*player).eye;
-        let look = interest_set.refresh(&picture.grid_snapshot, eye, entities_max);
+        let eye = snapshot.player(*player).eye;
+        let look = interest_set.refresh(&snapshot.grid_snapshot, eye, entities_max);
         if look == InterestChange::default() {
             return;
         }
-        self.metrics.sight_entered.inc_by(picture.count_members(&look.entered));
-        self.metrics.sight_left.inc_by(picture.count_members(&look.left));
+        self.metrics.sight_entered.inc_by(snapshot.count_members(&look.entered));
+        self.metrics.sight_left.inc_by(snapshot.count_members(&look.left));
         let states =
-            states_of_change(&look, &picture.descriptions, (picture.tick as u32, &picture.grid_snapshot));
+            states_of_change(&look, &snapshot.descriptions, (snapshot.tick as u32, &snapshot.grid_snapshot));
         for (key, value) in &states {
             self.state(batch, *key, value, at);
         }
@@ -198,30 +198,29 @@ impl ClientReplicator {
         }
     }
 
-    /// Tells how many lines of chat were missed, if the client has not heard. Of a client that does not read so fast, the session takes no
-    /// more of them, and none before it has taken this.
-    fn tell_missed(&mut self, batch: &mut PutBatch, at: Instant) {
-        if !self.is_missed_told {
-            self.is_missed_told = true;
+    /// Sends the number of missed lines of chat, if it changed. The session takes no further line before it has taken the number.
+    fn send_missed(&mut self, batch: &mut PutBatch, at: Instant) {
+        if !self.is_missed_sent {
+            self.is_missed_sent = true;
             let missed = nowcast_wire::encode_to_vec(&Missed { lines: self.missed });
             batch.state(CHAT_LANE, MISSED_KEY, &missed, at);
         }
     }
 
-    /// Hears what the session did not take. Returns why the client has to leave, if it has.
-    fn hear_refused(&mut self, refused: Vec<RefusedPut>) -> Option<Closing> {
+    /// Takes the messages that the session refused. Returns the reason if the client must be removed.
+    fn take_refused(&mut self, refused: Vec<RefusedPut>) -> Option<Closing> {
         for RefusedPut { lane, key, why } in refused {
             match why {
                 Refused::Full | Refused::TooLarge { .. } if lane.number() == CHAT_LANE => {
-                    self.is_missed_told = false;
+                    self.is_missed_sent = false;
                     if key.is_none() {
                         self.missed = self.missed.wrapping_add(1);
                         self.metrics.lines_missed.inc();
                     }
                 }
-                // A client that left so much unread is told nothing more.
+                // The client reads too slowly.
                 Refused::Full => return Some(Closing::TooSlow),
-                // A client that cannot be told what there is would see a world with holes.
+                // Without the message the client would see a world with holes.
                 Refused::TooLarge { bytes, bytes_max } => {
                     let what =
                         format!("the world has a message of {bytes} bytes, the client takes {bytes_max}");
@@ -236,12 +235,12 @@ impl ClientReplicator {
 }
 
 impl View {
-    /// Counts what is in sight, once a second.
-    fn count_visible(&mut self, picture: &RoomSnapshot) {
-        let second = Some(picture.tick / u64::from(STEP_HZ));
+    /// Counts the entities in the interest set, once a second.
+    fn count_visible(&mut self, snapshot: &RoomSnapshot) {
+        let second = Some(snapshot.tick / u64::from(STEP_HZ));
         if self.counted_second != second {
             self.counted_second = second;
-            let in_sight = picture.count_members(self.interest_set.sections()) as i64;
+            let in_sight = snapshot.count_members(self.interest_set.sections()) as i64;
             self.metrics.in_sight.inc_by(in_sight - self.in_sight);
             self.in_sight = in_sight;
         }
@@ -262,10 +261,10 @@ impl Replication for ClientReplicator {
     fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
         let Some(View { player, latest_snapshot, viewer, metrics, .. }) = &mut self.view else { return };
         // The newest there is when the packet leaves.
-        let Some(picture) = latest_snapshot.newest() else { return };
+        let Some(snapshot) = latest_snapshot.newest() else { return };
         let (before, put_off) = (out.len(), viewer.stats.postponed);
-        viewer.set_controls(picture.frames.tick(), picture.player(*player).controls);
-        viewer.fill(&picture.frames, number, room, out);
+        viewer.set_controls(snapshot.frames.tick(), snapshot.player(*player).controls);
+        viewer.fill(&snapshot.frames, number, room, out);
         metrics.note_movement(out.len() - before, viewer.stats.postponed - put_off);
     }
 }
@@ -281,7 +280,7 @@ impl Source for ClientReplicator {
         if let Some(closing) = self.receiver.closing() {
             return batch.close(closing.session_code(), &closing.reason());
         }
-        match self.hear_refused(batch.take_refused()) {
+        match self.take_refused(batch.take_refused()) {
             Some(closing) => batch.close(closing.session_code(), &closing.reason()),
             None => self.deliver(batch),
         }

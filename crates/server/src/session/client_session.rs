@@ -1,33 +1,31 @@
 //! One client on a session, from the session's beginning to its end.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use nowcast::admission::Verdict;
 use nowcast::session::{CloseCode, Closed, ClosedBy};
-use nowcast::{Channel, Error, Key, Message, MessageKind as Received, Phase, StatusChanges};
-use nowcast_wire::{ReadOwned, Value};
-use nowcast_world::limits::NAME_BYTES_MAX as WORD_BYTES_MAX;
-use nowcast_world::{EntityId, PlayerId, Pose};
+use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusChanges};
+use nowcast_wire::ReadOwned;
+use nowcast_world::EntityId;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
 use super::input_buffer::Change;
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::messages::{STEPS_MAX, VIEW_DELAY_MS_MAX};
-use super::writer::SessionWriter;
+use super::session_sink::SessionSink;
 use super::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Place, STEPS_KEY, Steps,
-    ToWorld, VIEW_KEY, View, WORLD_LANE,
+    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, PROTOCOL, STEPS_KEY, Steps, ToWorld,
+    VIEW_KEY, View, WORLD_LANE,
 };
-use crate::client_handle::{
-    ClientProtocol, Command, Given, Numbered, OwnerCommand, Player, may_be_program, may_edit,
-};
+use crate::client_handle::{ClientHandle, may_be_program, may_edit};
 use crate::client_key::{ClientKey, SECRET_BYTES};
 use crate::closing::{Closing, REFUSED_ACTIONS};
+use crate::command_intake::CommandIntake;
 use crate::names::Name;
 use crate::persistence::hold_token;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
+use crate::player_command::PlayerCommand;
 use crate::rate::{MessageKind, Quiet, Rates};
 use crate::rooms::{Opener, Seat};
 use crate::shared::Shared;
@@ -42,11 +40,13 @@ const EARLY_MESSAGES_MAX: usize = 16;
 pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
     let channel = Arc::new(channel);
     let closing = match enter(&channel, &shared).await {
-        Ok((seat, player, early)) => {
+        Ok(Joined { seat, handle, sink, early }) => {
             let session = ClientSession {
                 channel: Arc::clone(&channel),
                 seat,
-                player,
+                intake: CommandIntake::new(Arc::clone(&handle), Arc::clone(&shared.metrics)),
+                handle,
+                sink,
                 watchdog: InputWatchdog::default(),
                 quiet: Quiet::default(),
                 shared: Arc::clone(&shared),
@@ -96,8 +96,16 @@ async fn first_event(channel: &Channel) -> Result<(Message, Early), Closing> {
     }
 }
 
-/// Waits for the client to say who it is, and reserves its seat.
-async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Arc<Player>, Early), Closing> {
+/// A client that has a seat, and its messages before its first event.
+struct Joined {
+    seat: Seat,
+    handle: Arc<ClientHandle>,
+    sink: Arc<SessionSink>,
+    early: Early,
+}
+
+/// Waits for the client's `Join`, and reserves its seat.
+async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, Closing> {
     let first = timeout(shared.config.timeouts.handshake, first_event(channel)).await;
     let (message, early) = first.map_err(|_| Closing::Idle)??;
     let (protocol, name, network_hz, key, is_program) = match read(&message) {
@@ -137,17 +145,19 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
         // Nobody is welcomed before it is kept: a kill right afterwards would make the token good for anybody once more.
         hold_token(token, key).map_err(|_| Closing::TokenUsed)?.wait().await;
     }
-    let writer = SessionWriter::new(Arc::clone(channel), network_hz, &shared.metrics);
+    let sink = Arc::new(SessionSink::new(Arc::clone(channel), network_hz, &shared.metrics));
     let may_edit = may_edit(entry, &shared.config.entry);
-    let player = Player::new(name, ClientProtocol::Session(writer), network_hz, may_edit, is_program);
-    Ok((seat, Arc::new(player.with_key(key).with_address(address)), early))
+    let handle = ClientHandle::new(name, Arc::<SessionSink>::clone(&sink), network_hz, may_edit, is_program);
+    Ok(Joined { seat, handle: Arc::new(handle.with_key(key).with_address(address)), sink, early })
 }
 
 /// A client with a seat.
 struct ClientSession {
     channel: Arc<Channel>,
     seat: Seat,
-    player: Arc<Player>,
+    handle: Arc<ClientHandle>,
+    sink: Arc<SessionSink>,
+    intake: CommandIntake,
     watchdog: InputWatchdog,
     quiet: Quiet,
     shared: Arc<Shared>,
@@ -156,7 +166,7 @@ struct ClientSession {
 impl ClientSession {
     /// Handles the client's messages until its session ends. Returns why it ended.
     async fn stay(mut self, early: Early) -> Closing {
-        self.seat.enter(Arc::clone(&self.player));
+        self.seat.enter(Arc::clone(&self.handle));
         debug!(room = self.seat.room(), "session joined");
         let mut rates = Rates::new(Instant::now());
         let mut changes = self.channel.status_changes();
@@ -187,9 +197,9 @@ impl ClientSession {
         };
         if closing.holds_seat() {
             let patience = self.shared.config.timeouts.seat_held;
-            self.player.lose(Instant::now() + patience.saturating_sub(self.channel.time_since_heard()));
+            self.handle.lose(Instant::now() + patience.saturating_sub(self.channel.time_since_heard()));
         } else {
-            self.player.leave();
+            self.handle.leave();
         }
         closing
     }
@@ -197,7 +207,7 @@ impl ClientSession {
     /// The next message. It stays in the channel, whose window holds the client back, while the room has not taken the
     /// commands before it.
     async fn receive(&self) -> Result<Message, Error> {
-        self.player.until_commands_fit().await;
+        self.handle.until_commands_fit().await;
         self.channel.receive().await
     }
 
@@ -205,125 +215,55 @@ impl ClientSession {
         self.quiet.note(self.channel.time_since_heard(), Instant::now(), rates);
     }
 
-    /// Handles one message: decodes it, checks its bounds and its rate, and passes it on to the room.
+    /// Handles one message: decodes it, checks its bounds, and submits its command.
     fn handle(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         self.shared.metrics.messages_received.inc();
-        let (kind, command) = match (message.kind, message.lane.number()) {
+        let command = match (message.kind, message.lane.number()) {
             (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => return self.steer(message, rates),
             (Received::State { key: STEPS_KEY }, WORLD_LANE) => return self.steer_by_steps(message, rates),
             (Received::State { key: VIEW_KEY }, WORLD_LANE) => return self.view(message, rates),
-            (Received::State { key }, WORLD_LANE) => return self.move_owned(key, message, rates),
-            (Received::Event, CHAT_LANE) => {
-                (MessageKind::Chat, Command::Say { text: read::<Line>(message)?.text })
+            (Received::State { key }, WORLD_LANE) => {
+                let id = key.raw().checked_sub(OWNED_KEYS).and_then(|id| u32::try_from(id).ok());
+                let entity = id.ok_or_else(|| malformed("nothing is expected on this lane or key"))?;
+                PlayerCommand::of_owned(EntityId(entity), read(message)?)?
             }
+            (Received::Event, CHAT_LANE) => PlayerCommand::Say { text: read::<Line>(message)?.text },
             (Received::Event, WORLD_LANE) => match read::<ToWorld>(message)? {
                 ToWorld::Forget => return self.forget(rates),
                 ToWorld::Rate { network_hz } => return self.set_rate(network_hz, rates),
-                ToWorld::Join { .. } | ToWorld::JoinProgram { .. } => {
-                    return Err(malformed("a second Join"));
-                }
-                ToWorld::Own { entity, number } => {
-                    let entity = EntityId(entity);
-                    (MessageKind::Own, Command::Owner(OwnerCommand::Own { entity, number }))
-                }
-                ToWorld::Release { entity, to } => {
-                    let (entity, to) = (EntityId(entity), to.map(PlayerId));
-                    (MessageKind::Own, Command::Owner(OwnerCommand::Release { entity, to }))
-                }
-                ToWorld::Set { entity, attributes } => {
-                    let entity = EntityId(entity);
-                    (MessageKind::Set, Command::Owner(OwnerCommand::Set { entity, attributes }))
-                }
-                ToWorld::Spawn { kind, .. } if kind.len() > WORD_BYTES_MAX => {
-                    return Err(malformed("a kind's name is too long"));
-                }
-                ToWorld::Spawn { number, kind, place: Place { position, rotation }, attributes } => {
-                    let pose = Pose { position, rotation }.checked();
-                    let pose = pose.ok_or(Closing::OutOfBounds(no_number("place")))?;
-                    let spawn = OwnerCommand::Spawn { number, kind, pose, attributes };
-                    (MessageKind::Own, Command::Owner(spawn))
-                }
-                ToWorld::Despawn { entity } => {
-                    let entity = EntityId(entity);
-                    (MessageKind::Own, Command::Owner(OwnerCommand::Despawn { entity }))
-                }
-                ToWorld::Rename { name } => (MessageKind::Name, Command::Rename { name }),
-                ToWorld::Act { action, .. } if action.len() > WORD_BYTES_MAX => {
-                    return Err(malformed("an action's name is too long"));
-                }
-                ToWorld::Act { shown: Some(shown), .. } if !shown.is_finite() => {
-                    return Err(Closing::OutOfBounds(no_number("shown")));
-                }
-                ToWorld::Act { action, arguments, number, step, shown } => {
-                    let rtt = self.channel.status().rtt;
-                    let saw = rtt.map(|rtt| rtt + self.player.view_delay());
-                    let given = Given { at: Instant::now(), step, shown, saw };
-                    return self.act(action, arguments, number, given, rates);
-                }
+                event => PlayerCommand::of_session(event, self.view_age())?,
             },
             _ => return Err(malformed("nothing is expected on this lane or key")),
         };
-        if self.admit(kind, rates)? {
-            self.command(command);
-        } else {
-            self.player.refuse_command(command, kind);
-        }
-        Ok(())
+        self.intake.submit(command, rates)
     }
 
-    /// Passes an action on to the room. A numbered action is answered even if it is over the rate.
-    fn act(
-        &self,
-        action: String,
-        arguments: Value,
-        number: Option<u32>,
-        given: Given,
-        rates: &mut Rates,
-    ) -> Result<(), Closing> {
-        if number == Some(0) || (number.is_some() && self.player.key.is_none()) {
-            return Err(malformed("an action with the number 0, or with a number and no key in Join"));
-        }
-        let is_over_rate = !self.admit(MessageKind::Action, rates)?;
-        let command = Command::Act {
-            action,
-            arguments,
-            number: number.map(|number| Numbered { number, is_over_rate }),
-            given,
-        };
-        if is_over_rate && number.is_none() {
-            self.player.refuse_command(command, MessageKind::Action);
-        } else {
-            // Only the room knows whether a numbered action was done before.
-            self.command(command);
-        }
-        Ok(())
+    /// The age of the client's view, as far as the server can measure it.
+    fn view_age(&self) -> Option<Duration> {
+        self.channel.status().rtt.map(|rtt| rtt + self.handle.view_delay())
     }
 
     fn set_rate(&self, network_hz: u32, rates: &mut Rates) -> Result<(), Closing> {
         if !NETWORK_HZ.contains(&network_hz) {
             return Err(Closing::OutOfBounds(rate_out_of_bounds(network_hz)));
         }
-        if self.admit(MessageKind::Rate, rates)? {
-            self.player.set_network_hz(network_hz);
-            if let ClientProtocol::Session(writer) = &self.player.way {
-                writer.event(&FromWorld::Rate { network_hz });
-            }
+        if self.intake.admit(MessageKind::Rate, rates)? {
+            self.handle.set_network_hz(network_hz);
+            self.sink.event(&FromWorld::Rate { network_hz });
         }
         Ok(())
     }
 
-    /// Controls are state: only the newest counts, and a lost last one would leave the avatar running forever.
+    /// Applies the controls of a client that counts no steps.
     fn steer(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         let controls: Controls = read(message)?;
         let input = controls.to_input().map_err(|error| Closing::OutOfBounds(OutOfBounds::from(error)))?;
-        self.admit(MessageKind::Input, rates)?;
-        self.player.forget_steps();
+        self.handle.forget_steps();
         self.watchdog.steer(input);
-        self.command(Command::Input { input, number: controls.number });
-        Ok(())
+        self.intake.submit(PlayerCommand::Input { input, number: controls.number }, rates)
     }
 
-    /// The same of a client that counts its steps: each change takes the place in time that it had there.
+    /// Applies the controls of a client that counts its steps: each change comes into force at its step.
     fn steer_by_steps(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         let Steps { number, steps } = read(message)?;
         if steps.is_empty() || steps.len() > STEPS_MAX {
@@ -334,8 +274,8 @@ impl ClientSession {
             let input = step.to_input().map_err(|error| Closing::OutOfBounds(OutOfBounds::from(error)))?;
             changes.push(Change { step: number.wrapping_sub(step.ago), input });
         }
-        self.admit(MessageKind::Input, rates)?;
-        let heard = self.player.steps(number, changes.into_iter());
+        self.intake.admit(MessageKind::Input, rates)?;
+        let heard = self.handle.steps(number, changes.into_iter());
         if heard.is_late {
             self.shared.metrics.drop_message("late_steps");
         }
@@ -345,7 +285,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// How old what the client shows is, beside what the network takes.
+    /// Notes the client's view delay: the age of the state that it shows, without the time on the network.
     fn view(&self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         let View { delay_ms } = read(message)?;
         if delay_ms > VIEW_DELAY_MS_MAX {
@@ -357,26 +297,15 @@ impl ClientSession {
                 high,
             }));
         }
-        self.admit(MessageKind::Rate, rates)?;
-        self.player.set_view_delay_ms(delay_ms);
+        self.intake.admit(MessageKind::Rate, rates)?;
+        self.handle.set_view_delay_ms(delay_ms);
         Ok(())
     }
 
-    /// Where an owner wants its entity to be is state as well.
-    fn move_owned(&self, key: Key, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
-        let id = key.raw().checked_sub(OWNED_KEYS).and_then(|id| u32::try_from(id).ok());
-        let entity = id.map(EntityId).ok_or_else(|| malformed("nothing is expected on this lane or key"))?;
-        let owned: Owned = read(message)?;
-        let (pose, velocity) = owned.checked().ok_or(Closing::OutOfBounds(no_number("pose or velocity")))?;
-        self.admit(MessageKind::Move, rates)?;
-        self.command(Command::Move { entity, pose, velocity });
-        Ok(())
-    }
-
-    /// The controls of a client that is gone, or cut off, hold no longer.
+    /// Stops the avatar of a client that is gone or cut off.
     fn check_input_timeout(&mut self, changes: &mut StatusChanges) {
-        if self.player.counts_steps() {
-            // Its walker waits for it, and then stands, by what it says of its steps.
+        if self.handle.counts_steps() {
+            // Its walker waits for the steps, and then stands.
             return;
         }
         let is_interrupted = matches!(changes.now(), (Phase::Interrupted, _));
@@ -385,37 +314,16 @@ impl ClientSession {
             && (silence < SILENCE_MAX
                 || silence < SILENCE_MAX + self.channel.status().rtt.unwrap_or_default());
         if let Some(input) = self.watchdog.hear(is_heard) {
-            let number = self.player.controls();
-            self.command(Command::Input { input, number });
+            let number = self.handle.controls();
+            self.intake.queue(PlayerCommand::Input { input, number });
         }
     }
 
     fn forget(&self, rates: &mut Rates) -> Result<(), Closing> {
-        if self.admit(MessageKind::Rate, rates)?
-            && let ClientProtocol::Session(writer) = &self.player.way
-        {
-            writer.forget();
+        if self.intake.admit(MessageKind::Rate, rates)? {
+            self.sink.forget();
         }
         Ok(())
-    }
-
-    /// Queues a command for the room.
-    fn command(&self, command: Command) {
-        if !self.player.command(command) {
-            self.shared.metrics.drop_message("backlog");
-        }
-    }
-
-    /// Returns whether a message is within its rate. A message that is not is counted.
-    fn admit(&self, kind: MessageKind, rates: &mut Rates) -> Result<bool, Closing> {
-        match rates.judge(kind, Instant::now()) {
-            Verdict::Pass => Ok(true),
-            Verdict::Drop => {
-                self.shared.metrics.drop_message("rate");
-                Ok(false)
-            }
-            Verdict::Close => Err(Closing::TooMany(kind.limit())),
-        }
     }
 }
 
@@ -427,11 +335,6 @@ fn read<T: ReadOwned>(message: &Message) -> Result<T, Closing> {
 fn rate_out_of_bounds(network_hz: u32) -> OutOfBounds {
     let (low, high) = (f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()));
     OutOfBounds::Range { field: "network_hz", value: network_hz.into(), low, high }
-}
-
-/// A place that no world has, or a velocity.
-fn no_number(field: &'static str) -> OutOfBounds {
-    OutOfBounds::NotFinite { field, value: f64::NAN }
 }
 
 fn malformed(what: &str) -> Closing {
@@ -453,7 +356,7 @@ fn closed(error: Error) -> Closing {
     }
 }
 
-/// Why the room closed a session, by the code that the client was told.
+/// Returns the reason why the room closed a session, by the code that was sent.
 fn closed_by_room(code: CloseCode, reason: String) -> Closing {
     let known = [
         Closing::TooSlow,

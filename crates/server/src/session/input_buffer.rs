@@ -249,7 +249,7 @@ impl InputBuffer {
         DueStep::GivesUp { number, input: self.tell() }
     }
 
-    /// The controls that are in force, if they are others than those that the walker was told last.
+    /// The input in force, if it differs from the walker's last input.
     fn tell(&mut self) -> Option<Input> {
         let Input { yaw, run, .. } = self.current;
         let standing = Input { forward: 0.0, right: 0.0, yaw, run, jump: false };

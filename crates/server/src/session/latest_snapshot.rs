@@ -6,9 +6,9 @@ use std::sync::{Arc, RwLock};
 use nowcast_replication::{Frames, GridSnapshot, SectionId};
 use nowcast_world::PlayerId;
 
-use crate::room::replicated_state::Descriptions;
+use crate::room::replicated_state::EntityDescriptions;
 
-/// Places for pictures: one that is read, one that is written, and two for readers that are held up.
+/// Places for snapshots: one that is read, one that is written, and two for readers that are held up.
 const PLACES: usize = 4;
 
 /// A room after a step: immutable, so that any number of drivers work with it while the room goes on.
@@ -18,8 +18,8 @@ pub(crate) struct RoomSnapshot {
     pub(crate) tick: u64,
     pub(crate) grid_snapshot: Arc<GridSnapshot>,
     pub(crate) frames: Arc<Frames>,
-    pub(crate) descriptions: Arc<Descriptions>,
-    /// The players on sessions, in order.
+    pub(crate) descriptions: Arc<EntityDescriptions>,
+    /// The players, ordered by id.
     pub(crate) players: Vec<SeenPlayer>,
     /// Entities farther away than this, in metres, are sent less often.
     pub(crate) far_metres: f32,
@@ -36,7 +36,7 @@ pub(crate) struct SeenPlayer {
 }
 
 impl RoomSnapshot {
-    /// A player, as the picture has it; one without eyes or controls, if it does not.
+    /// A player in the snapshot; a player without eye and input if it is not in the snapshot.
     pub(super) fn player(&self, id: PlayerId) -> SeenPlayer {
         match self.players.binary_search_by_key(&id, |player| player.id) {
             Ok(at) => self.players[at],
@@ -50,24 +50,24 @@ impl RoomSnapshot {
     }
 }
 
-/// Where the newest picture of a room is found. The room, which alone puts pictures there, never waits for a reader.
+/// The newest snapshot of a room. The room is the only writer, and never waits for a reader.
 #[derive(Default)]
 pub(crate) struct LatestSnapshot {
     places: [RwLock<Option<Arc<RoomSnapshot>>>; PLACES],
-    /// The place of the newest picture, which nobody writes to.
+    /// The place of the newest snapshot. The room does not write to it.
     newest: AtomicUsize,
 }
 
 impl LatestSnapshot {
-    /// Puts a picture in place of the one before. Where a reader is held up in the very moment of taking a picture, its place is
-    /// passed over. If that is so with all of them, the picture is left out, and the next one says it all.
-    pub(crate) fn put(&self, picture: RoomSnapshot) {
-        let picture = Arc::new(picture);
+    /// Publishes a snapshot. A place whose reader is held up while it takes a snapshot is skipped. If all places are, this
+    /// snapshot is skipped, and the next one replaces it.
+    pub(crate) fn put(&self, snapshot: RoomSnapshot) {
+        let snapshot = Arc::new(snapshot);
         let newest = self.newest.load(Ordering::Relaxed);
         let mut is_put = false;
         for at in (0..PLACES).filter(|at| *at != newest) {
             let Ok(mut place) = self.places[at].try_write() else { continue };
-            *place = (!is_put).then(|| Arc::clone(&picture));
+            *place = (!is_put).then(|| Arc::clone(&snapshot));
             if place.is_some() {
                 is_put = true;
                 self.newest.store(at, Ordering::Release);
@@ -79,15 +79,15 @@ impl LatestSnapshot {
         }
     }
 
-    /// The newest picture; `None` before there is one.
+    /// The newest snapshot; `None` before there is one.
     pub(super) fn newest(&self) -> Option<Arc<RoomSnapshot>> {
         for _ in 0..PLACES {
             let newest = self.newest.load(Ordering::Acquire);
-            // A room that panicked while it wrote has nothing more to say; its players are told to leave.
-            let picture = self.places[newest].read().ok()?.clone();
-            // It is gone when the room went on between the two: then there is a newer one.
-            if picture.is_some() || newest == self.newest.load(Ordering::Acquire) {
-                return picture;
+            // A room that panicked while it wrote has ended, and closes its clients.
+            let snapshot = self.places[newest].read().ok()?.clone();
+            // It is missing if the room published a newer one meanwhile.
+            if snapshot.is_some() || newest == self.newest.load(Ordering::Acquire) {
+                return snapshot;
             }
         }
         None
@@ -101,17 +101,17 @@ mod tests {
 
     use super::*;
 
-    fn picture(tick: u64) -> RoomSnapshot {
+    fn snapshot(tick: u64) -> RoomSnapshot {
         RoomSnapshot { tick, ..RoomSnapshot::default() }
     }
 
     #[test]
-    fn readers_that_are_held_up_in_their_places_hold_up_nobody() {
+    fn readers_that_are_held_up_delay_no_writer() {
         let latest_snapshot = LatestSnapshot::default();
         assert!(latest_snapshot.newest().is_none());
         let mut held = Vec::new();
         for tick in 1..10 {
-            latest_snapshot.put(picture(tick));
+            latest_snapshot.put(snapshot(tick));
             if held.len() < PLACES - 2 {
                 let at = latest_snapshot.newest.load(Ordering::Acquire);
                 held.push(latest_snapshot.places[at].read().unwrap());
@@ -123,24 +123,24 @@ mod tests {
         let other =
             (0..PLACES).find(|place| latest_snapshot.places[*place].try_write().is_ok() && *place != at);
         held.push(latest_snapshot.places[other.unwrap()].read().unwrap());
-        latest_snapshot.put(picture(10));
+        latest_snapshot.put(snapshot(10));
         assert_eq!(latest_snapshot.newest().unwrap().tick, 9);
         held.clear();
-        latest_snapshot.put(picture(11));
+        latest_snapshot.put(snapshot(11));
         assert_eq!(latest_snapshot.newest().unwrap().tick, 11);
     }
 
     #[test]
-    fn only_the_newest_picture_is_kept() {
+    fn only_the_newest_snapshot_is_kept() {
         let latest_snapshot = LatestSnapshot::default();
-        latest_snapshot.put(picture(1));
+        latest_snapshot.put(snapshot(1));
         let first = latest_snapshot.newest().unwrap();
-        latest_snapshot.put(picture(2));
+        latest_snapshot.put(snapshot(2));
         assert_eq!(Arc::strong_count(&first), 1);
     }
 
     #[test]
-    fn readers_at_the_same_time_see_pictures_in_their_order() {
+    fn concurrent_readers_see_snapshots_in_order() {
         let latest_snapshot = LatestSnapshot::default();
         let is_over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -148,13 +148,13 @@ mod tests {
                 scope.spawn(|| {
                     let mut last = 0;
                     while !is_over.load(Ordering::Relaxed) {
-                        let Some(picture) = latest_snapshot.newest() else { continue };
-                        assert!(picture.tick >= last, "{} after {last}", picture.tick);
-                        last = picture.tick;
+                        let Some(snapshot) = latest_snapshot.newest() else { continue };
+                        assert!(snapshot.tick >= last, "{} after {last}", snapshot.tick);
+                        last = snapshot.tick;
                     }
                 });
             }
-            (1..20_000).for_each(|tick| latest_snapshot.put(picture(tick)));
+            (1..20_000).for_each(|tick| latest_snapshot.put(snapshot(tick)));
             is_over.store(true, Ordering::Relaxed);
         });
     }

@@ -1,17 +1,17 @@
 //! The world on sessions, as a client of it sees it: see `spec/WORLD.md`.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! | --- | --- |
-//! | `messages.rs` | what is said, in the wire format |
-//! | `step_update.rs` | what all clients are told of one step |
-//! | `latest_snapshot.rs` | what a room looks like after a step, where drivers find it |
-//! | `outbox.rs` | what a room says to one client, on its path to the driver |
-//! | `admission.rs` | who comes in: `/nowcast/ROOM`, WebTransport on the same port |
+//! | `messages.rs` | messages in the wire format |
+//! | `session_sink.rs` | a room's end of one client, and the movement that all sessions of the room share |
+//! | `step_update.rs` | the update of one step, encoded once for all clients |
+//! | `latest_snapshot.rs` | the snapshot of a room after a step, for the drivers |
+//! | `outbox.rs` | deliveries of a room to one client, on their path to the driver |
+//! | `admission.rs` | admission of `/nowcast/ROOM` and of WebTransport on the same port |
 //! | `client_session.rs` | one client, from its session's beginning to its end |
-//! | `input_buffer.rs` | when the controls of a client that counts its steps come into force |
-//! | `input_watchdog.rs` | what the controls of a client that counts no steps say, and until when they hold |
-//! | `writer.rs` | what a room says to one client |
-//! | `client_replicator.rs` | what one client is told, worked out on its driver's thread when a packet leaves |
+//! | `input_buffer.rs` | the step at which the input of a client that counts steps comes into force |
+//! | `input_watchdog.rs` | the input of a client that counts no steps, and until when it holds |
+//! | `client_replicator.rs` | replication to one client, on its driver's thread when a packet leaves |
 
 pub(crate) mod admission;
 mod client_replicator;
@@ -21,8 +21,8 @@ mod input_watchdog;
 mod latest_snapshot;
 mod messages;
 mod outbox;
+pub(crate) mod session_sink;
 mod step_update;
-pub(crate) mod writer;
 
 use std::time::Duration;
 
@@ -31,14 +31,11 @@ use nowcast::session::{LaneConfig, Limits};
 
 use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
-pub(crate) use latest_snapshot::{LatestSnapshot, RoomSnapshot, SeenPlayer};
 pub use messages::{
     Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, EntityState, FromWorld,
     Kind, Line, MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player,
     REPLICATION_LANE, STEPS_KEY, Said, Screen, StateKey, Step, Steps, ToWorld, VIEW_KEY, View, WORLD_LANE,
 };
-pub(crate) use outbox::Welcome;
-pub(crate) use step_update::StepUpdate;
 
 /// Maximum of unread bytes that the client sends: a few seconds of the busiest client.
 const WINDOW_BYTES: u32 = 16 * 1024;

@@ -1,7 +1,7 @@
 //! Messages of a room for one client on a session, on their path to the session's driver.
 //!
-//! A room only ever posts: it never waits for a driver, which may be filling packets. Everything else is worked out where the
-//! mail is read, in `client_replicator.rs`.
+//! A room only sends: it never waits for a driver, which may be filling packets. `client_replicator.rs` reads the deliveries and
+//! does the rest.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,21 +12,21 @@ use nowcast_world::PlayerId;
 use super::latest_snapshot::LatestSnapshot;
 use super::step_update::StepUpdate;
 use crate::closing::Closing;
-use crate::room::replicated_state::Shown;
+use crate::room::replicated_state::ScreenValue;
 use crate::room_metrics::RoomMetrics;
 
-/// Mails that may wait. A driver reads them whenever it looks, so that is a client that has been stuck for many seconds.
+/// Maximum number of waiting deliveries. A driver that reads none of so many has been stuck for many seconds.
 const DELIVERIES_MAX: usize = 4_096;
 
-/// One thing that is said to a client.
+/// One delivery to a client.
 pub(super) enum Delivery {
     /// The client's number and the world's state; the first message about the world.
     Welcome(Box<Welcome>),
     /// The update of a step.
     StepUpdate(Arc<StepUpdate>),
-    /// Something that concerns this client alone, encoded.
+    /// An event that concerns this client alone, encoded.
     Event(Vec<u8>),
-    /// It lost what it knew of movement.
+    /// The client lost its baselines of movement.
     Forget,
     /// Holds up the driver until the other end is dropped.
     #[cfg(test)]
@@ -43,10 +43,10 @@ pub(crate) struct Welcome {
     /// The present state for all clients.
     pub(crate) all: Arc<StepUpdate>,
     /// The values on its screen.
-    pub(crate) screens: Vec<Shown>,
-    /// Where it looks from now on.
+    pub(crate) screens: Vec<ScreenValue>,
+    /// The room's latest snapshot.
     pub(crate) latest_snapshot: Arc<LatestSnapshot>,
-    /// Where what it is told is counted.
+    /// The room's metrics.
     pub(crate) metrics: Arc<RoomMetrics>,
     /// Bytes of movement in a round.
     pub(crate) bytes_per_round_max: usize,
@@ -84,17 +84,17 @@ pub(super) fn outbox() -> (DeliverySender, DeliveryReceiver) {
 }
 
 impl DeliverySender {
-    /// Posts a mail. A client for which too many wait is ended.
+    /// Sends a delivery. A client with too many waiting deliveries is closed.
     pub(super) fn send(&self, delivery: Delivery) {
         if self.flags.waiting.fetch_add(1, Ordering::AcqRel) >= DELIVERIES_MAX {
             self.flags.waiting.fetch_sub(1, Ordering::AcqRel);
             return self.close(Closing::TooSlow);
         }
-        // Where nobody reads any more, the client is gone.
+        // Without a receiver, the client is gone.
         let _ = self.deliveries.send(delivery);
     }
 
-    /// A round of movement is due. To be said when the board has the picture that it is of.
+    /// Requests a round of movement. To be called after the round's snapshot was published.
     pub(super) fn ask_for_round(&self) {
         self.flags.is_due.store(true, Ordering::Release);
     }
@@ -116,7 +116,7 @@ impl DeliveryReceiver {
         self.flags.is_due.swap(false, Ordering::AcqRel)
     }
 
-    /// The next mail.
+    /// The next delivery.
     pub(super) fn take(&self) -> Option<Delivery> {
         let delivery = self.deliveries.try_recv().ok()?;
         self.flags.waiting.fetch_sub(1, Ordering::AcqRel);
@@ -129,13 +129,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mails_come_in_order_and_too_many_unread_end_the_client() {
+    fn deliveries_arrive_in_order_and_too_many_unread_close_the_client() {
         let (sender, receiver) = outbox();
         let event = |number: usize| Delivery::Event(number.to_le_bytes().to_vec());
         (0..DELIVERIES_MAX).for_each(|number| sender.send(event(number)));
         assert!(receiver.closing().is_none());
         for number in 0..10 {
-            let Some(Delivery::Event(bytes)) = receiver.take() else { panic!("it was posted") };
+            let Some(Delivery::Event(bytes)) = receiver.take() else { panic!("it was sent") };
             assert_eq!(bytes, number_bytes(number));
         }
         (0..10).for_each(|number| sender.send(event(number)));

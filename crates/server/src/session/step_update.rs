@@ -11,22 +11,24 @@ use nowcast_world::{EntityId, PlayerId, Value};
 
 use super::{FromWorld, Player, Said, Screen, StateKey};
 use crate::dictionary::Dictionary;
-use crate::room::replicated_state::{Changes, Descriptions, ReplicatedState, Shown, ToldEntity, ToldPlayer};
+use crate::room::replicated_state::{
+    Changes, EntityDescription, EntityDescriptions, ReplicatedPlayer, ReplicatedState, ScreenValue,
+};
 use crate::room::world_events::{Audience, WorldEvent};
 
-/// A state, and the player that it is told alone, if it is one's.
+/// A state, and its only recipient, if it has one.
 type State = (Option<PlayerId>, u64, Vec<u8>);
 
 /// The new description of an entity, and its section.
 struct EntityUpdate {
     id: EntityId,
-    /// The section that it was in before.
+    /// The section before this step.
     from: Option<SectionId>,
     to: Option<SectionId>,
-    /// Whether it is another one for those who saw it before.
+    /// Whether clients that had it before need the new description.
     is_changed: bool,
     /// `None` if it is gone.
-    entity: Option<Arc<ToldEntity>>,
+    entity: Option<Arc<EntityDescription>>,
 }
 
 /// The events and changes of a step, in the order in which they are sent.
@@ -37,9 +39,9 @@ pub(crate) struct StepUpdate {
     define: Option<Vec<u8>>,
     /// The room's count of steps.
     tick: u64,
-    /// The sections that came to be, before anything was told of them.
+    /// New sections, which are sent before their entities.
     created: Vec<NewSection>,
-    /// Entities that changed or are elsewhere, ordered by id; whoever sees them is told.
+    /// Entities that changed or moved to another section, ordered by id.
     entities: Vec<EntityUpdate>,
     /// The changed states, by key, in the order in which they are put; empty for removed ones. A state with a player is
     /// for that player alone: a key of one player may be everybody's next, so the two stay in one order.
@@ -69,7 +71,7 @@ impl StepUpdate {
         for id in changes.players.iter() {
             states.extend(replicated.player(*id).map(|player| state_of_player(*id, player)));
         }
-        states.extend(changes.shown.iter().map(|shown| {
+        states.extend(changes.screens.iter().map(|shown| {
             let (key, value) = state_of_screen(shown);
             (shown.player, key, value)
         }));
@@ -88,7 +90,7 @@ impl StepUpdate {
         update
     }
 
-    /// Everything that all were told so far, for a newcomer: all but its own screen and what it sees.
+    /// Encodes the state that all clients have, for a newcomer, without its own screen and its entities.
     pub(crate) fn all(replicated: &ReplicatedState, dictionary: &Dictionary) -> Self {
         let states = replicated.players().map(|(id, player)| state_of_player(id, player)).collect();
         Self { define: Some(define(dictionary)), states, ..Self::none() }
@@ -109,25 +111,24 @@ impl StepUpdate {
         self.tick
     }
 
-    /// Whether it is told soon enough with the next round of movement: nothing happened but that entities moved from one
-    /// section into another.
+    /// Whether the update may wait for the next round of movement: it only has entities that moved to another section.
     pub(super) fn can_wait(&self) -> bool {
         let Self { define, entities, states, events, said, .. } = self;
         let is_calm = define.is_none() && states.is_empty() && events.is_empty() && said.is_empty();
         is_calm && entities.iter().all(|update| !update.is_changed && update.entity.is_some())
     }
 
-    /// The sections that came to be.
+    /// The new sections.
     pub(super) fn created(&self) -> &[NewSection] {
         &self.created
     }
 
-    /// The definition, if it is told.
+    /// The definition, if it changed.
     pub(super) fn define(&self) -> Option<&[u8]> {
         self.define.as_deref()
     }
 
-    /// Returns the changes of the entities that a player sees, or saw.
+    /// Returns the changes of the entities in a player's interest set, now or before.
     pub(crate) fn entities_for(&self, interest_set: &InterestSet) -> impl Iterator<Item = (u64, Arc<[u8]>)> {
         let sees = |section: Option<SectionId>| section.is_some_and(|section| interest_set.sees(section));
         self.entities.iter().filter_map(move |EntityUpdate { id, from, to, is_changed, entity }| {
@@ -143,14 +144,14 @@ impl StepUpdate {
         })
     }
 
-    /// The states that a player is told beside entities.
+    /// The states for a player, without entities.
     pub(super) fn states_for(&self, player: PlayerId) -> impl Iterator<Item = (u64, &[u8])> {
         let replicated =
             self.states.iter().filter(move |(whose, _, _)| whose.is_none_or(|whose| whose == player));
         replicated.map(|(_, key, value)| (*key, value.as_slice()))
     }
 
-    /// The events that a player is told.
+    /// The events for a player.
     pub(super) fn events_for(&self, player: PlayerId) -> impl Iterator<Item = &[u8]> {
         let heard = self.events.iter().filter(move |(audience, _)| audience.has(player));
         heard.map(|(_, event)| event.as_slice())
@@ -163,9 +164,9 @@ impl StepUpdate {
 }
 
 /// Encodes the value on a screen as a state.
-pub(super) fn state_of_screen(shown: &Shown) -> (u64, Vec<u8>) {
+pub(super) fn state_of_screen(shown: &ScreenValue) -> (u64, Vec<u8>) {
     // A cleared place keeps its key until the key names another place.
-    let Shown { number, player, place, value } = shown;
+    let ScreenValue { number, player, place, value } = shown;
     let (place, value): (String, Value) = (place.clone(), value.clone());
     let screen = Screen { place, personal: player.is_some(), value };
     (StateKey::Screen(*number).number(), encode_to_vec(&screen))
@@ -175,7 +176,7 @@ pub(super) fn state_of_screen(shown: &Shown) -> (u64, Vec<u8>) {
 /// entered it, as a whole.
 pub(super) fn states_of_change(
     look: &InterestChange,
-    descriptions: &Descriptions,
+    descriptions: &EntityDescriptions,
     (tick, grid_snapshot): (u32, &GridSnapshot),
 ) -> Vec<(u64, Arc<[u8]>)> {
     let members = |sections: &[SectionId]| {
@@ -190,7 +191,7 @@ pub(super) fn states_of_change(
     hidden.chain(shown).collect()
 }
 
-/// The value of an entity that is out of sight since a step.
+/// The value of an entity that left the interest set in a step.
 fn out_of_sight(tick: u32) -> Arc<[u8]> {
     Arc::from(&tick.to_le_bytes()[..])
 }
@@ -221,7 +222,7 @@ fn entity_updates(
     update.collect()
 }
 
-fn state_of_player(id: PlayerId, ToldPlayer { name, avatar }: &ToldPlayer) -> State {
+fn state_of_player(id: PlayerId, ReplicatedPlayer { name, avatar }: &ReplicatedPlayer) -> State {
     let player = Player { name: name.clone(), avatar: avatar.map(|id| id.0) };
     (None, StateKey::Player(id).number(), encode_to_vec(&player))
 }
@@ -285,7 +286,7 @@ mod tests {
             Self { entities: entities.collect(), players: players.collect(), screens: screens.collect() }
         }
 
-        /// Takes in the news as a client of the plain protocol is told it.
+        /// Applies changes as a client of the plain protocol does.
         fn hear(&mut self, changes: &Changes, replicated: &ReplicatedState, player: PlayerId) {
             for id in &changes.left {
                 assert!(self.players.remove(&id.0).is_some(), "{id:?} left and was not there");
@@ -301,16 +302,16 @@ mod tests {
                 known.attributes.clone_from(&replicated.entity(*id).expect("it is there").entity.attributes);
             }
             for id in &changes.players {
-                let ToldPlayer { name, avatar } = replicated.player(*id).expect("it is there").clone();
+                let ReplicatedPlayer { name, avatar } = replicated.player(*id).expect("it is there").clone();
                 self.players.insert(id.0, Player { name, avatar: avatar.map(|avatar| avatar.0) });
             }
-            let shown = changes.shown.iter().cloned();
+            let shown = changes.screens.iter().cloned();
             shown
                 .filter(|shown| shown.player.is_none_or(|whose| whose == player))
                 .for_each(|shown| self.see(shown));
         }
 
-        fn see(&mut self, Shown { player, place, value, .. }: Shown) {
+        fn see(&mut self, ScreenValue { player, place, value, .. }: ScreenValue) {
             let key = (place, player.is_some());
             match value {
                 Value::Nil => self.screens.remove(&key),
@@ -351,7 +352,7 @@ mod tests {
             self.states.extend(states.map(|(key, value)| (key, value.as_ref().to_vec())));
         }
 
-        /// Hears the news as a client does that sees everything.
+        /// Applies an update as a client does that sees everything.
         fn hear(&mut self, update: &StepUpdate, id: PlayerId) {
             let interest_set = self.interest_set.get_or_insert_with(|| InterestSet::new(id.0));
             interest_set.add_created(update.created());
@@ -478,7 +479,7 @@ mod tests {
         prop::collection::vec(deed, 1..60)
     }
 
-    /// A world, what its clients were told, and what they know.
+    /// A world, the state that was sent, and the state that its clients have.
     struct Room {
         world: World,
         which: bool,
@@ -569,7 +570,7 @@ mod tests {
             self.tell();
         }
 
-        /// Tells everybody what is news.
+        /// Sends the changes to all clients.
         fn tell(&mut self) {
             let changes = self.replicated.update(&self.world, &self.dictionary);
             self.steps += 1;
@@ -608,9 +609,10 @@ mod tests {
     #[test]
     fn a_key_that_was_one_players_place_and_is_everybodys_now_says_the_newer() {
         let [ada, everybody] = [Some(PlayerId(1)), None];
-        let shown = |player, place: &str, value| Shown { number: 0, player, place: place.into(), value };
+        let shown =
+            |player, place: &str, value| ScreenValue { number: 0, player, place: place.into(), value };
         let shown = vec![shown(ada, "prompt", Value::Nil), shown(everybody, "score", 3.into())];
-        let changes = Changes { shown, ..Changes::default() };
+        let changes = Changes { screens: shown, ..Changes::default() };
         let mut client = Client::default();
         let interest_grid = InterestGrid::default();
         client.put(

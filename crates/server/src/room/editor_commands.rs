@@ -1,23 +1,21 @@
-//! Commands of editors in a room, and the removal of banned clients.
+//! Commands that editors give the server as lines of chat.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use nowcast::admission::network_of;
-use nowcast_world::PlayerId;
 use tracing::info;
 
 use super::Room;
-use crate::client_handle::Player;
-use crate::closing::Closing;
+use crate::client_handle::ClientHandle;
 use crate::editor_command::{EditorCommand, is_for_all};
 use crate::persistence::{ADDRESS_BAN_MAX, Ban, BanRequest, BanScope, BannedBy, Known, now_ms};
 
 /// The answer to a command of a player without the role `editor`.
 const NOT_EDITOR: &str = "This command requires the role 'editor': use a token with that role.";
 
-/// The answer to a client that asks for history in a live room.
+/// The answer to a command for viewing history in a room that shows the present.
 const NOT_PAST: &str = "This room is the present. To look back, open its address with ?at=-5m.";
 
 /// The answer to an editor who bans its own name.
@@ -27,35 +25,37 @@ const YOURSELF: &str = "you cannot ban yourself";
 const LISTED_MAX: usize = 20;
 
 impl Room {
-    /// Does what a line says that is for the server.
-    pub(super) fn obey(&mut self, player: &Arc<Player>, line: &str) {
-        if !player.may_edit && !is_for_all(line) {
-            return player.notice(NOT_EDITOR);
+    /// Runs a line of chat that is a command for the server.
+    pub(super) fn run_editor_command(&self, client: &Arc<ClientHandle>, line: &str) {
+        let context = &self.context;
+        if !client.may_edit && !is_for_all(line) {
+            return client.notice(NOT_EDITOR);
         }
         match EditorCommand::parse(line) {
-            Err(expected) => player.notice(&expected),
-            Ok(EditorCommand::Ban(request)) => self.ban(player, request),
+            Err(expected) => client.notice(&expected),
+            Ok(EditorCommand::Ban(request)) => self.ban(client, request),
             Ok(EditorCommand::Unban(who)) => {
-                player.notice(&match self.rooms.bans.remove(&self.name, &self.offered.name, &who) {
+                client.notice(&match context.rooms.bans.remove(&context.name, &context.offered.name, &who) {
                     Err(error) => error.to_string(),
                     Ok(gone) if gone.is_empty() => format!("no ban here is called {who}; /bans lists them"),
                     Ok(gone) => format!("taken back: {}", lines(&gone)),
                 });
             }
             Ok(EditorCommand::Bans) => {
-                let bans = self.rooms.bans.list(&self.name, &self.offered.name);
-                player.notice(&if bans.is_empty() { "nobody is banned here".into() } else { lines(&bans) });
+                let bans = context.rooms.bans.list(&context.name, &context.offered.name);
+                client.notice(&if bans.is_empty() { "nobody is banned here".into() } else { lines(&bans) });
             }
             Ok(
                 EditorCommand::At(_) | EditorCommand::Play | EditorCommand::Pause | EditorCommand::Copy(_),
             ) => {
-                player.notice(NOT_PAST);
+                client.notice(NOT_PAST);
             }
         }
     }
 
-    /// Keeps somebody out by all by which the server can tell it from others.
-    fn ban(&mut self, editor: &Arc<Player>, request: BanRequest) {
+    /// Bans a client by token name, key and address.
+    fn ban(&self, editor: &Arc<ClientHandle>, request: BanRequest) {
+        let Self { context, members, publishing, .. } = self;
         let BanRequest { lasts, is_of_world, is_token, name, why } = request;
         let (name, marks) = if is_token {
             let mark = BannedBy::token(&name);
@@ -64,28 +64,28 @@ impl Room {
             }
             (name, vec![mark])
         } else {
-            let found = self.players.iter().find_map(|seated| {
-                let replicated = self.replicated.player(seated.id)?;
-                replicated.name.eq_ignore_ascii_case(&name).then(|| (seated, replicated.name.clone()))
+            let found = members.seated.iter().find_map(|member| {
+                let known = publishing.replicated.player(member.id)?;
+                known.name.eq_ignore_ascii_case(&name).then(|| (member, known.name.clone()))
             });
-            let Some((seated, name)) = found else {
+            let Some((member, name)) = found else {
                 let text = format!(
                     "nobody here is called {name}; /ban --token NAME bans who shows that name in a token"
                 );
                 return editor.notice(&text);
             };
-            if Arc::ptr_eq(&seated.player, editor) {
+            if Arc::ptr_eq(&member.client, editor) {
                 return editor.notice(YOURSELF);
             }
-            (name, marks_of(seated.player.known(), editor.address))
+            (name, marks_of(member.client.known(), editor.address))
         };
         if marks.is_empty() {
             let text = "cannot be told from others: it shows no token and no key, and comes from this machine or your own address";
             return editor.notice(&format!("{name} {text}"));
         }
         let scope = || match is_of_world {
-            true => BanScope::World(self.offered.name.clone()),
-            false => BanScope::Room(self.name.clone()),
+            true => BanScope::World(context.offered.name.clone()),
+            false => BanScope::Room(context.name.clone()),
         };
         let mut bans = Vec::new();
         for by in marks {
@@ -94,7 +94,7 @@ impl Room {
                 _ => lasts,
             };
             let added = Ban::new(scope(), by, lasts, &name, &why, now_ms())
-                .and_then(|ban| self.rooms.bans.add(ban.clone(), told_unless_kept(editor)).map(|()| ban));
+                .and_then(|ban| context.rooms.bans.add(ban.clone(), warn_unless_kept(editor)).map(|()| ban));
             match added {
                 Ok(ban) => bans.push(ban),
                 Err(error) => editor.notice(&error.to_string()),
@@ -103,53 +103,17 @@ impl Room {
         if bans.is_empty() {
             return;
         }
-        info!(room = self.name, bans = lines(&bans), "banned");
-        let until_end = match self.rooms.persistence.store() {
+        info!(room = context.name, bans = lines(&bans), "banned");
+        let until_end = match context.rooms.persistence.store() {
             Some(_) => "",
             None => " (until the server ends, because it keeps nothing)",
         };
         editor.notice(&format!("banned{until_end}: {}", lines(&bans)));
     }
-
-    /// Closes the connections of players that the rules removed, and gives up the seats that are held for them.
-    pub(super) fn kick(&mut self, kicked: Vec<(PlayerId, String)>) {
-        for (player, reason) in kicked {
-            if let Some(seated) = self.players.iter().find(|seated| seated.id == player) {
-                info!(room = self.name, player = player.0, reason, "kicked");
-                seated.player.close(Closing::Kicked(reason));
-            } else if let Some(at) = self.held.iter().position(|held| held.id == player) {
-                self.held.swap_remove(at);
-                self.dismiss(player);
-            }
-        }
-    }
-
-    /// Sends away who is banned by now, and gives up the seats that are held for them.
-    pub(super) fn apply_bans(&mut self) {
-        let number = self.rooms.bans.number();
-        if number == self.bans_seen {
-            return;
-        }
-        self.bans_seen = number;
-        for seated in &self.players {
-            if let Some(ban) = self.rooms.ban_of(&self.name, &seated.player) {
-                seated.player.close(Closing::Banned(ban.told()));
-            }
-        }
-        let Self { held, rooms, name, offered, .. } = self;
-        let is_banned = |key| {
-            let known = Known { key: Some(key), ..Known::default() };
-            rooms.bans.find(name, &offered.name, known).is_some()
-        };
-        let given_up: Vec<_> = held.extract_if(.., |seat| is_banned(seat.key)).collect();
-        for seat in given_up {
-            self.dismiss(seat.id);
-        }
-    }
 }
 
-/// The properties by which a client is banned: its token's name and its key. The address is used only for clients
-/// without a token, and neither if it is this machine's nor if it is that of the editor.
+/// Returns the marks by which a client is banned: its token's name and its key. The address is added for a client without a
+/// token, unless it is this machine's or the editor's own.
 fn marks_of(known: Known<'_>, editor: Option<IpAddr>) -> Vec<BannedBy> {
     let mut marks = Vec::new();
     marks.extend(known.token.map(BannedBy::token));
@@ -163,8 +127,8 @@ fn marks_of(known: Known<'_>, editor: Option<IpAddr>) -> Vec<BannedBy> {
     marks
 }
 
-/// Tells whoever bans when the ban is lost with the process.
-fn told_unless_kept(editor: &Arc<Player>) -> nowcast_store::MarkCompletion {
+/// Returns the callback that warns the editor if the ban is lost with the process.
+fn warn_unless_kept(editor: &Arc<ClientHandle>) -> nowcast_store::MarkCompletion {
     let editor = Arc::clone(editor);
     Box::new(move |kept| {
         if kept.is_err() {
@@ -188,7 +152,7 @@ mod tests {
     use crate::client_key::ClientKey;
 
     #[test]
-    fn an_address_is_banned_only_of_who_has_no_token_and_is_far_away() {
+    fn only_a_remote_client_without_a_token_is_banned_by_address() {
         let far: IpAddr = "203.0.113.7".parse().unwrap();
         let key = ClientKey([7; 16]);
         let with_token = Known { token: Some("Ada"), key: Some(key), address: Some(far) };

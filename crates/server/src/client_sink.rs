@@ -1,0 +1,144 @@
+//! The trait through which a room sends to its clients, whatever protocol they speak.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use nowcast_replication::InterestGrid;
+use nowcast_world::{EntityId, OwnerRequest, PlayerId, Value, World};
+
+use crate::closing::Closing;
+use crate::dictionary::Dictionary;
+use crate::metrics::Metrics;
+use crate::room::replicated_state::{Changes, ReplicatedState};
+use crate::room::world_events::WorldEvent;
+use crate::room_metrics::RoomMetrics;
+use crate::rule_report::RuleReport;
+
+/// One client, as its room sends to it. No call waits for a socket or for the client.
+///
+/// The room's thread calls [`greet`](Self::greet) once, and [`update`](Self::update) and [`publish`](Self::publish) in
+/// every later step, in this order. Any thread may call [`send`](Self::send) and [`close`](Self::close).
+pub(crate) trait ClientSink: Send + Sync {
+    /// Sends a newcomer its player number and the whole state of the world.
+    fn greet(&self, view: &RoomView<'_>, greeting: &Greeting);
+
+    /// Sends the changes and events of a step that concern this player.
+    fn update(&self, view: &RoomView<'_>, step: &StepChanges<'_>, player: PlayerId);
+
+    /// Offers the poses of a step. `is_due` says whether the client's rate asks for them now.
+    fn publish(&self, view: &RoomView<'_>, is_due: bool);
+
+    /// Sends an event that concerns this client alone.
+    fn send(&self, event: ClientEvent<'_>);
+
+    /// Ends the connection for this reason. The first reason stays.
+    fn close(&self, closing: Closing);
+}
+
+/// An event for one client.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum ClientEvent<'a> {
+    /// A text for the person behind the client.
+    Notice { text: &'a str },
+    /// An action was not carried out.
+    ActionRefused { action: &'a str, reason: &'a str, number: Option<u32> },
+    /// A line of chat was not passed on.
+    LineRefused { text: &'a str, reason: &'a str },
+    /// A numbered action is carried out and stored.
+    ActionDone { number: u32 },
+    /// The client owns an entity that it asked for, or made.
+    Granted { entity: EntityId, number: u32 },
+    /// A request of an owner was not carried out.
+    Denied { request: OwnerRequest, entity: Option<EntityId>, number: u32, reason: &'a str },
+    /// An event that the rules emit for this player.
+    Emitted { name: &'a str, payload: &'a Value },
+    /// The outcome of a version of the rules.
+    Report(&'a RuleReport),
+}
+
+/// The facts about a newcomer that its first message states.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Greeting {
+    pub(crate) player: PlayerId,
+    /// Whether the client came back to the player that it had before.
+    pub(crate) is_resumed: bool,
+    pub(crate) network_hz: u32,
+}
+
+/// The changes of one step, as a room found them.
+#[derive(Clone, Copy)]
+pub(crate) struct StepChanges<'r> {
+    pub(crate) changes: &'r Changes,
+    pub(crate) world_events: &'r [WorldEvent],
+    /// Whether the definition changed.
+    pub(crate) is_redefined: bool,
+}
+
+/// A room after a step, as sinks encode it.
+#[derive(Clone, Copy)]
+pub(crate) struct RoomView<'r> {
+    pub(crate) room: &'r str,
+    /// The name of the world that the room shows.
+    pub(crate) world_name: &'r str,
+    /// Steps since the room opened.
+    pub(crate) tick: u64,
+    pub(crate) world: &'r World,
+    pub(crate) dictionary: &'r Dictionary,
+    pub(crate) replicated: &'r ReplicatedState,
+    pub(crate) interest_grid: &'r InterestGrid,
+    /// The players and the numbers of their inputs in force, ordered by player.
+    pub(crate) inputs: &'r [(PlayerId, u16)],
+    pub(crate) metrics: &'r Metrics,
+    pub(crate) room_metrics: &'r Arc<RoomMetrics>,
+    /// Encodings that last as long as the room.
+    pub(crate) of_room: &'r SharedEncodings,
+    /// Encodings of this step.
+    pub(crate) of_step: &'r SharedEncodings,
+}
+
+impl RoomView<'_> {
+    /// The position of a player's avatar, in metres.
+    pub(crate) fn eye(&self, player: PlayerId) -> Option<[f32; 3]> {
+        let avatar = self.replicated.player(player)?.avatar?;
+        Some(self.world.entity(avatar)?.pose.position)
+    }
+}
+
+/// Values that the sinks of one protocol share, one for each type. The first sink that needs a value makes it.
+#[derive(Default)]
+pub(crate) struct SharedEncodings(RefCell<Vec<Rc<dyn Any>>>);
+
+impl SharedEncodings {
+    /// Returns the value of this type, made by `init` if there is none.
+    pub(crate) fn get_or_init<T: Any>(&self, init: impl FnOnce() -> T) -> Rc<T> {
+        let known = self.0.borrow().iter().find_map(|value| Rc::clone(value).downcast::<T>().ok());
+        known.unwrap_or_else(|| {
+            let made = Rc::new(init());
+            let value: Rc<dyn Any> = Rc::<T>::clone(&made);
+            self.0.borrow_mut().push(value);
+            made
+        })
+    }
+
+    /// Drops all values.
+    pub(crate) fn clear(&self) {
+        self.0.borrow_mut().clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_encoding_is_made_once_for_each_type_until_it_is_cleared() {
+        let shared = SharedEncodings::default();
+        assert_eq!(*shared.get_or_init(|| 1_u8), 1);
+        assert_eq!(*shared.get_or_init(|| 2_u8), 1);
+        assert_eq!(*shared.get_or_init(|| "two"), "two");
+        shared.clear();
+        assert_eq!(*shared.get_or_init(|| 3_u8), 3);
+    }
+}

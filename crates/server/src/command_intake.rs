@@ -1,0 +1,75 @@
+//! The intake of one client's commands: rate, answer, queue. Both protocols use it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use nowcast::admission::Verdict;
+
+use crate::client_handle::ClientHandle;
+use crate::closing::Closing;
+use crate::metrics::Metrics;
+use crate::plain::DecodeError;
+use crate::player_command::PlayerCommand;
+use crate::rate::{MessageKind, Rates};
+
+/// The intake of one client's commands.
+pub(crate) struct CommandIntake {
+    handle: Arc<ClientHandle>,
+    metrics: Arc<Metrics>,
+}
+
+impl CommandIntake {
+    pub(crate) fn new(handle: Arc<ClientHandle>, metrics: Arc<Metrics>) -> Self {
+        Self { handle, metrics }
+    }
+
+    /// Queues a command for the room. A command over the rate is dropped and answered, with two exceptions: the newest state
+    /// always counts, because a lost last input would leave the avatar running, and only the room knows whether a numbered action
+    /// was done before.
+    ///
+    /// # Errors
+    /// If the client must be removed: it is far over the rate, or numbers an action without having a key.
+    pub(crate) fn submit(&self, mut command: PlayerCommand, rates: &mut Rates) -> Result<(), Closing> {
+        if let PlayerCommand::Act { number: Some(numbered), .. } = &command
+            && (numbered.number == 0 || self.handle.key.is_none())
+        {
+            let what = "an action with the number 0, or with a number from a client without a key";
+            return Err(Closing::Malformed(DecodeError::Syntax(what.into())));
+        }
+        let kind = command.kind();
+        let is_over_rate = !self.admit(kind, rates)?;
+        if let PlayerCommand::Act { number: Some(numbered), .. } = &mut command {
+            numbered.is_over_rate = is_over_rate;
+        } else if is_over_rate && !command.is_state() {
+            let reason = format!("over the rate ({}): it had no effect", kind.limit());
+            self.handle.refuse_command(&command.subject(), &reason);
+            return Ok(());
+        }
+        self.queue(command);
+        Ok(())
+    }
+
+    /// Queues a command that no message caused.
+    pub(crate) fn queue(&self, command: PlayerCommand) {
+        if !self.handle.queue(command) {
+            self.metrics.drop_message("backlog");
+        }
+    }
+
+    /// Returns whether a message is within its rate. Events over the rate are counted as dropped; states are not dropped.
+    ///
+    /// # Errors
+    /// If the client is so far over the rate that it must be removed.
+    pub(crate) fn admit(&self, kind: MessageKind, rates: &mut Rates) -> Result<bool, Closing> {
+        match rates.judge(kind, Instant::now()) {
+            Verdict::Pass => Ok(true),
+            Verdict::Drop => {
+                if !kind.is_state() {
+                    self.metrics.drop_message("rate");
+                }
+                Ok(false)
+            }
+            Verdict::Close => Err(Closing::TooMany(kind.limit())),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! A room's end of a client of the plain protocol.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use nowcast_world::{EntityId, EntityRef, PlayerId, STEP_HZ};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::client_sink::{ClientEvent, ClientSink, Greeting, RoomView, StepChanges};
+use crate::closing::Closing;
+use crate::dictionary::{attributes_of, field_types};
+use crate::metrics::Metrics;
+use crate::plain::{Action, Any, Asset, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage};
+use crate::room::PHASES;
+use crate::room::replicated_state::{ReplicatedPlayer, ScreenValue};
+use crate::room::world_events::{Audience, WorldEvent};
+use crate::rule_report::RuleReport;
+use crate::send_queue::{self, SendQueue};
+use crate::session;
+use crate::snapshot::{Snapshot, into_message, rounded};
+
+/// Snapshots whose encodings are kept for clients that get to them a little late.
+const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
+
+/// Entities whose attributes are sent one by one in a step. If more change, one message describes all of them anew:
+/// many small messages would fill the send queue of a client that reads fast enough.
+const ATTRIBUTES_ONE_BY_ONE_MAX: usize = 64;
+
+/// A room's end of a client of the plain protocol: messages wait in the queue until the client's task sends them.
+pub(crate) struct PlainSink {
+    pub(crate) encoding: Encoding,
+    pub(crate) queue: SendQueue,
+    metrics: Arc<Metrics>,
+}
+
+impl PlainSink {
+    pub(crate) fn new(encoding: Encoding, metrics: Arc<Metrics>) -> Self {
+        Self { encoding, queue: SendQueue::default(), metrics }
+    }
+
+    /// Queues a message for this client.
+    pub(crate) fn push(&self, message: &ServerMessage) {
+        self.queue.push_event(self.encode(message));
+    }
+
+    fn encode(&self, message: &ServerMessage) -> Message {
+        into_message(message.encode(self.encoding.of_events()))
+    }
+}
+
+impl ClientSink for PlainSink {
+    fn greet(&self, view: &RoomView<'_>, greeting: &Greeting) {
+        let description = view.of_step.get_or_init(|| Description::of(view));
+        let welcome = ServerMessage::Welcome {
+            protocol: PROTOCOL,
+            player: greeting.player.0,
+            room: view.room.to_owned(),
+            world: view.world_name.to_owned(),
+            step_hz: STEP_HZ,
+            network_hz: greeting.network_hz,
+            tick: view.tick,
+            resumed: greeting.is_resumed,
+        };
+        let messages = std::iter::once(self.encode(&welcome))
+            .chain(description.0.iter().map(|message| message.for_encoding(self.encoding)))
+            .chain(view.replicated.screens_of(greeting.player).map(|shown| self.encode(&screen(shown))))
+            .collect();
+        self.queue.greet(send_queue::Greeting { messages, baseline: snapshot(view) });
+    }
+
+    fn update(&self, view: &RoomView<'_>, step: &StepChanges<'_>, player: PlayerId) {
+        let updates = view.of_step.get_or_init(|| Updates::of(view, step));
+        for (_, message) in updates.0.iter().filter(|(audience, _)| audience.has(player)) {
+            let encoded = message.for_encoding(self.encoding);
+            if matches!(message.message, ServerMessage::Chat { .. }) {
+                self.metrics.lines_missed.inc_by(self.queue.push_line(encoded));
+            } else {
+                self.queue.push_event(encoded);
+            }
+        }
+    }
+
+    /// Queues the snapshot of this step for a client that is due, or that still has an older one in its queue.
+    fn publish(&self, view: &RoomView<'_>, is_due: bool) {
+        if (is_due || self.queue.has_snapshot()) && self.queue.put_snapshot(snapshot(view)) {
+            self.metrics.snapshots_superseded.inc();
+        }
+    }
+
+    fn send(&self, event: ClientEvent<'_>) {
+        self.push(&message_of(event));
+    }
+
+    fn close(&self, closing: Closing) {
+        self.queue.close(closing);
+    }
+}
+
+fn message_of(event: ClientEvent<'_>) -> ServerMessage {
+    match event {
+        ClientEvent::Notice { text } => ServerMessage::Notice { text: text.to_owned() },
+        ClientEvent::ActionRefused { action, reason, number } => {
+            ServerMessage::Refused { action: action.to_owned(), reason: reason.to_owned(), number }
+        }
+        ClientEvent::LineRefused { text, reason } => {
+            ServerMessage::Unsaid { text: text.to_owned(), reason: reason.to_owned() }
+        }
+        ClientEvent::ActionDone { number } => ServerMessage::Done { number },
+        ClientEvent::Granted { entity, number } => ServerMessage::Granted { entity: entity.0, number },
+        ClientEvent::Denied { request, entity, number, reason } => ServerMessage::Denied {
+            request: request.word().to_owned(),
+            entity: entity.map_or(0, |entity| entity.0),
+            number,
+            reason: reason.to_owned(),
+        },
+        ClientEvent::Emitted { name, payload } => {
+            ServerMessage::Event { name: name.to_owned(), payload: Any(payload.clone()) }
+        }
+        ClientEvent::Report(RuleReport { outcome, version, text }) => {
+            ServerMessage::Report { outcome: (*outcome).into(), version: *version, text: text.clone() }
+        }
+    }
+}
+
+/// The newest snapshots of a room, newest last, whose encodings are still shared.
+#[derive(Default)]
+struct Snapshots(RefCell<VecDeque<Arc<Snapshot>>>);
+
+/// The snapshot of this step, made once for all clients.
+fn snapshot(view: &RoomView<'_>) -> Arc<Snapshot> {
+    let snapshots = view.of_room.get_or_init(Snapshots::default);
+    let mut newest = snapshots.0.borrow_mut();
+    if let Some(snapshot) = newest.back().filter(|snapshot| snapshot.tick() == view.tick) {
+        return Arc::clone(snapshot);
+    }
+    let rounded = newest.iter().rev().find(|snapshot| snapshot.is_rounded());
+    let snapshot = Arc::new(Snapshot::new(view.tick, view.world, rounded.cloned()));
+    newest.push_back(Arc::clone(&snapshot));
+    while newest.len() > SHARED_SNAPSHOTS_MAX {
+        newest.pop_front().expect("it is longer than the limit").retire();
+    }
+    snapshot
+}
+
+/// The messages that describe a world to newcomers.
+struct Description(Vec<Encoded>);
+
+impl Description {
+    fn of(view: &RoomView<'_>) -> Self {
+        let players = view.replicated.players().map(|(id, known)| player(id, known));
+        let entities = view.replicated.entities().iter().filter_map(|known| entity(view, known.id)).collect();
+        let messages = std::iter::once(definition(view))
+            .chain(players)
+            .chain([ServerMessage::Spawn { entities }])
+            .map(Encoded::new);
+        Self(messages.collect())
+    }
+}
+
+/// The messages of a step, in the order in which they are sent, with their audiences.
+struct Updates(Vec<(Audience, Encoded)>);
+
+impl Updates {
+    /// Orders the messages: first the definition, then states, then events.
+    fn of(view: &RoomView<'_>, step: &StepChanges<'_>) -> Self {
+        let changes = step.changes;
+        let mut states = Vec::new();
+        if step.is_redefined {
+            states.push(definition(view));
+        }
+        states.extend(changes.left.iter().map(|id| ServerMessage::Left { id: id.0 }));
+        if !changes.gone.is_empty() {
+            states.push(ServerMessage::Despawn { ids: changes.gone.iter().map(|id| id.0).collect() });
+        }
+        let is_much = changes.attributes.len() > ATTRIBUTES_ONE_BY_ONE_MAX;
+        let (anew, one_by_one) =
+            if is_much { (&changes.attributes[..], &[][..]) } else { (&[][..], &changes.attributes[..]) };
+        let mut described = [&changes.described, anew].concat();
+        described.sort_unstable();
+        if !described.is_empty() {
+            let entities = described.iter().filter_map(|id| entity(view, *id)).collect();
+            states.push(ServerMessage::Spawn { entities });
+        }
+        states.extend(one_by_one.iter().filter_map(|id| {
+            let entity = view.world.entity(*id)?;
+            if view.dictionary.is_private(entity.kind) {
+                return None;
+            }
+            Some(ServerMessage::Attributes { id: id.0, set: attributes(view, &entity) })
+        }));
+        states
+            .extend(changes.players.iter().filter_map(|id| Some(player(*id, view.replicated.player(*id)?))));
+        let states = states.into_iter().map(|message| (Audience::All, message));
+        let screens = changes.screens.iter().cloned().map(|shown| {
+            let audience = shown.player.map_or(Audience::All, |player| Audience::These([player].into()));
+            (audience, screen(shown))
+        });
+        let events = step.world_events.iter().cloned().map(|event| match event {
+            WorldEvent::Said { player, name, text } => {
+                (Audience::All, ServerMessage::Chat { from: player.0, name, text })
+            }
+            WorldEvent::Emitted { audience, name, payload, .. } => {
+                (audience, ServerMessage::Event { name, payload: Any(payload) })
+            }
+        });
+        let messages = states.chain(screens).chain(events);
+        Self(messages.map(|(audience, message)| (audience, Encoded::new(message))).collect())
+    }
+}
+
+/// A message, encoded at most once for each encoding.
+struct Encoded {
+    message: ServerMessage,
+    json: OnceCell<Message>,
+    msgpack: OnceCell<Message>,
+}
+
+impl Encoded {
+    fn new(message: ServerMessage) -> Self {
+        Self { message, json: OnceCell::new(), msgpack: OnceCell::new() }
+    }
+
+    fn for_encoding(&self, encoding: Encoding) -> Message {
+        let encoding = encoding.of_events();
+        let cell = if encoding == Encoding::MsgPack { &self.msgpack } else { &self.json };
+        cell.get_or_init(|| into_message(self.message.encode(encoding))).clone()
+    }
+}
+
+fn definition(view: &RoomView<'_>) -> ServerMessage {
+    let definition = view.world.scene().definition();
+    let described = &view.dictionary.message;
+    let kinds = definition.kinds.iter().zip(&described.kinds).map(|(kind, described)| Kind {
+        name: described.name.clone(),
+        body: Any(described.body.clone()),
+        walker: Any(described.walker.clone()),
+        look: Any(described.look.clone()),
+        attributes: field_types(&kind.attributes).collect::<Fields>(),
+        owner: Any(described.owner.clone()),
+    });
+    let actions = definition.actions.iter().map(|action| Action {
+        name: action.name.clone(),
+        arguments: field_types(&action.arguments).collect(),
+        hint: Any(action.hint.clone()),
+        durable: action.durable,
+    });
+    let events = definition
+        .events
+        .iter()
+        .map(|event| Declared { name: event.name.clone(), payload: field_types(&event.payload).collect() });
+    ServerMessage::Define {
+        version: described.version,
+        kinds: kinds.collect(),
+        actions: actions.collect(),
+        events: events.collect(),
+        assets: described.assets.iter().map(asset).collect(),
+    }
+}
+
+/// Describes an entity; `None` for one that the plain protocol does not replicate.
+fn entity(view: &RoomView<'_>, id: EntityId) -> Option<Entity> {
+    let entity = view.world.entity(id).filter(|entity| !view.dictionary.is_private(entity.kind))?;
+    let (p, r) = rounded(&entity.pose);
+    Some(Entity {
+        id: id.0,
+        kind: view.world.scene().kind_of(entity.kind).name.clone(),
+        scale: (entity.scale != [1.0; 3]).then(|| entity.scale.map(round_scale)),
+        parent: entity.parent.map(|id| id.0),
+        p,
+        r,
+        attributes: attributes(view, &entity),
+        owner: entity.owner.map(|owner| owner.0),
+    })
+}
+
+fn attributes(view: &RoomView<'_>, entity: &EntityRef<'_>) -> Any {
+    Any(attributes_of(&view.world.scene().kind_of(entity.kind).attributes, entity))
+}
+
+fn player(id: PlayerId, ReplicatedPlayer { name, avatar }: &ReplicatedPlayer) -> ServerMessage {
+    ServerMessage::Player { id: id.0, name: name.clone(), avatar: avatar.map(|id| id.0) }
+}
+
+fn screen(ScreenValue { player, place, value, .. }: ScreenValue) -> ServerMessage {
+    ServerMessage::Screen { place, personal: player.is_some(), value: Any(value) }
+}
+
+fn asset(asset: &session::Asset) -> Asset {
+    let session::Asset { name, hash, bytes, media_type } = asset.clone();
+    Asset { name, hash, bytes, media_type }
+}
+
+/// Rounds to a ten thousandth: scales are round numbers that an `f32` cannot hold exactly.
+fn round_scale(value: f32) -> f64 {
+    (f64::from(value) * 10_000.0).round() / 10_000.0
+}

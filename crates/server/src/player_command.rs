@@ -1,0 +1,274 @@
+//! Commands of players: the one type that the messages of both protocols become, with the player's number beside it.
+
+use std::time::{Duration, Instant};
+
+use nowcast_world::limits::NAME_BYTES_MAX;
+use nowcast_world::{
+    Command as WorldCommand, EntityId, Input, OwnerRequest, PlayerId, Pose, Value, Velocity,
+};
+
+use crate::closing::Closing;
+use crate::plain::{ClientMessage, DecodeError, OutOfBounds};
+use crate::rate::MessageKind;
+use crate::session::{Owned, Place, ToWorld};
+
+/// A command of a player. Its fields are within their bounds.
+#[derive(Debug, PartialEq)]
+pub(crate) enum PlayerCommand {
+    /// Controls the avatar. State: only the newest between two events counts. On sessions inputs have numbers; elsewhere the
+    /// number is 0.
+    Input { input: Input, number: u16 },
+    /// Carries out an action that the world declares. A numbered action happens once, and is answered.
+    Act { action: String, arguments: Value, number: Option<Numbered>, given: Given },
+    /// Says a line to all.
+    Say { text: String },
+    /// Takes another name.
+    Rename { name: String },
+    /// Sets the target pose of an own entity. State: only the newest of each entity counts between two events.
+    Move { entity: EntityId, pose: Pose, velocity: Option<Velocity> },
+    /// Asks for an entity.
+    Own { entity: EntityId, number: u32 },
+    /// Gives an entity back, or passes it on.
+    Release { entity: EntityId, to: Option<PlayerId> },
+    /// Sets attributes of an own entity.
+    Set { entity: EntityId, attributes: Value },
+    /// Makes an entity that the player owns.
+    Spawn { number: u32, kind: String, pose: Pose, attributes: Value },
+    /// Removes an own entity.
+    Despawn { entity: EntityId },
+}
+
+/// The part of a command to which an answer refers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum CommandSubject {
+    Action {
+        action: String,
+        number: Option<u32>,
+    },
+    Line {
+        text: String,
+    },
+    Name,
+    Owned {
+        request: OwnerRequest,
+        entity: Option<EntityId>,
+        number: u32,
+    },
+    /// A state is replaced by the next one, so it is not answered.
+    State,
+}
+
+/// When an action was given.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Given {
+    /// The arrival of the action.
+    pub(crate) at: Instant,
+    /// The step at which the client was, if it counts steps.
+    pub(crate) step: Option<u16>,
+    /// The moment at which the client showed other entities, in steps of the room, if the client states it.
+    pub(crate) shown: Option<f64>,
+    /// The age of the client's view when the action arrived, as far as the server can measure it.
+    pub(crate) saw: Option<Duration>,
+}
+
+impl Given {
+    /// An action that arrives now, from a client without steps and without a measured view.
+    pub(crate) fn now() -> Self {
+        Self { at: Instant::now(), step: None, shown: None, saw: None }
+    }
+}
+
+/// The number of an action that happens exactly once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Numbered {
+    pub(crate) number: u32,
+    /// Whether the action is over the rate. Then it is confirmed only if it was done before.
+    pub(crate) is_over_rate: bool,
+}
+
+impl Numbered {
+    /// A number within the rate.
+    pub(crate) fn new(number: u32) -> Self {
+        Self { number, is_over_rate: false }
+    }
+}
+
+impl PlayerCommand {
+    /// Returns the command of a message of the plain protocol whose bounds were checked; `None` if it is no command.
+    pub(crate) fn of_plain(message: ClientMessage) -> Option<Self> {
+        Some(match message {
+            ClientMessage::Input(input) => {
+                let input = Input {
+                    forward: input.forward as f32,
+                    right: input.right as f32,
+                    // Reduced while it still has all its digits.
+                    yaw: input.yaw.rem_euclid(std::f64::consts::TAU) as f32,
+                    run: input.run,
+                    jump: input.jump,
+                };
+                Self::Input { input, number: 0 }
+            }
+            ClientMessage::Act { action, arguments, number } => Self::Act {
+                action,
+                arguments: arguments.0,
+                number: number.map(Numbered::new),
+                given: Given::now(),
+            },
+            ClientMessage::Chat { text } => Self::Say { text },
+            ClientMessage::Name { name } => Self::Rename { name },
+            ClientMessage::Own { entity, number } => Self::Own { entity: EntityId(entity), number },
+            ClientMessage::Release { entity, to } => {
+                Self::Release { entity: EntityId(entity), to: to.map(PlayerId) }
+            }
+            ClientMessage::Move { entity, position, rotation, velocity, spin } => {
+                let narrow = |parts: Option<[f64; 3]>| parts.unwrap_or_default().map(|part| part as f32);
+                let moves = velocity.is_some() || spin.is_some();
+                let velocity = moves.then(|| Velocity { linear: narrow(velocity), angular: narrow(spin) });
+                Self::Move { entity: EntityId(entity), pose: pose_of(position, rotation), velocity }
+            }
+            ClientMessage::Set { entity, attributes } => {
+                Self::Set { entity: EntityId(entity), attributes: attributes.0 }
+            }
+            ClientMessage::Spawn { number, kind, position, rotation, attributes } => {
+                let (pose, attributes) = (pose_of(position, rotation), attributes.0);
+                Self::Spawn { number, kind, pose, attributes }
+            }
+            ClientMessage::Despawn { entity } => Self::Despawn { entity: EntityId(entity) },
+            ClientMessage::Rate { .. } | ClientMessage::Ping { .. } => return None,
+        })
+    }
+
+    /// Returns the command of an event on a session. `saw` is the age of the client's view.
+    ///
+    /// # Errors
+    /// If a field is out of bounds, or the event is no command.
+    pub(crate) fn of_session(event: ToWorld, saw: Option<Duration>) -> Result<Self, Closing> {
+        Ok(match event {
+            ToWorld::Own { entity, number } => Self::Own { entity: EntityId(entity), number },
+            ToWorld::Release { entity, to } => {
+                Self::Release { entity: EntityId(entity), to: to.map(PlayerId) }
+            }
+            ToWorld::Set { entity, attributes } => Self::Set { entity: EntityId(entity), attributes },
+            ToWorld::Spawn { number, kind, place: Place { position, rotation }, attributes } => {
+                check_length("a kind's name", &kind)?;
+                let pose = Pose { position, rotation }.checked().ok_or_else(|| not_finite("place"))?;
+                Self::Spawn { number, kind, pose, attributes }
+            }
+            ToWorld::Despawn { entity } => Self::Despawn { entity: EntityId(entity) },
+            ToWorld::Rename { name } => Self::Rename { name },
+            ToWorld::Act { action, arguments, number, step, shown } => {
+                check_length("an action's name", &action)?;
+                if shown.is_some_and(|shown| !shown.is_finite()) {
+                    return Err(not_finite("shown"));
+                }
+                let given = Given { at: Instant::now(), step, shown, saw };
+                Self::Act { action, arguments, number: number.map(Numbered::new), given }
+            }
+            ToWorld::Join { .. } | ToWorld::JoinProgram { .. } => return Err(malformed("a second Join")),
+            ToWorld::Forget | ToWorld::Rate { .. } => return Err(malformed("this event is no command")),
+        })
+    }
+
+    /// Returns the command of a state on a session that sets the target pose of an own entity.
+    ///
+    /// # Errors
+    /// If the pose is out of bounds.
+    pub(crate) fn of_owned(entity: EntityId, owned: Owned) -> Result<Self, Closing> {
+        let (pose, velocity) = owned.checked().ok_or_else(|| not_finite("pose or velocity"))?;
+        Ok(Self::Move { entity, pose, velocity })
+    }
+
+    /// Whether only the newest command of this kind counts.
+    pub(crate) fn is_state(&self) -> bool {
+        matches!(self, Self::Input { .. } | Self::Move { .. })
+    }
+
+    /// Whether a newer command replaces this one: both are states of the same thing.
+    pub(crate) fn is_replaced_by(&self, newer: &Self) -> bool {
+        match (self, newer) {
+            (Self::Input { .. }, Self::Input { .. }) => true,
+            (Self::Move { entity, .. }, Self::Move { entity: newer, .. }) => entity == newer,
+            _ => false,
+        }
+    }
+
+    /// Whether the command affects the world. An input that asks for nothing does not.
+    pub(crate) fn has_effect(&self) -> bool {
+        match self {
+            Self::Input { input, .. } => input.forward != 0.0 || input.right != 0.0 || input.jump,
+            Self::Rename { .. } => false,
+            _ => true,
+        }
+    }
+
+    /// The kind whose rate limits the command.
+    pub(crate) fn kind(&self) -> MessageKind {
+        match self {
+            Self::Input { .. } => MessageKind::Input,
+            Self::Act { .. } => MessageKind::Action,
+            Self::Say { .. } => MessageKind::Chat,
+            Self::Rename { .. } => MessageKind::Name,
+            Self::Move { .. } => MessageKind::Move,
+            Self::Set { .. } => MessageKind::Set,
+            Self::Own { .. } | Self::Release { .. } | Self::Spawn { .. } | Self::Despawn { .. } => {
+                MessageKind::Own
+            }
+        }
+    }
+
+    /// The part of the command to which an answer refers.
+    pub(crate) fn subject(&self) -> CommandSubject {
+        let (request, entity, number) = match self {
+            Self::Input { .. } | Self::Move { .. } => return CommandSubject::State,
+            Self::Act { action, number, .. } => {
+                let number = number.map(|numbered| numbered.number);
+                return CommandSubject::Action { action: action.clone(), number };
+            }
+            Self::Say { text } => return CommandSubject::Line { text: text.clone() },
+            Self::Rename { .. } => return CommandSubject::Name,
+            Self::Own { entity, number } => (OwnerRequest::Own, Some(*entity), *number),
+            Self::Release { entity, .. } => (OwnerRequest::Release, Some(*entity), 0),
+            Self::Set { entity, .. } => (OwnerRequest::Set, Some(*entity), 0),
+            Self::Spawn { number, .. } => (OwnerRequest::Spawn, None, *number),
+            Self::Despawn { entity } => (OwnerRequest::Despawn, Some(*entity), 0),
+        };
+        CommandSubject::Owned { request, entity, number }
+    }
+
+    /// Returns the command of the world for this player.
+    pub(crate) fn into_world(self, player: PlayerId) -> WorldCommand {
+        match self {
+            Self::Input { input, .. } => WorldCommand::Input { player, input },
+            Self::Act { action, arguments, .. } => WorldCommand::Action { player, name: action, arguments },
+            Self::Say { text } => WorldCommand::Message { player, text },
+            Self::Rename { name } => WorldCommand::Rename { player, name },
+            Self::Move { entity, pose, velocity } => WorldCommand::Move { player, entity, pose, velocity },
+            Self::Own { entity, number } => WorldCommand::Own { player, entity, number },
+            Self::Release { entity, to } => WorldCommand::Release { player, entity, to },
+            Self::Set { entity, attributes } => WorldCommand::Set { player, entity, attributes },
+            Self::Spawn { number, kind, pose, attributes } => {
+                WorldCommand::Spawn { player, kind, pose, attributes, number }
+            }
+            Self::Despawn { entity } => WorldCommand::Despawn { player, entity },
+        }
+    }
+}
+
+/// Returns a pose whose bounds were checked before.
+fn pose_of(position: [f64; 3], rotation: [f64; 4]) -> Pose {
+    let length = rotation.iter().map(|part| part * part).sum::<f64>().sqrt();
+    Pose { position: position.map(|part| part as f32), rotation: rotation.map(|part| (part / length) as f32) }
+}
+
+fn check_length(what: &str, name: &str) -> Result<(), Closing> {
+    if name.len() > NAME_BYTES_MAX { Err(malformed(&format!("{what} is too long"))) } else { Ok(()) }
+}
+
+/// The error for a pose, velocity or moment that no world has.
+fn not_finite(field: &'static str) -> Closing {
+    Closing::OutOfBounds(OutOfBounds::NotFinite { field, value: f64::NAN })
+}
+
+fn malformed(what: &str) -> Closing {
+    Closing::Malformed(DecodeError::Syntax(what.to_owned()))
+}

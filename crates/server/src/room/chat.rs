@@ -1,0 +1,64 @@
+//! Chat in a room.
+
+use std::time::Instant;
+
+use nowcast_world::{Command, PlayerId};
+
+use super::context::RoomContext;
+use super::members::Members;
+use crate::chat::{Chat, Line};
+use crate::recorded_world::RecordedWorld;
+
+/// The reason for a line that is dropped because the room passes on no more.
+const ROOM_IS_LOUD: &str = "too much is said in this room at once: say it again in a moment";
+
+/// The reason for a command that the world has no room for in this step.
+pub(super) const WORLD_IS_BUSY: &str =
+    "the world has too much to do in this step: it had no effect, try again in a moment";
+
+/// The lines of a room that wait for their turn, and those that are dropped.
+pub(super) struct RoomChat {
+    chat: Chat,
+    dropped: Vec<Line>,
+}
+
+impl RoomChat {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { chat: Chat::new(now), dropped: Vec::new() }
+    }
+
+    /// Queues a line.
+    pub(super) fn offer(&mut self, speaker: PlayerId, text: String, now: Instant) {
+        self.dropped.extend(self.chat.offer(Line { speaker, text }, now));
+    }
+
+    /// Drops the lines of a player that left.
+    pub(super) fn forget(&mut self, speaker: PlayerId) {
+        self.chat.forget(speaker);
+    }
+
+    /// Applies the lines whose turn it is, and answers the speakers of dropped lines.
+    pub(super) fn flush(
+        &mut self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        members: &Members,
+        now: Instant,
+    ) {
+        let refuse = |speaker, text: &str, reason| {
+            if let Some(member) = members.find(speaker) {
+                member.client.refuse_line(text, reason);
+            }
+        };
+        while let Some(Line { speaker, text }) = self.chat.next(now) {
+            let said = text.clone();
+            if !context.apply(world, Command::Message { player: speaker, text }) {
+                refuse(speaker, &said, WORLD_IS_BUSY);
+            }
+        }
+        for Line { speaker, text } in std::mem::take(&mut self.dropped) {
+            context.rooms.metrics.drop_message("chat_budget");
+            refuse(speaker, &text, ROOM_IS_LOUD);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The name of a room, and its place in the server.
+
+use std::sync::Arc;
+
+use nowcast_world::{ApplyError, Command};
+
+use crate::lobby::Lobby;
+use crate::recorded_world::RecordedWorld;
+use crate::room_metrics::RoomMetrics;
+use crate::room_name::room_of;
+use crate::rooms::Rooms;
+use crate::worlds::Offered;
+
+/// The name of a room, and its place in the server. It never changes while the room is open.
+pub(super) struct RoomContext {
+    pub(super) name: String,
+    pub(super) lobby: Arc<Lobby>,
+    pub(super) rooms: Arc<Rooms>,
+    /// The room's own metrics.
+    pub(super) metrics: Arc<RoomMetrics>,
+    /// The world that the room shows, and the source of new rules for it.
+    pub(super) offered: Arc<Offered>,
+}
+
+impl RoomContext {
+    /// Applies a command to the world. Returns false for an invalid command, and for one that the world has no room for. Both
+    /// are counted.
+    pub(super) fn apply(&self, world: &mut RecordedWorld, command: Command) -> bool {
+        let reason = match world.apply(command) {
+            Ok(()) => return true,
+            Err(ApplyError::Full { .. }) => "world_backlog",
+            Err(ApplyError::Input(_) | ApplyError::Pose) => "invalid_input",
+        };
+        self.rooms.metrics.drop_message(reason);
+        false
+    }
+
+    /// Returns the notice for newcomers if no world has the room's name.
+    pub(super) fn world_notice(&self) -> Option<String> {
+        let asked = room_of(&self.name);
+        (!self.rooms.catalogue.names(asked)).then(|| {
+            let world = &self.offered.name;
+            format!("No world is called {asked}: this room shows {world}. /api/worlds lists the worlds of this server.")
+        })
+    }
+}

@@ -1,0 +1,248 @@
+//! The players of a room: their seats, their answers, and the admission of newcomers to the world.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use nowcast::admission::{Allowance, Verdict};
+use nowcast_world::{Command, EntityId, Input, OwnerError, OwnerRequest, PlayerId, Refusal};
+use tracing::debug;
+
+use super::chat::RoomChat;
+use super::context::RoomContext;
+use super::held::HeldSeat;
+use super::replicated_state::ReplicatedState;
+use crate::client_handle::ClientHandle;
+use crate::client_sink::ClientEvent;
+use crate::closing::{Closing, REFUSED_ACTIONS};
+use crate::names::{Name, Names};
+use crate::recorded_world::RecordedWorld;
+use crate::room_refusal::RoomRefusal;
+
+/// Refused actions a second that are answered. A client that has more refused for several seconds is removed.
+const REFUSALS_HZ: f64 = 4.0;
+const REFUSALS_BURST: f64 = 40.0;
+
+/// The players of a room.
+pub(super) struct Members {
+    pub(super) seated: Vec<Member>,
+    /// Seats of lost clients whose players are still in the world.
+    pub(super) held: Vec<HeldSeat>,
+    /// The names that tokens state.
+    pub(super) names: Names,
+    /// The number of the newest player.
+    last_player: u32,
+    /// Ownership granted in this step, with the numbers of the requests.
+    granted: Vec<(PlayerId, EntityId, u32)>,
+}
+
+/// A player with a client.
+pub(super) struct Member {
+    pub(super) client: Arc<ClientHandle>,
+    pub(super) id: PlayerId,
+    /// The input in force in the world, and its number.
+    pub(super) input: Input,
+    pub(super) input_number: u16,
+    /// The age of the player's view that was last applied to the world, in milliseconds.
+    pub(super) behind_ms: u16,
+    refusals: Allowance,
+    moves_refused: Allowance,
+}
+
+/// A player that joins in this step.
+pub(super) struct Newcomer {
+    pub(super) client: Arc<ClientHandle>,
+    pub(super) id: PlayerId,
+    /// Whether the client came back to the player that it had before.
+    pub(super) is_resumed: bool,
+    pub(super) notice: Option<&'static str>,
+}
+
+impl Members {
+    /// A room in which nobody is but the players of held seats.
+    pub(super) fn new(held: Vec<HeldSeat>, last_player: u32) -> Self {
+        Self { seated: Vec::new(), held, names: Names::default(), last_player, granted: Vec::new() }
+    }
+
+    /// Whether no player is in the room, and no seat is held.
+    pub(super) fn is_empty(&self) -> bool {
+        self.seated.is_empty() && self.held.is_empty()
+    }
+
+    pub(super) fn find(&self, id: PlayerId) -> Option<&Member> {
+        self.seated.iter().find(|member| member.id == id)
+    }
+
+    fn find_mut(&mut self, id: PlayerId) -> Option<&mut Member> {
+        self.seated.iter_mut().find(|member| member.id == id)
+    }
+
+    /// The players and the numbers of their inputs in force, ordered by player.
+    pub(super) fn inputs(&self) -> Vec<(PlayerId, u16)> {
+        let mut inputs: Vec<_> = self.seated.iter().map(|member| (member.id, member.input_number)).collect();
+        inputs.sort_unstable();
+        inputs
+    }
+
+    /// Sends an event to all members with the role `editor`.
+    pub(super) fn send_to_editors(&self, event: ClientEvent<'_>) {
+        for member in self.seated.iter().filter(|member| member.client.may_edit) {
+            member.client.sink().send(event);
+        }
+    }
+
+    /// Has the world join all clients that wait in the lobby.
+    pub(super) fn admit(
+        &mut self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        chat: &mut RoomChat,
+        replicated: &ReplicatedState,
+    ) -> Vec<Newcomer> {
+        let mut newcomers = Vec::new();
+        let mut waiting = context.lobby.take_waiting();
+        // Names of tokens come first, so that no other client takes one of them in the same tick.
+        waiting.sort_by_key(|client| matches!(client.name, Name::Asked(_)));
+        for client in waiting {
+            if client.has_left() {
+                continue;
+            }
+            let seat = client.key.and_then(|key| self.take_seat_of(context, world, key, &mut newcomers));
+            newcomers.push(match seat {
+                Some(id) => self.resume(context, world, replicated, client, id),
+                None => {
+                    self.make_room(world, chat, newcomers.len());
+                    self.join(context, world, replicated, client)
+                }
+            });
+        }
+        newcomers
+    }
+
+    /// Joins a client as a new player.
+    fn join(
+        &mut self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        replicated: &ReplicatedState,
+        client: Arc<ClientHandle>,
+    ) -> Newcomer {
+        let (name, notice) = self.name_of(&client);
+        self.last_player += 1;
+        let id = PlayerId(self.last_player);
+        self.bind_name(world, replicated, &client, id, &name);
+        let join = if client.is_program {
+            Command::JoinProgram { player: id, name }
+        } else {
+            Command::Join { player: id, name }
+        };
+        context.apply(world, join);
+        if let Some(key) = client.key {
+            world.seat(id, key);
+        }
+        Newcomer { client, id, is_resumed: false, notice }
+    }
+
+    /// Gives a client the player back that it had before.
+    fn resume(
+        &mut self,
+        context: &RoomContext,
+        world: &mut RecordedWorld,
+        replicated: &ReplicatedState,
+        client: Arc<ClientHandle>,
+        id: PlayerId,
+    ) -> Newcomer {
+        let name = world.world().scene().player(id).map(|known| known.name.clone());
+        self.bind_name(world, replicated, &client, id, &name.unwrap_or_default());
+        context.rooms.metrics.players_resumed.inc();
+        Newcomer { client, id, is_resumed: true, notice: None }
+    }
+
+    /// Closes the connections of newcomers that the world refused. Returns the others.
+    pub(super) fn remove_refused(
+        &mut self,
+        context: &RoomContext,
+        world: &RecordedWorld,
+        mut newcomers: Vec<Newcomer>,
+    ) -> Vec<Newcomer> {
+        let scene = world.world().scene();
+        newcomers.retain(|newcomer| {
+            let is_in = scene.player(newcomer.id).is_some();
+            if !is_in {
+                debug!(room = context.name, "the world refused a player");
+                self.names.forget(newcomer.id);
+                let players_max = scene.definition().limits.players_max;
+                let refusal = RoomRefusal::Full { room: context.name.clone(), players_max };
+                newcomer.client.close(Closing::Refused(refusal));
+            }
+            is_in
+        });
+        newcomers
+    }
+
+    /// Seats a newcomer that was greeted.
+    pub(super) fn seat(&mut self, context: &RoomContext, newcomer: Newcomer, behind_ms: u16) {
+        context.rooms.metrics.clients.inc();
+        let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, Instant::now());
+        self.seated.push(Member {
+            client: newcomer.client,
+            id: newcomer.id,
+            input: Input::default(),
+            input_number: 0,
+            behind_ms,
+            moves_refused: refusals.clone(),
+            refusals,
+        });
+    }
+
+    /// Answers that an action of a player was not carried out. A client with very many refused actions is removed.
+    pub(super) fn refuse(&mut self, context: &RoomContext, player: PlayerId, refusal: &Refusal) {
+        let action = match refusal {
+            Refusal::Owner { request, entity, number, why } => {
+                return self.deny(context, player, (*request, *entity, *number), why);
+            }
+            Refusal::UnknownAction(action) | Refusal::Arguments { action, .. } => action,
+            _ => return,
+        };
+        context.rooms.metrics.drop_message("action_refused");
+        let Some(member) = self.find_mut(player) else { return };
+        match member.refusals.judge(Instant::now()) {
+            Verdict::Pass => member.client.refuse(action, &refusal.to_string(), None),
+            Verdict::Drop => {}
+            Verdict::Close => member.client.close(Closing::TooMany(REFUSED_ACTIONS)),
+        }
+    }
+
+    /// Answers that a request of an owner was not carried out. Poses are sent many times a second, so refused poses remove no
+    /// client.
+    fn deny(
+        &mut self,
+        context: &RoomContext,
+        player: PlayerId,
+        (request, entity, number): (OwnerRequest, Option<EntityId>, u32),
+        why: &OwnerError,
+    ) {
+        context.rooms.metrics.drop_message("owner_refused");
+        let Some(member) = self.find_mut(player) else { return };
+        let is_state = request == OwnerRequest::Move;
+        let allowance = if is_state { &mut member.moves_refused } else { &mut member.refusals };
+        match allowance.judge(Instant::now()) {
+            Verdict::Pass => member.client.deny(request, entity, number, &why.to_string()),
+            Verdict::Close if !is_state => member.client.close(Closing::TooMany(REFUSED_ACTIONS)),
+            Verdict::Drop | Verdict::Close => {}
+        }
+    }
+
+    /// Notes who owns which entities since this step.
+    pub(super) fn note_granted(&mut self, granted: Vec<(PlayerId, EntityId, u32)>) {
+        self.granted = granted;
+    }
+
+    /// Answers the new owners. To be called after the entities were sent.
+    pub(super) fn send_granted(&mut self) {
+        for (player, entity, number) in std::mem::take(&mut self.granted) {
+            if let Some(member) = self.find(player) {
+                member.client.sink().send(ClientEvent::Granted { entity, number });
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Publication of a room's steps: the state that clients have, and its encodings.
+
+use nowcast_replication::InterestGrid;
+use nowcast_script::Assets;
+use nowcast_world::{PlayerId, STEP_HZ, World};
+
+use super::context::RoomContext;
+use super::members::{Members, Newcomer};
+use super::replicated_state::{Changes, ReplicatedState};
+use super::world_events::{Audience, WorldEvent};
+use crate::client_sink::{ClientEvent, Greeting, RoomView, SharedEncodings, StepChanges};
+use crate::dictionary::Dictionary;
+use crate::recorded_world::RecordedWorld;
+
+/// Clients of one rate are due in this many groups, one step after the other, because all of them in one step would make a
+/// burst of every snapshot. Clients of one group share encodings.
+pub(crate) const PHASES: u64 = 6;
+
+/// The state that the clients of a room have, and its encodings.
+pub(super) struct Publishing {
+    pub(super) dictionary: Dictionary,
+    pub(super) replicated: ReplicatedState,
+    /// The sections of space, and the entities in them.
+    interest_grid: InterestGrid,
+    /// Encodings that clients of one protocol share.
+    of_room: SharedEncodings,
+    /// The same, of this step.
+    of_step: SharedEncodings,
+}
+
+/// A room after a step.
+#[derive(Clone, Copy)]
+pub(super) struct SteppedRoom<'r> {
+    pub(super) context: &'r RoomContext,
+    pub(super) world: &'r World,
+    /// Steps since the room opened.
+    pub(super) tick: u64,
+}
+
+impl Publishing {
+    pub(super) fn new(dictionary: Dictionary) -> Self {
+        let (replicated, interest_grid, of_room, of_step) = Default::default();
+        Self { dictionary, replicated, interest_grid, of_room, of_step }
+    }
+
+    /// Describes the definition and the assets anew.
+    pub(super) fn redefine(&mut self, world: &RecordedWorld, assets: &Assets) {
+        self.dictionary = Dictionary::new(world.world().scene().definition(), assets, world.version());
+    }
+
+    /// Returns the changes of the world since the last call.
+    pub(super) fn collect_changes(&mut self, world: &World, tick: u64) -> Changes {
+        let Self { dictionary, replicated, interest_grid, .. } = self;
+        let changes = replicated.update(world, dictionary);
+        let placed = world.entities().iter().map(|entity| dictionary.placed(&entity));
+        interest_grid.update(tick as u32, placed);
+        changes
+    }
+
+    /// Sends the changes and events of the step to all members. Newcomers are not among them: their greeting has the whole
+    /// state.
+    pub(super) fn send_changes(&self, room: SteppedRoom<'_>, members: &Members, step: &StepChanges<'_>) {
+        let is_quiet = *step.changes == Changes::default()
+            && self.interest_grid.relocations().is_empty()
+            && step.world_events.is_empty()
+            && !step.is_redefined;
+        if is_quiet {
+            return;
+        }
+        let view = self.view(room, &[]);
+        for member in &members.seated {
+            member.client.sink().update(&view, step, member.id);
+        }
+    }
+
+    /// Sends a newcomer its number, the whole state of the world, and the events that the rules emit for it alone as it joins.
+    pub(super) fn greet(&self, room: SteppedRoom<'_>, newcomer: &Newcomer, world_events: &[WorldEvent]) {
+        let Newcomer { client, id, is_resumed, .. } = newcomer;
+        let greeting = Greeting { player: *id, is_resumed: *is_resumed, network_hz: client.network_hz() };
+        client.sink().greet(&self.view(room, &[]), &greeting);
+        for world_event in world_events {
+            if let WorldEvent::Emitted { audience: Audience::These(players), name, payload, .. } = world_event
+                && players.contains(id)
+            {
+                client.sink().send(ClientEvent::Emitted { name, payload });
+            }
+        }
+    }
+
+    /// Offers the poses of the step to all members, and ends the step.
+    pub(super) fn publish(&self, room: SteppedRoom<'_>, members: &Members) {
+        let inputs = members.inputs();
+        let view = self.view(room, &inputs);
+        for member in &members.seated {
+            let phase = u64::from(member.id.0) % PHASES;
+            let is_due = is_due(room.tick + phase, member.client.network_hz());
+            member.client.sink().publish(&view, is_due);
+        }
+        self.of_step.clear();
+    }
+
+    fn view<'r>(&'r self, room: SteppedRoom<'r>, inputs: &'r [(PlayerId, u16)]) -> RoomView<'r> {
+        RoomView {
+            room: &room.context.name,
+            world_name: &room.context.offered.name,
+            tick: room.tick,
+            world: room.world,
+            dictionary: &self.dictionary,
+            replicated: &self.replicated,
+            interest_grid: &self.interest_grid,
+            inputs,
+            metrics: &room.context.rooms.metrics,
+            room_metrics: &room.context.metrics,
+            of_room: &self.of_room,
+            of_step: &self.of_step,
+        }
+    }
+}
+
+/// Whether a client with this rate gets a snapshot at this step. Rates that don't divide 60 alternate between
+/// neighbouring intervals.
+fn is_due(tick: u64, hz: u32) -> bool {
+    let snapshots_until = |tick: u64| tick * u64::from(hz) / u64::from(STEP_HZ);
+    snapshots_until(tick) != snapshots_until(tick.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rate_is_kept_to_the_snapshot() {
+        for hz in 5..=60 {
+            let snapshots = (1..=u64::from(STEP_HZ) * 10).filter(|tick| is_due(*tick, hz)).count();
+            assert_eq!(snapshots, hz as usize * 10);
+        }
+    }
+}

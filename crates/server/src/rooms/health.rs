@@ -1,0 +1,83 @@
+//! The health of a server's rooms.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The time for which `/healthz` shows a room that could not be opened, unless another one opens.
+const FAILURE_REMEMBERED: Duration = Duration::from_secs(60);
+
+/// Whether rooms can be opened, for `/healthz`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    Good,
+    /// As many rooms are open as may be; they can be entered.
+    Full {
+        rooms_max: usize,
+    },
+    ShuttingDown,
+    /// The last attempt to open a room failed, for this reason.
+    Failing(String),
+}
+
+/// The rooms that could not be opened, or that were ended because of a step.
+#[derive(Default)]
+pub(crate) struct Troubles {
+    /// The time and the cause of the last failure to open a room, if none was opened since.
+    failure: Mutex<Option<(Instant, String)>>,
+    /// The room that was last ended because a step took too long, and when.
+    ended: Mutex<Option<(Instant, String)>>,
+    /// Abandoned threads of rooms that have not ended yet.
+    abandoned: AtomicUsize,
+}
+
+impl Troubles {
+    /// Notes that a room was opened and works.
+    pub(crate) fn opened(&self) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Notes that a room could not be opened.
+    pub(crate) fn failed(&self, cause: &str) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((Instant::now(), cause.to_owned()));
+    }
+
+    /// Notes that a room was ended because a step took too long.
+    pub(crate) fn room_stopped(&self, name: &str) {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), name.to_owned()));
+    }
+
+    pub(super) fn room_abandoned(&self) {
+        self.abandoned.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn abandoned_room_ended(&self) {
+        self.abandoned.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// The number of abandoned threads.
+    pub(super) fn abandoned(&self) -> usize {
+        self.abandoned.load(Ordering::Acquire)
+    }
+
+    /// The cause of a recent failure to open a room.
+    pub(super) fn failure(&self) -> Option<String> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        failure.filter(|(at, _)| at.elapsed() < FAILURE_REMEMBERED).map(|(_, cause)| cause)
+    }
+
+    /// Describes rooms that were ended, for operators.
+    pub(crate) fn describe(&self) -> Option<String> {
+        match self.abandoned() {
+            0 => {}
+            count => {
+                let text = "rooms are abandoned, because a step of their worlds cannot be stopped: their threads and their memory are lost until it ends or this process is restarted";
+                return Some(format!("{count} {text}"));
+            }
+        }
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (_, name) = ended.filter(|(at, _)| at.elapsed() < FAILURE_REMEMBERED)?;
+        Some(format!("room {name} was ended: a step of its world took too long"))
+    }
+}

@@ -1,0 +1,63 @@
+//! Seats in rooms, and the clients that ask for them.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use nowcast::Entry;
+use nowcast::admission::network_of;
+
+use super::Rooms;
+use crate::client_handle::ClientHandle;
+use crate::closing::Closing;
+use crate::lobby::Lobby;
+
+/// A client that enters a room, and opens it if it is not open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opener {
+    /// The client's address, if it is known.
+    pub(crate) address: Option<IpAddr>,
+    /// Whether the client is on this machine, and no proxy is between.
+    pub(crate) is_local: bool,
+}
+
+impl Opener {
+    pub(crate) fn of(entry: &Entry) -> Self {
+        Self { address: entry.address.map(|address| address.ip()), is_local: entry.is_local }
+    }
+
+    pub(super) fn network(self) -> Option<IpAddr> {
+        self.address.map(network_of)
+    }
+}
+
+/// A place in a room, held from before the handshake until after the connection's end.
+pub(crate) struct Seat {
+    rooms: Arc<Rooms>,
+    room: String,
+    lobby: Arc<Lobby>,
+    network: Option<IpAddr>,
+}
+
+impl Seat {
+    pub(super) fn new(rooms: Arc<Rooms>, room: String, lobby: Arc<Lobby>, network: Option<IpAddr>) -> Self {
+        Self { rooms, room, lobby, network }
+    }
+
+    /// Enters the room, which greets the client with its next tick. A banned client is closed.
+    pub(crate) fn enter(&self, client: Arc<ClientHandle>) {
+        match self.rooms.ban_of(&self.room, &client) {
+            Some(ban) => client.close(Closing::Banned(ban.told())),
+            None => self.lobby.enter(client),
+        }
+    }
+
+    pub(crate) fn room(&self) -> &str {
+        &self.room
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.rooms.free_seat(&self.room, &self.lobby, self.network);
+    }
+}

@@ -1,0 +1,257 @@
+use super::*;
+use crate::client_sink::ClientSink;
+use crate::closing::Closing;
+use crate::names::Name;
+use crate::plain::Encoding;
+use crate::plain_sink::PlainSink;
+use crate::room::Room;
+use crate::send_queue::Outgoing;
+use crate::session::session_sink::SessionSink;
+use crate::worlds::{Rules, WorldConfig};
+use nowcast_world::{Definition, World};
+
+/// A server's rooms, whose worlds are made like this.
+fn rooms(make_world: fn() -> World) -> Arc<Rooms> {
+    rooms_of(Rules::Program(Arc::new(move |_, _| make_world())), Config::default())
+}
+
+fn rooms_of(rules: Rules, config: Config) -> Arc<Rooms> {
+    let catalogue = Catalogue::new(&[WorldConfig { name: "plaza".into(), rules }]).expect("it is well named");
+    let metrics = Arc::new(Metrics::new(None));
+    Arc::new(Rooms::new(Arc::new(config), catalogue, Arc::default(), metrics, Room::open))
+}
+
+/// A configuration by which a step may take this long.
+fn with_step(step: Duration) -> Config {
+    Config { timeouts: crate::config::Timeouts { step, ..Default::default() }, ..Config::default() }
+}
+
+/// Whether a player was told that its room was ended for its step.
+fn is_told_of_its_step(sink: &PlainSink) -> bool {
+    matches!(sink.queue.take(), Some(Outgoing::Close(Closing::Refused(RoomRefusal::Stopped { .. }))))
+}
+
+#[test]
+fn a_room_whose_script_does_what_is_not_counted_is_ended_and_its_players_are_told() {
+    let text = "local world = require('@nowcast/world')
+        world.on('join', function()
+            local a, b = ('x'):rep(4e6) .. 'a', ('x'):rep(4e6) .. 'b'
+            while true do local _ = a < b end
+        end)";
+    let sources = nowcast_script::Sources::of_main(text);
+    let rooms = rooms_of(Rules::Script(sources), with_step(Duration::from_millis(500)));
+    let (_seat, sink) = enter(&rooms, "plaza");
+    until("the end", || is_told_of_its_step(&sink));
+    until("the place in the list", || rooms.list().is_empty());
+    assert!(rooms.troubles.describe().is_some_and(|text| text.contains("room plaza was ended")));
+    assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="stopped"} 1"#));
+    assert_eq!(rooms.health(), Health::Good, "other rooms can be opened all the time");
+}
+
+#[test]
+fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once() {
+    static GATE: (Mutex<bool>, std::sync::Condvar) = (Mutex::new(false), std::sync::Condvar::new());
+    static IS_FIRST: AtomicBool = AtomicBool::new(true);
+    /// Its step takes until the gate is open.
+    struct Stuck;
+    impl nowcast_world::Behaviour for Stuck {
+        fn step(&mut self, _scene: &mut nowcast_world::Scene) {
+            let held = GATE.0.lock().unwrap();
+            drop(GATE.1.wait_while(held, |is_open| !*is_open).unwrap());
+        }
+    }
+    let make = || {
+        let behaviour: Box<dyn nowcast_world::Behaviour> =
+            if IS_FIRST.swap(false, Ordering::AcqRel) { Box::new(Stuck) } else { Box::new(()) };
+        World::new(Definition::default(), 1, behaviour).expect("nothing is wrong with nothing")
+    };
+    let rules = Rules::Program(Arc::new(move |_, _| make()));
+    let rooms = rooms_of(rules, with_step(Duration::from_millis(500)));
+    let (seat, sink) = enter(&rooms, "plaza");
+    until("the end", || is_told_of_its_step(&sink));
+    until("the place in the list", || rooms.list().is_empty());
+    assert!(rooms.troubles.describe().is_some_and(|text| text.contains("abandoned")));
+    assert_eq!(rooms.metrics.rooms_abandoned.get(), 1);
+    drop(seat);
+    let (_seat, sink) = enter(&rooms, "plaza");
+    until("the welcome", || sink.queue.take().is_some());
+    *GATE.0.lock().unwrap() = true;
+    GATE.1.notify_all();
+    until("the end of its thread", || rooms.metrics.rooms_abandoned.get() == 0);
+    assert_eq!(rooms.list().len(), 1, "the room that has its name by now is not touched");
+    assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="abandoned"} 1"#));
+}
+
+#[test]
+fn a_room_in_a_long_step_ends_soon_when_the_server_does() {
+    let text = "local world = require('@nowcast/world')
+        world.on('join', function()
+            local a, b = ('x'):rep(4e6) .. 'a', ('x'):rep(4e6) .. 'b'
+            while true do local _ = a < b end
+        end)";
+    let sources = nowcast_script::Sources::of_main(text);
+    let rooms = rooms_of(Rules::Script(sources), with_step(Duration::from_secs(3_600)));
+    let (_seat, _player) = enter(&rooms, "plaza");
+    rooms.stop();
+    until("the end of the room", || rooms.is_empty());
+}
+
+const NOBODY: Opener = Opener { address: None, is_local: true };
+
+fn empty_world() -> World {
+    World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with nothing")
+}
+
+fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seat, Arc<PlainSink>) {
+    let seat = rooms.reserve(room, NOBODY).expect("there is room");
+    let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&rooms.metrics)));
+    seat.enter(ada(Arc::<PlainSink>::clone(&sink)));
+    (seat, sink)
+}
+
+fn ada(sink: Arc<dyn ClientSink>) -> Arc<ClientHandle> {
+    Arc::new(ClientHandle::new(Name::Asked("Ada".into()), sink, 60, false, false))
+}
+
+/// Waits for something that another thread does.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what} does not come");
+        std::thread::yield_now();
+    }
+}
+
+fn is_told(sink: &PlainSink) -> bool {
+    matches!(sink.queue.take(), Some(Outgoing::Close(Closing::RoomGone)))
+}
+
+#[test]
+fn a_room_whose_thread_panics_is_forgotten_and_its_members_are_told() {
+    let rooms = rooms(empty_world);
+    let seat = rooms.reserve("plaza", NOBODY).expect("there is room");
+    let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&rooms.metrics)));
+    let client = ada(Arc::<PlainSink>::clone(&sink));
+    seat.enter(Arc::clone(&client));
+    until("the welcome", || sink.queue.take().is_some());
+    client.poison();
+    until("the end", || is_told(&sink));
+    until("the place in the list", || rooms.list().is_empty());
+    assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="panicked"} 1"#));
+    assert_eq!(rooms.metrics.clients.get(), 0);
+    drop(seat);
+    let (_seat, sink) = enter(&rooms, "plaza");
+    until("the welcome", || sink.queue.take().is_some());
+    assert_eq!(rooms.health(), Health::Good, "other rooms can be opened all the time");
+}
+
+#[test]
+fn one_address_cannot_take_all_seats_of_a_room() {
+    let rooms = rooms(empty_world);
+    let limit = rooms.config.limits.players_per_address_max;
+    let [greedy, other] = [1, 2].map(|last| opener([203, 0, 113, last]));
+    let mut seats: Vec<Seat> = (0..limit).map(|_| rooms.reserve("plaza", greedy).expect("a seat")).collect();
+    assert!(matches!(rooms.reserve("plaza", greedy), Err(RoomRefusal::FullOfAddress { .. })));
+    seats.push(rooms.reserve("plaza", other).expect("another address has its own seats"));
+    // Everybody who reaches this server is on its own machine.
+    let local = opener([127, 0, 0, 1]);
+    seats.extend((0..=limit).map(|_| rooms.reserve("plaza", local).expect("loopback is not limited")));
+    seats.remove(0);
+    seats.push(rooms.reserve("plaza", greedy).expect("a seat that is given back is free"));
+}
+
+/// How many snapshots have come for a client of the plain protocol since this was last asked.
+fn take_snapshots(sink: &PlainSink) -> usize {
+    std::iter::from_fn(|| sink.queue.take()).filter(|next| matches!(next, Outgoing::Snapshot(_))).count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_driver_that_is_stuck_while_it_fills_a_packet_holds_up_no_tick() {
+    let mut listening = nowcast::ListenConfig::loopback(0);
+    listening.accept.session = crate::session::session_config(Duration::from_secs(20));
+    let listener = nowcast::Listener::bind(listening).await.unwrap();
+    let mut service = listener.advertise("plaza").await.unwrap();
+    let url = format!("nowcast://127.0.0.1:{}/plaza", listener.port());
+    let (theirs, ours) = tokio::join!(nowcast::connect(&url), service.accept());
+    let (theirs, ours) = (theirs.unwrap(), Arc::new(ours.unwrap()));
+
+    let rooms = rooms(empty_world);
+    let (_other_seat, other) = enter(&rooms, "plaza");
+    let seat = rooms.reserve("plaza", NOBODY).expect("there is room");
+    let sink = Arc::new(SessionSink::new(ours, 60, &rooms.metrics));
+    let client = ada(Arc::<SessionSink>::clone(&sink));
+    seat.enter(Arc::clone(&client));
+    theirs.receive().await.expect("it is welcomed");
+
+    let held = sink.hold_up_driver();
+    take_snapshots(&other);
+    client.notice("said while the driver is stuck");
+    let mut snapshots = 0;
+    until("a second of ticks", || {
+        snapshots += take_snapshots(&other);
+        snapshots >= 60
+    });
+    drop(held);
+    loop {
+        let message = theirs.receive().await.expect("it goes on");
+        if message.bytes.windows(9).any(|bytes| bytes == b"driver is") {
+            break;
+        }
+    }
+}
+
+fn opener(address: [u8; 4]) -> Opener {
+    Opener { address: Some(address.into()), is_local: address[0] == 127 }
+}
+
+const STRANGER: [u8; 4] = [203, 0, 113, 7];
+
+fn reserve(rooms: &Arc<Rooms>, room: &str, address: [u8; 4]) -> Result<Seat, RoomRefusal> {
+    rooms.reserve(room, opener(address))
+}
+
+#[test]
+fn a_person_on_this_machine_opens_as_many_rooms_as_there_may_be_where_no_tokens_are_needed() {
+    let rooms = rooms(empty_world);
+    let Limits { rooms_max, rooms_per_address_max, .. } = rooms.config.limits;
+    let names: Vec<String> = (0..rooms_max).map(|number| format!("room-{number}")).collect();
+    let seats: Vec<_> = names.iter().map(|name| reserve(&rooms, name, [127, 0, 0, 1]).ok()).collect();
+    assert!(seats.iter().all(Option::is_some));
+    drop(seats);
+    until("the empty rooms", || rooms.lock().values().all(|room| room.empty_since().is_some()));
+    let strangers: Vec<_> = (0..rooms_per_address_max + 1)
+        .map(|number| reserve(&rooms, &format!("far-{number}"), STRANGER))
+        .collect();
+    let refused = strangers.last().and_then(|last| last.as_ref().err()).map(ToString::to_string);
+    assert_eq!(
+        refused.as_deref(),
+        Some("room limit reached: this address already has 4 open rooms (limit 4)")
+    );
+}
+
+#[test]
+fn an_empty_room_gives_way_at_once_to_another_one_of_its_address() {
+    let rooms = rooms(empty_world);
+    for number in 0..12 {
+        let room = format!("room-{number}");
+        drop(reserve(&rooms, &room, STRANGER).expect("the rooms before it are empty"));
+        let is_empty = || rooms.lock().get(&room).is_none_or(|open| open.empty_since().is_some());
+        until("the empty room", is_empty);
+    }
+    until("the end of the rooms that gave way", || rooms.list().len() <= 4);
+    let refused = (0..20).find_map(|number| reserve(&rooms, &format!("more-{number}"), STRANGER).err());
+    assert!(refused.is_some(), "an address does not open rooms without an end");
+}
+
+#[test]
+fn a_room_that_cannot_be_made_leaves_nobody_waiting_and_is_told_by_healthz() {
+    let rooms = rooms(|| panic!("no world today"));
+    for room in ["one", "two"] {
+        let (_seat, sink) = enter(&rooms, room);
+        until("the end", || is_told(&sink));
+    }
+    until("the places in the list", || rooms.list().is_empty());
+    assert!(matches!(rooms.health(), Health::Failing(_)));
+    rooms.troubles.opened();
+    assert_eq!(rooms.health(), Health::Good);
+}

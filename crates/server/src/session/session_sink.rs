@@ -1,0 +1,224 @@
+//! A room's end of a client on a session.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use nowcast::Channel;
+use nowcast_replication::{History, InterestGrid, Moving, Placed, Transform};
+use nowcast_world::{PlayerId, Pose, STEP_HZ, World};
+
+use super::client_replicator::ClientReplicator;
+use super::latest_snapshot::{LatestSnapshot, RoomSnapshot, SeenPlayer};
+use super::outbox::{Delivery, DeliverySender, Welcome, outbox};
+use super::step_update::StepUpdate;
+use super::{FromWorld, PROTOCOL};
+use crate::client_sink::{ClientEvent, ClientSink, Greeting, RoomView, StepChanges};
+use crate::closing::Closing;
+use crate::metrics::Metrics;
+use crate::rule_report::RuleReport;
+
+/// Bytes of movement a second for one client. Beyond that, far entities are sent less often.
+const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
+
+/// A room's end of a client's channel. Nothing here waits for the session: deliveries wait in an outbox, and the session's
+/// driver puts them into the channel.
+pub(crate) struct SessionSink {
+    channel: Arc<Channel>,
+    sender: DeliverySender,
+    network_hz: u32,
+    /// Whether a delivery of this step is to be sent when the step's snapshot is published, and not with the next round.
+    is_urgent: AtomicBool,
+}
+
+impl SessionSink {
+    pub(crate) fn new(channel: Arc<Channel>, network_hz: u32, metrics: &Arc<Metrics>) -> Self {
+        let (sender, receiver) = outbox();
+        channel.set_source(Box::new(ClientReplicator::new(receiver, Arc::clone(metrics))));
+        Self { channel, sender, network_hz, is_urgent: AtomicBool::new(false) }
+    }
+
+    /// Maximum bytes of movement in one round.
+    fn bytes_per_round_max(&self) -> usize {
+        BYTES_PER_SECOND_MAX / self.network_hz.max(1) as usize
+    }
+
+    /// Sends an event to this client alone.
+    pub(crate) fn event(&self, event: &FromWorld) {
+        self.sender.send(Delivery::Event(nowcast_wire::encode_to_vec(event)));
+        self.channel.source_has_more();
+    }
+
+    /// Forgets which movement the client acknowledged, because the client lost it.
+    pub(crate) fn forget(&self) {
+        self.sender.send(Delivery::Forget);
+        self.channel.source_has_more();
+    }
+
+    /// Holds up the session's driver until the returned sender is dropped.
+    #[cfg(test)]
+    pub(crate) fn hold_up_driver(&self) -> std::sync::mpsc::Sender<()> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        self.sender.send(Delivery::Hold(receiver));
+        self.channel.source_has_more();
+        sender
+    }
+}
+
+impl ClientSink for SessionSink {
+    /// Sends the welcome. The driver reads it when the snapshot of this step is published.
+    fn greet(&self, view: &RoomView<'_>, greeting: &Greeting) {
+        let welcome = FromWorld::Welcome {
+            protocol: PROTOCOL,
+            player: greeting.player.0,
+            room: view.room.to_owned(),
+            world: view.world_name.to_owned(),
+            step_hz: STEP_HZ,
+            network_hz: greeting.network_hz,
+            tick: view.tick,
+            resumed: greeting.is_resumed,
+        };
+        let all = view.of_step.get_or_init(|| StateOfAll::of(view));
+        let publication = view.of_room.get_or_init(Publication::default);
+        self.sender.send(Delivery::Welcome(Box::new(Welcome {
+            player: greeting.player,
+            tick: view.tick,
+            event: nowcast_wire::encode_to_vec(&welcome),
+            all: Arc::clone(&all.0),
+            screens: view.replicated.screens_of(greeting.player).collect(),
+            latest_snapshot: Arc::clone(&publication.latest_snapshot),
+            metrics: Arc::clone(view.room_metrics),
+            bytes_per_round_max: self.bytes_per_round_max(),
+        })));
+        self.is_urgent.store(true, Ordering::Relaxed);
+    }
+
+    /// Sends the update of a step, which is encoded once for all sessions. The driver reads it when the snapshot of this step
+    /// is published, and selects the part that the player sees.
+    fn update(&self, view: &RoomView<'_>, step: &StepChanges<'_>, _player: PlayerId) {
+        let update = view.of_step.get_or_init(|| UpdateOfAll::of(view, step));
+        self.sender.send(Delivery::StepUpdate(Arc::clone(&update.0)));
+        if !update.0.can_wait() {
+            self.is_urgent.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Publishes the snapshot of this step, once for all sessions, and wakes the driver if a round is due or a delivery of
+    /// this step is urgent.
+    fn publish(&self, view: &RoomView<'_>, is_due: bool) {
+        view.of_room.get_or_init(Publication::default).publish(view);
+        if is_due {
+            self.sender.ask_for_round();
+        }
+        if self.is_urgent.swap(false, Ordering::Relaxed) || is_due {
+            self.channel.source_has_more();
+        }
+    }
+
+    fn send(&self, event: ClientEvent<'_>) {
+        self.event(&message_of(event));
+    }
+
+    /// Ends the session. The client's task learns of it by its next read.
+    fn close(&self, closing: Closing) {
+        self.sender.close(closing);
+        self.channel.source_has_more();
+    }
+}
+
+fn message_of(event: ClientEvent<'_>) -> FromWorld {
+    match event {
+        ClientEvent::Notice { text } => FromWorld::Notice { text: text.to_owned() },
+        ClientEvent::ActionRefused { action, reason, number } => {
+            FromWorld::Refused { action: action.to_owned(), reason: reason.to_owned(), number }
+        }
+        ClientEvent::LineRefused { text, reason } => {
+            FromWorld::Unsaid { text: text.to_owned(), reason: reason.to_owned() }
+        }
+        ClientEvent::ActionDone { number } => FromWorld::Done { number },
+        ClientEvent::Granted { entity, number } => FromWorld::Granted { entity: entity.0, number },
+        ClientEvent::Denied { request, entity, number, reason } => FromWorld::Denied {
+            request: request.word().to_owned(),
+            entity: entity.map_or(0, |entity| entity.0),
+            number,
+            reason: reason.to_owned(),
+        },
+        ClientEvent::Emitted { name, payload } => {
+            FromWorld::Happened { event: name.to_owned(), payload: payload.clone() }
+        }
+        ClientEvent::Report(RuleReport { outcome, version, text }) => {
+            FromWorld::Report { outcome: *outcome, version: *version, text: text.clone() }
+        }
+    }
+}
+
+/// The state that all clients have, for newcomers.
+struct StateOfAll(Arc<StepUpdate>);
+
+impl StateOfAll {
+    fn of(view: &RoomView<'_>) -> Self {
+        Self(Arc::new(StepUpdate::all(view.replicated, view.dictionary)))
+    }
+}
+
+/// The update of a step, for all sessions.
+struct UpdateOfAll(Arc<StepUpdate>);
+
+impl UpdateOfAll {
+    fn of(view: &RoomView<'_>, step: &StepChanges<'_>) -> Self {
+        let dictionary = step.is_redefined.then_some(view.dictionary);
+        let at = (view.tick, view.interest_grid);
+        Self(Arc::new(StepUpdate::of(step.changes, view.replicated, at, step.world_events, dictionary)))
+    }
+}
+
+/// A room's movement, and the snapshot in which the drivers of its sessions find it.
+#[derive(Default)]
+struct Publication {
+    history: RefCell<History>,
+    latest_snapshot: Arc<LatestSnapshot>,
+    /// The step of the newest snapshot.
+    tick: Cell<Option<u64>>,
+}
+
+impl Publication {
+    /// Publishes the snapshot of this step, unless another session has done so.
+    fn publish(&self, view: &RoomView<'_>) {
+        if self.tick.replace(Some(view.tick)) == Some(view.tick) {
+            return;
+        }
+        let started = Instant::now();
+        let mut history = self.history.borrow_mut();
+        history.publish(view.tick as u32, moving(view.world, view.interest_grid));
+        let players = view.inputs.iter().map(|(id, input)| SeenPlayer {
+            id: *id,
+            eye: view.eye(*id),
+            controls: *input,
+        });
+        self.latest_snapshot.put(RoomSnapshot {
+            tick: view.tick,
+            grid_snapshot: Arc::clone(view.interest_grid.grid_snapshot()),
+            frames: Arc::clone(history.frames()),
+            descriptions: Arc::clone(view.replicated.descriptions()),
+            players: players.collect(),
+            far_metres: view.dictionary.far_metres(),
+        });
+        view.metrics.observe_encode(started.elapsed());
+    }
+}
+
+/// The entities that can move and are replicated to anybody, ordered by id.
+fn moving(world: &World, interest_grid: &InterestGrid) -> impl Iterator<Item = Moving> {
+    let mut placed = interest_grid.entities().peekable();
+    world.poses().filter_map(move |(id, pose)| {
+        while placed.next_if(|(placed, _)| placed.id < id.0).is_some() {}
+        let (placed, section) = placed.next_if(|(placed, _)| placed.id == id.0)?;
+        let Placed { size, quantization, .. } = *placed;
+        Some(Moving { id: id.0, transform: transform_of(pose), section: section?, size, quantization })
+    })
+}
+
+fn transform_of(pose: Pose) -> Transform {
+    Transform { position: pose.position, rotation: pose.rotation }
+}
