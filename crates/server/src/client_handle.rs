@@ -6,8 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use nowcast::Entry;
-use nowcast::admission::{Claims, Policy};
 use nowcast_world::text::sanitize;
 use nowcast_world::{CHAT_CHARS_MAX, EntityId, OwnerRequest};
 use tokio::sync::Notify;
@@ -47,39 +45,6 @@ pub(crate) struct ClientHandle {
     left: AtomicBool,
     /// The end of the time for which the seat of a lost client is held.
     held_until: OnceLock<Instant>,
-}
-
-/// The role in a token that lets its bearer see the results of reloads, look back and ban.
-const EDITOR: &str = "editor";
-
-/// The role in a token that lets its bearer join as a program.
-const PROGRAM: &str = "program";
-
-/// The role in a token that lets its bearer see the operator's pages: `/metrics` and `/lab`.
-const OPERATOR: &str = "operator";
-
-/// Whether a client may edit the world: with the role in its token, or as a program on this machine where no tokens are needed.
-pub(crate) fn may_edit(entry: &Entry, policy: &Policy) -> bool {
-    has_role(entry, policy, EDITOR)
-}
-
-/// Whether a client may join as a program, by the same rule.
-pub(crate) fn may_be_program(entry: &Entry, policy: &Policy) -> bool {
-    has_role(entry, policy, PROGRAM)
-}
-
-/// Whether a verified token lets its bearer see the operator's pages.
-pub(crate) fn is_operator(claims: &Claims) -> bool {
-    names_role(claims.role.as_deref(), OPERATOR)
-}
-
-fn has_role(entry: &Entry, policy: &Policy, role: &str) -> bool {
-    names_role(entry.role.as_deref(), role) || policy.key.is_none() && entry.is_local
-}
-
-/// Whether the roles of a token, which are separated by spaces, contain a role.
-fn names_role(roles: Option<&str>, role: &str) -> bool {
-    roles.unwrap_or_default().split(' ').any(|known| known == role)
 }
 
 /// Maximum wait of an action for the step at which it was given. A walker that was waited for is usually at most a second

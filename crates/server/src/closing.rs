@@ -5,7 +5,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
 
 use crate::plain::{DecodeError, OutOfBounds};
-use crate::room_refusal::RoomRefusal;
+use crate::refusal::Refusal;
 use crate::session::PROTOCOL;
 
 /// A close frame's payload is at most 125 bytes, two of them the code (RFC 6455, section 5.5).
@@ -13,9 +13,6 @@ const REASON_BYTES_MAX: usize = 123;
 
 /// The limit of actions that the world refuses, in [`Closing::TooMany`].
 pub(crate) const REFUSED_ACTIONS: &str = "refused actions: at most 4 a second, 40 at once";
-
-/// What a client is told that may not take part as a program.
-pub(crate) const NO_PROGRAM: &str = "a program needs a token with the role 'program' here";
 
 /// What a client is told whose token for one entry another client has used.
 const TOKEN_USED: &str = "the token has been used by another client: ask for a new one";
@@ -50,7 +47,7 @@ pub(crate) enum Closing {
     /// The room ended before the client was in it.
     RoomGone,
     /// There is no seat for a session that was let in; the plain protocol says this before.
-    Refused(RoomRefusal),
+    Refused(Refusal),
     /// The client speaks another version of the world's protocol on sessions.
     Version(u32),
     /// The client wants to take part as a program, and may not; the plain protocol says this before.
@@ -159,8 +156,8 @@ impl Closing {
             Self::TooSlow => "too slow".into(),
             Self::Idle => "idle".into(),
             Self::RoomGone => "the room has just closed, join again".into(),
-            Self::Refused(refusal) => shorten(format!("{refusal}: {}", refusal.cure())),
-            Self::NoProgram => NO_PROGRAM.into(),
+            Self::Refused(refusal) => shorten(refusal.line()),
+            Self::NoProgram => Refusal::NoProgram.to_string(),
             Self::Version(theirs) => {
                 format!("version {theirs} of the world's protocol, this server speaks {PROTOCOL}")
             }

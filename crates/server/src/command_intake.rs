@@ -73,3 +73,58 @@ impl CommandIntake {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use nowcast_world::{Input, Value};
+
+    use super::*;
+    use crate::names::Name;
+    use crate::plain::Encoding;
+    use crate::plain_sink::PlainSink;
+    use crate::player_command::{Given, Numbered};
+    use crate::send_queue::Outgoing;
+
+    fn intake() -> (CommandIntake, Arc<ClientHandle>, Arc<PlainSink>) {
+        let metrics = Arc::new(Metrics::new(None));
+        let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&metrics)));
+        let name = Name::Asked("Ada".into());
+        let handle = Arc::new(ClientHandle::new(name, Arc::<PlainSink>::clone(&sink), 10, false, false));
+        (CommandIntake::new(Arc::clone(&handle), metrics), handle, sink)
+    }
+
+    #[test]
+    fn events_over_the_rate_are_answered_and_states_over_the_rate_are_applied() {
+        let (intake, handle, sink) = intake();
+        let mut rates = Rates::new(Instant::now());
+        for _ in 0..7 {
+            intake.submit(PlayerCommand::Say { text: "hello".into() }, &mut rates).expect("it stays");
+        }
+        assert_eq!(handle.take_commands().len(), 5);
+        let answers: Vec<_> = std::iter::from_fn(|| sink.queue.take()).collect();
+        let is_answer = |next: &Outgoing| matches!(next, Outgoing::Event(text) if text.to_string().contains("over the rate"));
+        assert_eq!(answers.iter().filter(|next| is_answer(next)).count(), 2);
+        for step in 0..200_u16 {
+            let input = Input { forward: 1.0, ..Input::default() };
+            intake.submit(PlayerCommand::Input { input, number: step }, &mut rates).expect("it stays");
+        }
+        let commands = handle.take_commands();
+        assert!(matches!(commands.back(), Some(PlayerCommand::Input { number: 199, .. })), "{commands:?}");
+        assert!(sink.queue.take().is_none());
+    }
+
+    #[test]
+    fn a_numbered_action_of_a_client_without_a_key_closes_the_client() {
+        let (intake, _, _) = intake();
+        let mut rates = Rates::new(Instant::now());
+        let act = |number| PlayerCommand::Act {
+            action: "buy".into(),
+            arguments: Value::Nil,
+            number,
+            given: Given::now(),
+        };
+        assert_eq!(intake.submit(act(None), &mut rates), Ok(()));
+        let closed = intake.submit(act(Some(Numbered::new(1))), &mut rates);
+        assert!(matches!(closed, Err(Closing::Malformed(_))));
+    }
+}

@@ -17,7 +17,7 @@ use nowcast::admission::{Claims, Page, Peer, host_of, origin_of, unix_time};
 use nowcast::endpoint::RefusalAnswer;
 use serde::Serialize;
 
-use crate::client_handle::is_operator;
+use crate::entrance::is_operator;
 use crate::join::join;
 use crate::metrics;
 use crate::rooms::{Health, RoomSummary};

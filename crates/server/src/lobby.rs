@@ -1,4 +1,4 @@
-//! Where a client's task meets the room's thread.
+//! The lobby of a room: clients enter it from their tasks, and the room's thread takes them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -7,27 +7,27 @@ use std::time::Instant;
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
 
-/// Where a client's task meets the room's thread.
+/// The lobby of a room: clients enter it from their tasks, and the room's thread takes them.
 #[derive(Default)]
 pub(crate) struct Lobby {
     waiting: Mutex<Queue>,
-    /// Since when nobody is in the room and no seat is held in it, if that is so.
+    /// Since when no client is in the room and no seat is held, if the room is empty.
     empty_since: Mutex<Option<Instant>>,
-    /// Whether the room is to end at once if it is still empty.
+    /// Whether the room ends at once if it is still empty.
     gives_way: AtomicBool,
 }
 
 #[derive(Default)]
 struct Queue {
     clients: Vec<Arc<ClientHandle>>,
-    /// All that have entered and not left, so that each of them can be told of the end of the room.
+    /// All clients that entered and have not left, so that the end of the room closes each of them.
     entered: Vec<Weak<ClientHandle>>,
-    /// Why the room has ended, so that nobody will take clients in any more.
+    /// The reason for the end of the room.
     ended: Option<Closing>,
 }
 
 impl Lobby {
-    /// A client comes in. Once the room has ended it is sent away.
+    /// Adds a client. If the room has ended, the client is closed.
     pub(crate) fn enter(&self, client: Arc<ClientHandle>) {
         let mut queue = self.lock();
         if let Some(closing) = &queue.ended {
@@ -39,13 +39,12 @@ impl Lobby {
         }
     }
 
-    /// Takes in whoever waits.
+    /// Returns the waiting clients.
     pub(crate) fn take_waiting(&self) -> Vec<Arc<ClientHandle>> {
         std::mem::take(&mut self.lock().clients)
     }
 
-    /// Says that the room has ended; whoever entered it, or comes from now on, is sent away with this reason. It ends once:
-    /// the first reason is the one that holds.
+    /// Ends the lobby: closes all clients that entered it, and those that enter from now on. The first reason stays.
     pub(crate) fn end(&self, closing: &Closing) {
         let mut queue = self.lock();
         queue.ended.get_or_insert_with(|| closing.clone());
@@ -57,7 +56,7 @@ impl Lobby {
         }
     }
 
-    /// Notes whether somebody is in the room, or a seat is held in it.
+    /// Notes whether the room is without clients and held seats.
     pub(crate) fn note_empty(&self, is_empty: bool) {
         let mut since = self.empty_since.lock().unwrap_or_else(PoisonError::into_inner);
         if is_empty {
@@ -72,7 +71,7 @@ impl Lobby {
         *self.empty_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the room end at once if it is still empty.
+    /// Ends the room at once if it is still empty.
     pub(crate) fn give_way(&self) {
         self.gives_way.store(true, Ordering::Relaxed);
     }
@@ -82,7 +81,7 @@ impl Lobby {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // The clients that wait are told of the end of a room even when the room panicked while it held this lock.
+        // Waiting clients are closed even when the room panicked while it held this lock.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -94,19 +93,19 @@ mod tests {
     use crate::names::Name;
     use crate::plain::Encoding;
     use crate::plain_sink::PlainSink;
-    use crate::room_refusal::RoomRefusal;
+    use crate::refusal::Refusal;
     use crate::send_queue::Outgoing;
 
     #[test]
     fn a_client_that_comes_after_the_end_is_closed_with_the_first_reason() {
         let lobby = Lobby::default();
-        lobby.end(&Closing::Refused(RoomRefusal::NotLoaded("yard".into())));
+        lobby.end(&Closing::Refused(Refusal::NotLoaded("yard".into())));
         lobby.end(&Closing::RoomGone);
         let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::new(Metrics::new(None))));
         let late =
             ClientHandle::new(Name::Asked("Ada".into()), Arc::<PlainSink>::clone(&sink), 60, false, false);
         lobby.enter(Arc::new(late));
         let sent = sink.queue.take();
-        assert!(matches!(sent, Some(Outgoing::Close(Closing::Refused(RoomRefusal::NotLoaded(_))))));
+        assert!(matches!(sent, Some(Outgoing::Close(Closing::Refused(Refusal::NotLoaded(_))))));
     }
 }

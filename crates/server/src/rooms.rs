@@ -19,8 +19,8 @@ use crate::limits::Limits;
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::persistence::{Ban, Bans, PersistenceThread};
+use crate::refusal::Refusal;
 use crate::room_name::{AskedRoom, ROOM_NAME_BYTES_MAX, room_of};
-use crate::room_refusal::RoomRefusal;
 use crate::worlds::{Catalogue, WorldSummary};
 
 pub(crate) use self::health::Health;
@@ -135,44 +135,44 @@ impl Rooms {
     }
 
     /// Whether there would be a seat now. Nothing is reserved or opened by asking.
-    pub(crate) fn may_enter(&self, name: &str, opener: Opener) -> Result<(), RoomRefusal> {
+    pub(crate) fn may_enter(&self, name: &str, opener: Opener) -> Result<(), Refusal> {
         self.check(name, opener, &self.lock())
     }
 
-    fn check(&self, name: &str, opener: Opener, open: &BTreeMap<String, Open>) -> Result<(), RoomRefusal> {
+    fn check(&self, name: &str, opener: Opener, open: &BTreeMap<String, Open>) -> Result<(), Refusal> {
         let Limits { rooms_max, past_rooms_max, players_max, .. } = self.config.limits;
         let of_address_max = self.config.limits.players_per_address_max;
         let network = opener.network();
         let Some(asked) = AskedRoom::parse(name) else {
-            return Err(RoomRefusal::BadName(name.chars().take(ROOM_NAME_BYTES_MAX).collect()));
+            return Err(Refusal::BadName(name.chars().take(ROOM_NAME_BYTES_MAX).collect()));
         };
         if self.is_stopping() {
-            return Err(RoomRefusal::ShuttingDown);
+            return Err(Refusal::ShuttingDown);
         }
         match open.get(name) {
             Some(room) if room.seats >= players_max => {
-                Err(RoomRefusal::Full { room: name.to_owned(), players_max })
+                Err(Refusal::Full { room: name.to_owned(), players_max })
             }
             Some(room) if self.seats_of(room, network) >= of_address_max => {
-                Err(RoomRefusal::FullOfAddress { room: name.to_owned(), players_max: of_address_max })
+                Err(Refusal::FullOfAddress { room: name.to_owned(), players_max: of_address_max })
             }
             Some(_) => Ok(()),
-            None if asked.at.is_some() && self.persistence.store().is_none() => Err(RoomRefusal::NoStore),
+            None if asked.at.is_some() && self.persistence.store().is_none() => Err(Refusal::NoStore),
             None if asked.at.is_some() => {
                 let past = open.values().filter(|room| room.is_past).count();
                 let rooms_max = past_rooms_max;
-                if past < rooms_max { Ok(()) } else { Err(RoomRefusal::TooManyPast { rooms_max }) }
+                if past < rooms_max { Ok(()) } else { Err(Refusal::TooManyPast { rooms_max }) }
             }
             // An abandoned thread still takes a processor.
-            None if self.troubles.abandoned() >= rooms_max => Err(RoomRefusal::TooManyRooms { rooms_max }),
+            None if self.troubles.abandoned() >= rooms_max => Err(Refusal::TooManyRooms { rooms_max }),
             // Rooms that give way, but have not ended yet, must not pile up either.
             None if taken(open).count() >= rooms_max || present(open).count() >= 2 * rooms_max => {
-                Err(RoomRefusal::TooManyRooms { rooms_max })
+                Err(Refusal::TooManyRooms { rooms_max })
             }
             None => {
                 let rooms_max = self.rooms_max_of(opener);
                 let of_network = taken(open).filter(|(_, room)| room.is_of(opener)).count();
-                if of_network < rooms_max { Ok(()) } else { Err(RoomRefusal::TooManyOfAddress { rooms_max }) }
+                if of_network < rooms_max { Ok(()) } else { Err(Refusal::TooManyOfAddress { rooms_max }) }
             }
         }
     }
@@ -199,7 +199,7 @@ impl Rooms {
     }
 
     /// Reserves a seat, and opens the room for it when there is none yet.
-    pub(crate) fn reserve(self: &Arc<Self>, name: &str, opener: Opener) -> Result<Seat, RoomRefusal> {
+    pub(crate) fn reserve(self: &Arc<Self>, name: &str, opener: Opener) -> Result<Seat, Refusal> {
         let mut open = self.lock();
         self.check(name, opener, &open)?;
         if !open.contains_key(name) {
@@ -208,7 +208,7 @@ impl Rooms {
             let lobby = Arc::new(Lobby::default());
             (self.open_room)(name, Arc::clone(&lobby), Arc::clone(self)).map_err(|error| {
                 self.troubles.failed(&format!("the system has no thread for it ({error})"));
-                RoomRefusal::NoThread(error.to_string())
+                Refusal::NoThread(error.to_string())
             })?;
             let is_past = room_of(name) != name;
             let opened_by = opener.network();
@@ -236,10 +236,10 @@ impl Rooms {
     }
 
     /// Limits how often strangers open rooms, because every opened room takes space in the store.
-    fn check_opening_rate(&self, opener: Opener) -> Result<(), RoomRefusal> {
+    fn check_opening_rate(&self, opener: Opener) -> Result<(), Refusal> {
         let Some(address) = opener.address.filter(|_| !self.is_trusted(opener)) else { return Ok(()) };
         let mut openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
-        openings.attempt(address, Instant::now()).map_err(|_| RoomRefusal::OpensTooOften)
+        openings.attempt(address, Instant::now()).map_err(|_| Refusal::OpensTooOften)
     }
 
     /// The open rooms that show the present, ordered by name.

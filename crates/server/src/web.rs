@@ -14,8 +14,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 
+use crate::refusal::Refusal;
 use crate::room_name::{ROOM_NAME_BYTES_MAX, is_room_name};
-use crate::room_refusal::RoomRefusal;
 use crate::shared::{Host, Shared};
 
 /// Scripts and styles come from this server only, nothing is inline, nothing is evaluated, and no page frames this one.
@@ -62,8 +62,8 @@ async fn room(
         return Redirect::temporary(&format!("/r/{lower}{query}")).into_response();
     }
     let shown: String = name.chars().take(ROOM_NAME_BYTES_MAX).collect();
-    let refusal = RoomRefusal::BadName(shown);
-    let text = format!("{refusal}: {}. The start page of this server lists its worlds.\n", refusal.cure());
+    let refusal = Refusal::BadName(shown);
+    let text = format!("{}. The start page of this server lists its worlds.\n", refusal.line());
     (StatusCode::NOT_FOUND, [(CACHE_CONTROL, "no-store")], text).into_response()
 }
 

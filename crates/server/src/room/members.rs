@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use nowcast::admission::{Allowance, Verdict};
-use nowcast_world::{Command, EntityId, Input, OwnerError, OwnerRequest, PlayerId, Refusal};
+use nowcast_world::{Command, EntityId, Input, OwnerError, OwnerRequest, PlayerId, Refusal as WorldRefusal};
 use tracing::debug;
 
 use super::chat::RoomChat;
@@ -16,7 +16,7 @@ use crate::client_sink::ClientEvent;
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::names::{Name, Names};
 use crate::recorded_world::RecordedWorld;
-use crate::room_refusal::RoomRefusal;
+use crate::refusal::Refusal;
 
 /// Refused actions a second that are answered. A client that has more refused for several seconds is removed.
 const REFUSALS_HZ: f64 = 4.0;
@@ -58,7 +58,7 @@ pub(super) struct Newcomer {
 }
 
 impl Members {
-    /// A room in which nobody is but the players of held seats.
+    /// The members of a room that opens: the players of held seats.
     pub(super) fn new(held: Vec<HeldSeat>, last_player: u32) -> Self {
         Self { seated: Vec::new(), held, names: Names::default(), last_player, granted: Vec::new() }
     }
@@ -171,7 +171,7 @@ impl Members {
                 debug!(room = context.name, "the world refused a player");
                 self.names.forget(newcomer.id);
                 let players_max = scene.definition().limits.players_max;
-                let refusal = RoomRefusal::Full { room: context.name.clone(), players_max };
+                let refusal = Refusal::Full { room: context.name.clone(), players_max };
                 newcomer.client.close(Closing::Refused(refusal));
             }
             is_in
@@ -195,12 +195,12 @@ impl Members {
     }
 
     /// Answers that an action of a player was not carried out. A client with very many refused actions is removed.
-    pub(super) fn refuse(&mut self, context: &RoomContext, player: PlayerId, refusal: &Refusal) {
+    pub(super) fn refuse(&mut self, context: &RoomContext, player: PlayerId, refusal: &WorldRefusal) {
         let action = match refusal {
-            Refusal::Owner { request, entity, number, why } => {
+            WorldRefusal::Owner { request, entity, number, why } => {
                 return self.deny(context, player, (*request, *entity, *number), why);
             }
-            Refusal::UnknownAction(action) | Refusal::Arguments { action, .. } => action,
+            WorldRefusal::UnknownAction(action) | WorldRefusal::Arguments { action, .. } => action,
             _ => return,
         };
         context.rooms.metrics.drop_message("action_refused");

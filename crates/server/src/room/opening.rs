@@ -15,7 +15,7 @@ use crate::closing::Closing;
 use crate::lobby::Lobby;
 use crate::persistence::{HostState, PersistenceThread, Recording, now_ms, origin};
 use crate::recorded_world::{Engine, RecordedWorld};
-use crate::room_refusal::RoomRefusal;
+use crate::refusal::Refusal;
 use crate::rooms::Rooms;
 use crate::worlds::{CurrentRules, MakeWorld, Offered};
 
@@ -46,7 +46,7 @@ pub(super) enum OpenError {
     /// The stored world can be read, and its rules do not accept it.
     Unfit { room: String, cause: String },
     /// The past cannot be shown.
-    Past(RoomRefusal),
+    Past(Refusal),
 }
 
 impl From<StoreError> for OpenError {
@@ -76,7 +76,7 @@ impl OpenError {
         };
         error!(room, cause, "the world cannot be loaded");
         rooms.persistence.cannot_load(&cause);
-        lobby.end(&Closing::Refused(RoomRefusal::NotLoaded(room.to_owned())));
+        lobby.end(&Closing::Refused(Refusal::NotLoaded(room.to_owned())));
     }
 }
 

@@ -19,8 +19,8 @@ use crate::editor_command::{EditorCommand, is_command};
 use crate::persistence::{HostState, LookBack, now_ms};
 use crate::player_command::PlayerCommand;
 use crate::recorded_world::{Engine, RecordedWorld};
+use crate::refusal::Refusal;
 use crate::room_name::is_room_name;
-use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
 use crate::worlds::{CurrentRules, Offered};
 
@@ -119,15 +119,15 @@ pub(super) fn open(
 
 /// The world at a moment, or at the first that is kept. It waits for the disk, and steps the world from the snapshot before the
 /// moment to it.
-fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> Result<Loaded, RoomRefusal> {
+fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> Result<Loaded, Refusal> {
     let failed = |cause: String| {
         warn!(room = %name, cause, "the past cannot be shown");
-        RoomRefusal::PastNotLoaded { room: name.to_string(), cause: "the server's log says why".into() }
+        Refusal::PastNotLoaded { room: name.to_string(), cause: "the server's log says why".into() }
     };
-    let store = rooms.persistence.store().ok_or(RoomRefusal::NoStore)?;
+    let store = rooms.persistence.store().ok_or(Refusal::NoStore)?;
     let found = rooms.persistence.load_past(&store, name, moment, NEXT);
     let Some(LookBack { span, stretch }) = found.map_err(|error| failed(error.to_string()))? else {
-        return Err(RoomRefusal::NotKept(name.to_string()));
+        return Err(Refusal::NotKept(name.to_string()));
     };
     let (engine, is_exact) = restore(&stretch.saved, offered, rooms).map_err(failed)?;
     Ok(Loaded { engine, is_exact, stretch, span })
@@ -267,7 +267,7 @@ impl Room {
             return Err(format!("a room of that name shows the world {shown}: call it {offered}-{new}"));
         }
         let Some(store) = self.context.rooms.persistence.store() else {
-            return Err(RoomRefusal::NoStore.to_string());
+            return Err(Refusal::NoStore.to_string());
         };
         let tick = self.world.world().tick();
         let name = WorldName::new(new).expect("a room's name is short and can be printed");

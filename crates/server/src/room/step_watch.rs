@@ -13,7 +13,7 @@ use tracing::error;
 
 use crate::closing::Closing;
 use crate::lobby::Lobby;
-use crate::room_refusal::RoomRefusal;
+use crate::refusal::Refusal;
 use crate::rooms::Rooms;
 
 /// The time that the thread has to end its step once the script is stopped.
@@ -105,7 +105,7 @@ impl StepWatch {
 /// The close reason for clients of a room that is ended.
 pub(super) fn closing(room: &str, rooms: &Rooms) -> Closing {
     let step_max = rooms.config.timeouts.step;
-    Closing::Refused(RoomRefusal::Stopped { room: room.to_owned(), step_max })
+    Closing::Refused(Refusal::Stopped { room: room.to_owned(), step_max })
 }
 
 /// Starts the thread that watches a room, which ends with the room.

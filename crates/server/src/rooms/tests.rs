@@ -10,7 +10,7 @@ use crate::session::session_sink::SessionSink;
 use crate::worlds::{Rules, WorldConfig};
 use nowcast_world::{Definition, World};
 
-/// A server's rooms, whose worlds are made like this.
+/// A server's rooms, whose worlds `make_world` makes.
 fn rooms(make_world: fn() -> World) -> Arc<Rooms> {
     rooms_of(Rules::Program(Arc::new(move |_, _| make_world())), Config::default())
 }
@@ -21,18 +21,18 @@ fn rooms_of(rules: Rules, config: Config) -> Arc<Rooms> {
     Arc::new(Rooms::new(Arc::new(config), catalogue, Arc::default(), metrics, Room::open))
 }
 
-/// A configuration by which a step may take this long.
+/// A configuration with this limit for a step.
 fn with_step(step: Duration) -> Config {
     Config { timeouts: crate::config::Timeouts { step, ..Default::default() }, ..Config::default() }
 }
 
-/// Whether a player was told that its room was ended for its step.
-fn is_told_of_its_step(sink: &PlainSink) -> bool {
-    matches!(sink.queue.take(), Some(Outgoing::Close(Closing::Refused(RoomRefusal::Stopped { .. }))))
+/// Whether a client was closed because a step of its room took too long.
+fn is_closed_for_its_step(sink: &PlainSink) -> bool {
+    matches!(sink.queue.take(), Some(Outgoing::Close(Closing::Refused(Refusal::Stopped { .. }))))
 }
 
 #[test]
-fn a_room_whose_script_does_what_is_not_counted_is_ended_and_its_players_are_told() {
+fn a_room_whose_script_escapes_its_work_limit_is_ended_and_its_clients_are_closed() {
     let text = "local world = require('@nowcast/world')
         world.on('join', function()
             local a, b = ('x'):rep(4e6) .. 'a', ('x'):rep(4e6) .. 'b'
@@ -41,7 +41,7 @@ fn a_room_whose_script_does_what_is_not_counted_is_ended_and_its_players_are_tol
     let sources = nowcast_script::Sources::of_main(text);
     let rooms = rooms_of(Rules::Script(sources), with_step(Duration::from_millis(500)));
     let (_seat, sink) = enter(&rooms, "plaza");
-    until("the end", || is_told_of_its_step(&sink));
+    until("the end", || is_closed_for_its_step(&sink));
     until("the place in the list", || rooms.list().is_empty());
     assert!(rooms.troubles.describe().is_some_and(|text| text.contains("room plaza was ended")));
     assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="stopped"} 1"#));
@@ -68,7 +68,7 @@ fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once
     let rules = Rules::Program(Arc::new(move |_, _| make()));
     let rooms = rooms_of(rules, with_step(Duration::from_millis(500)));
     let (seat, sink) = enter(&rooms, "plaza");
-    until("the end", || is_told_of_its_step(&sink));
+    until("the end", || is_closed_for_its_step(&sink));
     until("the place in the list", || rooms.list().is_empty());
     assert!(rooms.troubles.describe().is_some_and(|text| text.contains("abandoned")));
     assert_eq!(rooms.metrics.rooms_abandoned.get(), 1);
@@ -113,7 +113,7 @@ fn ada(sink: Arc<dyn ClientSink>) -> Arc<ClientHandle> {
     Arc::new(ClientHandle::new(Name::Asked("Ada".into()), sink, 60, false, false))
 }
 
-/// Waits for something that another thread does.
+/// Waits until a condition holds that another thread causes.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !holds() {
@@ -122,12 +122,12 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-fn is_told(sink: &PlainSink) -> bool {
+fn is_closed(sink: &PlainSink) -> bool {
     matches!(sink.queue.take(), Some(Outgoing::Close(Closing::RoomGone)))
 }
 
 #[test]
-fn a_room_whose_thread_panics_is_forgotten_and_its_members_are_told() {
+fn a_room_whose_thread_panics_is_removed_and_its_clients_are_closed() {
     let rooms = rooms(empty_world);
     let seat = rooms.reserve("plaza", NOBODY).expect("there is room");
     let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&rooms.metrics)));
@@ -135,7 +135,7 @@ fn a_room_whose_thread_panics_is_forgotten_and_its_members_are_told() {
     seat.enter(Arc::clone(&client));
     until("the welcome", || sink.queue.take().is_some());
     client.poison();
-    until("the end", || is_told(&sink));
+    until("the end", || is_closed(&sink));
     until("the place in the list", || rooms.list().is_empty());
     assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="panicked"} 1"#));
     assert_eq!(rooms.metrics.clients.get(), 0);
@@ -151,22 +151,22 @@ fn one_address_cannot_take_all_seats_of_a_room() {
     let limit = rooms.config.limits.players_per_address_max;
     let [greedy, other] = [1, 2].map(|last| opener([203, 0, 113, last]));
     let mut seats: Vec<Seat> = (0..limit).map(|_| rooms.reserve("plaza", greedy).expect("a seat")).collect();
-    assert!(matches!(rooms.reserve("plaza", greedy), Err(RoomRefusal::FullOfAddress { .. })));
+    assert!(matches!(rooms.reserve("plaza", greedy), Err(Refusal::FullOfAddress { .. })));
     seats.push(rooms.reserve("plaza", other).expect("another address has its own seats"));
-    // Everybody who reaches this server is on its own machine.
+    // All clients of this server are on its own machine.
     let local = opener([127, 0, 0, 1]);
     seats.extend((0..=limit).map(|_| rooms.reserve("plaza", local).expect("loopback is not limited")));
     seats.remove(0);
     seats.push(rooms.reserve("plaza", greedy).expect("a seat that is given back is free"));
 }
 
-/// How many snapshots have come for a client of the plain protocol since this was last asked.
+/// Returns the number of snapshots that arrived for a client of the plain protocol since the last call.
 fn take_snapshots(sink: &PlainSink) -> usize {
     std::iter::from_fn(|| sink.queue.take()).filter(|next| matches!(next, Outgoing::Snapshot(_))).count()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_driver_that_is_stuck_while_it_fills_a_packet_holds_up_no_tick() {
+async fn a_stuck_driver_delays_no_tick() {
     let mut listening = nowcast::ListenConfig::loopback(0);
     listening.accept.session = crate::session::session_config(Duration::from_secs(20));
     let listener = nowcast::Listener::bind(listening).await.unwrap();
@@ -206,12 +206,12 @@ fn opener(address: [u8; 4]) -> Opener {
 
 const STRANGER: [u8; 4] = [203, 0, 113, 7];
 
-fn reserve(rooms: &Arc<Rooms>, room: &str, address: [u8; 4]) -> Result<Seat, RoomRefusal> {
+fn reserve(rooms: &Arc<Rooms>, room: &str, address: [u8; 4]) -> Result<Seat, Refusal> {
     rooms.reserve(room, opener(address))
 }
 
 #[test]
-fn a_person_on_this_machine_opens_as_many_rooms_as_there_may_be_where_no_tokens_are_needed() {
+fn a_local_client_may_open_all_rooms_if_no_tokens_are_needed() {
     let rooms = rooms(empty_world);
     let Limits { rooms_max, rooms_per_address_max, .. } = rooms.config.limits;
     let names: Vec<String> = (0..rooms_max).map(|number| format!("room-{number}")).collect();
@@ -230,7 +230,7 @@ fn a_person_on_this_machine_opens_as_many_rooms_as_there_may_be_where_no_tokens_
 }
 
 #[test]
-fn an_empty_room_gives_way_at_once_to_another_one_of_its_address() {
+fn an_empty_room_ends_at_once_for_another_room_of_its_address() {
     let rooms = rooms(empty_world);
     for number in 0..12 {
         let room = format!("room-{number}");
@@ -244,11 +244,11 @@ fn an_empty_room_gives_way_at_once_to_another_one_of_its_address() {
 }
 
 #[test]
-fn a_room_that_cannot_be_made_leaves_nobody_waiting_and_is_told_by_healthz() {
+fn a_room_that_cannot_be_made_closes_waiting_clients_and_shows_in_healthz() {
     let rooms = rooms(|| panic!("no world today"));
     for room in ["one", "two"] {
         let (_seat, sink) = enter(&rooms, room);
-        until("the end", || is_told(&sink));
+        until("the end", || is_closed(&sink));
     }
     until("the places in the list", || rooms.list().is_empty());
     assert!(matches!(rooms.health(), Health::Failing(_)));

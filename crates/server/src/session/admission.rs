@@ -1,4 +1,4 @@
-//! Who comes in on a session: `GET /nowcast/ROOM`, and WebTransport on the same port number (`spec/CARRIERS.md`).
+//! Admission of sessions: `GET /nowcast/ROOM`, and WebTransport on the same port number (`spec/CARRIERS.md`).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use nowcast::admission::{AdmissionRequest, Now, Page, Peer, origin_of};
+use nowcast::admission::{Page, Peer, origin_of};
 use nowcast::carrier::{SUBPROTOCOL, WebSocket};
 use nowcast::endpoint::{
     ConnectRequest, Directory, Discovery, RefusalAnswer, UpgradeError, upgrade_key, upgrade_required_headers,
@@ -20,11 +20,9 @@ use nowcast::{Acceptor, Entry};
 use tokio::time::timeout;
 use tracing::debug;
 
-use crate::client_handle::may_edit;
 use crate::connection::Connection;
-use crate::room_name::room_of;
-use crate::room_refusal::RoomRefusal;
-use crate::rooms::Opener;
+use crate::entrance::{Entrance, admit};
+use crate::refusal::Refusal;
 use crate::shared::{Host, Sessions, Shared};
 
 /// Rooms by name, for WebTransport.
@@ -32,7 +30,10 @@ pub(crate) struct Rooms(pub(crate) Arc<Shared>);
 
 impl Directory for Rooms {
     fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
-        admit(&self.0, asking).inspect_err(|refusal| self.0.metrics.refuse_session(&refusal.error))
+        let refused = |refusal: Refusal| refusal.answer();
+        admit(&self.0, asking, Entrance::Session)
+            .map_err(refused)
+            .inspect_err(|refusal| self.0.metrics.refuse_session(&refusal.error))
     }
 
     fn describe(&self, asking: &ConnectRequest<'_>) -> Discovery {
@@ -60,9 +61,10 @@ pub(crate) async fn answer(
         peer,
         is_joining: key.is_some(),
     };
-    let (acceptor, entry) = match admit(&shared, asking) {
+    let (acceptor, entry) = match admit(&shared, asking, Entrance::Session) {
         Ok(admitted) => admitted,
         Err(refusal) => {
+            let refusal = refusal.answer();
             shared.metrics.refuse_session(&refusal.error);
             let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
             let readable = origin.filter(|_| refusal.is_for_the_page());
@@ -101,68 +103,13 @@ async fn hand_over(upgraded: Upgraded, acceptor: &Acceptor, entry: Entry) {
 }
 
 fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
-    shared.metrics.refuse("not_websocket");
-    let refusal = RefusalAnswer::new("bad_request", error.to_string(), "connect with a WebSocket client");
-    let mut answer = (error.status(), headers(None), refusal.to_json()).into_response();
+    let refusal = Refusal::Upgrade(error);
+    shared.metrics.refuse(refusal.label());
+    let mut answer = (error.status(), headers(None), refusal.answer().to_json()).into_response();
     if error == UpgradeError::Version {
         answer.headers_mut().extend(upgrade_required_headers());
     }
     answer
-}
-
-fn admit(shared: &Shared, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
-    let ConnectRequest { name, peer, query, is_joining, .. } = asking;
-    let address = peer.address;
-    let service = shared.services.iter().find(|service| service.name() == name);
-    // A token that is good for a room is good for its past.
-    let room = if service.is_some() { name } else { room_of(name) };
-    let request = AdmissionRequest::from(&ConnectRequest { name: room, ..asking });
-    let mut entry = shared.sessions.admission.check(Now::read(), &request)?;
-    name.clone_into(&mut entry.room);
-    // Who comes back has a seat and a session; what was opened by saying so can begin none.
-    let comes_back = entry.only_resumes();
-    if !comes_back && room != name && !may_edit(&entry, &shared.config.entry) {
-        return Err(refuse(&RoomRefusal::NotEditor));
-    }
-    if !comes_back && service.is_none() {
-        shared.rooms.may_enter(name, Opener::of(&entry)).map_err(|refusal| refuse(&refusal))?;
-    }
-    if is_joining && !shared.connection_limits.may_join(address.ip()) {
-        return Err(RefusalAnswer::new("too_many", "this address joins too often", "wait a second"));
-    }
-    if service.is_some_and(|service| !service.admits(peer.is_local, has_token(shared, query))) {
-        let cure = "give a token, or have whoever runs the server expose it (--expose)";
-        return Err(RefusalAnswer::new("no_such_name", "only this machine enters here", cure));
-    }
-    let acceptor = service.map_or(&shared.sessions.acceptor, |service| &service.acceptor);
-    if !comes_back {
-        acceptor.check(Some(address))?;
-    }
-    Ok((acceptor.clone(), entry))
-}
-
-/// Whether somebody who was admitted has shown a token.
-fn has_token(shared: &Shared, query: Option<&str>) -> bool {
-    shared.config.entry.key.is_some()
-        && query.is_some_and(|query| query.split('&').any(|parameter| parameter.starts_with("token=")))
-}
-
-fn refuse(refusal: &RoomRefusal) -> RefusalAnswer {
-    let error = match refusal {
-        RoomRefusal::BadName(_) | RoomRefusal::NoStore | RoomRefusal::NotKept(_) => "no_such_name",
-        RoomRefusal::NotEditor => "unauthorised",
-        RoomRefusal::OpensTooOften | RoomRefusal::FullOfAddress { .. } => "too_many",
-        RoomRefusal::Full { .. }
-        | RoomRefusal::TooManyRooms { .. }
-        | RoomRefusal::TooManyOfAddress { .. }
-        | RoomRefusal::Stopped { .. }
-        | RoomRefusal::NotLoaded(_)
-        | RoomRefusal::PastNotLoaded { .. }
-        | RoomRefusal::TooManyPast { .. }
-        | RoomRefusal::ShuttingDown
-        | RoomRefusal::NoThread(_) => "full",
-    };
-    RefusalAnswer::new(error, refusal.to_string(), refusal.cure())
 }
 
 fn describe(shared: &Shared, asking: &ConnectRequest<'_>) -> Discovery {

@@ -18,10 +18,11 @@ use super::{
     CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, PROTOCOL, STEPS_KEY, Steps, ToWorld,
     VIEW_KEY, View, WORLD_LANE,
 };
-use crate::client_handle::{ClientHandle, may_be_program, may_edit};
+use crate::client_handle::ClientHandle;
 use crate::client_key::{ClientKey, SECRET_BYTES};
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::command_intake::CommandIntake;
+use crate::entrance::{may_be_program, may_edit};
 use crate::names::Name;
 use crate::persistence::hold_token;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};

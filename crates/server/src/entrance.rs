@@ -1,0 +1,108 @@
+//! Admission of clients: one order of checks for WebTransport, WebSocket and the plain protocol.
+
+use nowcast::admission::{AdmissionRequest, Entry, Now, Policy};
+use nowcast::endpoint::ConnectRequest;
+use nowcast::{Acceptor, admission::Claims};
+
+use crate::refusal::Refusal;
+use crate::room_name::room_of;
+use crate::rooms::Opener;
+use crate::shared::Shared;
+
+/// The role in a token that lets its bearer receive the outcomes of new rules, view history and ban.
+const EDITOR: &str = "editor";
+
+/// The role in a token that lets its bearer join as a program.
+const PROGRAM: &str = "program";
+
+/// The role in a token that lets its bearer see the operator's pages: `/metrics` and `/lab`.
+const OPERATOR: &str = "operator";
+
+/// The protocol that a client asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entrance {
+    /// A session, over WebTransport or WebSocket.
+    Session,
+    /// The plain protocol.
+    Plain,
+}
+
+/// Admits a client to a room or a service, or refuses it by the first of these checks:
+///
+/// 1. address, page, encryption and token ([`Admission::check`](nowcast::admission::Admission::check));
+/// 2. the role for viewing history;
+/// 3. a place in the room;
+/// 4. the rate of joins of the address;
+/// 5. the clients that a service admits;
+/// 6. the sessions of the address.
+///
+/// A carrier that resumes a session has its place: it passes by checks 2, 3 and 6. Nothing is reserved here.
+pub(crate) fn admit(
+    shared: &Shared,
+    request: ConnectRequest<'_>,
+    entrance: Entrance,
+) -> Result<(Acceptor, Entry), Refusal> {
+    let ConnectRequest { name, peer, query, is_joining, .. } = request;
+    let is_session = entrance == Entrance::Session;
+    let service = shared.services.iter().find(|service| is_session && service.name() == name);
+    // A token for a room is also valid for its history.
+    let room = if service.is_some() { name } else { room_of(name) };
+    let asked = AdmissionRequest::from(&ConnectRequest { name: room, ..request });
+    let admission = &shared.sessions.admission;
+    let asked = match entrance {
+        Entrance::Session => asked,
+        // The plain protocol resumes nothing, and needs encryption only to hide a token.
+        Entrance::Plain if admission.policy().key.is_none() => asked.resuming(false).encrypted(),
+        Entrance::Plain => asked.resuming(false),
+    };
+    let mut entry = admission.check(Now::read(), &asked).map_err(Refusal::Admission)?;
+    name.clone_into(&mut entry.room);
+    let is_resuming = entry.only_resumes();
+    if !is_resuming && room != name && !may_edit(&entry, &shared.config.entry) {
+        return Err(Refusal::NotEditor);
+    }
+    if !is_resuming && service.is_none() {
+        shared.rooms.may_enter(name, Opener::of(&entry))?;
+    }
+    if is_joining && !shared.connection_limits.may_join(peer.address.ip()) {
+        return Err(Refusal::JoinsTooOften);
+    }
+    if service.is_some_and(|service| !service.admits(peer.is_local, has_token(shared, query))) {
+        return Err(Refusal::LocalService);
+    }
+    let acceptor = service.map_or(&shared.sessions.acceptor, |service| &service.acceptor);
+    if is_session && !is_resuming {
+        acceptor.check(Some(peer.address)).map_err(Refusal::Sessions)?;
+    }
+    Ok((acceptor.clone(), entry))
+}
+
+/// Whether an admitted client has shown a token.
+fn has_token(shared: &Shared, query: Option<&str>) -> bool {
+    shared.config.entry.key.is_some()
+        && query.is_some_and(|query| query.split('&').any(|parameter| parameter.starts_with("token=")))
+}
+
+/// Whether a client may edit the world: by the role in its token, or as a program on this machine if no tokens are needed.
+pub(crate) fn may_edit(entry: &Entry, policy: &Policy) -> bool {
+    has_role(entry, policy, EDITOR)
+}
+
+/// Whether a client may join as a program, by the same rule.
+pub(crate) fn may_be_program(entry: &Entry, policy: &Policy) -> bool {
+    has_role(entry, policy, PROGRAM)
+}
+
+/// Whether a verified token lets its bearer see the operator's pages.
+pub(crate) fn is_operator(claims: &Claims) -> bool {
+    names_role(claims.role.as_deref(), OPERATOR)
+}
+
+fn has_role(entry: &Entry, policy: &Policy, role: &str) -> bool {
+    names_role(entry.role.as_deref(), role) || policy.key.is_none() && entry.is_local
+}
+
+/// Whether the roles of a token, which are separated by spaces, contain a role.
+fn names_role(roles: Option<&str>, role: &str) -> bool {
+    roles.unwrap_or_default().split(' ').any(|known| known == role)
+}
