@@ -128,7 +128,7 @@ async fn a_file_that_is_wrong_takes_nothing_down() {
     let before = ada.view.assets.clone();
     folder.write(MOSS, b"<html>");
     let is_refused = |(outcome, _, text): &(Outcome, u64, String)| {
-        *outcome == Outcome::Refused && text.starts_with("assets/moss.png: it does not begin like a picture")
+        *outcome == Outcome::Refused && text.starts_with("assets/moss.png: it does not begin as a picture")
     };
     ada.until_view("what is wrong", |view| view.reports.iter().any(is_refused)).await;
     assert_eq!(ada.view.assets, before);
