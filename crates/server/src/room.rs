@@ -3,7 +3,7 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `context.rs` | the room's name, and its place in the server |
-//! | `members.rs`, `held.rs`, `naming.rs` | players, seats of lost clients, names |
+//! | `members.rs`, `members/` | players, seats of lost clients, names |
 //! | `commands.rs`, `turns.rs`, `durable.rs`, `editor_commands.rs` | commands of players |
 //! | `chat.rs` | lines that wait for their turn |
 //! | `editing.rs` | new rules and their outcomes |
@@ -17,9 +17,7 @@ mod context;
 mod durable;
 mod editing;
 mod editor_commands;
-mod held;
 mod members;
-mod naming;
 mod opening;
 mod past;
 mod publishing;
@@ -234,7 +232,7 @@ impl Room {
         self.editing.reload(&self.context, &mut self.world, &self.members);
         self.take_commands(now);
         let Self { context, world, members, chat, publishing, .. } = self;
-        chat.flush(context, world, members, now);
+        members.refuse_lines(chat.flush(context, world, now));
         let newcomers = members.admit(context, world, chat, &publishing.replicated);
         self.step();
         let is_redefined = self.report_rules();

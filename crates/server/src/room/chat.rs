@@ -5,7 +5,6 @@ use std::time::Instant;
 use nowcast_world::{Command, PlayerId};
 
 use super::context::RoomContext;
-use super::members::Members;
 use crate::chat::{Chat, Line};
 use crate::recorded_world::RecordedWorld;
 
@@ -37,28 +36,31 @@ impl RoomChat {
         self.chat.forget(speaker);
     }
 
-    /// Applies the lines whose turn it is, and answers the speakers of dropped lines.
+    /// Applies the lines whose turn it is. Returns the lines that are not passed on.
     pub(super) fn flush(
         &mut self,
         context: &RoomContext,
         world: &mut RecordedWorld,
-        members: &Members,
         now: Instant,
-    ) {
-        let refuse = |speaker, text: &str, reason| {
-            if let Some(member) = members.find(speaker) {
-                member.client.refuse_line(text, reason);
-            }
-        };
+    ) -> Vec<RefusedLine> {
+        let mut refused = Vec::new();
         while let Some(Line { speaker, text }) = self.chat.next(now) {
             let said = text.clone();
             if !context.apply(world, Command::Message { player: speaker, text }) {
-                refuse(speaker, &said, WORLD_IS_BUSY);
+                refused.push(RefusedLine { speaker, text: said, reason: WORLD_IS_BUSY });
             }
         }
         for Line { speaker, text } in std::mem::take(&mut self.dropped) {
             context.rooms.metrics.drop_message("chat_budget");
-            refuse(speaker, &text, ROOM_IS_LOUD);
+            refused.push(RefusedLine { speaker, text, reason: ROOM_IS_LOUD });
         }
+        refused
     }
+}
+
+/// A line that is not passed on.
+pub(super) struct RefusedLine {
+    pub(super) speaker: PlayerId,
+    pub(super) text: String,
+    pub(super) reason: &'static str,
 }

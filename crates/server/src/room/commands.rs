@@ -38,7 +38,7 @@ impl Room {
             PlayerCommand::Rename { name } => {
                 let Self { context, world, members, chat, .. } = self;
                 // Earlier lines are said under the earlier name.
-                chat.flush(context, world, members, now);
+                members.refuse_lines(chat.flush(context, world, now));
                 return members.rename(context, world, client, id, name);
             }
             PlayerCommand::Act { action, arguments, number, given } => {

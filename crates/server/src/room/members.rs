@@ -1,5 +1,8 @@
 //! The players of a room: their seats, their answers, and the admission of newcomers to the world.
 
+mod held;
+mod naming;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,9 +10,9 @@ use nowcast::admission::{Allowance, Verdict};
 use nowcast_world::{Command, EntityId, Input, OwnerError, OwnerRequest, PlayerId, Refusal as WorldRefusal};
 use tracing::debug;
 
-use super::chat::RoomChat;
+pub(super) use self::held::{HeldSeat, standing};
+use super::chat::{RefusedLine, RoomChat};
 use super::context::RoomContext;
-use super::held::HeldSeat;
 use super::replicated_state::ReplicatedState;
 use crate::client_handle::ClientHandle;
 use crate::client_sink::ClientEvent;
@@ -232,7 +235,16 @@ impl Members {
         }
     }
 
-    /// Notes who owns which entities since this step.
+    /// Answers lines of chat that were not passed on.
+    pub(super) fn refuse_lines(&self, lines: Vec<RefusedLine>) {
+        for RefusedLine { speaker, text, reason } in lines {
+            if let Some(member) = self.find(speaker) {
+                member.client.refuse_line(&text, reason);
+            }
+        }
+    }
+
+    /// Notes the owners that entities have since this step.
     pub(super) fn note_granted(&mut self, granted: Vec<(PlayerId, EntityId, u32)>) {
         self.granted = granted;
     }

@@ -10,7 +10,7 @@ use nowcast_world::journal::ReplayError;
 use nowcast_world::{Command, Input, PlayerId, RestoreError, World};
 use tracing::{error, info, warn};
 
-use super::held::{HeldSeat, standing};
+use super::members::{HeldSeat, standing};
 use crate::closing::Closing;
 use crate::lobby::Lobby;
 use crate::persistence::{HostState, PersistenceThread, Recording, now_ms, origin};

@@ -5,28 +5,28 @@ use std::time::Instant;
 use nowcast_world::{Command, Input, PlayerId};
 use tracing::info;
 
-use super::chat::RoomChat;
-use super::context::RoomContext;
-use super::members::{Members, Newcomer};
+use super::{Members, Newcomer};
 use crate::client_handle::ClientHandle;
 use crate::client_key::ClientKey;
 use crate::closing::Closing;
 use crate::persistence::Known;
 use crate::recorded_world::RecordedWorld;
+use crate::room::chat::RoomChat;
+use crate::room::context::RoomContext;
 
 /// The seat of a lost client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HeldSeat {
-    pub(super) id: PlayerId,
-    pub(super) key: ClientKey,
+pub(in crate::room) struct HeldSeat {
+    pub(in crate::room) id: PlayerId,
+    pub(in crate::room) key: ClientKey,
     /// The player leaves at this time.
-    pub(super) until: Instant,
+    pub(in crate::room) until: Instant,
 }
 
 impl Members {
     /// Removes members whose clients are gone. The seats of those that may come back are held, unless the room `is_past`:
     /// viewers of history have no players.
-    pub(super) fn dismiss_leavers(
+    pub(in crate::room) fn dismiss_leavers(
         &mut self,
         context: &RoomContext,
         world: &mut RecordedWorld,
@@ -62,7 +62,7 @@ impl Members {
     }
 
     /// Returns the player that a client had before, if it has stayed. From now on the player is this client's alone.
-    pub(super) fn take_seat_of(
+    pub(in crate::room) fn take_seat_of(
         &mut self,
         context: &RoomContext,
         world: &mut RecordedWorld,
@@ -87,7 +87,12 @@ impl Members {
     }
 
     /// Gives up the held seat that ends first if the world is full: a client that joins takes precedence.
-    pub(super) fn make_room(&mut self, world: &mut RecordedWorld, chat: &mut RoomChat, joining: usize) {
+    pub(in crate::room) fn make_room(
+        &mut self,
+        world: &mut RecordedWorld,
+        chat: &mut RoomChat,
+        joining: usize,
+    ) {
         let scene = world.world().scene();
         let is_full = scene.players().count() + joining >= scene.definition().limits.players_max;
         let first = self.held.iter().enumerate().min_by_key(|(_, held)| held.until).map(|(at, _)| at);
@@ -98,7 +103,7 @@ impl Members {
     }
 
     /// Closes the connections of players that the rules removed, and gives up the seats that are held for them.
-    pub(super) fn kick(
+    pub(in crate::room) fn kick(
         &mut self,
         context: &RoomContext,
         world: &mut RecordedWorld,
@@ -117,7 +122,7 @@ impl Members {
     }
 
     /// Closes the connections of banned members, and gives up the seats that are held for banned clients.
-    pub(super) fn remove_banned(
+    pub(in crate::room) fn remove_banned(
         &mut self,
         context: &RoomContext,
         world: &mut RecordedWorld,
@@ -140,6 +145,6 @@ impl Members {
 }
 
 /// The input of a player that nobody controls.
-pub(super) fn standing(input: Input) -> Input {
+pub(in crate::room) fn standing(input: Input) -> Input {
     Input { forward: 0.0, right: 0.0, jump: false, ..input }
 }

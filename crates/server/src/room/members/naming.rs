@@ -3,12 +3,12 @@
 use nowcast_world::text::sanitize;
 use nowcast_world::{Command, NAME_CHARS_MAX, PlayerId};
 
-use super::context::RoomContext;
-use super::members::{Member, Members};
-use super::replicated_state::ReplicatedState;
+use super::{Member, Members};
 use crate::client_handle::ClientHandle;
 use crate::names::Name;
 use crate::recorded_world::RecordedWorld;
+use crate::room::context::RoomContext;
+use crate::room::replicated_state::ReplicatedState;
 
 /// The text for a player whose token states its name, and who asks for another.
 const NAME_BOUND: &str = "Your name stands in your token, so it stays.";
@@ -19,7 +19,7 @@ const NAME_TAKEN: &str =
 
 impl Members {
     /// Returns the name of a newcomer, and a notice about it.
-    pub(super) fn name_of(&self, client: &ClientHandle) -> (String, Option<&'static str>) {
+    pub(in crate::room) fn name_of(&self, client: &ClientHandle) -> (String, Option<&'static str>) {
         match &client.name {
             Name::Verified(name) => (self.names.disambiguate(name), None),
             Name::Asked(name) if self.names.are_free(name) => (name.clone(), None),
@@ -29,7 +29,7 @@ impl Members {
     }
 
     /// Reserves the name that a newcomer's token states. Other members with that name lose it.
-    pub(super) fn bind_name(
+    pub(in crate::room) fn bind_name(
         &mut self,
         world: &mut RecordedWorld,
         replicated: &ReplicatedState,
@@ -53,7 +53,7 @@ impl Members {
     }
 
     /// Renames a player, if it may have the name.
-    pub(super) fn rename(
+    pub(in crate::room) fn rename(
         &self,
         context: &RoomContext,
         world: &mut RecordedWorld,
