@@ -102,11 +102,15 @@ fn empty_world() -> World {
     World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with nothing")
 }
 
-fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seat, Arc<PlainSink>) {
+/// The seat of a client, and its handle, which lives as long as the client's task.
+type Seated = (Seat, Arc<ClientHandle>);
+
+fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seated, Arc<PlainSink>) {
     let seat = rooms.reserve(room, NOBODY).expect("there is room");
     let sink = Arc::new(PlainSink::new(Encoding::Json, Arc::clone(&rooms.metrics)));
-    seat.enter(ada(Arc::<PlainSink>::clone(&sink)));
-    (seat, sink)
+    let client = ada(Arc::<PlainSink>::clone(&sink));
+    seat.enter(Arc::clone(&client));
+    ((seat, client), sink)
 }
 
 fn ada(sink: Arc<dyn ClientSink>) -> Arc<ClientHandle> {
