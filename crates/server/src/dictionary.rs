@@ -78,7 +78,7 @@ impl Dictionary {
         let KindReplication { interest, size, quantization } = self.replication(entity.kind);
         let size = size * entity.scale.iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
         let reach = match interest {
-            // What is larger than a cell is seen from beyond its cell's neighbours.
+            // An entity larger than a cell is visible from beyond its cell's neighbours.
             Interest::Near { radius } if size > Reach::cell_metres(radius) => Reach::Always,
             Interest::Near { radius } => Reach::Within(radius),
             Interest::Always => Reach::Always,
@@ -93,7 +93,7 @@ impl Dictionary {
         matches!(self.replication(kind).interest, Interest::Never | Interest::Owner)
     }
 
-    /// What is farther away than this from a client's avatar comes less often, in metres.
+    /// Entities farther away than this from a client's avatar are updated less often, in metres.
     pub(crate) fn far_metres(&self) -> f32 {
         self.far_metres
     }
@@ -222,7 +222,7 @@ fn walker_words(walker: &Walker, gravity: f32) -> Value {
     Value::Map(words)
 }
 
-/// Who may own something and what an owner may do, in the words in which scripts declare it.
+/// The owner rules of a kind, in the words of scripts.
 fn owner_words(rules: &OwnerRules) -> Value {
     let Some(by) = rules.by else { return Value::Nil };
     let by = match by {

@@ -253,10 +253,10 @@ mod tests {
         assert!(text(&joined).contains(&format!(r#"[{{"id":{},"#, avatar.0)), "{joined}");
         assert_eq!(text(&joined).matches("positionX").count(), 1);
 
-        live.apply(Command::Leave { player: ADA }).expect("who leaves is heard");
+        live.apply(Command::Leave { player: ADA }).expect("leaving is always accepted");
         live.step();
         let left = snapshot(&live, None).since(&before, Encoding::Json, &metrics);
-        assert!(text(&left).ends_with(r#""entities":[]}"#), "whoever left is told of by an event: {left}");
+        assert!(text(&left).ends_with(r#""entities":[]}"#), "an event reports the player who left: {left}");
     }
 
     #[test]
@@ -271,11 +271,7 @@ mod tests {
         });
         snapshots[1].poses();
         let reused = snapshot(&live, Some(&snapshots[1]));
-        assert_eq!(
-            reused.poses(),
-            snapshots[2].poses(),
-            "what is taken from an earlier snapshot is the same"
-        );
+        assert_eq!(reused.poses(), snapshots[2].poses(), "parts of an earlier snapshot are shared");
         let ids = |moved: Vec<Moved>| moved.into_iter().map(|moved| moved.id).collect::<Vec<_>>();
         let mut every = ids(snapshots[1].moved_since(&snapshots[0], Encoding::Json));
         every.extend(ids(snapshots[2].moved_since(&snapshots[1], Encoding::Json)));

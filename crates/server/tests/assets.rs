@@ -115,7 +115,10 @@ async fn a_file_that_changes_is_told_at_once_and_the_script_goes_on_where_it_is(
     assert_eq!(ada.view.version, 1, "the rules are what they were");
     for hash in [&before, &ada.view.assets[MOSS]] {
         let answer = server.get(&format!("/assets/{hash}")).await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "who was told of it may still fetch it: {answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 200"),
+            "a client that knows the hash may still fetch it: {answer}"
+        );
     }
     server.stop().await;
 }
@@ -130,7 +133,7 @@ async fn a_file_that_is_wrong_takes_nothing_down() {
     let is_refused = |(outcome, _, text): &(Outcome, u64, String)| {
         *outcome == Outcome::Refused && text.starts_with("assets/moss.png: it does not begin as a picture")
     };
-    ada.until_view("what is wrong", |view| view.reports.iter().any(is_refused)).await;
+    ada.until_view("the fault", |view| view.reports.iter().any(is_refused)).await;
     assert_eq!(ada.view.assets, before);
     ada.act("count", &[]).await;
     ada.until_view("the world", |view| view.screen("calls").is_some()).await;

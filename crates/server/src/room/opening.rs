@@ -118,7 +118,7 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
             world = offered.name,
             was = state.offered,
             aside = %aside,
-            "what is kept belongs to another world or other rules: the room begins anew, and the old one is kept under another name"
+            "the stored world belongs to another world or other rules: the room starts a new world, and the old one is kept under another name"
         );
         return Ok(begun(engine, seen, name, store, offered, rooms));
     };

@@ -15,7 +15,7 @@ use crate::closing::Closing;
 use crate::room::replicated_state::ScreenValue;
 use crate::room_metrics::RoomMetrics;
 
-/// Maximum number of waiting deliveries. A driver that reads none of so many has been stuck for many seconds.
+/// Maximum number of waiting deliveries. A driver that reads none of them has been stuck for many seconds.
 const DELIVERIES_MAX: usize = 4_096;
 
 /// One delivery to a client.
