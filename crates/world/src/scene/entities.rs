@@ -50,6 +50,7 @@ impl Scene {
         if self.entities.len() >= entities_max {
             return Err(SceneError::Full { of: "entities", max: entities_max });
         }
+        let next_entity = self.next_entity.checked_add(1).ok_or(SceneError::OutOfIds("entity"))?;
         let pose = spawn.pose.checked().ok_or(SceneError::BadNumber("pose"))?;
         let velocity = super::bodies::checked(spawn.velocity)?;
         let scale = spawn.scale.unwrap_or([1.0; 3]);
@@ -76,7 +77,7 @@ impl Scene {
             }
             None => None,
         };
-        self.next_entity = id.0.checked_add(1).expect("a world lives shorter than four billion entities");
+        self.next_entity = next_entity;
         if of.walker.is_some() {
             self.walkers.insert(id, WalkerState::new());
         }

@@ -65,4 +65,7 @@ pub enum SceneError {
         /// The maximum.
         max: usize,
     },
+    /// Ids are never used again, and the world has used all of them.
+    #[error("this world has used all {max} {0} ids, which are never used again: let entities move instead of removing and spawning them, or start the world anew", max = u32::MAX)]
+    OutOfIds(&'static str),
 }

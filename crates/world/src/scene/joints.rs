@@ -18,8 +18,9 @@ impl Scene {
             return Err(SceneError::BadNumber("joint"));
         }
         let id = JointId(self.next_joint);
+        let next_joint = id.0.checked_add(1).ok_or(SceneError::OutOfIds("joint"))?;
         self.bind(id, joint)?;
-        self.next_joint = id.0.checked_add(1).expect("a world lives shorter than four billion joints");
+        self.next_joint = next_joint;
         Ok(id)
     }
 
@@ -50,5 +51,47 @@ impl Scene {
         let handle = self.physics.world.impulse_joints.insert(a?.body, b?.body, joint.build(), true);
         self.joints.insert(id, BoundJoint { joint, handle });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{
+        Body, ColliderShape, Definition, EntityId, Joint, JointId, JointKind, Kind, Scene, SceneError, Spawn,
+    };
+
+    fn scene() -> Scene {
+        let cube = Kind::new("cube").with_body(Body::dynamic(ColliderShape::cube(0.5)));
+        Scene::new(Arc::new(Definition { kinds: vec![cube], ..Definition::default() }), 1)
+    }
+
+    fn spawn(scene: &mut Scene) -> Result<EntityId, SceneError> {
+        let kind = scene.kind("cube").expect("it is declared");
+        scene.spawn(kind, Spawn::default())
+    }
+
+    #[test]
+    fn world_that_has_used_all_entity_ids_refuses_to_spawn_and_changes_nothing() {
+        let mut scene = scene();
+        scene.next_entity = u32::MAX - 1;
+        assert_eq!(spawn(&mut scene), Ok(EntityId(u32::MAX - 1)));
+        let bodies = scene.physics.world.bodies.len();
+        let error = spawn(&mut scene).expect_err("no id is left");
+        assert_eq!(error, SceneError::OutOfIds("entity"));
+        assert!(error.to_string().starts_with("this world has used all 4294967295 entity ids"), "{error}");
+        assert_eq!((scene.entities().len(), scene.physics.world.bodies.len()), (1, bodies));
+    }
+
+    #[test]
+    fn world_that_has_used_all_joint_ids_refuses_to_join_and_changes_nothing() {
+        let mut scene = scene();
+        let [a, b] = [(); 2].map(|()| spawn(&mut scene).expect("there is room"));
+        scene.next_joint = u32::MAX - 1;
+        let joint = Joint::new(a, b, JointKind::Fixed);
+        assert_eq!(scene.join(joint), Ok(JointId(u32::MAX - 1)));
+        assert_eq!(scene.join(joint), Err(SceneError::OutOfIds("joint")));
+        assert_eq!((scene.joints().count(), scene.physics.world.impulse_joints.len()), (1, 1));
     }
 }
