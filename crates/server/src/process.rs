@@ -19,11 +19,16 @@ mod linux {
         Some(std::fs::read_dir("/proc/self/fd").ok()?.count() as i64)
     }
 
-    /// The second figure of `/proc/self/statm` counts pages of 4 KiB on every machine that Nowcast supports.
+    /// Memory of this process that is in RAM, whatever the size of a page is on this machine.
     pub(crate) fn resident_bytes() -> Option<i64> {
-        let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-        let pages: i64 = text.split_whitespace().nth(1)?.parse().ok()?;
-        Some(pages * 4_096)
+        resident_bytes_in(&std::fs::read_to_string("/proc/self/status").ok()?)
+    }
+
+    /// `/proc/self/status` counts in units of 1,024 bytes, which it calls kB. `/proc/self/statm` counts in pages.
+    fn resident_bytes_in(status: &str) -> Option<i64> {
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let kibibytes: i64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        kibibytes.checked_mul(1_024)
     }
 
     /// User and system time are the 14th and 15th figure of `/proc/self/stat`, in ticks of 10 ms.
@@ -34,6 +39,22 @@ mod linux {
         let user: f64 = figures.next()?.parse().ok()?;
         let system: f64 = figures.next()?.parse().ok()?;
         Some((user + system) / 100.0)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn resident_memory_is_read_in_kibibytes_on_every_page_size() {
+            let status = "Name:\tnowcast\nVmSize:\t  900000 kB\nVmRSS:\t    3072 kB\nRssAnon:\t    1024 kB\n";
+            assert_eq!(resident_bytes_in(status), Some(3 << 20));
+            assert_eq!(resident_bytes_in("Name:\tkthreadd\n"), None);
+            assert!(
+                resident_bytes().is_some_and(|bytes| bytes > 1 << 20),
+                "Linux reports it for this process"
+            );
+        }
     }
 }
 

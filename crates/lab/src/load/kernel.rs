@@ -8,9 +8,6 @@ use std::time::Duration;
 /// Ticks a second in which the kernel tells processor time, on every Linux that Nowcast supports.
 const TICKS_HZ: u64 = 100;
 
-/// Bytes of a page of memory, likewise.
-const PAGE_BYTES: u64 = 4_096;
-
 /// Processor time of a process so far, of all its threads, in its own code and in the kernel's for it.
 ///
 /// # Errors
@@ -25,9 +22,10 @@ pub(super) fn processor_time(pid: u32) -> io::Result<Duration> {
 /// # Errors
 /// When there is no such process.
 pub(super) fn resident_bytes(pid: u32) -> io::Result<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/statm"))?;
-    let pages: Option<u64> = text.split_whitespace().nth(1).and_then(|pages| pages.parse().ok());
-    pages.map(|pages| pages * PAGE_BYTES).ok_or_else(|| unexpected("/proc/PID/statm"))
+    let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB"));
+    let kibibytes: Option<u64> = line.and_then(|kibibytes| kibibytes.trim().parse().ok());
+    kibibytes.map(|kibibytes| kibibytes * 1_024).ok_or_else(|| unexpected("/proc/PID/status"))
 }
 
 /// Packets and bytes of the calling thread's network namespace, so far.
