@@ -6,6 +6,7 @@ use nowcast::admission::{Claims, Limits, Policy, TokenKey, unix_time};
 use nowcast::{AcceptCounters, Phase};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, ListenConfig, Listener, MessageKind, Service};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket};
@@ -463,4 +464,46 @@ async fn a_peer_that_stops_reading_costs_no_history() {
         let messages = tokio::task::spawn_blocking(move || reader.join().unwrap()).await.unwrap();
         assert!(messages < 10 * KEYS, "{carrier}: {messages} messages are history");
     }
+}
+
+/// The first packet of a QUIC client, whose address may be forged: nothing of it depends on an answer.
+fn first_packet(server: SocketAddr) -> Vec<u8> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .unwrap()
+        .with_root_certificates(rustls::RootCertStore::empty())
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let crypto = quinn_proto::crypto::rustls::QuicClientConfig::try_from(tls).unwrap();
+    let config = quinn_proto::ClientConfig::new(Arc::new(crypto));
+    let mut endpoint = quinn_proto::Endpoint::new(Arc::default(), None, true, None);
+    let now = Instant::now();
+    let (_, mut connection) = endpoint.connect(now, config, server, "localhost").unwrap();
+    let mut packet = Vec::new();
+    connection.poll_transmit(now, 1, &mut packet).expect("a client sends first");
+    packet
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_quic_initial_is_answered_with_at_most_three_times_its_bytes() {
+    /// The endpoint gives a handshake up after 10 s, and may then say that it closes.
+    const SILENCE: Duration = Duration::from_secs(12);
+    let scene = Scene::begin(Policy::default()).await;
+    let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let packet = first_packet(scene.address());
+    udp.send_to(&packet, scene.address()).await.unwrap();
+    let (mut buffer, mut answered) = ([0; 2_048], Vec::new());
+    while let Ok(received) = timeout(SILENCE, udp.recv(&mut buffer)).await {
+        answered.push(received.unwrap());
+    }
+    let bytes: usize = answered.iter().sum();
+    println!(
+        "{} bytes are answered with {answered:?}: {:.2} times",
+        packet.len(),
+        bytes as f64 / packet.len() as f64
+    );
+    assert!(bytes > packet.len(), "the handshake is answered: {answered:?}");
+    assert!(bytes <= 3 * packet.len(), "{bytes} bytes in {answered:?}");
+    scene.end().await;
 }

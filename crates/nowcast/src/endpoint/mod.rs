@@ -8,6 +8,7 @@ mod quic;
 mod socket;
 mod stream;
 mod tcp;
+mod unproven;
 
 use std::net::IpAddr;
 
