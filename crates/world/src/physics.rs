@@ -402,3 +402,6 @@ pub(crate) fn id_of(tag: u128) -> EntityId {
 fn passes_of(tag: u128) -> Option<EntityId> {
     (tag >> 64 != 0).then_some(EntityId((tag >> 32) as u32))
 }
+
+#[cfg(test)]
+mod as_clients_have_it;

@@ -50,20 +50,43 @@ use crate::walker::WalkerState;
 /// | spawn and remove | [`spawn`](Self::spawn), [`despawn`](Self::despawn) |
 /// | find | [`entities`](Self::entities), [`entity`](Self::entity), [`kind`](Self::kind) |
 /// | move | [`set_pose`](Self::set_pose), [`set_velocity`](Self::set_velocity), [`start_move`](Self::start_move), [`push`](Self::push), [`apply_impulse`](Self::apply_impulse), [`set_input`](Self::set_input) |
-/// | store data | [`set_attribute`](Self::set_attribute), [`set_private`](Self::set_private),
-/// [`set_state`](Self::set_state) |
+/// | store data | [`set_attribute`](Self::set_attribute), [`set_private`](Self::set_private), [`set_state`](Self::set_state) |
 /// | assign owners | [`set_owner`](Self::set_owner) |
-/// | connect | [`join`](Self::join), [`part`](Self::part), [`set_parent`](Self::set_parent),
-/// [`set_passes`](Self::set_passes) |
-/// | query | [`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps),
-/// [`distance`](Self::distance), [`touching`](Self::touching) |
-/// | query as a player saw it | [`rewind`](Self::rewind), [`end_rewind`](Self::end_rewind),
-/// [`seen_pose`](Self::seen_pose) |
+/// | connect | [`join`](Self::join), [`part`](Self::part), [`set_parent`](Self::set_parent), [`set_passes`](Self::set_passes) |
+/// | query | [`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps), [`distance`](Self::distance), [`touching`](Self::touching) |
+/// | query as a player saw it | [`rewind`](Self::rewind), [`end_rewind`](Self::end_rewind), [`seen_pose`](Self::seen_pose) |
 /// | set timers | [`after`](Self::after), [`every`](Self::every), [`cancel`](Self::cancel) |
-/// | players | [`players`](Self::players), [`player`](Self::player), [`spawn_avatar`](Self::spawn_avatar),
-/// [`set_player_tag`](Self::set_player_tag) |
+/// | players | [`players`](Self::players), [`player`](Self::player), [`spawn_avatar`](Self::spawn_avatar), [`set_player_tag`](Self::set_player_tag) |
 /// | send | [`emit`](Self::emit), [`show`](Self::show) |
 /// | randomness | [`random`](Self::random) |
+///
+/// ```
+/// use nowcast_world::{Behaviour, Body, ColliderShape, Definition, EntityId, Kind, Scene, Spawn, World};
+///
+/// struct Market;
+///
+/// impl Behaviour for Market {
+///     fn start(&mut self, scene: &mut Scene) {
+///         let kind = scene.kind("crate").expect("the definition has it");
+///         let low = scene.spawn(kind, Spawn::at([0.0, 0.5, 0.0])).expect("the world is empty");
+///         let high = scene.spawn(kind, Spawn::at([0.0, 4.0, 0.0])).expect("the world is empty");
+///         scene.set_tag(high, "falling", true).expect("it is a name");
+///         scene.set_state("crates", 2).expect("it is small");
+///         scene.despawn(low).expect("it is there");
+///         // An error names the cause, and nothing has changed.
+///         assert_eq!(scene.despawn(low).unwrap_err().to_string(), "no entity 1 is in the world");
+///     }
+/// }
+///
+/// let kind = Kind::new("crate").with_body(Body::dynamic(ColliderShape::cube(0.5)));
+/// let definition = Definition { kinds: vec![kind], ..Definition::default() };
+/// let mut world = World::new(definition, 1, Box::new(Market))?;
+/// (0..30).for_each(|_| world.step());
+/// let scene = world.scene();
+/// assert_eq!((scene.entities().len(), scene.state("crates")), (1, Some(&2.into())));
+/// assert!(scene.velocity(EntityId(2)).is_some_and(|velocity| velocity.linear[1] < 0.0), "it falls");
+/// # Ok::<(), nowcast_world::DefinitionError>(())
+/// ```
 pub struct Scene {
     pub(crate) definition: Arc<Definition>,
     pub(crate) tick: u64,

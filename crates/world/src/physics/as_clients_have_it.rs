@@ -1,10 +1,13 @@
-//! Clients that predict bodies (`packages/predict-rapier`) do it with the engine's physics in WebAssembly: the same scene comes to the same bits.
+//! Clients that predict bodies (`packages/predict-rapier`) do it with the engine's physics in WebAssembly: the same scene comes to the
+//! same bits.
 
 use rapier3d::prelude::*;
 
+use super::Physics;
+
 /// The result of the scene in `packages/predict-rapier/src/self-check.ts`.
 fn expected() -> u32 {
-    let source = include_str!("../../../packages/predict-rapier/src/self-check.ts");
+    let source = include_str!("../../../../packages/predict-rapier/src/self-check.ts");
     let (_, from) = source.split_once("SCENE_HASH = 0x").expect("the hash of the scene");
     let digits = from.split(';').next().expect("a statement ends");
     u32::from_str_radix(digits, 16).expect("a number in hex")
@@ -12,8 +15,9 @@ fn expected() -> u32 {
 
 #[test]
 fn boxes_a_ball_and_a_person_fall_on_each_other_as_they_do_at_clients() {
-    let mut world = PhysicsWorld::new();
-    world.gravity = Vector::new(0.0, -9.81, 0.0);
+    // The physics of the engine, with all that it sets: not a world of Rapier's own.
+    let mut physics = Physics::new([0.0, -9.81, 0.0]);
+    let world = &mut physics.world;
     let ground =
         ColliderBuilder::cuboid(20.0, 0.5, 20.0).translation(Vector::new(0.0, -0.5, 0.0)).friction(1.0);
     world.colliders.insert(ground);
@@ -38,11 +42,11 @@ fn boxes_a_ball_and_a_person_fall_on_each_other_as_they_do_at_clients() {
         .lock_rotations();
     world.insert(person, ColliderBuilder::capsule_y(0.55, 0.35).mass(70.0).friction(0.0));
     for _ in 0..120 {
-        world.step_with_events(&(), &());
+        physics.step();
     }
     // FNV-1a over the bits of where everything is.
     let mut hash = 0x811c_9dc5_u32;
-    for (_, body) in world.bodies.iter() {
+    for (_, body) in physics.world.bodies.iter() {
         let turn = body.rotation();
         let places = [body.translation(), body.linvel(), body.angvel()].map(|vector| vector.to_array());
         for part in places.into_iter().flatten().chain([turn.x, turn.y, turn.z, turn.w]) {
