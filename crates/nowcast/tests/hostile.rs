@@ -481,7 +481,8 @@ fn first_packet(server: SocketAddr) -> Vec<u8> {
     let now = Instant::now();
     let (_, mut connection) = endpoint.connect(now, config, server, "localhost").unwrap();
     let mut packet = Vec::new();
-    connection.poll_transmit(now, 1, &mut packet).expect("a client sends first");
+    let sent = connection.poll_transmit(now, 1, &mut packet).expect("a client sends first");
+    assert_eq!(sent.size, packet.len());
     packet
 }
 
