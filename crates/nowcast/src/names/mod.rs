@@ -9,12 +9,14 @@
 //! | `protocol.rs` | lines of JSON |
 //! | `registry.rs` | the names of each connection |
 //! | `connection.rs` | one connection: bytes in, bytes out, no socket and no clock |
+//! | `hostile.rs` | input that no client sends, for fuzzing |
 //! | `server.rs`, `client.rs`, `advertisement.rs` | the same on sockets |
 //! | `multicast.rs` | names without a server, by multicast DNS; only with the feature `mdns` |
 
 mod advertisement;
 mod client;
 mod connection;
+mod hostile;
 #[cfg(feature = "mdns")]
 pub mod multicast;
 mod protocol;
@@ -23,6 +25,8 @@ mod server;
 
 pub use advertisement::{Advertisement, AdvertisementStatus};
 pub use client::{NamesError, find, list};
+#[doc(hidden)]
+pub use hostile::hostile;
 pub use protocol::{LINE_BYTES_MAX, Refused, Service};
 pub use server::{NameServer, NameServerConfig, NameServerHandle, NameServerStats};
 
