@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use nowcast::endpoint::addresses_of_this_machine;
 use nowcast_server::admission::{Network, Policy, parse_origin};
 use nowcast_server::store::{Problem, Retention};
 use nowcast_server::{
-    BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Rules, Server, WorldConfig, WorldError,
-    log_panics,
+    BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Rules, Server, Timeouts, WorldConfig,
+    WorldError, log_panics,
 };
 use tracing::warn;
 use tracing_subscriber::EnvFilter;
@@ -112,6 +113,20 @@ pub(crate) struct Args {
     #[arg(long)]
     no_webtransport: bool,
 
+    /// UDP port that clients connect to for WebTransport, where it differs from --port: behind a relay, or the port mapping of a
+    /// container (`docker -p`)
+    #[arg(long, value_name = "PORT", conflicts_with = "no_webtransport", value_parser = clap::value_parser!(u16).range(1..))]
+    announced_udp_port: Option<u16>,
+
+    /// Longest time that one step of a world may take, in seconds: a room whose step takes longer is ended
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = Timeouts::default().step.as_secs(),
+        value_parser = clap::value_parser!(u64).range(1..=3_600)
+    )]
+    step_timeout: u64,
+
     /// Accept sessions from other machines over plain WebSocket, because a proxy encrypts them, or because the network
     /// is trusted
     #[arg(long)]
@@ -177,9 +192,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let names: Vec<String> = config.worlds.iter().map(|world| world.name.clone()).collect();
     run_to_end(async {
-        let stop = asked_to_stop();
+        let mut stop = pin!(asked_to_stop());
         outlive_file_size_limit();
-        let server = Server::bind(config).await.map_err(with_flag)?;
+        // A task of its own: scripts are loaded there, and may take their time.
+        let binding = tokio::spawn(Server::bind(config));
+        let server = tokio::select! {
+            bound = binding => bound.context("the server cannot begin")?.map_err(with_flag)?,
+            () = &mut stop => return Ok(ExitCode::SUCCESS),
+        };
         let address = web_address(&server.addresses());
         let first = names.first().map_or("plaza", String::as_str);
         let others: String =
@@ -299,6 +319,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         seed: args.seed,
         entry,
         webtransport: !args.no_webtransport,
+        announced_udp_port: args.announced_udp_port,
         certificate,
         exposed: Exposed {
             metrics: args.expose.contains(&Page::Metrics),
@@ -306,6 +327,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
         },
         redirect_to_https,
         limits,
+        timeouts: Timeouts { step: Duration::from_secs(args.step_timeout), ..defaults.timeouts },
         ..defaults
     })
 }

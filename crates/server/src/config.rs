@@ -35,6 +35,9 @@ pub struct Config {
     pub entry: Policy,
     /// Whether WebTransport is served, on UDP with the same port number.
     pub webtransport: bool,
+    /// The UDP port that clients are told to connect to, where it is another one than the port that this server has: behind a relay, or
+    /// a container whose ports are mapped.
+    pub announced_udp_port: Option<u16>,
     /// The identity of the server for clients of WebTransport and HTTPS. The port takes TLS beside plain HTTP.
     pub certificate: CertificateConfig,
     /// Whether browsers of other machines that come without encryption are sent on to HTTPS, on the same port: where the
@@ -66,6 +69,7 @@ impl Default for Config {
             seed: 1,
             entry: Policy::default(),
             webtransport: true,
+            announced_udp_port: None,
             certificate: CertificateConfig::Development,
             redirect_to_https: false,
             limits: Limits::default(),

@@ -34,6 +34,8 @@ pub(crate) struct Metrics {
     pub(crate) rooms: Gauge,
     /// Rooms whose threads were given up and still run.
     pub(crate) rooms_abandoned: Gauge,
+    /// The most that their scripts and values hold.
+    pub(crate) rooms_abandoned_bytes_max: Gauge,
     pub(crate) connections: Gauge,
     pub(crate) bodies_awake: Gauge,
     pub(crate) bytes_received: Counter,
@@ -133,6 +135,11 @@ impl Metrics {
             clients: gauge(own, "clients", "Clients in a room"),
             rooms: gauge(own, "rooms", "Rooms that are open"),
             rooms_abandoned: gauge(own, "rooms_abandoned", "Rooms that were ended whose threads still run"),
+            rooms_abandoned_bytes_max: gauge(
+                own,
+                "rooms_abandoned_bytes_max",
+                "Upper bound of the memory that scripts and values of these rooms hold",
+            ),
             connections: gauge(own, "connections", "TCP connections, joined or not"),
             bodies_awake: gauge(own, "bodies_awake", "Bodies that physics moves, over all rooms"),
             bytes_received: bytes.get_or_create_owned(&IN),
@@ -219,6 +226,11 @@ impl Metrics {
     /// Counts lines that rules printed and nobody was sent, because there were too many of them.
     pub(crate) fn drop_printed(&self, lines: u64) {
         self.rules.get_or_create(&Outcomes { outcome: "printed_dropped" }).inc_by(lines);
+    }
+
+    /// Counts errors of rules that were not reported, because there were too many of them.
+    pub(crate) fn drop_failures(&self, errors: u64) {
+        self.rules.get_or_create(&Outcomes { outcome: "failed_dropped" }).inc_by(errors);
     }
 
     /// Counts what became of an action that a client numbered.

@@ -33,6 +33,11 @@ const OPENINGS_PERIOD: Duration = Duration::from_secs(60);
 /// The burst, as a multiple of the rooms that an address may have open.
 const OPENINGS_BURST: usize = 4;
 
+/// Memory that the script and the values of one world may hold, and the values of one step that were not taken yet.
+const ROOM_BYTES_MAX: usize = nowcast_script::Limits::DEFAULT.memory_bytes_max
+    + nowcast_world::Limits::DEFAULT.kept_bytes_max
+    + nowcast_world::Limits::DEFAULT.event_bytes_max;
+
 /// Addresses whose openings are remembered, halved.
 const OPENERS_MAX: usize = 4_096;
 
@@ -126,12 +131,14 @@ impl Rooms {
     pub(crate) fn room_abandoned(&self) {
         self.troubles.room_abandoned();
         self.metrics.rooms_abandoned.inc();
+        self.metrics.rooms_abandoned_bytes_max.inc_by(ROOM_BYTES_MAX as i64);
     }
 
     /// Notes that an abandoned thread ended.
     pub(crate) fn abandoned_room_ended(&self) {
         self.troubles.abandoned_room_ended();
         self.metrics.rooms_abandoned.dec();
+        self.metrics.rooms_abandoned_bytes_max.dec_by(ROOM_BYTES_MAX as i64);
     }
 
     /// Whether there would be a seat now. Nothing is reserved or opened by asking.

@@ -105,7 +105,7 @@ impl Server {
             Arc::clone(&metrics),
         ));
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
-        let udp_port = config.webtransport.then_some(port);
+        let udp_port = config.webtransport.then(|| config.announced_udp_port.unwrap_or(port));
         let admission = Admission::listening(policy(&config), &config.hosts, port);
         admission.keep_used_tokens(Arc::new(UsedTokenMarks(Arc::clone(&rooms.persistence))), Now::read());
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, admission };

@@ -284,3 +284,25 @@ async fn a_player_that_joins_while_rules_fail_stays() {
     .await;
     server.stop().await;
 }
+
+#[tokio::test]
+async fn rules_that_fail_with_a_new_text_in_every_step_are_reported_ten_times_a_second_and_counted() {
+    const FAILED: &str = r#"nowcast_rules_total{outcome="failed"}"#;
+    const DROPPED: &str = r#"nowcast_rules_total{outcome="failed_dropped"}"#;
+    let folder = Folder::new(&format!(
+        "{RULES}\nlocal step = 0\nworld.on('step', function() step += 1; error('at ' .. step) end)"
+    ));
+    let server = serve(&folder).await;
+    let mut ada = server.join("edited", "name=Ada&hz=60").await;
+    let is_summary = |text: &str| text.contains("more errors were raised and left out: at most 10 a second");
+    ada.until_view("three summaries", |view| {
+        view.reports.iter().filter(|(_, _, text)| is_summary(text)).count() >= 3
+    })
+    .await;
+    let (failed, dropped) = (server.metric(FAILED), server.metric(DROPPED));
+    let reported = ada.view.reports.iter().filter(|(_, _, text)| !is_summary(text)).count();
+    // A second has 60 steps and as many errors.
+    assert!(failed >= 120.0 && dropped >= failed / 2.0, "{failed} errors, {dropped} dropped");
+    assert!((20..=60).contains(&reported), "{reported} of {failed} errors were reported");
+    server.stop().await;
+}

@@ -4,6 +4,7 @@ mod channels;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod crash;
 mod decode;
+mod hostile;
 mod load;
 mod minimal;
 mod motion;

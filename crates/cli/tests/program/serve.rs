@@ -38,7 +38,7 @@ fn start_saying(logs: Stdio, what: &str) -> (Child, u16) {
 }
 
 /// The port that a server says it has.
-fn port_of(server: &mut Child) -> u16 {
+pub(crate) fn port_of(server: &mut Child) -> u16 {
     let mut line = String::new();
     let stdout = server.stdout.as_mut().expect("it is piped");
     BufReader::new(stdout).read_line(&mut line).expect("it prints where it is");
@@ -279,7 +279,7 @@ fn a_termination_signal_ends_it_with_code_0() {
 /// How long anything may take on a machine that does a lot besides.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn open(port: u16, head: &str) -> TcpStream {
+pub(crate) fn open(port: u16, head: &str) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("it can be set");
     let request = format!("GET {head}\r\nHost: localhost:{port}\r\n\r\n");
@@ -287,7 +287,7 @@ fn open(port: u16, head: &str) -> TcpStream {
     stream
 }
 
-fn get(port: u16, path: &str) -> String {
+pub(crate) fn get(port: u16, path: &str) -> String {
     let mut answer = String::new();
     let mut stream = open(port, &format!("{path} HTTP/1.1\r\nConnection: close"));
     stream.read_to_string(&mut answer).expect("it answers");
@@ -295,10 +295,8 @@ fn get(port: u16, path: &str) -> String {
 }
 
 /// Joins by the plain protocol, and waits for the welcome.
-fn join(port: u16, room: &str) -> TcpStream {
-    let upgrade = "Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\n\
-                   Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
-    let mut stream = open(port, &format!("/ws/{room} HTTP/1.1\r\n{upgrade}"));
+pub(crate) fn join(port: u16, room: &str) -> TcpStream {
+    let mut stream = upgrade(port, room);
     let (mut read, mut piece) = (Vec::new(), [0; 4_096]);
     while !read.windows(9).any(|window| window == b"\"welcome\"") {
         let length = stream.read(&mut piece).expect("the welcome comes");
@@ -306,6 +304,13 @@ fn join(port: u16, room: &str) -> TcpStream {
         read.extend(&piece[..length]);
     }
     stream
+}
+
+/// Asks to join by the plain protocol, and reads no answer.
+pub(crate) fn upgrade(port: u16, room: &str) -> TcpStream {
+    let upgrade = "Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                   Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
+    open(port, &format!("/ws/{room} HTTP/1.1\r\n{upgrade}"))
 }
 
 /// Sends controls, so that the world is kept and its journal grows.
@@ -327,7 +332,7 @@ fn metric(port: u16, name: &str) -> u64 {
 
 /// Asks the program to end by this signal, and returns its exit code.
 #[cfg(unix)]
-fn end(server: &mut Child, signal: rustix::process::Signal) -> Option<i32> {
+pub(crate) fn end(server: &mut Child, signal: rustix::process::Signal) -> Option<i32> {
     let pid = rustix::process::Pid::from_raw(server.id().cast_signed()).expect("a child has an id");
     rustix::process::kill_process(pid, signal).expect("the child is there");
     let deadline = Instant::now() + PATIENCE;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use nowcast_script::{Assets, Report};
+use nowcast_world::STEP_HZ;
 use tracing::{info, warn};
 
 use super::context::RoomContext;
@@ -17,22 +18,53 @@ use crate::worlds::Change;
 /// Reports that are sent to editors who join later.
 const REPORTS_KEPT: usize = 16;
 
-/// Lines that rules print in [`PRINTED_STEPS`] steps and that are sent on; more are dropped, counted, and their number is sent.
+/// Lines that rules print in a second and that are sent on; more are dropped and counted, and their number is sent.
 const PRINTED_LINES_MAX: u64 = 60;
-/// A second.
-const PRINTED_STEPS: u64 = 60;
 
-/// The lines that rules printed since a step.
-#[derive(Default)]
-struct Printed {
+/// Errors of rules that are reported in a second, likewise. Rules that fail in every step may fail with a new text each time.
+const FAILURES_MAX: u64 = 10;
+
+/// A number of reports in each second of a world. Reports beyond it are dropped and counted.
+struct Budget {
+    max: u64,
+    /// The step in which the second began.
     since: u64,
-    lines: u64,
+    used: u64,
     dropped: u64,
+}
+
+impl Budget {
+    fn new(max: u64) -> Self {
+        Self { max, since: 0, used: 0, dropped: 0 }
+    }
+
+    /// Begins a new second when the last one is over, or when the world was restored to an earlier step. Returns the number of reports
+    /// that were dropped in the last second.
+    fn begin_second(&mut self, tick: u64) -> u64 {
+        if (self.since..self.since + u64::from(STEP_HZ)).contains(&tick) {
+            return 0;
+        }
+        let dropped = self.dropped;
+        *self = Self { since: tick, ..Self::new(self.max) };
+        dropped
+    }
+
+    /// Takes one report from the budget. Returns `false`, and counts the report as dropped, if nothing is left.
+    fn take(&mut self) -> bool {
+        let is_left = self.used < self.max;
+        if is_left {
+            self.used += 1;
+        } else {
+            self.dropped += 1;
+        }
+        is_left
+    }
 }
 
 /// The versions of a room's rules, and their outcomes.
 pub(super) struct Editing {
-    printed: Printed,
+    printed: Budget,
+    failures: Budget,
     /// The number of the folder's newest version that the room has seen.
     seen: u64,
     reports: VecDeque<RuleReport>,
@@ -50,7 +82,8 @@ impl Editing {
     pub(super) fn new(seen: u64, assets: Assets) -> Self {
         Self {
             seen,
-            printed: Printed::default(),
+            printed: Budget::new(PRINTED_LINES_MAX),
+            failures: Budget::new(FAILURES_MAX),
             reports: VecDeque::new(),
             assets,
             assets_before: None,
@@ -136,6 +169,7 @@ impl Editing {
             }
             self.report(context, members, RuleReport { outcome, version: version.number, text });
         }
+        self.report_dropped_failures(context, world, members);
         self.pass_on_printed(context, world, members);
         let is_redefined = has_new_rules | std::mem::take(&mut self.has_new_assets);
         Reloaded { has_new_rules, is_redefined }
@@ -149,36 +183,50 @@ impl Editing {
             info!(room = context.name, text = report.text, "printed");
             members.send_to_editors(ClientEvent::Report(&report));
         };
-        let tick = world.world().tick();
-        if tick.saturating_sub(self.printed.since) >= PRINTED_STEPS || tick < self.printed.since {
-            let dropped = std::mem::take(&mut self.printed).dropped;
-            self.printed.since = tick;
-            if dropped > 0 {
-                context.rooms.metrics.drop_printed(dropped);
-                let text = format!(
-                    "{dropped} more lines were printed and left out: at most {PRINTED_LINES_MAX} a second are shown"
-                );
-                send(world.version(), text);
-            }
+        let dropped = self.printed.begin_second(world.world().tick());
+        if dropped > 0 {
+            context.rooms.metrics.drop_printed(dropped);
+            let text = format!(
+                "{dropped} more lines were printed and left out: at most {PRINTED_LINES_MAX} a second are shown"
+            );
+            send(world.version(), text);
         }
         while let Some(line) = world.poll_line() {
-            if self.printed.lines == PRINTED_LINES_MAX {
-                self.printed.dropped += 1;
-            } else {
-                self.printed.lines += 1;
+            if self.printed.take() {
                 send(world.version(), line);
             }
         }
     }
 
-    /// Counts a report, and sends it to editors. A script that fails in every step repeats its report sixty times a second:
-    /// that is sent once.
+    /// Reports once a second how many errors of the rules were not reported.
+    fn report_dropped_failures(&mut self, context: &RoomContext, world: &RecordedWorld, members: &Members) {
+        let dropped = self.failures.begin_second(world.world().tick());
+        if dropped == 0 {
+            return;
+        }
+        context.rooms.metrics.drop_failures(dropped);
+        let text = format!(
+            "{dropped} more errors were raised and left out: at most {FAILURES_MAX} a second are reported"
+        );
+        let report = RuleReport { outcome: Outcome::Failed, version: world.version(), text };
+        self.publish_report(context, members, report);
+    }
+
+    /// Counts a report, and sends it to editors. A script that fails in every step may report the same error sixty times a
+    /// second: a report that editors have is not sent again, and new ones are sent within a budget.
     fn report(&mut self, context: &RoomContext, members: &Members, report: RuleReport) {
-        let RuleReport { outcome, version, text } = &report;
-        context.rooms.metrics.report_rules(*outcome);
+        context.rooms.metrics.report_rules(report.outcome);
         if self.reports.contains(&report) {
             return;
         }
+        if report.outcome != Outcome::Failed || self.editing.failures.take() {
+            self.publish_report(context, members, report);
+        }
+    }
+
+    /// Logs a report and sends it to clients that may edit, now or when they join.
+    fn publish_report(&mut self, context: &RoomContext, members: &Members, report: RuleReport) {
+        let RuleReport { outcome, version, text } = &report;
         match outcome {
             Outcome::Runs => info!(room = context.name, version, "rules run"),
             _ => warn!(room = context.name, version, ?outcome, text, "rules"),

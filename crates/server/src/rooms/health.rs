@@ -72,8 +72,11 @@ impl Troubles {
         match self.abandoned() {
             0 => {}
             count => {
-                let text = "rooms are abandoned, because a step of their worlds cannot be stopped: their threads and their memory are lost until it ends or this process is restarted";
-                return Some(format!("{count} {text}"));
+                let mebibytes = (count * super::ROOM_BYTES_MAX) >> 20;
+                return Some(format!(
+                    "{count} rooms are abandoned, because a step of their worlds cannot be stopped: their threads and up to \
+                     {mebibytes} MiB of memory are lost until the steps end or this process is restarted"
+                ));
             }
         }
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
