@@ -8,13 +8,14 @@ mod pruning;
 mod recording;
 #[cfg(test)]
 mod released;
+mod steady_time;
 mod tokens;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use nowcast_store::{
     FileError, Health, Moment, Options, Problem, Retention, SavedWorld, SqliteStore, Stats, Store,
@@ -34,6 +35,7 @@ use host_state::{definition_hash, read_seat_note, seat_note, sources_hash};
 pub use migration::{Change, Migration, MigrationError, kept_rules, migrate};
 pub(crate) use pruning::PruneSchedule;
 pub(crate) use recording::{Recording, origin};
+pub(crate) use steady_time::now_ms;
 pub(crate) use tokens::{UsedTokenMarks, hold_token};
 
 /// Worlds that one store holds. Beyond that the worlds of new rooms are not kept, because anybody may open rooms.
@@ -251,9 +253,4 @@ impl PersistenceThread {
     fn lock_trouble(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }

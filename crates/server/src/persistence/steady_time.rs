@@ -1,0 +1,55 @@
+//! The time of journals, snapshots and bans: it goes on at its own pace when the system's clock is set back.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// The newest time that was read, in this process.
+static CLOCK: Mutex<SteadyTime> = Mutex::new(SteadyTime { newest: None });
+
+/// Milliseconds since 1970, which never decrease.
+pub(crate) fn now_ms() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // It is right between any two statements.
+    CLOCK.lock().unwrap_or_else(PoisonError::into_inner).read(since_1970, Instant::now())
+}
+
+/// Follows the system's clock forward. While that clock is behind an earlier reading, the time that really passes is added to that
+/// reading, so that looking back finds each moment once and in order.
+struct SteadyTime {
+    newest: Option<(Duration, Instant)>,
+}
+
+impl SteadyTime {
+    fn read(&mut self, since_1970: Duration, now: Instant) -> u64 {
+        let time = match self.newest {
+            Some((newest, read_at)) if since_1970 < newest => newest + now.saturating_duration_since(read_at),
+            _ => since_1970,
+        };
+        self.newest = Some((time, now));
+        u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clock_that_is_set_back_does_not_turn_time_back_and_is_followed_when_it_has_caught_up() {
+        let (mut clock, start) = (SteadyTime { newest: None }, Instant::now());
+        let mut read = |wall_s: u64, passed_s: u64| {
+            clock.read(Duration::from_secs(wall_s), start + Duration::from_secs(passed_s)) / 1_000
+        };
+        assert_eq!(read(10_000, 0), 10_000);
+        assert_eq!(read(10_060, 60), 10_060);
+        // An hour back: ten seconds later it is ten seconds later.
+        assert_eq!(read(6_470, 70), 10_070);
+        assert_eq!(read(6_471, 71), 10_071);
+        // Before 1970.
+        assert_eq!(read(0, 72), 10_072);
+        assert_eq!(read(10_073, 73), 10_073);
+        // Set forward again, and so on.
+        assert_eq!(read(20_000, 74), 20_000);
+        assert_eq!(read(10_075, 75), 20_001);
+    }
+}
