@@ -2,6 +2,7 @@
 
 mod client;
 mod console;
+mod decoy;
 mod interop;
 mod long;
 mod peers;

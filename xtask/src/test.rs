@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use crate::{client, console, interop, session_vectors as vectors, step, tidy, tools};
+use crate::{client, console, decoy, interop, session_vectors as vectors, step, tidy, tools};
 
 /// The tests to run.
 #[derive(clap::Args)]
@@ -90,6 +90,10 @@ fn summarise(outcomes: &[(&str, anyhow::Result<()>, Duration)], without_browser:
     if without_browser {
         eprintln!("  {}  browser tests: left out by --without-browser", console::yellow("NOT RUN"));
     }
+    if let Some(without) = std::env::var_os("NOWCAST_WITHOUT") {
+        let without = without.to_string_lossy();
+        eprintln!("  {}  tests that need {without}: left out by NOWCAST_WITHOUT", console::yellow("NOT RUN"));
+    }
     let failed = outcomes.iter().filter(|(_, outcome, _)| outcome.is_err()).count();
     println!("steps: {} passed, {failed} failed", outcomes.len() - failed);
     if failed > 0 {
@@ -115,7 +119,7 @@ fn build_rust() -> anyhow::Result<()> {
 }
 
 fn rust_tests() -> anyhow::Result<()> {
-    step::run(&["cargo", "test", "--workspace", "--no-fail-fast"])
+    decoy::run_tests(&["cargo", "test", "--workspace", "--no-fail-fast"], &[])
 }
 
 /// Only what depends on the feature is built again. Tests of other packages that have the same name run once more.
@@ -134,7 +138,7 @@ fn portable_tests_named<'a>(names: impl Iterator<Item = &'a str>, only: &[&'a st
     line.extend(names.flat_map(|name| ["--test", name]));
     line.extend((!only.is_empty()).then_some("--"));
     line.extend(only);
-    step::run(&line)
+    decoy::run_tests(&line, &[])
 }
 
 /// Rust at one end, the TypeScript just built at the other; without the variable these tests are left out.
@@ -156,14 +160,14 @@ fn rust_docs() -> anyhow::Result<()> {
 /// Some of them join a world of the real program, or open channels to an endpoint that sends everything back.
 fn typescript_tests() -> anyhow::Result<()> {
     let (binary, echo) = built_programs()?;
-    step::run_with_env(&["npm", "test", "--silent"], &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo)])
+    decoy::run_tests(&["npm", "test", "--silent"], &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo)])
 }
 
 fn browser_tests() -> anyhow::Result<()> {
     let chromium = tools::require_chromium()?;
     let (binary, echo) = built_programs()?;
     let chromium = chromium.to_string_lossy();
-    step::run_with_env(
+    decoy::run_tests(
         &["npm", "run", "--silent", "test:browser"],
         &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo), ("NOWCAST_CHROMIUM", &chromium)],
     )

@@ -178,19 +178,49 @@ fn a_channel_that_is_over_always_gives_the_same_reason() {
     assert_eq!(far.ended(), Some(closed));
 }
 
+fn named<T: Send + 'static>(
+    name: &str,
+    run: impl FnOnce() -> T + Send + 'static,
+) -> std::thread::JoinHandle<T> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(run).expect("there are threads left")
+}
+
+/// Waits until a thread of this process sleeps in the kernel: it has begun to wait for a message.
+#[cfg(target_os = "linux")]
+fn until_asleep(name: &str) {
+    let is_asleep = || {
+        std::fs::read_dir("/proc/self/task").expect("Linux lists threads").flatten().any(|thread| {
+            let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+            stat.contains(&format!("({name}) S "))
+        })
+    };
+    let deadline = std::time::Instant::now() + SOON;
+    while !is_asleep() {
+        assert!(std::time::Instant::now() < deadline, "the thread {name} does not wait");
+        std::thread::yield_now();
+    }
+}
+
+/// Other systems do not say whether a thread sleeps: most do after this time.
+#[cfg(not(target_os = "linux"))]
+fn until_asleep(_name: &str) {
+    std::thread::sleep(Duration::from_millis(20));
+}
+
 #[test]
 fn a_thread_that_sleeps_wakes_when_its_own_side_closes() {
     let (near, _far) = channel("asleep", Bounds::default());
-    let sleeper = std::thread::spawn({
+    // Two threads wait for messages, and a third closes.
+    let sleeper = named("sleeper", {
         let near = near.clone();
         move || near.receive()
     });
-    // Two threads wait for messages, and a third closes.
-    let other = std::thread::spawn({
+    let other = named("sleeper within", {
         let near = near.clone();
         move || near.receive_within(SOON)
     });
-    std::thread::sleep(Duration::from_millis(20));
+    until_asleep("sleeper");
+    until_asleep("sleeper within");
     near.close(64, "enough");
     for thread in [sleeper, other] {
         let Err(Error::Closed(closed)) = thread.join().expect("no panic") else { panic!("it is closed") };

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::{Player, TestServer};
 use futures_util::SinkExt;
+use nowcast_server::figures::{Buckets, Figures};
 use nowcast_server::plain::ServerMessage;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpSocket;
@@ -17,9 +18,12 @@ use tokio_tungstenite::tungstenite::Message;
 const HZ: u32 = 20;
 const MALFORMED_FRAMES: usize = 10_000;
 
-/// How often an attack may be repeated when the machine, not the server, was too slow. The server has to be undisturbed
-/// once; a server that is disturbed is so every time.
-const ATTEMPTS: usize = 4;
+/// Attempts of each attack. In one of them the machine, not the server, may be too slow: most of them decide.
+const ATTEMPTS: usize = 5;
+const UNDISTURBED_MIN: usize = ATTEMPTS / 2 + 1;
+
+/// Processor time of a tick in any attempt. A room whose ticks need more falls behind; other programs of the machine do not count in it.
+const TICK_CPU_SECONDS_MAX: f64 = 0.016;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_malformed_frames_on_one_connection_are_not_felt() {
@@ -99,8 +103,8 @@ async fn clients_that_never_read_are_not_felt() {
     .await;
 }
 
-/// Measures the intervals between a witness's updates for a while in peace, then during an attack, and expects the 95th
-/// percentile to stay within twice that of peace, or of the rate that was asked for.
+/// Measures the intervals between a witness's updates for a while in peace, then during an attack. In most attempts the 95th percentile
+/// stays within twice that of peace, or of the rate that was asked for. In every attempt the ticks need little processor time.
 async fn undisturbed_by<F, A>(name: &str, attack: F)
 where
     F: Fn(Arc<TestServer>) -> A,
@@ -108,13 +112,15 @@ where
 {
     let server = Arc::new(TestServer::start().await);
     let mut witness = server.join("plaza", &format!("hz={HZ}&name=witness")).await;
-    let mut seen = Vec::new();
-    for _ in 0..ATTEMPTS {
+    let (mut undisturbed, mut seen) = (0, Vec::new());
+    for attempt in 1..=ATTEMPTS {
         let peace = intervals_until(&mut witness, tokio::time::sleep(Duration::from_secs(2))).await;
+        let before = tick_cpu_seconds(&server);
         let attacking = tokio::spawn(attack(Arc::clone(&server)));
         let attacked =
             intervals_until(&mut witness, async { attacking.await.expect("the attack is carried out") })
                 .await;
+        let ticks = tick_cpu_seconds(&server).since(&before);
         let nominal = 1_000.0 / f64::from(HZ);
         let allowed = 2.0 * percentile(&peace, 95).max(nominal);
         let line = format!(
@@ -128,12 +134,26 @@ where
             attacked.len(),
         );
         println!("{line}");
-        if percentile(&attacked, 95) <= allowed {
+        let cpu_seconds = ticks.quantile(0.95).expect("the room steps during the attack");
+        if cfg!(target_os = "linux") {
+            assert!(
+                cpu_seconds <= TICK_CPU_SECONDS_MAX,
+                "{name}: a tick takes {cpu_seconds} s of processor time"
+            );
+        }
+        undisturbed += usize::from(percentile(&attacked, 95) <= allowed);
+        seen.push(line);
+        let left = ATTEMPTS - attempt;
+        assert!(undisturbed + left >= UNDISTURBED_MIN, "disturbed in most attempts:\n{}", seen.join("\n"));
+        if undisturbed >= UNDISTURBED_MIN {
             return;
         }
-        seen.push(line);
     }
-    panic!("disturbed in each attempt:\n{}", seen.join("\n"));
+}
+
+/// Processor time of the ticks so far.
+fn tick_cpu_seconds(server: &TestServer) -> Buckets {
+    Figures::parse(&server.handle.metrics()).histogram("nowcast_tick_cpu_seconds", &[])
 }
 
 /// Milliseconds between the updates that arrive until something has happened.

@@ -1,5 +1,5 @@
 //! The short form of `nowcast lab load`: that the instrument works, with ten clients for a second. Its figures mean nothing here. The
-//! chapter of the asteroids needs namespaces; where they are missing it says that it was left out.
+//! chapter of the asteroids needs network namespaces.
 
 #![cfg(all(feature = "lab", target_os = "linux"))]
 
@@ -87,25 +87,25 @@ fn stated_precision() -> f64 {
 }
 
 #[test]
-#[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
 fn asteroids_are_counted_by_the_kernel_and_shown_where_they_are() {
     let page = fresh_page("asteroids");
     let output = lab_load(&["--asteroids", "--seconds", "1"], &page);
     let told = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         assert!(told.contains("network namespace") || told.contains("TUN device"), "{told}");
-        return eprintln!("left out: {told}");
+        return own::leave_out("namespaces", told);
     }
     let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
     let table = &report["sections"][0]["tables"][0];
     for (carrier, bytes) in column(table, "toward the client") {
         assert!(bytes.is_some_and(|bytes| bytes > 1.0), "{carrier}: {bytes:?}");
     }
-    // On a machine that does a lot besides, a carrier may have shown no place of a step that is compared.
-    let errors: Vec<f64> =
-        column(table, "largest error").into_iter().filter_map(|(_, error)| error).collect();
+    // On a machine that does a lot besides, a carrier may have shown no place of a step that is compared; most do.
+    let measured = column(table, "largest error");
+    let errors: Vec<f64> = measured.iter().filter_map(|(_, error)| *error).collect();
+    assert!(2 * errors.len() > measured.len(), "most carriers show places that are compared: {measured:?}");
     // The other client, with which they are compared, is told to a tenth of a millimetre.
     let precise = stated_precision() + 0.000_1;
-    assert!(!errors.is_empty() && errors.iter().all(|error| *error <= precise), "{errors:?} of {precise}");
+    assert!(errors.iter().all(|error| *error <= precise), "{errors:?} of {precise}");
     std::fs::remove_file(page).unwrap();
 }

@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use crate::own;
 
 #[test]
-#[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
 fn a_minimal_client_that_acts_during_a_cut_is_answered_after_the_resumption() {
     let mut server = own::program()
         .args(["serve", "--no-data", "--port", "0"])
@@ -26,8 +25,9 @@ fn a_minimal_client_that_acts_during_a_cut_is_answered_after_the_resumption() {
         .output();
     let _ = server.kill();
     let _ = server.wait();
-    let Ok(client) = client else {
-        return eprintln!("left out: python3 is not installed");
+    let client = match client {
+        Ok(client) => client,
+        Err(error) => return own::leave_out("python3", error),
     };
     let said = String::from_utf8_lossy(&client.stdout);
     assert!(client.status.success(), "{said}{}", String::from_utf8_lossy(&client.stderr));

@@ -22,6 +22,38 @@ pub(crate) fn isolated(program: &str) -> Command {
     command
 }
 
+/// The things that this machine lacks, with commas between them: tests that need one of them are left out. A test whose tool is
+/// missing fails otherwise, so that no machine passes for nothing.
+const WITHOUT: &str = "NOWCAST_WITHOUT";
+
+/// Leaves the calling test out because the machine lacks something that it needs.
+///
+/// # Panics
+/// Where [`WITHOUT`] does not name what is lacking.
+#[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
+pub(crate) fn leave_out(lacking: &str, cause: impl std::fmt::Display) {
+    let without = std::env::var(WITHOUT).unwrap_or_default();
+    let cause = cause.to_string();
+    assert!(
+        names(&without, lacking),
+        "this test needs {lacking}, which this machine lacks ({}): install it, or set {WITHOUT}={lacking} to leave such tests out",
+        cause.trim_end()
+    );
+    eprintln!("left out, because {WITHOUT} names {lacking}: {cause}");
+}
+
+fn names(without: &str, lacking: &str) -> bool {
+    without.split(',').any(|name| name.trim() == lacking)
+}
+
+#[test]
+fn test_is_left_out_only_where_the_person_says_what_the_machine_lacks() {
+    assert!(names("node, python3", "python3") && names("script", "script"));
+    assert!(!names("", "python3") && !names("python", "python3"));
+    let unnamed = std::panic::catch_unwind(|| leave_out("a thing that no machine has", "it does not start"));
+    assert!(unnamed.is_err(), "a test whose tool is missing fails");
+}
+
 /// A folder that no other command has. It is made by the program that keeps something in it.
 fn own_home() -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);

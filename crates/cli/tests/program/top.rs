@@ -136,7 +136,6 @@ fn a_server_that_does_not_answer_is_named_with_a_cure() {
 /// In a terminal that `script` makes.
 #[cfg(target_os = "linux")]
 #[test]
-#[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
 fn the_live_view_ends_with_q_and_leaves_the_terminal_as_it_was() {
     let server = Server::start();
     let line = format!("stty -a; {} top {} --interval 0.2; echo ended $?; stty -a", own::PROGRAM, server.1);
@@ -145,7 +144,10 @@ fn the_live_view_ends_with_q_and_leaves_the_terminal_as_it_was() {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn();
-    let Ok(mut terminal) = terminal else { return eprintln!("left out: there is no `script`") };
+    let mut terminal = match terminal {
+        Ok(terminal) => terminal,
+        Err(error) => return own::leave_out("script", error),
+    };
     let mut output = BufReader::new(terminal.stdout.take().unwrap());
     let mut shown = String::new();
     let mut read_until = |what: &str| {

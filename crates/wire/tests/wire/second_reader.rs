@@ -10,8 +10,15 @@ fn a_reader_written_from_the_page_alone_reads_every_delta() {
     let mut reader = Command::new("python3");
     reader.arg(here.join("tests/second_reader.py")).arg(spec.join("DELTA.md"));
     reader.arg(spec.join("vectors/delta")).arg(spec.join("vectors/delta/bodies-steps.json"));
-    let Ok(output) = reader.output() else {
-        return eprintln!("left out: python3 is not installed");
+    let output = match reader.output() {
+        Ok(output) => output,
+        // `NOWCAST_WITHOUT` names what a machine lacks, with commas between.
+        Err(_) if std::env::var("NOWCAST_WITHOUT").is_ok_and(|without| without.contains("python3")) => {
+            return eprintln!("left out, because NOWCAST_WITHOUT names python3");
+        }
+        Err(error) => panic!(
+            "this test needs python3 ({error}): install it, or set NOWCAST_WITHOUT=python3 to leave such tests out"
+        ),
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
