@@ -6,6 +6,26 @@ use crate::lane::LaneConfig;
 use crate::limits::{Limits, PACKET_BYTES_MIN};
 
 /// How a session behaves; everything the peer must know of it stands in the handshake.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use nowcast_session::{Carrier, Config, Entropy, LaneConfig, Limits, Session, Time};
+///
+/// // One lane each way, at most 250 kB/s, and three seconds to find the peer.
+/// let config = Config {
+///     limits: Limits { lanes_max: 1, ..Limits::default() },
+///     lanes: vec![LaneConfig::default()],
+///     bytes_per_second_max: Some(250_000),
+///     handshake_timeout: Duration::from_secs(3),
+///     ..Config::default()
+/// };
+/// assert_eq!(config.limits.check(), Ok(()));
+/// let now = Time::from_millis(1);
+/// let mut session = Session::connect(now, config, Carrier::DATAGRAMS, Entropy([7; 48]));
+/// assert!(session.put_event(now, 0, b"on the only lane", None).is_ok());
+/// assert!(session.put_event(now, 1, b"on a lane that it has not", None).is_err());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The limits that this side announces to the peer.

@@ -22,6 +22,46 @@ const KEPT_BYTES: usize = 1_024;
 ///
 /// Bytes that it wrote may fail to leave if other messages took the room in the meantime. Then the source learns at
 /// once that the bytes did not arrive, and is called again, possibly for a packet of the same number.
+///
+/// ```no_run
+/// use nowcast::session::{LaneConfig, PacketOutcome, Replication};
+/// use nowcast::{ListenConfig, Listener, Source};
+///
+/// /// Sends the newest picture of a camera: after a loss, the one that is newest then.
+/// struct Camera {
+///     newest: Vec<u8>,
+///     is_sent: bool,
+/// }
+///
+/// impl Replication for Camera {
+///     fn has_more(&self, _lane: u8) -> bool {
+///         !self.is_sent
+///     }
+///
+///     fn fill(&mut self, _lane: u8, _number: u64, room: usize, out: &mut Vec<u8>) {
+///         if self.newest.len() <= room {
+///             out.extend_from_slice(&self.newest);
+///             self.is_sent = true;
+///         }
+///     }
+/// }
+///
+/// impl Source for Camera {
+///     fn on_outcome(&mut self, outcome: PacketOutcome) {
+///         self.is_sent = outcome.arrived;
+///     }
+/// }
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut config = ListenConfig::loopback(0);
+/// config.accept.session.lanes = vec![LaneConfig { has_source: true, ..LaneConfig::default() }];
+/// let listener = Listener::bind(config).await?;
+/// let mut service = listener.advertise("camera").await?;
+/// let channel = service.accept().await.expect("the listener is open");
+/// channel.set_source(Box::new(Camera { newest: vec![0; 600], is_sent: false }));
+/// # Ok(())
+/// # }
+/// ```
 pub trait Source: Replication + Send {
     /// Takes the outcome of a packet that it wrote into.
     fn on_outcome(&mut self, outcome: PacketOutcome);
