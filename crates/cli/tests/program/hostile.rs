@@ -222,6 +222,7 @@ const GREEDY: [(&str, &str); 7] = [
 ];
 
 #[test]
+#[allow(clippy::disallowed_macros, reason = "the harness takes the figures of a test")]
 fn hostile_worlds_leave_the_process_small_and_a_neighbour_in_time() {
     for (name, work) in GREEDY {
         let rules = format!(

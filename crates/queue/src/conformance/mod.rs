@@ -3,9 +3,9 @@
 //! Two kinds of cases, both made from a seed that a failure prints:
 //!
 //! - **lockstep**: random puts and gets run on the implementation and on the reference [`Model`]. Every answer must be
-//! the same, including refusals. Failures are shrunk to the shortest script that still fails.
+//!   the same, including refusals. Failures are shrunk to the shortest script that still fails.
 //! - **concurrent**: a putting and a getting thread with random stalls. The record of puts and gets must obey the
-//! [`laws`].
+//!   [`laws`].
 //!
 //! Publishers, which have many receivers, have their own suite: [`publishers`].
 //!
