@@ -16,6 +16,6 @@ fuzz_target!(|data: &[u8]| {
     for (id, transform) in replica.transforms() {
         assert_eq!(replica.transform(id), Some(transform));
         assert!(transform.position.iter().chain(&transform.rotation).all(|number| number.is_finite()));
-        replica.grain(id).expect("an entity that has a row has a precision");
+        replica.quantization(id).expect("an entity that has a row has a precision");
     }
 });
