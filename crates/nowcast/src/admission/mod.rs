@@ -22,7 +22,7 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
-mod admission;
+mod decision;
 mod key;
 mod limits;
 mod page;
@@ -32,9 +32,7 @@ mod refusal;
 mod token;
 mod used;
 
-pub use admission::{
-    Admission, AdmissionRequest, Entry, Now, Permit, Policy, PolicyError, SingleUse, Ticket,
-};
+pub use decision::{Admission, AdmissionRequest, Entry, Now, Permit, Policy, PolicyError, SingleUse, Ticket};
 pub use key::{KeyError, TokenKey, new_secret};
 pub use limits::{Addresses, Allowance, Bucket, CREDIT_MAX, Crowded, Limits, Verdict, network_of};
 pub use page::{OriginError, Page, host_of, origin_of, parse_origin};
