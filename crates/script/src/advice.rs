@@ -1,12 +1,10 @@
 //! Advice on a version that loads: what is allowed and most likely a mistake, found in its text and its declarations.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use nowcast_world::{Definition, Value};
 
-use crate::absent::absence;
 use crate::forgotten::{is_name, tokens};
-use crate::sandbox::global_names;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::{closest, instead};
 
@@ -49,125 +47,10 @@ pub fn advice(sources: &Sources, definition: &Definition) -> Vec<Advice> {
     keys(sources, definition, &mut found);
     looks(sources, definition, &mut found);
     timers(sources, &mut found);
-    let globals = global_names();
-    for (path, text) in sources.iter() {
-        undefined(sources, path, text, &globals, &mut found);
-    }
-    bindings(sources, definition, &mut found);
     idle_modules(sources, &mut found);
     found.sort();
     found.dedup();
     found
-}
-
-/// Words of the language, which are no names.
-const KEYWORDS: [&str; 24] = [
-    "and", "break", "continue", "do", "else", "elseif", "end", "export", "false", "for", "function", "if",
-    "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "type", "until", "while",
-];
-
-/// Names that are called or indexed, and that the module declares nowhere. A name that is declared anywhere in the module counts
-/// as declared: scopes are not followed.
-fn undefined(
-    sources: &Sources,
-    path: &str,
-    text: &str,
-    globals: &BTreeMap<String, Vec<String>>,
-    found: &mut Vec<Advice>,
-) {
-    let is_unchecked =
-        text.lines().take_while(|line| line.starts_with("--")).any(|line| line.trim() == "--!nocheck");
-    if is_unchecked {
-        return;
-    }
-    let tokens = tokens(text);
-    let made: BTreeSet<&str> = made_names(&tokens).collect();
-    for (at, &(name, line)) in tokens.iter().enumerate() {
-        let before = at.checked_sub(1).map_or("", |at| tokens[at].0);
-        let after = tokens.get(at + 1).map_or("", |token| token.0);
-        let is_use =
-            is_name(name) && matches!(after, "." | ":" | "(" | "[") && !matches!(before, "." | ":" | "type");
-        if !is_use || KEYWORDS.contains(&name) || made.contains(name) {
-            continue;
-        }
-        let field = tokens.get(at + 2).map_or("", |token| token.0);
-        let message = match (absence(name), absence(&format!("{name}.{field}")), globals.get(name)) {
-            (Some(why), ..) | (None, Some(why), _) => why.to_owned(),
-            (None, None, Some(fields)) => {
-                let is_known = after != "."
-                    || fields.is_empty()
-                    || name == "_G"
-                    || fields.iter().any(|known| known == field);
-                if is_known {
-                    continue;
-                }
-                format!("`{name}` has no `{field}`; {}", instead(field, fields))
-            }
-            (None, None, None) => match module_called(sources, path, name) {
-                Some(module) => {
-                    format!(
-                        "`{name}` is not defined; write local {name} = require(\"{module}\") at the top of the file"
-                    )
-                }
-                None => {
-                    let known: Vec<&str> =
-                        made.iter().copied().chain(globals.keys().map(String::as_str)).collect();
-                    let meant = closest(name, &known).map(|meant| format!("did you mean `{meant}`?"));
-                    let cure = meant.unwrap_or_else(|| "declare it above with `local`".to_owned());
-                    format!("`{name}` is not defined; {cure}")
-                }
-            },
-        };
-        found.push(Advice { file: path.to_owned(), line, message });
-    }
-}
-
-/// Names that stand where a module declares names: locals, parameters, functions, variables of loops, names in lists.
-fn made_names<'t>(tokens: &[(&'t str, u32)]) -> impl Iterator<Item = &'t str> {
-    let mut is_list = false;
-    tokens.windows(2).filter_map(move |words| {
-        let [(before, _), (name, _)] = words else { return None };
-        // `local a, b`, `for a, b in`, `function f(a, b)`: up to what ends the list.
-        is_list = match *before {
-            "local" | "for" | "function" => true,
-            "=" | "in" | ")" => false,
-            _ => is_list,
-        };
-        let is_made = is_list && is_name(name) && matches!(*before, "local" | "," | "(" | "for" | "function");
-        is_made.then_some(*name)
-    })
-}
-
-/// Actions without a binding, which no page offers. `{}` as the last argument says that only programs do an action.
-fn bindings(sources: &Sources, definition: &Definition, found: &mut Vec<Advice>) {
-    for action in definition.actions.iter().filter(|action| action.hint.get("key").is_none()) {
-        let (file, line) = declared_at(sources, "action", &action.name);
-        let tokens = sources.text(&file).map(tokens).unwrap_or_default();
-        let begins = tokens.windows(4).position(|words| {
-            words[1].0 == "action" && words[2].0 == "(" && unquoted(words[3].0) == Some(&action.name)
-        });
-        let Some(begins) = begins else { continue };
-        let mut depth = 0;
-        let ends = tokens[begins + 2..].iter().position(|(token, _)| {
-            depth +=
-                i32::from(matches!(*token, "(" | "{" | "[")) - i32::from(matches!(*token, ")" | "}" | "]"));
-            depth == 0
-        });
-        let Some(ends) = ends else { continue };
-        let is_bound = tokens[begins + 2 + ends - 1].0 == "}";
-        let name = &action.name;
-        let message = match (is_bound, action.hint == Value::Nil) {
-            (true, true) => continue,
-            (true, false) => format!(
-                "action `{name}` has no `key`, so no page offers it; add key = \"f\", or another letter"
-            ),
-            (false, _) => format!(
-                "action `{name}` has no binding, so no page offers it; add {{ key = \"f\", label = \"{name}\" }} as its last argument, \
-                 or {{}} if only programs do it"
-            ),
-        };
-        found.push(Advice { file, line, message });
-    }
 }
 
 /// The place of `world.what("name"` in the text.
@@ -421,44 +304,6 @@ mod tests {
         }
         let idle = advised(&[("world.luau", head), ("teams.luau", "return {}")]);
         assert!(idle[0].starts_with("teams.luau:1: no module requires this one"), "{idle:?}");
-    }
-
-    #[test]
-    fn undefined_names_are_named_with_the_one_that_was_meant() {
-        let head = "local world = require('@nowcast/world')\n";
-        for (line, words) in [
-            ("wurld.show('a', 1)", "`wurld` is not defined; did you mean `world`?"),
-            ("tel()", "`tel` is not defined"),
-            ("wait(1)", "a script cannot wait"),
-            ("task.wait(1)", "a script cannot wait"),
-            ("math.randomseed(1)", "there is no `math.randomseed`"),
-            ("print(math.flor(1))", "`math` has no `flor`; did you mean `floor`?"),
-            ("teams.pick()", "write local teams = require(\"./teams\")"),
-        ] {
-            let text =
-                format!("--!strict\n{head}world.on('start', function()\n{line} end)\nrequire('./teams')");
-            let found = advised(&[("world.luau", &text), ("teams.luau", "return {}")]);
-            assert!(found.len() == 1 && found[0].starts_with("world.luau:4: "), "{line}: {found:?}");
-            assert!(found[0].contains(words), "{line}: {found:?}");
-        }
-    }
-
-    #[test]
-    fn an_action_without_a_binding_is_named_unless_it_is_for_programs() {
-        let head = "local world = require('@nowcast/world')\n";
-        for (hint, words) in
-            [("", "action `kick` has no binding"), (", { label = 'Kick' }", "action `kick` has no `key`")]
-        {
-            let found = advised(&[("world.luau", &format!("{head}world.action('kick', {{}}, print{hint})"))]);
-            assert!(found.len() == 1 && found[0].starts_with("world.luau:2: "), "{hint}: {found:?}");
-            assert!(found[0].contains(words), "{hint}: {found:?}");
-        }
-        for hint in [", {}", ", { key = 'f' }"] {
-            assert_eq!(
-                advised(&[("world.luau", &format!("{head}world.action('kick', {{}}, print{hint})"))]),
-                [""; 0]
-            );
-        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `nowcast check`: what is wrong with a world, before anybody is in it.
+//! `nowcast check`: the mistakes of a world, before anybody is in it.
 
 use std::fmt::Arguments;
 use std::path::PathBuf;
@@ -8,6 +8,7 @@ use nowcast_script::{
     Advice, Assets, Fault, Forgotten, Limits, Scenario, Script, Sources, advice, forgotten, missing_assets,
     unknown_names,
 };
+use nowcast_script_check::{Finding, check};
 use nowcast_server::world::Definition;
 use nowcast_server::{read_assets, read_world};
 
@@ -15,9 +16,11 @@ use crate::output;
 
 /// Check a world: its kinds, actions, scripts, assets and tests
 ///
-/// Mistakes are told with file, line and column, and what helps. Warnings name what a reload forgets, and what is allowed
-/// and yet a mistake, most likely: keys, looks, timers, modules that nobody requires. Functions that the
-/// world calls while it runs are not called here: `nowcast test` plays them.
+/// Errors are printed with file, line, column and cure, and the exit code is 1: modules that do not load, names that nobody
+/// defines, members that `world`, a kind, an entity or a library does not have, calls with too few arguments. Warnings leave the
+/// exit code 0: locals that a reload forgets, actions without a key, keys, looks, timers, arguments that are ignored, modules
+/// that nobody requires. In a module that begins with `--!strict`, names that read as nil are errors too. Functions that the
+/// world calls while it runs are read and not called: `nowcast test` plays them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The world's folder
@@ -39,6 +42,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let broken = folder.broken_tests();
     let faults = [wrong, missing, broken].concat();
     faults.iter().for_each(|fault| folder.tell(fault));
+    let findings = check(&folder.sources, &definition);
+    folder.print_findings(&findings);
     folder.warn(&unknown, &definition);
     output::line(format_args!(
         "{} kinds, {} actions, {} assets, {} modules of tests, version {:016x}",
@@ -48,10 +53,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         folder.tests().count(),
         folder.sources.hash()
     ))?;
-    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let is_good = faults.is_empty() && !findings.iter().any(|finding| finding.is_error);
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A world's folder, as people named it, and what is in it.
+/// A world's folder as it was named on the command line, with its modules.
 struct Folder {
     path: String,
     sources: Sources,
@@ -70,6 +76,15 @@ impl Folder {
 
     fn tell(&self, fault: &Fault) {
         output::note(format_args!("{}", fault.in_folder(&self.path, &self.sources)));
+    }
+
+    /// Prints the mistakes that the text of the modules shows.
+    fn print_findings(&self, findings: &[Finding]) {
+        let folder = self.path.trim_end_matches('/');
+        for Finding { file, line, column, is_error, message } in findings {
+            let kind = if *is_error { "" } else { "warning: " };
+            output::note(format_args!("{folder}/{file}:{line}:{column}: {kind}{message}"));
+        }
     }
 
     /// Prints the warnings: valid declarations that are probably mistakes.
@@ -107,7 +122,7 @@ fn not_there(
     (missing, unknown)
 }
 
-/// How messages name the file of a fault.
+/// The file of a fault, as messages name it.
 fn quoted(fault: &Fault) -> String {
     format!("{:?}", fault.file.as_deref().unwrap_or_default())
 }

@@ -1,0 +1,30 @@
+//! The names that every module finds.
+
+use std::collections::BTreeMap;
+
+/// Global names; those of libraries with their fields.
+pub(crate) struct Globals(BTreeMap<String, Vec<String>>);
+
+impl Globals {
+    /// Reads the names from a state like the one that the rules run in, so that both always have the same.
+    pub(crate) fn of_a_sandbox() -> Globals {
+        Globals(nowcast_script::global_names())
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The fields of a library; none of `_G`, which holds everything.
+    pub(crate) fn fields(&self, library: &str) -> Option<&[String]> {
+        if library == "_G" {
+            None
+        } else {
+            self.0.get(library).map(Vec::as_slice).filter(|fields| !fields.is_empty())
+        }
+    }
+}

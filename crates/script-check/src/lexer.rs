@@ -1,0 +1,242 @@
+//! Splits the text of a module into tokens.
+
+/// What a token is.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Kind {
+    /// A name or a word of the language.
+    Name,
+    Number,
+    /// A text between quotes or long brackets.
+    Text,
+    /// A text between backticks, with the tokens of each expression in it.
+    Interpolated(Vec<Vec<Token>>),
+    Sign,
+    /// Behind the last token.
+    End,
+}
+
+/// A token and its place.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    /// As it is written; a text without its quotes.
+    pub(crate) text: String,
+    /// From 1.
+    pub(crate) line: u32,
+    /// In characters, from 1.
+    pub(crate) column: u32,
+}
+
+/// Signs of more than one letter, longest first.
+const SIGNS: [&str; 18] = [
+    "...", "..=", "//=", "::", "->", "==", "~=", "<=", ">=", "+=", "-=", "*=", "/=", "%=", "^=", "..", "//",
+    "@",
+];
+
+/// Levels of texts within texts.
+const NESTING_MAX: usize = 64;
+
+/// Returns the tokens of a text that Luau loads. A text that it would not load is cut off where the lexer stops.
+pub(crate) fn tokens(text: &str) -> Vec<Token> {
+    let mut lexer = Lexer { rest: text, line: 1, column: 1 };
+    let mut found = lexer.until_brace(0);
+    found.push(lexer.token(Kind::End, String::new()));
+    found
+}
+
+struct Lexer<'a> {
+    rest: &'a str,
+    line: u32,
+    column: u32,
+}
+
+impl Lexer<'_> {
+    fn token(&self, kind: Kind, text: String) -> Token {
+        Token { kind, text, line: self.line, column: self.column }
+    }
+
+    /// Passes over so many bytes, which end between two characters.
+    fn skip(&mut self, bytes: usize) {
+        let (passed, rest) = self.rest.split_at(bytes);
+        for letter in passed.chars() {
+            self.column += 1;
+            if letter == '\n' {
+                self.line += 1;
+                self.column = 1;
+            }
+        }
+        self.rest = rest;
+    }
+
+    /// Reads tokens up to the end of the text, or inside of a text between backticks (`nesting` above 0) up to the brace that ends
+    /// the expression.
+    fn until_brace(&mut self, nesting: usize) -> Vec<Token> {
+        let mut found = Vec::new();
+        let mut braces = 0;
+        loop {
+            self.skip_space();
+            let Some(letter) = self.rest.chars().next() else { return found };
+            match letter {
+                '{' => braces += 1,
+                '}' if braces == 0 && nesting > 0 => return found,
+                '}' => braces -= 1,
+                _ => {}
+            }
+            let Some(token) = self.next(letter, nesting) else { return found };
+            found.push(token);
+        }
+    }
+
+    /// Skips white space and comments.
+    fn skip_space(&mut self) {
+        loop {
+            let space = self.rest.len() - self.rest.trim_start().len();
+            self.skip(space);
+            let Some(comment) = self.rest.strip_prefix("--") else { return };
+            let length = match long_bracket(comment) {
+                Some((_, length)) => 2 + length,
+                None => self.rest.find('\n').unwrap_or(self.rest.len()),
+            };
+            self.skip(length);
+        }
+    }
+
+    fn next(&mut self, letter: char, nesting: usize) -> Option<Token> {
+        let (kind, text, length) = match letter {
+            '"' | '\'' => {
+                let length = quoted_length(self.rest, letter)?;
+                (Kind::Text, self.rest[1..length - 1].to_owned(), length)
+            }
+            '`' => return self.interpolated(nesting),
+            '[' if long_bracket(self.rest).is_some() => {
+                let (inner, length) = long_bracket(self.rest)?;
+                (Kind::Text, inner.to_owned(), length)
+            }
+            letter if letter.is_ascii_digit() => number(self.rest),
+            '.' if self.rest[1..].starts_with(|next: char| next.is_ascii_digit()) => number(self.rest),
+            letter if is_of_name(letter) => {
+                let length = self.rest.find(|next| !is_of_name(next)).unwrap_or(self.rest.len());
+                (Kind::Name, self.rest[..length].to_owned(), length)
+            }
+            letter => {
+                let sign = SIGNS.iter().find(|sign| self.rest.starts_with(**sign));
+                let length = sign.map_or(letter.len_utf8(), |sign| sign.len());
+                (Kind::Sign, self.rest[..length].to_owned(), length)
+            }
+        };
+        let token = self.token(kind, text);
+        self.skip(length);
+        Some(token)
+    }
+
+    /// A text between backticks.
+    fn interpolated(&mut self, nesting: usize) -> Option<Token> {
+        if nesting == NESTING_MAX {
+            return None;
+        }
+        let mut token = self.token(Kind::Name, String::new());
+        self.skip(1);
+        let mut parts = Vec::new();
+        loop {
+            let at = self.rest.find(['`', '\\', '{'])?;
+            let letter = self.rest[at..].chars().next()?;
+            self.skip(at + 1);
+            match letter {
+                '`' => break,
+                '{' => {
+                    let mut part = self.until_brace(nesting + 1);
+                    part.push(self.token(Kind::End, String::new()));
+                    parts.push(part);
+                    if !self.rest.starts_with('}') {
+                        return None;
+                    }
+                    self.skip(1);
+                }
+                _ => {
+                    let escaped = self.rest.chars().next()?;
+                    self.skip(escaped.len_utf8());
+                }
+            }
+        }
+        token.kind = Kind::Interpolated(parts);
+        Some(token)
+    }
+}
+
+fn is_of_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+/// The length of a quoted text with its quotes.
+fn quoted_length(text: &str, quote: char) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, letter) in text.char_indices().skip(1) {
+        if is_escaped {
+            is_escaped = false;
+        } else if letter == '\\' {
+            is_escaped = true;
+        } else if letter == quote {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+/// `[[…]]` or `[=[…]=]` at the beginning of a text: what is inside, and the length of all of it.
+fn long_bracket(text: &str) -> Option<(&str, usize)> {
+    let inside = text.strip_prefix('[')?;
+    let level = inside.len() - inside.trim_start_matches('=').len();
+    let inner = inside[level..].strip_prefix('[')?;
+    let end = format!("]{}]", "=".repeat(level));
+    let length = inner.find(&end)?;
+    Some((&inner[..length], level + 2 + length + end.len()))
+}
+
+fn number(text: &str) -> (Kind, String, usize) {
+    let is_plain = !text.starts_with("0x") && !text.starts_with("0X");
+    let mut before = ' ';
+    let length = text.find(|letter: char| {
+        let is_sign = matches!(letter, '+' | '-') && is_plain && matches!(before, 'e' | 'E');
+        before = letter;
+        !(is_of_name(letter) || letter == '.' || is_sign)
+    });
+    let mut length = length.unwrap_or(text.len());
+    // `1..2` joins two numbers.
+    if let Some(dots) = text[..length].find("..") {
+        length = dots;
+    }
+    (Kind::Number, text[..length].to_owned(), length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        tokens(text).into_iter().map(|token| token.text).collect()
+    }
+
+    #[test]
+    fn tokens_are_those_of_luau() {
+        assert_eq!(texts("a.b ..= 'x\\'y' -- end\n"), ["a", ".", "b", "..=", "x\\'y", ""]);
+        assert_eq!(texts("x=1..2e-3"), ["x", "=", "1", "..", "2e-3", ""]);
+        assert_eq!(texts("[==[ ]] ]==] --[[ a\nb ]] c"), [" ]] ", "c", ""]);
+        let found = tokens("\n  ä = `a {b + `{c}`} \\` {{ }`");
+        assert_eq!((found[0].line, found[0].column, found[1].column), (2, 3, 5));
+    }
+
+    #[test]
+    fn expressions_in_texts_keep_their_place() {
+        let found = tokens("print(`one {two} {three.x}`)");
+        let Kind::Interpolated(parts) = &found[2].kind else { panic!("{found:?}") };
+        let names: Vec<_> = parts.iter().map(|part| (part[0].text.as_str(), part[0].column)).collect();
+        assert_eq!(names, [("two", 13), ("three", 19)]);
+    }
+
+    #[test]
+    fn a_text_that_does_not_end_ends_the_tokens() {
+        for text in ["a 'b", "a `b", "a `{b", "a `{b`", "a [[b", "a \"\\"] {
+            assert_eq!(tokens(text)[0].text, "a", "{text}");
+        }
+    }
+}

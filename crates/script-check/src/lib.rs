@@ -1,0 +1,117 @@
+//! Reads the rules of a world without running them, and finds mistakes that would otherwise wait for the line to be reached:
+//! names that nobody defines, fields that the API, a library or a kind does not have, and actions that no page can offer.
+//!
+//! A parser reads the text as Luau loads it. A resolver follows scopes, and the types of values as far as the text shows them:
+//! `world`, kinds, entities, players, lists of these, arguments of actions. A value whose type the text does not show is never
+//! judged. A local that is assigned again has no known type.
+//!
+//! A finding is an error if its line cannot work: it raises an error whenever it is reached, or names a global that nobody
+//! defines. A field that only reads as nil and an argument that is ignored are warnings, and errors in a module that begins with
+//! `--!strict`. `--!nocheck` turns the checks of a module off.
+//!
+//! ```
+//! use nowcast_script::{Limits, Script, Sources};
+//! use nowcast_script_check::check;
+//!
+//! let sources = Sources::of_main("local world = require('@nowcast/world')\nworld.on('start', function() wurld.show('a', 1) end)");
+//! let script = Script::load(&sources, Limits::DEFAULT)?;
+//! let findings = check(&sources, &script.definition());
+//! assert_eq!(findings[0].line, 2);
+//! assert_eq!(findings[0].message, "`wurld` is not defined; did you mean `world`?");
+//! # Ok::<(), nowcast_script::Fault>(())
+//! ```
+
+mod calls;
+mod globals;
+mod lexer;
+mod parser;
+mod resolver;
+mod types;
+
+use nowcast_script::Sources;
+use nowcast_world::Definition;
+
+use globals::Globals;
+use resolver::{Resolver, Version, states};
+
+/// A mistake in the text of a module.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Finding {
+    /// The module, as its path in the world's folder.
+    pub file: String,
+    /// The line in it, from 1.
+    pub line: u32,
+    /// The column in the line, in characters from 1.
+    pub column: u32,
+    /// Whether the line cannot work. Otherwise it is allowed, and most likely a mistake.
+    pub is_error: bool,
+    /// The mistake, and the cure.
+    pub message: String,
+}
+
+/// Bytes of stack for the parser, which calls itself for each level of nesting.
+const STACK_BYTES: usize = 64 << 20;
+
+/// Every mistake that the text of a version shows, ordered by place. The version has to load: `definition` is what it declares.
+///
+/// # Panics
+/// When the system has no thread for the parser.
+pub fn check(sources: &Sources, definition: &Definition) -> Vec<Finding> {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().name("check".to_owned()).stack_size(STACK_BYTES);
+        let checking = builder.spawn_scoped(scope, || check_here(sources, definition));
+        checking.expect("the system has a thread").join().expect("a checker does not panic")
+    })
+}
+
+fn check_here(sources: &Sources, definition: &Definition) -> Vec<Finding> {
+    let (globals, states) = (Globals::of_a_sandbox(), states(sources, definition));
+    let version = Version { sources, definition, globals: &globals, states: &states };
+    let mut findings: Vec<Finding> =
+        sources.iter().flat_map(|(path, text)| check_module(path, text, &version)).collect();
+    findings.sort();
+    findings.dedup();
+    findings
+}
+
+fn check_module(path: &str, text: &str, version: &Version<'_>) -> Vec<Finding> {
+    let mode = Mode::of(text);
+    if mode == Mode::Unchecked {
+        return Vec::new();
+    }
+    let tokens = lexer::tokens(text);
+    // The first reading shows which locals are assigned after they were declared.
+    let mut first = Resolver::new(path, version, false, Default::default());
+    // The second reading stops at the same place.
+    let _ = parser::read(&tokens, &mut first);
+    let mut second = Resolver::new(path, version, mode == Mode::Strict, first.assigned);
+    if let Err(parser::Unreadable(token)) = parser::read(&tokens, &mut second) {
+        let message =
+            "names from here on are not checked: the checker cannot read this line, although Luau does";
+        second.find(&token, false, message.to_owned());
+    }
+    second.findings
+}
+
+/// How much the first comments of a module ask for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Unchecked,
+    Nonstrict,
+    Strict,
+}
+
+impl Mode {
+    fn of(text: &str) -> Mode {
+        let head = text.lines().map(str::trim).take_while(|line| line.is_empty() || line.starts_with("--"));
+        let mut mode = Mode::Nonstrict;
+        for line in head {
+            mode = match line {
+                "--!nocheck" => Mode::Unchecked,
+                "--!strict" => Mode::Strict,
+                _ => mode,
+            };
+        }
+        mode
+    }
+}

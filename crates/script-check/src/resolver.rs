@@ -1,0 +1,193 @@
+//! The names of a module: its scopes, and what the names in them stand for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nowcast_script::{Sources, absence, closest};
+use nowcast_world::Definition;
+
+use crate::Finding;
+use crate::globals::Globals;
+use crate::lexer::Token;
+use crate::types::{NoField, Type};
+
+/// What is known of a version while one of its modules is read.
+pub(crate) struct Version<'a> {
+    pub(crate) sources: &'a Sources,
+    pub(crate) definition: &'a Definition,
+    pub(crate) globals: &'a Globals,
+    /// Names that are set in `world.state`, by any module.
+    pub(crate) states: &'a BTreeSet<String>,
+}
+
+/// Resolves the names of one module. [`crate::parser`] reads its text and calls this.
+pub(crate) struct Resolver<'a> {
+    path: &'a str,
+    version: &'a Version<'a>,
+    pub(crate) is_strict: bool,
+    scopes: Vec<BTreeMap<String, Type>>,
+    /// Locals that are assigned somewhere, so that the text does not show their type.
+    pub(crate) assigned: BTreeSet<String>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl<'a> Resolver<'a> {
+    /// `assigned` are the locals that a reading of the module before this one saw assigned.
+    pub(crate) fn new(
+        path: &'a str,
+        version: &'a Version<'a>,
+        is_strict: bool,
+        assigned: BTreeSet<String>,
+    ) -> Resolver<'a> {
+        let scopes = vec![BTreeMap::new()];
+        Resolver { path, version, is_strict, scopes, assigned, findings: Vec::new() }
+    }
+
+    pub(crate) fn open_scope(&mut self) {
+        self.scopes.push(BTreeMap::new());
+    }
+
+    pub(crate) fn close_scope(&mut self) {
+        self.scopes.pop();
+    }
+
+    /// Declares a local in the innermost scope.
+    pub(crate) fn declare(&mut self, name: &str, ty: Type) {
+        let ty = if self.assigned.contains(name) { Type::Unknown } else { ty };
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.to_owned(), ty);
+        }
+    }
+
+    /// A name that is assigned, or declared as a function without `local`.
+    pub(crate) fn assign(&mut self, name: &Token, cure: &str) {
+        if self.scopes.iter().any(|scope| scope.contains_key(&name.text)) {
+            self.assigned.insert(name.text.clone());
+            return;
+        }
+        let message = format!(
+            "`{}` is not defined, and globals cannot be set; {cure}, or keep what must last in `world.state`",
+            name.text
+        );
+        self.find(name, true, message);
+    }
+
+    /// A name that is read.
+    pub(crate) fn read(&mut self, token: &Token) -> Type {
+        let name = token.text.as_str();
+        if let Some(ty) = self.scopes.iter().rev().find_map(|scope| scope.get(name)) {
+            return ty.clone();
+        }
+        let globals = self.version.globals;
+        if globals.has(name) {
+            return Type::Library(name.to_owned());
+        }
+        let message = match (absence(name), self.module_called(name)) {
+            (Some(why), _) => why.to_owned(),
+            (None, Some(module)) => format!(
+                "`{name}` is not defined; write local {name} = require(\"{module}\") at the top of the file"
+            ),
+            (None, None) => {
+                let locals = self.scopes.iter().flat_map(|scope| scope.keys().map(String::as_str));
+                let known: Vec<&str> = locals.chain(globals.names()).collect();
+                match closest(name, &known) {
+                    Some(meant) => format!("`{name}` is not defined; did you mean `{meant}`?"),
+                    None => format!("`{name}` is not defined; declare it above with `local`"),
+                }
+            }
+        };
+        self.find(token, true, message);
+        Type::Unknown
+    }
+
+    /// A field of a value.
+    pub(crate) fn field(&mut self, of: &Type, name: &Token, is_set: bool) -> Type {
+        let field = name.text.as_str();
+        match of {
+            Type::Library(library) => {
+                if let Some(why) = absence(&format!("{library}.{field}")) {
+                    self.find(name, true, why.to_owned());
+                } else if let Some(known) = self.version.globals.fields(library)
+                    && !known.iter().any(|known| known == field)
+                {
+                    let meant = nowcast_script::instead(field, known);
+                    self.find(name, true, format!("`{library}` has no `{field}`; {meant}"));
+                }
+                Type::Unknown
+            }
+            Type::State => {
+                if !is_set && !self.version.states.contains(field) {
+                    let known: Vec<&str> = self.version.states.iter().map(String::as_str).collect();
+                    let meant = closest(field, &known).map(|meant| format!("did you mean `{meant}`? "));
+                    let message = format!(
+                        "nothing sets `world.state.{field}`, so it is nil; {}world.state {{ {field} = … }} declares it",
+                        meant.unwrap_or_default()
+                    );
+                    self.find(name, self.is_strict, message);
+                }
+                Type::Unknown
+            }
+            of => match of.field(field, self.version.definition) {
+                Ok(ty) => ty,
+                Err(NoField { message, is_error }) => {
+                    self.find(name, is_error || self.is_strict, message);
+                    Type::Unknown
+                }
+            },
+        }
+    }
+
+    /// The kind that a call of `world.kind` with this name returns.
+    pub(crate) fn kind(&self, name: Option<&str>) -> Type {
+        let kinds = &self.version.definition.kinds;
+        Type::Kind(name.and_then(|name| kinds.iter().position(|kind| kind.name == name)))
+    }
+
+    /// How a module of this name is required from here, if there is one.
+    fn module_called(&self, name: &str) -> Option<String> {
+        if name == "world" || (name == "test" && self.path.starts_with("tests/")) {
+            return Some(format!("@nowcast/{name}"));
+        }
+        let file = format!("{name}.luau");
+        let up = "../".repeat(self.path.matches('/').count());
+        let up = if up.is_empty() { "./".to_owned() } else { up };
+        (self.version.sources.text(&file).is_some() && self.path != file).then(|| format!("{up}{name}"))
+    }
+
+    pub(crate) fn find(&mut self, token: &Token, is_error: bool, message: String) {
+        self.findings.push(Finding {
+            file: self.path.to_owned(),
+            line: token.line,
+            column: token.column,
+            is_error,
+            message,
+        });
+    }
+}
+
+/// The names in `world.state`: those with first values, and those that any module sets.
+pub(crate) fn states(sources: &Sources, definition: &Definition) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    if let nowcast_world::Value::Map(fields) = &definition.state {
+        names.extend(fields.iter().filter_map(|(name, _)| name.as_text()).map(str::to_owned));
+    }
+    for (_, text) in sources.iter() {
+        for rest in text.split("state.").skip(1) {
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let after = rest[end..].trim_start();
+            let is_set = after.starts_with(',') || after.starts_with('=') && !after.starts_with("==");
+            if is_set {
+                names.insert(rest[..end].to_owned());
+            }
+        }
+    }
+    names
+}
+
+/// The value that a call of `require` returns.
+pub(crate) fn required(module: &str) -> Type {
+    match module {
+        "@nowcast/world" => Type::World,
+        "@nowcast/test" => Type::Test,
+        _ => Type::Unknown,
+    }
+}

@@ -1,0 +1,290 @@
+//! Mistakes that the text of a world shows before it runs.
+
+use nowcast_script::{Limits, Script, Sources};
+
+use nowcast_script_check::{Finding, check};
+
+const HEAD: &str = "local world = require('@nowcast/world')
+local Ball = world.kind('ball', { attributes = { heat = 'u8' } })
+local Person = world.kind('person', { walker = {}, attributes = { carrier = 'player?' } })
+world.state { kicks = 0 }\n";
+
+fn found_in(modules: &[(&str, &str)]) -> Vec<String> {
+    let sources = Sources::from_iter(modules.iter().copied());
+    let script = Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
+    let findings = check(&sources, &script.definition());
+    let text = |found: Finding| {
+        let kind = if found.is_error { "error" } else { "warning" };
+        format!("{}:{}: {kind}: {}", found.file, found.line, found.message)
+    };
+    findings.into_iter().map(text).collect()
+}
+
+/// What is found in the functions of a world; the first line behind the head is 5.
+fn found(text: &str) -> Vec<String> {
+    found_in(&[("world.luau", &format!("{HEAD}{text}"))])
+}
+
+#[test]
+fn undefined_names_are_errors_with_the_name_that_was_meant() {
+    for (line, words) in [
+        ("wurld.show('a', 1)", "`wurld` is not defined; did you mean `world`?"),
+        ("tel()", "`tel` is not defined"),
+        ("wait(1)", "a script cannot wait"),
+        ("task.wait(1)", "a script cannot wait"),
+        ("local at = Vector3.new(0, 1, 0)", "use `vector.create(x, y, z)`"),
+        ("math.randomseed(1)", "there is no `math.randomseed`"),
+        ("math.flor(1)", "`math` has no `flor`; did you mean `floor`?"),
+        ("score = 1", "`score` is not defined, and globals cannot be set"),
+        ("local function inner() local hidden = 1 end print(hidden)", "`hidden` is not defined"),
+        ("do local gone = 1 end print(gone)", "`gone` is not defined"),
+        ("print(`now {nwo}`)", "`nwo` is not defined"),
+        ("local x = if true then yes else 2", "`yes` is not defined"),
+        ("local t = { a = missing }", "`missing` is not defined"),
+    ] {
+        let found = found(&format!("world.on('start', function() {line} end)"));
+        assert!(found.len() == 1 && found[0].starts_with("world.luau:5: error: "), "{line}: {found:?}");
+        assert!(found[0].contains(words), "{line}: {found:?}");
+    }
+}
+
+#[test]
+fn unknown_fields_are_errors_where_the_type_of_the_value_is_known() {
+    for (line, words) in [
+        ("world.on('start', function() world.shw('a', 1) end)", "`world` has no `shw`; did you mean `show`?"),
+        ("world.on('start', function() Ball:spwan({}) end)", "a kind has no `spwan`; did you mean `spawn`?"),
+        (
+            "world.on('start', function() local b = Ball:spawn {} b.haet = 1 end)",
+            "kind `ball` has no attribute `haet`; did you mean `heat`?",
+        ),
+        (
+            "world.on('start', function() for _, b in Ball:all() do print(b.velocty) end end)",
+            "did you mean `velocity`?",
+        ),
+        (
+            "world.on('start', function() for _, b in ipairs(Ball:all()) do b:dispawn() end end)",
+            "did you mean `despawn`?",
+        ),
+        (
+            "world.on('start', function() print(Ball:all()[1].carrier) end)",
+            "kind `ball` has no attribute `carrier`",
+        ),
+        ("world.on('join', function(player) player.score = 1 end)", "a player has no field `score`"),
+        (
+            "world.on('join', function(player) player:spawn_avatar(Person).heat = 1 end)",
+            "kind `person` has no attribute `heat`",
+        ),
+        (
+            "world.on('join', function(player) print(player.avatar.helth) end)",
+            "no kind has an attribute `helth`",
+        ),
+        (
+            "Ball:on('contact', function(ball, other) print(ball.heat, other.carrier, other.colour) end)",
+            "no kind has an attribute `colour`",
+        ),
+        (
+            "Ball:on('own', function(ball, player) return player.carrier end)",
+            "a player has no field `carrier`",
+        ),
+        ("world.action('go', {}, function(player) player.avtar.heat = 1 end, {})", "did you mean `avatar`?"),
+    ] {
+        let found = found(line);
+        assert!(found.len() == 1 && found[0].starts_with("world.luau:5: error: "), "{line}: {found:?}");
+        assert!(found[0].contains(words), "{line}: {found:?}");
+    }
+}
+
+#[test]
+fn names_that_read_as_nil_are_warnings_and_errors_in_a_strict_module() {
+    for (line, words) in [
+        (
+            "world.action('kick', { power = 'f32' }, function(_, kick) print(kick.pwoer) end, {})",
+            "action `kick` has no `pwoer`; did you mean `power`?",
+        ),
+        (
+            "world.on('start', function() print(world.state.kickz) end)",
+            "nothing sets `world.state.kickz`, so it is nil; did you mean `kicks`?",
+        ),
+    ] {
+        let lax = found(line);
+        assert!(
+            lax.len() == 1 && lax[0].contains(": warning: ") && lax[0].contains(words),
+            "{line}: {lax:?}"
+        );
+        let strict = found_in(&[("world.luau", &format!("--!strict\n{HEAD}{line}"))]);
+        assert!(strict.len() == 1 && strict[0].contains(":6: error: "), "{line}: {strict:?}");
+        assert_eq!(found_in(&[("world.luau", &format!("--!nocheck\n{HEAD}{line}"))]), [""; 0], "{line}");
+    }
+}
+
+#[test]
+fn calls_of_the_api_with_a_wrong_number_of_arguments_are_found() {
+    for (line, words) in [
+        ("world.show()", "error: `show` takes at least 1 argument, and 0 are given"),
+        ("world.after(1)", "error: `after` takes at least 2 arguments, and 1 are given"),
+        ("world.time(1)", "warning: `time` takes 0 arguments, and 1 are given; the rest is ignored"),
+        ("world.show('a', 1, nil, 2)", "warning: `show` takes at most 3 arguments, and 4 are given"),
+        ("world:show('a', 1)", "error: `show` is called with a dot, not with a colon: world.show(…)"),
+        ("Ball:count(1)", "warning: `count` takes 0 arguments, and 1 are given"),
+        ("Ball:spawn {}:distance()", "error: `distance` takes 1 argument, and 0 are given"),
+        ("Ball.count()", "error: `count` takes 1 argument, and 0 are given"),
+    ] {
+        let found = found(&format!("world.on('start', function() {line} end)"));
+        assert!(found.len() == 1 && found[0].contains(words), "{line}: {found:?}");
+    }
+    for line in [
+        "world.show(table.unpack({ 'a', 1 }))",
+        "world.after((function() return 1, 'bell' end)())",
+        "Ball.spawn(Ball, {})",
+        "world.emit 'goal'",
+    ] {
+        assert_eq!(found(&format!("world.on('start', function() {line} end)")), [""; 0], "{line}");
+    }
+}
+
+#[test]
+fn an_action_without_a_binding_or_a_key_is_a_warning_unless_it_is_for_programs() {
+    for (hint, words) in [
+        ("", "action `kick` has no binding, so no page offers it"),
+        (", { label = 'Kick' }", "action `kick` has no `key`, so no page offers it"),
+    ] {
+        let found = found(&format!("world.action('kick', {{}}, print{hint})"));
+        assert!(found.len() == 1 && found[0].starts_with("world.luau:5: warning: "), "{hint}: {found:?}");
+        assert!(found[0].contains(words), "{hint}: {found:?}");
+    }
+    for hint in [", {}", ", { key = 'f', label = 'Kick' }"] {
+        assert_eq!(found(&format!("world.action('kick', {{}}, print{hint})")), [""; 0], "{hint}");
+    }
+}
+
+#[test]
+fn a_module_that_nobody_required_is_named_with_the_line_that_is_missing() {
+    let text = format!("{HEAD}world.on('start', function() teams.pick() end)");
+    let found = found_in(&[("world.luau", &text), ("teams.luau", "return {}")]);
+    assert!(found[0].contains("write local teams = require(\"./teams\")"), "{found:?}");
+}
+
+#[test]
+fn values_whose_type_the_text_does_not_show_are_not_judged() {
+    let text = "
+        type Pair<T> = { first: T, second: T }
+        local limits: { [string]: number } = { low = 1 }
+        local thing = Ball
+        local function pick(list, n: number?): Pair<any>
+            local best = Ball:spawn {}
+            best = list[n or 1]
+            print(best.anything, thing:count(), limits.nothing, list.whatever:call(1, ...))
+            return { first = best, second = best }
+        end
+        function limits.more(self) return self end
+        local function use()
+            local a, b = pick({}, 1), function(...) return select('#', ...) end
+            for i = 1, 2 do print(i, a.first, b(i), (a :: any).b) continue end
+        end
+        repeat local done = true until done
+        while limits.low < 1 do limits.low += 1 end
+        world.on('start', function()
+            world.state.later = 1
+            print(world.state.later, Person:count(), string.format('%d', 1), vector.one.x, use)
+            local hit = world.raycast(vector.zero, vector.one, 1)
+            if hit then print(hit.entity.carrier, hit.point.x) end
+        end)";
+    let sources =
+        Sources::of_main(&format!("{HEAD}{}", text.replace("list.whatever:call(1, ...)", "list.whatever")));
+    let script = Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(check(&sources, &script.definition()), []);
+}
+
+#[test]
+fn all_sample_worlds_are_read_without_a_finding() {
+    let worlds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds");
+    let mut modules = 0;
+    for folder in std::fs::read_dir(worlds).unwrap().map(|entry| entry.unwrap().path()) {
+        if !folder.join("world.luau").exists() {
+            continue;
+        }
+        let mut sources = Sources::default();
+        read_folder(&folder, "", &mut sources);
+        modules += sources.iter().count();
+        let script = Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(check(&sources, &script.definition()), [], "{}", folder.display());
+    }
+    assert!(modules > 10, "{modules} modules");
+}
+
+fn read_folder(folder: &std::path::Path, prefix: &str, sources: &mut Sources) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()) {
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            read_folder(&entry.path(), &format!("{name}/"), sources);
+        } else if name.ends_with(".luau") {
+            sources.insert(&name, std::fs::read_to_string(entry.path()).unwrap());
+        }
+    }
+}
+
+#[test]
+fn text_that_the_parser_cannot_read_is_a_warning_and_harms_nobody() {
+    let sources = Sources::from_iter([("world.luau", HEAD), ("half.luau", "local x = = 1\nwurld.show()")]);
+    let script = Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
+    let findings = check(&sources, &script.definition());
+    assert_eq!(findings.len(), 1);
+    assert!(!findings[0].is_error && findings[0].message.contains("cannot read"), "{findings:?}");
+    assert_eq!((findings[0].line, findings[0].column), (1, 11));
+
+    // Every beginning of a text with all of the language in it ends somewhere, and is told or passed.
+    for text in [
+        WITH_EVERYTHING,
+        "(((((",
+        "`{`{`{",
+        "a.b:",
+        "if",
+        "for i",
+        "local function",
+        "{[",
+        "@",
+        "::",
+        "type A<",
+    ] {
+        for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+            let sources = Sources::from_iter([("world.luau", HEAD), ("half.luau", &text[..end])]);
+            check(&sources, &script.definition());
+        }
+    }
+}
+
+/// Statements and types of Luau that few worlds use.
+const WITH_EVERYTHING: &str = "
+    type Map<K, V = { [string]: any }> = { [K]: V, read first: (K, ...V) -> (V?, ...number) }
+    export type Either = | 'a' | \"b\" | nil & typeof(world.state)
+    local function generic<T, U...>(a: T, ...: U...): (T, U...) return a, ... end
+    local a: number, b: string? = 0x1F + 1_000 // 2, `x {1 + 2} { `{b}` }`
+    local t: { number } = { 1, [2] = 3; four = 4, function() end }
+    t.four, t[1] = 5, -#t ^ 2
+    t.four //= 2 t.four ..= 'x'
+    function t.f(x) return if x then 1 elseif t then 2 else 3 end
+    function t:g() return self.four end
+    for i: number = 1, 10, 2 do if i == 2 then continue elseif i ~= 3 then break else end end
+    for key, value in t do local _ = (key :: any) .. value end
+    repeat local done = not true until done or 1 < 2
+    while false do end
+    do local _ = t:g { 1 }, t.f 'x', t.f [[y]] end
+    local continue, type = 1, typeof
+    return type(continue), ...
+";
+
+#[test]
+fn statements_and_types_of_luau_are_read() {
+    let text = WITH_EVERYTHING
+        .replace("local a: number, b: string?", "local b: string? = 'b' local a: number, c: string?");
+    assert_eq!(
+        found_in(&[("world.luau", HEAD), ("all.luau", &text.replace("typeof(world.state)", "typeof(1)"))]),
+        [""; 0]
+    );
+}
+
+#[test]
+fn deep_nesting_that_luau_loads_is_read_without_an_overflow() {
+    let deep = format!("local x = {}1{}", "(".repeat(190), ")".repeat(190));
+    assert_eq!(found(&deep), [""; 0]);
+}
