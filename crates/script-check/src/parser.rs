@@ -165,7 +165,7 @@ impl<'t> Parser<'t, '_, '_> {
         let token = self.ahead(ahead);
         let goes_on =
             ["=", ".", "[", "(", ":", "{", ","].contains(&token.text.as_str()) || token.text.ends_with('=');
-        !(token.kind == Kind::Sign && goes_on) && !matches!(token.kind, Kind::Text | Kind::Interpolated(_))
+        !(matches!(token.kind, Kind::Text | Kind::Interpolated(_)) || token.kind == Kind::Sign && goes_on)
     }
 
     /// `do … end`, with the word that begins it.

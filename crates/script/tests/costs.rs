@@ -2,6 +2,8 @@
 //!
 //! `NOWCAST_WRITE=1 cargo test --workspace --test script costs` writes the page, with times of this machine.
 
+#![expect(clippy::disallowed_methods, reason = "the page shows measured times")]
+
 mod library;
 mod world;
 

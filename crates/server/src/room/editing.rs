@@ -219,7 +219,7 @@ impl Editing {
         if self.reports.contains(&report) {
             return;
         }
-        if report.outcome != Outcome::Failed || self.editing.failures.take() {
+        if report.outcome != Outcome::Failed || self.failures.take() {
             self.publish_report(context, members, report);
         }
     }
