@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
-use crate::step;
+use crate::{step, tools};
 
 /// The variable that names the folder below which programs keep what belongs to a person.
 const VARIABLE: &str = "XDG_DATA_HOME";
@@ -14,8 +14,10 @@ const VARIABLE: &str = "XDG_DATA_HOME";
 /// Runs a command with tests at the root of the checkout, and fails if one of them touches the data folder of the person.
 pub(crate) fn run_tests(line: &[&str], env: &[(&str, &str)]) -> anyhow::Result<()> {
     let folder = step::target_dir().join("nobodys-data");
+    let lacking = tools::lacking();
+    let lacking = lacking.as_deref().map(|names| ("NOWCAST_WITHOUT", names));
     run_in(&folder, |folder| {
-        let env: Vec<(&str, &str)> = env.iter().copied().chain([(VARIABLE, folder)]).collect();
+        let env: Vec<(&str, &str)> = env.iter().copied().chain([(VARIABLE, folder)]).chain(lacking).collect();
         step::run_with_env(line, &env)
     })
 }

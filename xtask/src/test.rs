@@ -90,9 +90,8 @@ fn summarise(outcomes: &[(&str, anyhow::Result<()>, Duration)], without_browser:
     if without_browser {
         eprintln!("  {}  browser tests: left out by --without-browser", console::yellow("NOT RUN"));
     }
-    if let Some(without) = std::env::var_os("NOWCAST_WITHOUT") {
-        let without = without.to_string_lossy();
-        eprintln!("  {}  tests that need {without}: left out by NOWCAST_WITHOUT", console::yellow("NOT RUN"));
+    if let Some(lacking) = tools::lacking() {
+        eprintln!("  {}  tests that need {lacking}, which this machine lacks", console::yellow("NOT RUN"));
     }
     let failed = outcomes.iter().filter(|(_, outcome, _)| outcome.is_err()).count();
     println!("steps: {} passed, {failed} failed", outcomes.len() - failed);

@@ -1,6 +1,6 @@
 //! The tools a fresh machine must have, each with its cure; and Chromium, which we install where we may.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
@@ -63,6 +63,17 @@ pub(crate) fn require_chromium() -> anyhow::Result<PathBuf> {
     )
     .with_context(|| cure.to_owned())?;
     find_chromium().with_context(|| format!("Chromium was installed, but is not on the PATH: {cure}"))
+}
+
+/// The names of things that this machine does not allow and no command can install, with commas between them. Tests that need
+/// one of them are left out, and the summary names it. `NOWCAST_WITHOUT` replaces the answer.
+pub(crate) fn lacking() -> Option<String> {
+    if let Ok(named) = std::env::var("NOWCAST_WITHOUT") {
+        return Some(named).filter(|named| !named.is_empty());
+    }
+    let allows = |options: &[&str]| output_of("unshare", &[options, &["--net", "true"]].concat()).is_ok();
+    let has_namespaces = allows(&[]) || allows(&["--user", "--map-root-user"]);
+    (!has_namespaces || !Path::new("/dev/net/tun").exists()).then(|| "namespaces".to_owned())
 }
 
 fn find_chromium() -> Option<PathBuf> {
