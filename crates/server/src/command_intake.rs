@@ -33,8 +33,12 @@ impl CommandIntake {
         if let PlayerCommand::Act { number: Some(numbered), .. } = &command
             && (numbered.number == 0 || self.handle.key.is_none())
         {
-            let what = "an action with the number 0, or with a number from a client without a key";
-            return Err(Closing::Malformed(DecodeError::Syntax(what.into())));
+            let cause = if self.handle.key.is_none() {
+                "an action has a number, but the client joined with no key"
+            } else {
+                "an action has the number 0: numbers begin at 1"
+            };
+            return Err(Closing::Malformed(DecodeError::Syntax(cause.into())));
         }
         let kind = command.kind();
         let is_over_rate = !self.admit(kind, rates)?;
