@@ -1,6 +1,6 @@
 //! Splits the text of a module into tokens.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Kind {
     /// A name or a word of the language.
@@ -55,7 +55,7 @@ impl Lexer<'_> {
         Token { kind, text, line: self.line, column: self.column }
     }
 
-    /// Passes over so many bytes, which end between two characters.
+    /// Passes over `bytes` bytes, which end between two characters.
     fn skip(&mut self, bytes: usize) {
         let (passed, rest) = self.rest.split_at(bytes);
         for letter in passed.chars() {

@@ -10,7 +10,7 @@ use crate::globals::Globals;
 use crate::lexer::Token;
 use crate::types::{NoField, Type};
 
-/// What is known of a version while one of its modules is read.
+/// The knowledge of a version while one of its modules is read.
 pub(crate) struct Version<'a> {
     pub(crate) sources: &'a Sources,
     pub(crate) definition: &'a Definition,

@@ -1,4 +1,4 @@
-//! What the text of a module shows of its values.
+//! The types of values, as far as the text of a module shows them.
 
 use nowcast_script::{instead, names_of};
 use nowcast_world::Definition;
@@ -21,7 +21,7 @@ pub(crate) enum Type {
     List(Box<Type>),
     /// The arguments of an action, by its name.
     Arguments(String),
-    /// What `world.raycast` returns.
+    /// The result of `world.raycast`.
     Hit,
     /// The controls of a player.
     Input,
@@ -32,7 +32,7 @@ pub(crate) enum Type {
 const HIT_FIELDS: [&str; 4] = ["entity", "distance", "point", "normal"];
 const INPUT_FIELDS: [&str; 5] = ["forward", "right", "yaw", "run", "jump"];
 
-/// What is wrong with a field, and whether its line cannot work.
+/// The mistake about a field, and whether its line cannot work.
 pub(crate) struct NoField {
     pub(crate) message: String,
     pub(crate) is_error: bool,

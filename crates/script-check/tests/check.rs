@@ -20,7 +20,7 @@ fn found_in(modules: &[(&str, &str)]) -> Vec<String> {
     findings.into_iter().map(text).collect()
 }
 
-/// What is found in the functions of a world; the first line behind the head is 5.
+/// The findings in the functions of a world; the first line behind the head is 5.
 fn found(text: &str) -> Vec<String> {
     found_in(&[("world.luau", &format!("{HEAD}{text}"))])
 }

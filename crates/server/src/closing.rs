@@ -14,7 +14,7 @@ const REASON_BYTES_MAX: usize = 123;
 /// The limit of actions that the world refuses, in [`Closing::TooMany`].
 pub(crate) const REFUSED_ACTIONS: &str = "refused actions: at most 4 a second, 40 at once";
 
-/// What a client is told whose token for one entry another client has used.
+/// The reason for a client whose single-use token was used by another client.
 const TOKEN_USED: &str = "the token has been used by another client: ask for a new one";
 
 /// Why a client's connection ends.
@@ -179,7 +179,7 @@ impl Closing {
 }
 
 impl From<Error> for Closing {
-    /// What an error of the WebSocket library says about the client.
+    /// The closing that an error of the WebSocket library stands for.
     fn from(error: Error) -> Self {
         match error {
             Error::Capacity(CapacityError::MessageTooLong { .. }) => Self::TooLarge,

@@ -178,11 +178,7 @@ impl Metrics {
                 "Entities that a client on a session is told of no more because it is far away, each client's counted",
             ),
             rooms_ended: family(own, "rooms_ended", "Rooms that ended"),
-            rules: family(
-                own,
-                "rules",
-                "What became of versions of worlds' rules, and errors that they raised",
-            ),
+            rules: family(own, "rules", "Outcomes of versions of worlds' rules, and errors that they raised"),
             dropped: family(own, "messages_dropped", "Messages from clients that were dropped"),
             closed: family(own, "client_closed", "Clients that left or were closed"),
             flooded: refused.get_or_create_owned(&Reason { reason: "flood" }),

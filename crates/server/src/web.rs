@@ -23,7 +23,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
      font-src 'self'; media-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; \
      form-action 'self'; frame-ancestors 'none'";
 
-/// What is shown when the program was built without its web client.
+/// The page of a program that was built without its web client.
 const NOT_BUILT: &str = include_str!("not_built.html");
 
 /// Whether this program has the web client inside. Without it a server answers with a page that says how to build it.

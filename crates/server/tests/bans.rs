@@ -62,7 +62,7 @@ async fn noticed(player: &mut Player, words: &str) -> String {
 
 /// Opens a WebSocket of the plain protocol, and waits for its end.
 async fn turned_away(server: &TestServer, path: &str) -> (u16, String) {
-    let socket = server.connect(path).await.expect("who is banned is let in to hear it");
+    let socket = server.connect(path).await.expect("a banned client is let in to hear the reason");
     Player::new(socket, Encoding::Json).until_closed().await
 }
 

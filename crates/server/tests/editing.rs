@@ -264,11 +264,7 @@ async fn a_player_that_joins_while_rules_fail_stays() {
         |view: &View| view.version == 1 && view.of_kind("person").count() == 2 && view.players.len() == 2;
     ada.until_view("version 1", |view| is_old_with_two(view)).await;
     cleo.until("version 1", |cleo| is_old_with_two(&cleo.view)).await;
-    assert_eq!(
-        ada.view.without_places(),
-        cleo.view.without_places(),
-        "she has a body by the rules of before"
-    );
+    assert_eq!(ada.view.without_places(), cleo.view.without_places(), "she has a body by the earlier rules");
     assert_eq!(server.metric(r#"nowcast_rules_total{outcome="rolled_back"}"#), 1.0);
 
     let ben = server.join("edited", "name=Ben&hz=60").await;

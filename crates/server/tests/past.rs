@@ -99,7 +99,7 @@ async fn the_past_is_seen_as_it_was_and_the_present_goes_on() {
         view.players.len() == 1 && view.players.values().all(|person| person.name == "Ada")
     })
     .await;
-    eve.until_view("what is shown", |view| state(view, "room") == Some(&Json::from("yard"))).await;
+    eve.until_view("the state of the room", |view| state(view, "room") == Some(&Json::from("yard"))).await;
     assert_eq!(state(&eve.view, "exact"), Some(&Json::from(true)));
     let number = |view: &View, name: &str| state(view, name).and_then(Json::as_f64).expect("it is told");
     let at = number(&eve.view, "at");
@@ -127,7 +127,7 @@ async fn the_past_is_seen_as_it_was_and_the_present_goes_on() {
     let tick = ada.view.tick;
     say(&mut eve, "/play").await;
     eve.until_view("the second block again", |view| blocks(view) == 2).await;
-    eve.until_view("what the rules told", |view| {
+    eve.until_view("the events of the rules", |view| {
         view.heard("built").any(|payload| payload["count"].as_f64() == Some(2.0))
     })
     .await;
@@ -163,8 +163,10 @@ async fn a_moment_before_all_that_is_kept_is_the_first_and_steps_are_moments_too
     eve.say("/at 1");
     eve.until("the first step", |eve| blocks(&eve.view) == 0).await;
     eve.say("/at noon");
-    eve.until("what is expected", |eve| eve.view.notices.iter().any(|text| text.contains("such as -5m")))
-        .await;
+    eve.until("the notice about times", |eve| {
+        eve.view.notices.iter().any(|text| text.contains("such as -5m"))
+    })
+    .await;
     server.stop().await;
 }
 
@@ -292,7 +294,10 @@ async fn without_a_store_or_a_world_in_it_nobody_looks_back() {
 
     let folder = Folder::new();
     let server = serve(&folder, |_| {}).await;
-    let socket = server.connect("/ws/yard.-5m?name=Eve").await.expect("who asks is let in to hear it");
+    let socket = server
+        .connect("/ws/yard.-5m?name=Eve")
+        .await
+        .expect("a client without the role is let in to hear the reason");
     let (code, reason) = Player::new(socket, nowcast_server::plain::Encoding::Json).until_closed().await;
     assert_eq!(code, 4011);
     assert!(reason.contains("nothing is kept of room 'yard'"), "{reason}");

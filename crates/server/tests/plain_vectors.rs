@@ -20,7 +20,7 @@ fn server_messages_match_their_vectors() {
         .collect();
     hold_against(
         "server-messages.json",
-        "What a server sends. A client decodes each encoding to `message`, or to `decoded` where packing lost digits.",
+        "Messages of a server. A client decodes each encoding to `message`, or to `decoded` where packing lost digits.",
         vectors,
     );
 }
@@ -33,7 +33,7 @@ fn client_messages_match_their_vectors() {
         .collect();
     hold_against(
         "client-messages.json",
-        "What a client sends. A server decodes each encoding to `message`, or to `decoded` where packing lost digits. \
+        "Messages of a client. A server decodes each encoding to `message`, or to `decoded` where packing lost digits. \
          An encoder may choose other MessagePack number types; packed frames and the keys of objects are exact.",
         vectors,
     );
@@ -505,7 +505,7 @@ where
     let mut vector = vec![("name", json(name)), ("message", json(message))];
     for encoding in Encoding::ALL {
         let frame = encode(message, encoding);
-        let decoded = decode(encoding, frame.as_ref()).expect("what was encoded decodes");
+        let decoded = decode(encoding, frame.as_ref()).expect("an encoded message decodes");
         let mut value = frame_json(&frame);
         if decoded != *message {
             assert!(

@@ -254,7 +254,7 @@ impl Bans {
     pub(crate) fn new(persistence: Arc<PersistenceThread>) -> Self {
         let kept = persistence.store().map(|store| store.marks(MarkKind::Ban, now_ms())).transpose();
         let kept = kept.unwrap_or_else(|error| {
-            warn!(%error, "who is banned is not known: nobody is");
+            warn!(%error, "the bans cannot be read: nobody is banned");
             None
         });
         let kept = kept.unwrap_or_default();

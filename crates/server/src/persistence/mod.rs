@@ -161,7 +161,7 @@ impl PersistenceThread {
     pub(crate) fn next_past(&self, name: &WorldName, after_ms: u64) -> Option<u64> {
         let reader = self.store()?.reader().ok()?;
         reader.next_snapshot(name, after_ms).unwrap_or_else(|error| {
-            warn!(%error, "what happened next cannot be found");
+            warn!(%error, "the next snapshot cannot be found");
             None
         })
     }

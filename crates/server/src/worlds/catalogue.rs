@@ -1,4 +1,4 @@
-//! What a server offers, with the newest good version of each script.
+//! The worlds that a server offers, with the newest good version of each script.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,14 +39,14 @@ enum Offer {
     },
 }
 
-/// What rules a world now.
+/// The rules of a world that are in force.
 pub(crate) enum CurrentRules {
     Program(MakeWorld),
     /// The newest version that loads.
     Script(Sources),
 }
 
-/// What was last found in a world's folder.
+/// The state of a world's folder when it was last read.
 struct Newest {
     asset_cache: Arc<AssetCache>,
     /// Counts what was found; rooms look at it in every step.
@@ -63,7 +63,7 @@ struct Found {
     fault: Option<String>,
 }
 
-/// What a room finds when the folder of its world has changed.
+/// A change in the folder of a room's world.
 pub(crate) enum Change {
     /// A version that loads, with the files beside it. Either may be what it was.
     Version(Sources, Assets),
@@ -138,7 +138,7 @@ impl Catalogue {
         self.offered.iter().filter(is_named).max_by_key(|offered| offered.name.len())
     }
 
-    /// What is offered, without rooms.
+    /// The worlds on offer, without rooms.
     pub(crate) fn list(&self) -> Vec<WorldSummary> {
         self.offered.iter().map(|offered| offered.summary()).collect()
     }
@@ -150,7 +150,7 @@ impl Catalogue {
 }
 
 impl Offered {
-    /// What rules the world now, and the number of it for [`Offered::change_since`].
+    /// The rules in force, and their number for [`Offered::change_since`].
     pub(crate) fn rules(&self) -> (CurrentRules, u64) {
         match &self.rules {
             Offer::Program(make) => (CurrentRules::Program(Arc::clone(make)), 0),
@@ -169,7 +169,7 @@ impl Offered {
         }
     }
 
-    /// What was found since the room last asked; `seen` is what it has seen.
+    /// Returns the change since the room last asked; `seen` is the number of the newest change that the room has seen.
     pub(crate) fn change_since(&self, seen: &mut u64) -> Option<Change> {
         let Offer::Script { newest, .. } = &self.rules else { return None };
         let number = newest.number.load(Ordering::Acquire);
@@ -213,7 +213,7 @@ impl Newest {
     }
 
     fn lock(&self) -> MutexGuard<'_, Found> {
-        // What is in there is replaced as a whole.
+        // The value is always replaced as a whole, so a panic leaves it valid.
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -320,7 +320,7 @@ fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Resul
     }
 }
 
-/// What is done when a folder has changed.
+/// Is called when a folder has changed.
 fn reading(world: &str, folder: &Path, newest: &Arc<Newest>) -> impl FnMut() + Send + 'static {
     let (world, folder, newest) = (world.to_owned(), PathBuf::from(folder), Arc::clone(newest));
     move || match newest.take(newest.read(&folder)) {
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_offered_is_refused_by_name() {
+    fn world_that_cannot_be_offered_is_refused_by_name() {
         let offered = |name: &str, text: &str| {
             let rules = Rules::Script(Sources::of_main(text));
             Catalogue::new(&[WorldConfig { name: name.to_owned(), rules }]).map(drop)

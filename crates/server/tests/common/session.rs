@@ -80,7 +80,7 @@ impl Guest {
         channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
         let mut guest =
             Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false };
-        guest.until("what there can be", |guest| !guest.view.kinds.is_empty()).await;
+        guest.until("the definition", |guest| !guest.view.kinds.is_empty()).await;
         guest
     }
 

@@ -30,7 +30,8 @@ fn snapshot() -> Snapshot {
         time_ms: 1_700_000_000_000,
         world: (0..2_000u32).map(|at| (at % 251) as u8).collect(),
         once,
-        host: b"data of the host".to_vec(),
+        // The bytes in the files of the first release.
+        host: b"\x77hat the host keeps".to_vec(),
     }
 }
 
