@@ -38,7 +38,7 @@
 //!         viewer.fill(history.frames(), number, 1_100, &mut payload);
 //!         replica.apply(&payload)?; // at the other end of a link
 //!     }
-//!     viewer.settled(number, true); // the session says what arrived
+//!     viewer.on_outcome(number, true); // the session says what arrived
 //! }
 //! let quantised = history.rows().find(|(id, _)| *id == ada.0).map(|(_, row)| *row);
 //! assert_eq!(replica.row(ada.0), quantised);
