@@ -267,7 +267,8 @@ class PoseTrack {
    * again, their place is somewhere else: the entity glides there instead of leaping.
    */
   private bridgeGap(shownTick: number, isStarved: boolean, stepHz: number, position: NumberArray): void {
-    const { heldAt, glide } = this;
+    const { heldAt } = this;
+    const glide = this.glide;
     if (isStarved) {
       this.heldAt ??= [0, 0, 0];
       for (let axis = 0; axis < 3; axis++) this.heldAt[axis] = position[axis]!;
