@@ -50,6 +50,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [4010, ["idle", "network"]],
   [4014, ["replaced", "refused"]],
   [4015, ["banned", "refused"]],
+  [4016, ["unauthorised", "refused"]],
   [4017, ["kicked", "refused"]],
 ]);
 
