@@ -53,7 +53,7 @@ pub(super) fn ban(folder: &Path, args: Args) -> anyhow::Result<()> {
     let store = SqliteStore::open(folder, Options::default())?;
     let (kept, mark) = (store.marks(MarkKind::Ban, now_ms())?, ban.to_mark());
     if kept.len() >= BANS_MAX && !kept.iter().any(|known| known.key == mark.key) {
-        bail!("there are {BANS_MAX} bans, as many as may be: take some back first");
+        bail!("the list of bans is full ({BANS_MAX}): remove some first");
     }
     store.mark(mark, now_ms(), Box::new(|_| ())).map_err(|refused| refused.why)?;
     store.commit(PATIENCE)?;

@@ -87,8 +87,8 @@ pub enum BanError {
     /// An address is banned for too long.
     #[error("an address is banned for 30 days at most, because it may be somebody else's then")]
     TooLong,
-    /// There are as many as may be.
-    #[error("there are {BANS_MAX} bans, as many as may be: take some back first")]
+    /// The list of bans is full.
+    #[error("the list of bans is full ({BANS_MAX}): remove some first")]
     Full,
     /// The store is behind.
     #[error("the ban cannot be kept now: the disk is behind, see /healthz")]

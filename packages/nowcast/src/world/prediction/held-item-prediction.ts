@@ -3,15 +3,15 @@ import type { Action, EntityId, World, WorldRecord } from "../world.js";
 import type { Gait } from "./mover.js";
 import { Contact, type Solid } from "./solid.js";
 
-/** Into the hands it goes within this, and from what was foreseen to what the server says within that. */
+/** Time in which an item glides into the hands, and time in which it glides from its predicted pose to that of the server. */
 const RISE_S = 0.1;
 const FALL_S = 0.3;
-/** Beyond a round trip a server may take so long to do what was foreseen; then it is taken back. */
+/** A prediction is taken back if the server has not confirmed it within a round trip and this time. */
 const PATIENCE_MS = 1_000;
 /** From the body to what it holds, and how far above its middle that is, in metres. */
 const HAND_M = 0.2;
 const HAND_RISE_M = 0.1;
-/** Things that are foreseen at a time. */
+/** Maximum number of items that are predicted at a time. */
 const PREDICTED_ITEMS_MAX = 4;
 
 /** The one who acts, as shown. */
@@ -34,7 +34,7 @@ interface PredictedItem {
   readonly velocity: Float64Array;
   /** Half its least edge, in metres: so near it comes to what stands in its way. */
   readonly radius: number;
-  /** How much of what is shown is foreseen, 0 to 1. */
+  /** The share of the predicted pose in the shown pose, from 0 to 1. */
   weight: number;
   /** Whether the server ever said that it is in the hands. */
   wasHeld: boolean;
@@ -113,7 +113,7 @@ export class HeldItemPrediction {
     }
   }
 
-  /** Moves where a thing is drawn, in `position`, toward where it was foreseen; false for what nobody foresaw. */
+  /** Moves the drawn `position` of an item toward its predicted position. Returns false if the item is not predicted. */
   place(id: EntityId, position: NumberArray): boolean {
     const isHeld = id === this.#lastAcknowledged;
     if (this.#predicted.length === 0 && !isHeld) return false;
