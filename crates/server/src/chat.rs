@@ -1,9 +1,9 @@
-//! Fair order of the speakers in a room.
+//! Fair scheduling of chat lines among the speakers in a room.
 //!
-//! A line that is said is sent to every player, so what a room costs grows with its players squared. A room therefore
-//! passes on a bounded number of bytes a second. Where more is said than that, whoever said least lately is heard first,
-//! and where too many lines wait, one of whoever said most is left out. So a speaker of many or long lines waits for the
-//! others, and they never wait for it.
+//! Every chat line is sent to every player, so the cost of a room grows with the square of its players. A room
+//! therefore limits its chat to a number of bytes a second. Over that limit, the speaker who sent the fewest bytes
+//! lately is served first. If too many lines wait, a line of the speaker who sent the most is dropped. A speaker with
+//! many or long lines therefore waits for the others, and the others never wait for that speaker.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -11,22 +11,22 @@ use std::time::{Duration, Instant};
 use nowcast::admission::Bucket;
 use nowcast_world::PlayerId;
 
-/// Bytes of chat a second that a room sends to each player: some 160 short lines.
+/// Chat bytes a second that a room sends to each player: some 160 short lines.
 const BYTES_PER_SECOND: usize = 16 * 1024;
 
-/// Bytes that a room sends at once when it was quiet before.
+/// Bytes that a room sends at once after a quiet time.
 const BURST_BYTES: usize = 32 * 1024;
 
-/// Bytes that wait for their turn, two seconds' worth.
+/// Maximum bytes of waiting lines: two seconds of the budget.
 const WAITING_BYTES_MAX: usize = 2 * BYTES_PER_SECOND;
 
-/// After so long what somebody said counts half.
+/// Half-life of the bytes that count for a speaker.
 const HALF_LIFE: Duration = Duration::from_secs(10);
 
-/// Cost of a line beside its text: the speaker's name, and the message around it.
+/// Bytes charged for a line besides its text: the speaker's name, and the message around it.
 const LINE_COST: usize = 64;
 
-/// The lines of a room that wait for their turn.
+/// The waiting lines of a room.
 pub(crate) struct Chat {
     budget: Bucket,
     waiting: BTreeMap<Tag, Line>,
@@ -35,17 +35,17 @@ pub(crate) struct Chat {
     number: u64,
 }
 
-/// The order of lines: by what their speaker has said lately, the line included; then by their arrival.
+/// Sort key of a line: first the speaker's recent bytes, including the line; then the order of arrival.
 type Tag = (u64, u64);
 
-/// Bytes that a speaker has sent lately, as of a moment.
+/// Recent bytes of a speaker, valid at one moment.
 struct Said {
     bytes: f64,
     at: Instant,
 }
 
 impl Said {
-    /// Adds bytes to what is left of it by now.
+    /// Lets the old bytes decay until `now`, and adds new ones.
     fn add(&mut self, bytes: f64, now: Instant) {
         let half_lives = now.saturating_duration_since(self.at).as_secs_f64() / HALF_LIFE.as_secs_f64();
         self.bytes = (self.bytes * 0.5_f64.powf(half_lives) + bytes).max(0.0);
@@ -53,7 +53,7 @@ impl Said {
     }
 }
 
-/// One line, and who says it.
+/// One line and its speaker.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) speaker: PlayerId,
@@ -67,7 +67,7 @@ impl Line {
 }
 
 impl Chat {
-    /// Nobody has said anything yet.
+    /// Creates an empty queue.
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             budget: Bucket::new(BYTES_PER_SECOND as f64, BURST_BYTES as f64, now),
@@ -78,11 +78,12 @@ impl Chat {
         }
     }
 
-    /// Takes a line in. Returns those that will not be said, because too much waits: of whoever has said most.
+    /// Queues a line. Returns the lines that are dropped because too many bytes wait: lines of the speaker with the
+    /// most recent bytes.
     pub(crate) fn offer(&mut self, line: Line, now: Instant) -> Vec<Line> {
         let said = self.said.entry(line.speaker).or_insert(Said { bytes: 0.0, at: now });
         said.add(line.cost() as f64, now);
-        // Lines of one speaker stay in order, although what it said counts less with time.
+        // The lines of one speaker stay in order, although the speaker's count decays.
         let own = self.waiting.iter().rev().find(|(_, waiting)| waiting.speaker == line.speaker);
         let tag = own.map_or(0, |((tag, _), _)| *tag).max(said.bytes as u64);
         self.number += 1;
@@ -101,7 +102,7 @@ impl Chat {
         dropped
     }
 
-    /// The next line that may be said now.
+    /// Returns the next line, if the budget allows it now.
     pub(crate) fn next(&mut self, now: Instant) -> Option<Line> {
         let first = self.waiting.first_entry()?;
         let cost = first.get().cost();
@@ -112,7 +113,7 @@ impl Chat {
         Some(first.remove())
     }
 
-    /// A speaker has left; what it wanted to say is not said.
+    /// Removes a speaker who left, with the waiting lines.
     pub(crate) fn forget(&mut self, speaker: PlayerId) {
         self.waiting.retain(|_, line| line.speaker != speaker);
         self.waiting_bytes = self.waiting.values().map(Line::cost).sum();
@@ -139,8 +140,8 @@ mod tests {
         }
     }
 
-    /// Returns the lines of each speaker in ten seconds in which each offers this many lines of this many bytes a
-    /// second.
+    /// Returns the lines sent for each speaker in ten seconds. Each speaker offers this many lines, of this many bytes,
+    /// a second.
     fn said(speakers: &[(u32, usize)]) -> Vec<usize> {
         let start = Instant::now();
         let mut chat = Chat::new(start);
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_speaker_is_heard_beside_loud_ones() {
+    fn a_quiet_speaker_is_served_beside_loud_ones() {
         let mut speakers = vec![(2, 1_200); 120];
         speakers.push((1, 20));
         let bytes = said(&speakers);
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_speaker_that_left_is_not_heard_any_more() {
+    fn waiting_lines_of_a_speaker_that_left_are_dropped() {
         let now = Instant::now();
         let mut chat = Chat::new(now);
         chat.offer(line(1, "one"), now);

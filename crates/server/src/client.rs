@@ -25,7 +25,7 @@ use crate::rooms::Seat;
 use crate::send_queue::Outgoing;
 use crate::snapshot::{Snapshot, into_message};
 
-/// The code of a client's close frame that says it comes back at once.
+/// Code of a client's close frame which states that the client reconnects at once.
 const COMES_BACK: u16 = 3_000;
 
 /// A client that is joined to a room.
@@ -42,7 +42,7 @@ pub(crate) struct Client {
 type Socket = WebSocketStream<Connection>;
 
 impl Client {
-    /// Lives until the connection ends. `received` are the bytes that came with the handshake's last packet.
+    /// Runs until the connection ends. `received` holds the bytes that arrived with the handshake's last packet.
     pub(crate) async fn run(self, mut connection: Connection, received: Vec<u8>) {
         let address = connection.peer().address;
         let config = WebSocketConfig::default()
@@ -87,7 +87,7 @@ impl Client {
         let mut rates = Rates::new(Instant::now());
         let mut quiet = Quiet::default();
         loop {
-            // Until the queue has room, further messages stay in the socket, whose window holds the client back.
+            // Until the queue has room, further messages stay in the socket, so TCP flow control slows the client.
             self.handle.until_commands_fit().await;
             let message = match timeout(self.timeouts.idle, stream.next()).await {
                 Err(_) => return Closing::Idle,
@@ -142,8 +142,8 @@ impl Client {
         Ok(())
     }
 
-    /// Sends the waiting messages. Each is chosen at the moment the kernel would send it at once (a flush of this
-    /// connection waits for that), so that a slow client receives the newest state and no backlog.
+    /// Sends the waiting messages. Each message is chosen when the kernel can send it at once; a flush of this
+    /// connection waits until then. A slow client therefore receives the newest state and no backlog.
     async fn send_waiting(&self, socket: &mut SplitSink<Socket, Message>) -> Closing {
         let mut known: Option<Arc<Snapshot>> = None;
         let mut pinged = Instant::now();
@@ -178,7 +178,7 @@ impl Client {
         }
     }
 
-    /// Encodes the next thing to send, given the snapshot that the client knows.
+    /// Encodes the next message, relative to the snapshot that the client has.
     fn phrase(&self, outgoing: Outgoing, known: &mut Option<Arc<Snapshot>>) -> Vec<Message> {
         match outgoing {
             Outgoing::Close(_) => Vec::new(),
@@ -200,12 +200,12 @@ impl Client {
     }
 }
 
-/// Sends the client the reason, and waits until it has read that.
+/// Sends the client the reason, and waits until the client has read it.
 async fn close(mut socket: Socket, closing: &Closing, patience: Duration) {
     socket.get_mut().expect_end();
     let is_sent = match closing.frame() {
         Some(frame) => timeout(patience, socket.close(Some(frame))).await.is_ok_and(|result| result.is_ok()),
-        // The library has answered the client's close frame, or the client is gone.
+        // The library has answered the client's close frame, or the connection is gone.
         None => timeout(patience, socket.flush()).await.is_ok(),
     };
     let connection = socket.into_inner();

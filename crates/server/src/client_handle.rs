@@ -1,4 +1,4 @@
-//! One client as its room sees it.
+//! One client, as its room uses it.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -19,10 +19,10 @@ use crate::persistence::Known;
 use crate::player_command::{CommandSubject, Given, PlayerCommand};
 use crate::session::input_buffer::{BufferedInput, Change, DueStep, InputBuffer};
 
-/// One client as its room sees it. The client's task queues commands, the room's thread takes them and sends through the
-/// [`ClientSink`]. Nothing else is shared between the two.
+/// One client, as its room uses it. The client's task queues commands. The room's thread takes the commands, and sends
+/// through the [`ClientSink`]. The two share nothing else.
 pub(crate) struct ClientHandle {
-    /// The requested name; the room decides on it.
+    /// The requested name; the room decides which name the client gets.
     pub(crate) name: Name,
     sink: Arc<dyn ClientSink>,
     /// Identifies the client when it reconnects, if it has a secret.
@@ -37,17 +37,17 @@ pub(crate) struct ClientHandle {
     /// The number of the newest input.
     controls: AtomicU16,
     commands: Mutex<CommandQueue>,
-    /// Notified when a full queue of commands has room again.
+    /// Notified when a full command queue has space again.
     commands_taken: Notify,
     input_buffer: Mutex<InputBuffer>,
     /// The delay between the arrival of a state at the client and its display, as the client reports it, in milliseconds.
     view_delay_ms: AtomicU32,
     left: AtomicBool,
-    /// The end of the time for which the seat of a lost client is held.
+    /// Time until which the seat of a lost client is reserved.
     held_until: OnceLock<Instant>,
 }
 
-/// Maximum wait of an action for the step at which it was given. A walker that was waited for is usually at most a second
+/// Maximum wait of an action for the client step in which it was sent. A delayed walker is usually at most a second
 /// behind.
 const ACTION_WAIT_MAX: Duration = Duration::from_millis(1_500);
 
@@ -87,7 +87,7 @@ impl ClientHandle {
         Self { address, ..self }
     }
 
-    /// The marks by which the client can be banned.
+    /// The marks by which a ban can match the client.
     pub(crate) fn known(&self) -> Known<'_> {
         let token = match &self.name {
             Name::Verified(name) => Some(name.as_str()),
@@ -133,22 +133,22 @@ impl ClientHandle {
         due
     }
 
-    /// Receives the client's current step, and the changes of its input, oldest first.
+    /// Records the client's current step, and the changes of its input, oldest first.
     pub(crate) fn steps(&self, now: u16, changes: impl Iterator<Item = Change>) -> BufferedInput {
         self.input_buffer.lock().expect("nobody panics while holding it").receive(now, changes)
     }
 
-    /// Forgets the client's steps, because it counts none any more.
+    /// Forgets the client's steps, because the client counts none any more.
     pub(crate) fn forget_steps(&self) {
         *self.input_buffer.lock().expect("nobody panics while holding it") = InputBuffer::default();
     }
 
-    /// Notes that the world left out this many steps, which the walker makes up for.
+    /// Records that the world skipped this many steps, which the walker may catch up.
     pub(crate) fn leave_out(&self, steps: u32) {
         self.input_buffer.lock().expect("nobody panics while holding it").leave_out(steps);
     }
 
-    /// Returns the walker's act in the next step of the world; `None` if the client counts no steps.
+    /// Returns the walker's action in the next step of the world; `None` if the client counts no steps.
     pub(crate) fn take_turn(&self, may_stride: bool) -> Option<DueStep> {
         self.input_buffer.lock().expect("nobody panics while holding it").take(may_stride)
     }
@@ -179,7 +179,7 @@ impl ClientHandle {
         self.network_hz.load(Ordering::Relaxed)
     }
 
-    /// The room's way to the client.
+    /// The sink through which the room sends to the client.
     pub(crate) fn sink(&self) -> &dyn ClientSink {
         &*self.sink
     }
@@ -194,12 +194,12 @@ impl ClientHandle {
         self.sink.send(ClientEvent::Notice { text });
     }
 
-    /// Answers that an action was not carried out.
+    /// Answers that an action was rejected.
     pub(crate) fn refuse(&self, action: &str, reason: &str, number: Option<u32>) {
         self.sink.send(ClientEvent::ActionRefused { action, reason, number });
     }
 
-    /// Answers that a line of chat was not passed on.
+    /// Answers that a line of chat was dropped.
     pub(crate) fn refuse_line(&self, text: &str, reason: &str) {
         self.sink.send(ClientEvent::LineRefused { text, reason });
     }
@@ -217,12 +217,12 @@ impl ClientHandle {
         }
     }
 
-    /// Answers that a request of an owner was not carried out.
+    /// Answers that an ownership request was rejected.
     pub(crate) fn deny(&self, request: OwnerRequest, entity: Option<EntityId>, number: u32, reason: &str) {
         self.sink.send(ClientEvent::Denied { request, entity, number, reason });
     }
 
-    /// Makes the room that this player is in panic at its next tick.
+    /// Makes the player's room panic at its next tick.
     #[cfg(test)]
     pub(crate) fn poison(&self) {
         let poisoning = || {
@@ -232,19 +232,19 @@ impl ClientHandle {
         std::thread::scope(|scope| drop(scope.spawn(poisoning).join()));
     }
 
-    /// Notes that the client is gone. Its avatar leaves with the next step.
+    /// Marks the client as gone. Its avatar is removed with the next step.
     pub(crate) fn leave(&self) {
         self.left.store(true, Ordering::Release);
     }
 
-    /// Notes that the client is lost. If it has a key, its avatar stays until then.
+    /// Marks the client as lost. If the client has a key, its avatar stays until `until`.
     pub(crate) fn lose(&self, until: Instant) {
-        // A client ends once.
+        // A client ends only once; later calls change nothing.
         let _ = self.held_until.set(until);
         self.leave();
     }
 
-    /// The key of a lost client and the end of the time for which its seat is held; `None` if it is not held.
+    /// The key of a lost client and the time until which its seat is reserved; `None` if no seat is reserved.
     pub(crate) fn held(&self) -> Option<(ClientKey, Instant)> {
         Some((self.key?, *self.held_until.get()?))
     }

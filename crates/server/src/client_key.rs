@@ -1,15 +1,15 @@
-//! By what a client is known again, on another connection and in another process of the server.
+//! Recognition of a client on another connection or in another process of the server.
 
 use ring::digest::{Context, SHA256};
 
 use crate::names::Name;
 
-/// Bytes of the secret that a client shows.
+/// Bytes of the secret that a client presents.
 pub(crate) const SECRET_BYTES: usize = 16;
 
-/// Identifies one client through every reconnection. It is derived from the client's secret and the name in its token:
-/// a thief of the secret alone cannot join as the bearer of a token. A program and a person with the same secret are
-/// different clients. The secret itself is kept nowhere.
+/// Identifies one client through every reconnection. The key is derived from the client's secret and the name in its
+/// token, so a stolen secret alone does not allow a join as the bearer of a token. A program and a person with the same
+/// secret are different clients. The secret itself is not stored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ClientKey(pub(crate) [u8; 16]);
 
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_alone_is_not_the_key_of_somebody_with_a_token() {
+    fn the_key_of_a_token_holder_depends_on_the_secret_and_the_token() {
         let asked = |name: &str| ClientKey::of(&[7; 16], &Name::Asked(name.into()), false);
         let verified = |name: &str| ClientKey::of(&[7; 16], &Name::Verified(name.into()), false);
         assert_eq!(asked("Ada"), asked("Ben"), "the wanted name of a client may change");
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_read_as_it_was_written_and_nothing_else_is_one() {
+    fn key_parsing_accepts_the_written_form_only() {
         let key = [0, 1, 15, 16, 127, 128, 200, 255, 9, 8, 7, 6, 5, 4, 3, 2];
         assert_eq!(read_hex(&hex(&key)), Some(key));
         assert_eq!(read_hex(&hex(&key).to_uppercase()), Some(key));

@@ -1,4 +1,4 @@
-//! The trait through which a room sends to its clients, whatever protocol they speak.
+//! The trait through which a room sends to its clients over either protocol.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -16,7 +16,7 @@ use crate::room::world_events::WorldEvent;
 use crate::room_metrics::RoomMetrics;
 use crate::rule_report::RuleReport;
 
-/// One client, as its room sends to it. No call waits for a socket or for the client.
+/// The sending side of one client. No call waits for a socket or for the client.
 ///
 /// The room's thread calls [`greet`](Self::greet) once, and [`update`](Self::update) and [`publish`](Self::publish) in
 /// every later step, in this order. Any thread may call [`send`](Self::send) and [`close`](Self::close).
@@ -33,7 +33,7 @@ pub(crate) trait ClientSink: Send + Sync {
     /// Sends an event that concerns this client alone.
     fn send(&self, event: ClientEvent<'_>);
 
-    /// Ends the connection for this reason. The first reason stays.
+    /// Ends the connection for this reason. Later calls do not replace the first reason.
     fn close(&self, closing: Closing);
 }
 
@@ -48,7 +48,7 @@ pub(crate) enum ClientEvent<'a> {
     LineRefused { text: &'a str, reason: &'a str },
     /// A numbered action is carried out and stored.
     ActionDone { number: u32 },
-    /// The client owns an entity that it asked for, or made.
+    /// The client now owns an entity that it requested or spawned.
     Granted { entity: EntityId, number: u32 },
     /// A request of an owner was not carried out.
     Denied { request: OwnerRequest, entity: Option<EntityId>, number: u32, reason: &'a str },
@@ -62,12 +62,12 @@ pub(crate) enum ClientEvent<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Greeting {
     pub(crate) player: PlayerId,
-    /// Whether the client came back to the player that it had before.
+    /// Whether the client resumed its earlier player.
     pub(crate) is_resumed: bool,
     pub(crate) network_hz: u32,
 }
 
-/// The changes of one step, as a room found them.
+/// The changes of one step, as the room collected them.
 #[derive(Clone, Copy)]
 pub(crate) struct StepChanges<'r> {
     pub(crate) changes: &'r Changes,
@@ -80,7 +80,7 @@ pub(crate) struct StepChanges<'r> {
 #[derive(Clone, Copy)]
 pub(crate) struct RoomView<'r> {
     pub(crate) room: &'r str,
-    /// The name of the world that the room shows.
+    /// The name of the world in the room.
     pub(crate) world_name: &'r str,
     /// Steps since the room opened.
     pub(crate) tick: u64,
@@ -92,7 +92,7 @@ pub(crate) struct RoomView<'r> {
     pub(crate) inputs: &'r [(PlayerId, u16)],
     pub(crate) metrics: &'r Metrics,
     pub(crate) room_metrics: &'r Arc<RoomMetrics>,
-    /// Encodings that last as long as the room.
+    /// Encodings that stay valid as long as the room exists.
     pub(crate) of_room: &'r SharedEncodings,
     /// Encodings of this step.
     pub(crate) of_step: &'r SharedEncodings,

@@ -28,13 +28,13 @@ pub(crate) enum Closing {
     ShuttingDown,
     /// The client broke the WebSocket protocol.
     Protocol(String),
-    /// The client sent a text frame that is none.
+    /// The client sent a text frame that is not UTF-8.
     NotUtf8,
-    /// The client sent too much at once.
+    /// The client sent a message that is too large.
     TooLarge,
-    /// The client sent many bytes of which no message came.
+    /// The client sent many bytes without completing a message.
     Endless,
-    /// The client sent what is not a message.
+    /// The client sent a message that cannot be decoded.
     Malformed(DecodeError),
     /// The client sent a message with a field out of bounds.
     OutOfBounds(OutOfBounds),
@@ -44,21 +44,21 @@ pub(crate) enum Closing {
     TooSlow,
     /// The client was silent.
     Idle,
-    /// The room ended before the client was in it.
+    /// The room ended before the client joined it.
     RoomGone,
-    /// There is no seat for a session that was let in; the plain protocol says this before.
+    /// An admitted session was refused a seat. The plain protocol refuses earlier.
     Refused(Refusal),
-    /// The client speaks another version of the world's protocol on sessions.
+    /// The client uses another version of the world protocol on sessions.
     Version(u32),
-    /// The client wants to take part as a program, and may not; the plain protocol says this before.
+    /// The client asked to join as a program, and may not. The plain protocol refuses earlier.
     NoProgram,
-    /// The same client came anew, on another connection.
+    /// The same client joined again on another connection.
     Replaced,
-    /// The client is banned; until when and why.
+    /// The client is banned; the text has the end and the reason.
     Banned(String),
     /// The rules of the world removed the client; the reason.
     Kicked(String),
-    /// The client's token is for one entry, and another client has entered with it.
+    /// The client's single-use token was already used by another client.
     TokenUsed,
 }
 
@@ -69,7 +69,7 @@ impl Closing {
             Self::Bye => 1000,
             Self::ShuttingDown | Self::RoomGone => 1001,
             Self::Protocol(_) => 1002,
-            // Reserved by the RFC for an end without a close frame; it is only counted, never sent.
+            // Reserved by the RFC for an end without a close frame. It is counted, and never sent.
             Self::Vanished => 1006,
             Self::NotUtf8 => 1007,
             Self::TooLarge | Self::Endless => 1009,
@@ -135,12 +135,12 @@ impl Closing {
         }
     }
 
-    /// Whether the client may come back and find its player as it was.
+    /// Whether the client may reconnect to its player in the same state.
     pub(crate) fn holds_seat(&self) -> bool {
         matches!(self, Self::Vanished | Self::ShuttingDown | Self::TooSlow | Self::Idle | Self::RoomGone)
     }
 
-    /// The reason that the client reads.
+    /// The reason in the close frame.
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Bye => "bye".into(),
@@ -161,7 +161,7 @@ impl Closing {
             Self::Version(theirs) => {
                 format!("version {theirs} of the world's protocol, this server speaks {PROTOCOL}")
             }
-            Self::Replaced => "the same client came anew, on another connection".into(),
+            Self::Replaced => "the same client joined again on another connection".into(),
             Self::Banned(told) => shorten(told.clone()),
             Self::TokenUsed => TOKEN_USED.into(),
             Self::Kicked(reason) if reason.is_empty() => "the world removed you".into(),
@@ -169,7 +169,7 @@ impl Closing {
         }
     }
 
-    /// The close frame, unless there is nobody to read it.
+    /// The close frame; `None` if the peer cannot read one.
     pub(crate) fn frame(&self) -> Option<CloseFrame> {
         match self {
             Self::Bye | Self::Vanished => None,
@@ -179,7 +179,7 @@ impl Closing {
 }
 
 impl From<Error> for Closing {
-    /// The closing that an error of the WebSocket library stands for.
+    /// Maps an error of the WebSocket library to a closing.
     fn from(error: Error) -> Self {
         match error {
             Error::Capacity(CapacityError::MessageTooLong { .. }) => Self::TooLarge,
@@ -192,7 +192,7 @@ impl From<Error> for Closing {
     }
 }
 
-/// Cuts a reason to what a close frame holds, at a character boundary.
+/// Shortens a reason to the maximum of a close frame, at a character boundary.
 fn shorten(mut reason: String) -> String {
     if reason.len() > REASON_BYTES_MAX {
         let mut end = REASON_BYTES_MAX - "…".len();

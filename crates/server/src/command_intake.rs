@@ -23,12 +23,13 @@ impl CommandIntake {
         Self { handle, metrics }
     }
 
-    /// Queues a command for the room. A command over the rate is dropped and answered, with two exceptions: the newest state
-    /// always counts, because a lost last input would leave the avatar running, and only the room knows whether a numbered action
-    /// was done before.
+    /// Queues a command for the room. A command over the rate is dropped and answered, with two exceptions. The newest
+    /// state always counts, because a lost last input would leave the avatar moving. Numbered actions always pass,
+    /// because only the room knows whether one was done before.
     ///
     /// # Errors
-    /// If the client must be removed: it is far over the rate, or numbers an action without having a key.
+    /// Returns an error if the client must be removed: it is far over the rate, or it numbers an action without having
+    /// a key.
     pub(crate) fn submit(&self, mut command: PlayerCommand, rates: &mut Rates) -> Result<(), Closing> {
         if let PlayerCommand::Act { number: Some(numbered), .. } = &command
             && (numbered.number == 0 || self.handle.key.is_none())
@@ -63,7 +64,7 @@ impl CommandIntake {
     /// Returns whether a message is within its rate. Events over the rate are counted as dropped; states are not dropped.
     ///
     /// # Errors
-    /// If the client is so far over the rate that it must be removed.
+    /// Returns an error if the client is so far over the rate that it must be removed.
     pub(crate) fn admit(&self, kind: MessageKind, rates: &mut Rates) -> Result<bool, Closing> {
         match rates.judge(kind, Instant::now()) {
             Verdict::Pass => Ok(true),

@@ -23,8 +23,8 @@ impl CommandQueue {
             *older = command;
             return true;
         }
-        // Between two events there is at most one input. It has a place of its own, because a client that falls silent must
-        // stand still.
+        // Between two events there is at most one input. The input has a reserved place, because the avatar of a silent
+        // client must stop.
         let room = COMMANDS_MAX + usize::from(matches!(command, PlayerCommand::Input { .. }));
         let fits = self.0.len() < room;
         if fits {

@@ -18,16 +18,16 @@ use crate::worlds::WorldConfig;
 /// Configuration of a [`Server`](crate::Server): addresses, worlds and limits.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The worlds: at least one. A room whose name is no world's shows the first.
+    /// The worlds: at least one. A room whose name is not the name of a world shows the first world.
     pub worlds: Vec<WorldConfig>,
-    /// The services on sessions beside worlds, by the program that embeds the server.
+    /// The services on sessions, besides worlds, of the program that embeds the server.
     pub services: Vec<ServiceConfig>,
-    /// The addresses to listen on. The default is loopback in both families, because `localhost` may mean either; an
-    /// address family that this machine doesn't have is skipped as long as another one works.
+    /// The addresses to listen on. The default is loopback in both families, because `localhost` may mean either. An
+    /// address family that this machine lacks is skipped if another family works.
     pub hosts: Vec<IpAddr>,
     /// The TCP port; 0 lets the system choose one.
     pub port: u16,
-    /// Snapshots a second for clients that don't ask for another rate, 5 to 60.
+    /// Snapshots a second for clients that request no rate, 5 to 60.
     pub network_hz: u32,
     /// The seed of every world.
     pub seed: u64,
@@ -35,24 +35,24 @@ pub struct Config {
     pub entry: Policy,
     /// Whether WebTransport is served, on UDP with the same port number.
     pub webtransport: bool,
-    /// The UDP port that clients are told to connect to, where it is another one than the port that this server has: behind a relay, or
-    /// a container whose ports are mapped.
+    /// The UDP port that the server announces to clients, if it differs from the port of this process: behind a relay,
+    /// or in a container with mapped ports.
     pub announced_udp_port: Option<u16>,
-    /// The identity of the server for clients of WebTransport and HTTPS. The port takes TLS beside plain HTTP.
+    /// The server's identity for WebTransport and HTTPS. The port accepts TLS and plain HTTP.
     pub certificate: CertificateConfig,
-    /// Whether browsers of other machines that come without encryption are sent on to HTTPS, on the same port: where the
-    /// certificate is one that they may accept.
+    /// Whether browsers of other machines that use plain HTTP are redirected to HTTPS on the same port. For
+    /// certificates that browsers accept.
     pub redirect_to_https: bool,
-    /// How many of everything.
+    /// Maximum counts.
     pub limits: Limits,
-    /// How long for everything.
+    /// Maximum waiting times.
     pub timeouts: Timeouts,
-    /// The pages that other machines see without a token for the operator.
+    /// The pages that other machines may open without an operator token.
     pub exposed: Exposed,
-    /// The folder in which worlds are kept (`docs/STORAGE.md`), which only one process has at a time; without one, a world
-    /// ends with its room.
+    /// The folder of the stored worlds (`docs/STORAGE.md`). Only one process may use it at a time. Without a folder, a
+    /// world ends with its room.
     pub data: Option<PathBuf>,
-    /// How much of the past of these worlds is kept: how far one can look back.
+    /// How much history of these worlds is stored.
     pub retention: Retention,
     /// The writer of the program's logs, if `/metrics` is to show the number of dropped lines.
     pub logs: Option<LogWriter>,
@@ -82,43 +82,44 @@ impl Default for Config {
     }
 }
 
-/// The pages that other machines see without a token. This machine sees all of them, except through a proxy, which
-/// speaks for others.
+/// The pages that other machines may open without a token. This machine may open all pages, except through a proxy,
+/// because a proxy forwards requests of others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exposed {
     /// `/metrics`.
     pub metrics: bool,
-    /// `/lab`, the page that measures a browser's connection to this server, and costs bandwidth.
+    /// `/lab`, the page that measures a browser's connection to this server. It costs bandwidth.
     pub lab: bool,
 }
 
-/// How long a server waits.
+/// Maximum waiting times of a server.
 #[derive(Clone, Debug)]
 pub struct Timeouts {
-    /// From a connection, or the end of the last request on it, to the end of the next request's head.
+    /// From the start of a connection, or the end of its last request, to the end of the next request's head.
     pub handshake: Duration,
-    /// For a plain HTTP connection in sum; a slow download may take this long.
+    /// Total time of a plain HTTP connection; a slow download may take this long.
     pub http: Duration,
-    /// Without a message or a pong from a client.
+    /// Maximum time without a message or a pong from a client.
     pub idle: Duration,
     /// Between two pings to a client.
     pub ping: Duration,
-    /// Without room in a client's socket.
+    /// Maximum time without space in a client's socket.
     pub stalled: Duration,
-    /// For a client to take its close frame and answer it.
+    /// Maximum time for a client to read its close frame and answer it.
     pub closing: Duration,
-    /// From a room's last player to the end of the room.
+    /// From the leave of a room's last player to the end of the room.
     pub room_empty: Duration,
-    /// The same, if nobody ever did anything in it.
+    /// The same, if no player ever did anything in the room.
     pub room_unused: Duration,
-    /// For a session without a carrier to go on over another one.
+    /// Maximum time for a session without a carrier to resume on another carrier.
     pub session_resumed: Duration,
-    /// For a client that was lost, or was connected when the process ended, to come back: until then its player stays as it was, if
-    /// the client has a key (`spec/WORLD.md`, section 1). Counted from the newest packet of the client.
+    /// Time for a client to reconnect after it was lost, or after a restart of the process. Until then, the player of a
+    /// client with a key stays unchanged (`spec/WORLD.md`, section 1). Counted from the newest packet of the client.
     pub seat_held: Duration,
-    /// For one step of a world. A room ends whose step takes longer, and so does one whose slow steps in a row take longer.
+    /// Maximum time of one step of a world. A room ends if one step takes longer, or if consecutive slow steps together
+    /// take longer.
     pub step: Duration,
-    /// For clients to end after a shutdown. The store has 300 ms more.
+    /// Maximum time for clients to end after a shutdown. The store has 300 ms more.
     pub shutdown: Duration,
 }
 
@@ -147,26 +148,28 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 4_096;
 /// Events a client may leave unread, in bytes.
 pub(crate) const EVENTS_BYTES_MAX: usize = 256 * 1024;
 
-/// Of these, lines of chat and what stands before them; a line beyond that is left out.
+/// The part of these bytes for chat lines and the messages before them. A line that exceeds it is dropped.
 pub(crate) const CHAT_BYTES_MAX: usize = 64 * 1024;
 
-/// Charge for a waiting event beside its own bytes: an entry of the queue, which doubles when it grows, and an
-/// allocation of its own. Without it, many small events would cost several times their limit.
+/// Charge for a waiting event besides its own bytes: a queue entry (the queue doubles when it grows), and an
+/// allocation. Without the charge, many small events would use several times their limit.
 pub(crate) const EVENT_OVERHEAD_BYTES: usize = 192;
 
-/// The most that one event is charged for its own bytes. Longer ones describe many entities at once, and are shared by all clients.
+/// Maximum charge for the bytes of one event. Longer events describe many entities at once, and all clients share them.
 pub(crate) const EVENT_COST_MAX: usize = EVENTS_BYTES_MAX / 4;
 
-/// Maximum memory of a client of the plain protocol beside the description of its world, as `docs/SERVER.md` says.
+/// Maximum memory of a client of the plain protocol, besides the description of its world (`docs/SERVER.md`).
 const CLIENT_BYTES_MAX: usize = 512 * 1024;
 
-/// Texts that a client may say at once, by the rates of lines and names.
+/// Maximum texts that a client may send at once, by the rates of lines and names.
 const TEXTS_AT_ONCE_MAX: usize = 8;
 
-/// Commands of a client that may wait for the room. While the queue is full, nothing more is read from the client.
+/// Maximum commands of a client that wait for the room. While the queue is full, the server stops reading from the
+/// client.
 pub(crate) const COMMANDS_MAX: usize = 64;
 
-/// Commands of a client that its room takes in one step. Each may bring another one along, which says what the client saw.
+/// Maximum commands of a client that its room takes in one step. Each may bring another command, which states the
+/// client's view.
 pub(crate) const COMMANDS_PER_STEP_MAX: usize = 24;
 
 const _: () =
@@ -175,10 +178,10 @@ const _: () =
 /// Bytes handed to the socket at once. Later messages can still be replaced by newer state.
 pub(crate) const WRITE_BATCH_BYTES: usize = 16 * 1024;
 
-/// Bytes of HTTP that wait in the kernel unsent before the socket counts as full; messages have a lower bound.
+/// Bytes of HTTP that wait unsent in the kernel before the socket counts as full. Messages have a lower limit.
 pub(crate) const UNSENT_BYTES_MAX: u32 = 16 * 1024;
 
-/// The kernel's send buffer for a client; it holds what is in flight, so it bounds the rate on a long link.
+/// Size of the kernel's send buffer for a client. It holds the bytes in flight, so it limits the rate on a long link.
 pub(crate) const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
 const _: () = assert!(WRITE_BATCH_BYTES < EVENTS_BYTES_MAX);
@@ -191,7 +194,7 @@ const _: () = assert!(CHAT_BYTES_MAX < EVENTS_BYTES_MAX);
 const _: () = assert!(UNSENT_BYTES_MAX as usize <= SEND_BUFFER_BYTES);
 
 impl Config {
-    /// Checks what the types don't; the message names the cause and the cure.
+    /// Checks the constraints that the types do not express. The message names the cause and the cure.
     pub(crate) fn check(&self) -> Result<(), String> {
         if !NETWORK_HZ.contains(&self.network_hz) {
             return Err(format!(
@@ -215,14 +218,15 @@ impl Config {
             ("connections of one address", connections_per_address_max),
         ] {
             if value == 0 {
-                return Err(format!("a limit of 0 {name} would let nobody in"));
+                return Err(format!("a limit of 0 {name} would admit no client"));
             }
         }
         for (at, ServiceConfig { name, .. }) in self.services.iter().enumerate() {
             let is_taken = self.services[..at].iter().any(|other| other.name == *name)
                 || self.worlds.iter().any(|world| world.name == *name);
             if is_taken || !is_name(name) {
-                let cause = if is_taken { "is called like another, or like a world" } else { "has no name" };
+                let cause =
+                    if is_taken { "has the name of another service, or of a world" } else { "has no name" };
                 return Err(format!("the service '{name}' {cause}: choose another name"));
             }
         }

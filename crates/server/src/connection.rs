@@ -23,15 +23,15 @@ use crate::config::{MESSAGE_BYTES_MAX, SEND_BUFFER_BYTES};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 
-/// Bytes that are read and thrown away after a close frame, before the connection is reset.
+/// Bytes that are read and discarded after a close frame, before the connection is reset.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
 
-/// Bytes that a client may send before a message of the plain protocol is complete. Without such a bound, empty fragments
-/// would keep a processor busy for ever, because no rate of messages counts them.
+/// Bytes that a client may send before a message of the plain protocol is complete. Without this limit, empty fragments
+/// would keep a processor busy for ever, because message rates do not count them.
 const UNFINISHED_BYTES_MAX: usize = 4 * MESSAGE_BYTES_MAX;
 
-/// Bytes a second that a client may send on a session, and at once: several times what the rates of all messages allow.
-/// Beyond that it sends what is no packet, such as empty fragments.
+/// Bytes a second that a client may send on a session, and its burst: several times the total of all message rates. A
+/// client over this limit sends bytes that are no packets, such as empty fragments.
 const SESSION_BYTES_PER_SECOND_MAX: usize = 1024 * 1024;
 
 /// One TCP connection.
@@ -41,23 +41,23 @@ pub(crate) struct Connection {
     received: Counter,
     sent: Counter,
     limit: Limit,
-    /// Whether it is flushed only when the kernel would send at once what it is given next.
+    /// Whether a flush waits until the kernel would send further bytes at once.
     waits_for_room: bool,
     flooded: Counter,
     _permit: ConnectionPermit,
 }
 
-/// How much may be read before the connection is given up.
+/// The read limit at which the connection is closed.
 enum Limit {
     /// HTTP has limits of its own.
     Http,
     /// Messages: every `Unfinished` bytes have to complete one.
     Messages(Unfinished),
-    /// So many bytes a second.
+    /// Bytes a second.
     Rate(Bucket),
 }
 
-/// The bytes that were read since the last whole message.
+/// Bytes read since the last complete message.
 #[derive(Clone, Default)]
 pub(crate) struct Unfinished(Arc<AtomicUsize>);
 
@@ -67,7 +67,7 @@ impl Unfinished {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    /// Whether the client sent too much that is no message.
+    /// Whether the client sent too many bytes without a complete message.
     pub(crate) fn is_too_much(&self) -> bool {
         self.0.load(Ordering::Relaxed) > UNFINISHED_BYTES_MAX
     }
@@ -78,10 +78,10 @@ impl Unfinished {
 }
 
 impl Connection {
-    /// Takes over an accepted socket, on which HTTP is spoken plainly or over TLS.
+    /// Takes over an accepted socket with plain HTTP or HTTP over TLS.
     ///
     /// # Errors
-    /// When it breaks, or ends before it said anything.
+    /// If the connection breaks, or ends before its first bytes.
     pub(crate) async fn open(
         stream: TcpStream,
         address: SocketAddr,
@@ -89,7 +89,8 @@ impl Connection {
         tls: &TlsAcceptor,
         metrics: &Metrics,
     ) -> io::Result<Self> {
-        // A snapshot leaves at once, and the kernel takes no more than it can soon send: what waits here is newer.
+        // A snapshot leaves at once. The kernel takes no more than it can soon send, because the messages that wait
+        // here are newer.
         stream.set_nodelay(true)?;
         let socket = SockRef::from(&stream);
         socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
@@ -110,21 +111,21 @@ impl Connection {
         })
     }
 
-    /// Expects messages of the plain protocol from now on. A read fails when this many bytes complete none. A flush
-    /// waits until the kernel has sent nearly all bytes that it was given, so that a sender that flushes before each
-    /// message chooses it at the last moment.
+    /// Expects messages of the plain protocol from now on. A read fails when this many bytes complete no message. A
+    /// flush waits until the kernel has sent nearly all its bytes, so a sender that flushes before each message chooses
+    /// the message at the last moment.
     pub(crate) fn expect_messages(&mut self) -> Unfinished {
         self.waits_for_room = true;
         if let Err(error) = prepare_stream(self.stream.tcp()) {
             // The next use of the socket fails as well, and ends the connection.
-            debug!(%error, "a socket takes no options");
+            debug!(%error, "a socket rejects its options");
         }
         let unfinished = Unfinished::default();
         self.limit = Limit::Messages(unfinished.clone());
         unfinished
     }
 
-    /// From now on this is the carrier of a session. Reading fails when more comes than any session sends.
+    /// Expects a session from now on. A read fails when the client sends more bytes than a session can use.
     pub(crate) fn expect_session(&mut self) {
         let bytes = SESSION_BYTES_PER_SECOND_MAX as f64;
         self.limit = Limit::Rate(Bucket::new(bytes, bytes, Instant::now()));
@@ -148,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// From now on only a last word is sent, which nothing newer replaces.
+    /// Expects only a final message from now on. Newer messages do not replace it.
     pub(crate) fn expect_end(&mut self) {
         self.waits_for_room = false;
     }
@@ -158,8 +159,8 @@ impl Connection {
         Peer::connected(self.address, self.stream.is_encrypted())
     }
 
-    /// Ends the connection so that the peer can read all that was sent: closing a socket with unread bytes in it
-    /// would reset it, and the reset can overtake the close frame.
+    /// Ends the connection so that the peer can read all bytes that were sent. Closing a socket with unread bytes
+    /// resets it, and the reset can overtake the close frame.
     pub(crate) async fn linger(mut self, patience: Duration) {
         let drained = timeout(patience, async {
             self.stream.shutdown().await?;
@@ -179,9 +180,10 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once, and frees what the kernel holds for a peer that doesn't read.
+    /// Ends the connection at once, and frees the kernel's buffers for a peer that does not read.
     pub(crate) fn abort(self) {
-        // Without this the kernel would keep unsent bytes for minutes. When it fails the connection is already dead.
+        // Without this option the kernel would keep unsent bytes for minutes. If the call fails, the connection is
+        // already closed.
         let _ = SockRef::from(self.stream.tcp()).set_linger(Some(Duration::ZERO));
     }
 }
@@ -240,15 +242,15 @@ impl OverTcp for Connection {
     }
 }
 
-/// The connections that are open, by address, under their limits.
+/// Counts of open connections by address, with their limits.
 pub(crate) struct ConnectionLimits {
     metrics: Arc<Metrics>,
     addresses: Mutex<Addresses>,
-    /// Their addresses speak for many.
+    /// Networks of proxies, whose addresses stand for many clients.
     proxies: Vec<Network>,
 }
 
-/// One connection's place under the limits; dropping it frees the place.
+/// The share of one connection in the limits. Dropping it releases the share.
 pub(crate) struct ConnectionPermit {
     connection_limits: Arc<ConnectionLimits>,
     address: IpAddr,
@@ -264,7 +266,7 @@ impl ConnectionLimits {
         Self { metrics, addresses: Mutex::new(addresses), proxies }
     }
 
-    /// Takes a place for a connection from this address, or counts why there is none.
+    /// Reserves a connection for this address, or counts the reason for its refusal.
     pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionPermit> {
         let mut addresses = self.lock();
         let is_shared = self.proxies.iter().any(|network| network.contains(address));
@@ -287,8 +289,8 @@ impl ConnectionLimits {
         }
     }
 
-    /// Whether this address may join a room now. Joining is the most expensive thing that a stranger can ask for: an avatar, a
-    /// description of the whole world, and news for everybody else.
+    /// Whether this address may join a room now. A join is the most expensive request of an unknown client: it costs an
+    /// avatar, a description of the whole world, and updates for all other clients.
     pub(crate) fn may_join(&self, address: IpAddr) -> bool {
         self.lock().attempt(address, Instant::now()).is_ok()
     }
@@ -319,12 +321,12 @@ mod tests {
 
     use super::*;
 
-    /// About as much as a `move` in a busy room.
+    /// About the size of a `move` in a busy room.
     const MESSAGE: [u8; 1_000] = [7; 1_000];
-    /// When nothing moves for so long on one machine, nothing will.
+    /// If nothing moves for this long on one machine, nothing will move.
     const QUIET: Duration = Duration::from_millis(200);
 
-    /// A connection whose far end reads nothing.
+    /// A connection whose peer reads nothing.
     async fn that_nobody_reads() -> (TcpStream, Connection) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let connecting = TcpStream::connect(listener.local_addr().unwrap());
@@ -356,7 +358,7 @@ mod tests {
         println!("{taken} bytes taken, {unsent} unsent");
         let most = u64::from(UNSENT_BYTES_MAX) + MESSAGE.len() as u64;
         assert!(unsent <= most, "{unsent} bytes wait in the kernel");
-        // The read that makes room again also wakes the task that waits for room.
+        // The read that frees space also wakes the task that waits for space.
         let mut unread = vec![0; 64 * 1_024];
         let reads = async {
             loop {

@@ -1,4 +1,4 @@
-//! A world's definition in the words of its protocol: kinds with bodies, attributes, actions and events.
+//! Encodes a world's definition for its protocol: kinds with bodies, attributes, actions and events.
 
 use nowcast_replication::{Placed, Quantization, Reach};
 use nowcast_script::Assets;
@@ -13,14 +13,15 @@ use crate::session::{Action, Asset, Declared, Definition as Message, Kind};
 /// Maximum bytes of the message that holds a definition (`spec/WORLD.md`, section 6).
 const DEFINITION_BYTES_MAX: usize = 128 * 1024;
 
-/// The fields of a body that may be long. A definition that is too large is sent without them, the longest first.
+/// The fields of a body that may be long. A definition that is too large is sent without these fields; the longest is
+/// removed first.
 const LONG_WORDS: [&str; 4] = ["vertices", "triangles", "heights", "points"];
 
 /// The encoding of one definition and of its kinds.
 pub(crate) struct Dictionary {
     /// The definition for clients on sessions.
     pub(crate) message: Message,
-    /// For each kind, a hash of its description: an entity of a kind with another hash is described anew.
+    /// For each kind, a hash of its description. If the hash changes, the entities of the kind are described again.
     fingerprints: Vec<u64>,
     /// For each kind, the replication of its entities.
     replication: Vec<KindReplication>,
@@ -32,13 +33,13 @@ pub(crate) struct Dictionary {
 #[derive(Clone, Copy)]
 struct KindReplication {
     interest: Interest,
-    /// How far its shape reaches, in metres.
+    /// Radius of the kind's shape, in metres.
     size: f32,
     quantization: Quantization,
 }
 
 impl Dictionary {
-    /// Describes a definition and the files beside it; `version` is that of the rules.
+    /// Describes a definition and its asset files. `version` is the version of the rules.
     pub(crate) fn new(definition: &Definition, assets: &Assets, version: u64) -> Self {
         let gravity = -definition.gravity[1];
         let kinds: Vec<Kind> = definition.kinds.iter().map(|kind| describe_kind(kind, gravity)).collect();
@@ -73,12 +74,12 @@ impl Dictionary {
         Self { message, fingerprints, replication: replication.collect(), far_metres }
     }
 
-    /// Returns the place of an entity, and the clients that it is replicated to.
+    /// Returns the position of an entity, and the clients to which it is replicated.
     pub(crate) fn placed(&self, entity: &EntityRef<'_>) -> Placed {
         let KindReplication { interest, size, quantization } = self.replication(entity.kind);
         let size = size * entity.scale.iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
         let reach = match interest {
-            // An entity larger than a cell is visible from beyond its cell's neighbours.
+            // An entity larger than a grid cell is visible from beyond the neighbour cells.
             Interest::Near { radius } if size > Reach::cell_metres(radius) => Reach::Always,
             Interest::Near { radius } => Reach::Within(radius),
             Interest::Always => Reach::Always,
@@ -88,7 +89,7 @@ impl Dictionary {
         Placed { id: entity.id.0, position: entity.pose.position, reach, size, quantization }
     }
 
-    /// Whether the entities of a kind are replicated to some clients alone. The plain protocol does not replicate them.
+    /// Whether the entities of a kind are replicated to some clients only. The plain protocol does not replicate them.
     pub(crate) fn is_private(&self, kind: KindId) -> bool {
         matches!(self.replication(kind).interest, Interest::Never | Interest::Owner)
     }
@@ -115,7 +116,7 @@ impl Dictionary {
     }
 }
 
-/// Leaves out the longest list of a body. Returns whether there was one.
+/// Removes the longest list of a body. Returns whether there was one.
 fn shorten(message: &mut Message) -> bool {
     let lists = message.kinds.iter_mut().filter_map(|kind| match &mut kind.body {
         Value::Map(words) => Some(words),
@@ -138,7 +139,7 @@ pub(crate) fn attributes_of(attributes: &Attributes, entity: &EntityRef<'_>) -> 
     Value::Map(names.zip(entity.attributes.iter().cloned()).collect())
 }
 
-/// An entity's attributes as a body of its kind's shape.
+/// Encodes an entity's attributes with the shape of its kind.
 pub(crate) fn attribute_bytes(attributes: &Attributes, entity: &EntityRef<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode_value(attributes.shape(), &attributes_of(attributes, entity), Effort::default(), &mut bytes)
@@ -152,7 +153,7 @@ pub(crate) fn field_types(attributes: &Attributes) -> impl Iterator<Item = (Stri
     attributes.fields().iter().map(|field| (field.name.clone(), shape.type_name(&field.ty)))
 }
 
-/// FNV-1a: enough to notice a change, and no defence against somebody who wants two to agree.
+/// FNV-1a. It detects a change, and is no defence against deliberate collisions.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -180,7 +181,7 @@ fn describe_kind(kind: &nowcast_world::Kind, gravity: f32) -> Kind {
     }
 }
 
-/// A body in the words in which scripts declare it.
+/// A body, with the names that scripts use.
 fn body_words(body: &Body) -> Value {
     let motion = match body.motion {
         Motion::Fixed => "fixed",
@@ -200,10 +201,10 @@ fn body_words(body: &Body) -> Value {
     Value::Map(words)
 }
 
-/// How fast walkers fall where nothing else is said (`spec/MOVEMENT.md`, section 2), in metres a second squared.
+/// Default fall acceleration of walkers (`spec/MOVEMENT.md`, section 2), in metres a second squared.
 const GRAVITY: f32 = 9.81;
 
-/// How controls move a walker, in the words in which scripts declare it, and how fast it falls.
+/// The movement parameters and the gravity of a walker, with the names that scripts use.
 fn walker_words(walker: &Walker, gravity: f32) -> Value {
     let mut words = vec![
         word("height", walker.height),
@@ -222,7 +223,7 @@ fn walker_words(walker: &Walker, gravity: f32) -> Value {
     Value::Map(words)
 }
 
-/// The owner rules of a kind, in the words of scripts.
+/// The owner rules of a kind, with the names that scripts use.
 fn owner_words(rules: &OwnerRules) -> Value {
     let Some(by) = rules.by else { return Value::Nil };
     let by = match by {
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_whose_looks_are_too_large_does_not_fit() {
+    fn a_definition_whose_appearances_are_too_large_does_not_fit() {
         let look = Value::Text("x".repeat(10_000));
         let kind = |number: usize| nowcast_world::Kind {
             look: look.clone(),

@@ -4,22 +4,22 @@ use nowcast_store::At;
 
 use crate::persistence::BanRequest;
 
-/// A line that is for the server and nobody else hears.
+/// A line for the server, which no other client receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EditorCommand {
-    /// `/ban`: keeps somebody out.
+    /// `/ban`: bans a client.
     Ban(BanRequest),
-    /// `/unban`: takes bans back, by a name or an id.
+    /// `/unban`: lifts bans, by a name or an id.
     Unban(String),
     /// `/bans`: lists them.
     Bans,
-    /// `/at`: shows another moment, in a room of the past.
+    /// `/at`: shows another moment, in a room that shows history.
     At(At),
-    /// `/play`: shows what happened next.
+    /// `/play`: plays the history from the shown moment.
     Play,
-    /// `/pause`: stays at the moment.
+    /// `/pause`: stops at the shown moment.
     Pause,
-    /// `/copy`: makes a new room of the moment.
+    /// `/copy`: creates a room from the shown moment.
     Copy(String),
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum EditorCommand {
 pub(crate) const COMMANDS: &str = "/ban, /unban and /bans keep players out; /at, /play, /pause and /copy view a room's history. They \
      require the role 'editor'. A line that begins with two slashes is said with one.";
 
-/// Whether a line is for the server and not said to others, whatever is wrong with it: its first word is a slash and a letter.
+/// Whether a line is a command and not chat, even if the command is invalid. Its first word is a slash and a letter.
 pub(crate) fn is_command(line: &str) -> bool {
     let mut letters = words(line).0.chars();
     letters.next() == Some('/')
@@ -35,18 +35,18 @@ pub(crate) fn is_command(line: &str) -> bool {
         && !letters.any(|letter| letter == '/')
 }
 
-/// The line as it is said: of two slashes at its beginning, one.
+/// The line without one of two slashes at its beginning.
 pub(crate) fn as_said(line: &str) -> &str {
     if line.starts_with("//") { &line[1..] } else { line }
 }
 
-/// Whether everybody may ask this of the server.
+/// Whether all clients may use this command.
 pub(crate) fn is_for_all(line: &str) -> bool {
     !matches!(words(line).0, "/ban" | "/unban" | "/bans" | "/at" | "/play" | "/pause" | "/copy")
 }
 
 impl EditorCommand {
-    /// Reads a line that [`is_command`]. The error says what is expected.
+    /// Parses a line for which [`is_command`] is true. The error states the expected form.
     pub(crate) fn parse(line: &str) -> Result<Self, String> {
         let (command, rest) = words(line);
         match command {
@@ -64,7 +64,7 @@ impl EditorCommand {
     }
 }
 
-/// The first word, and what follows.
+/// The first word, and the text after it.
 fn words(line: &str) -> (&str, &str) {
     let line = line.trim();
     line.split_once(char::is_whitespace).map_or((line, ""), |(first, rest)| (first, rest.trim()))
@@ -76,7 +76,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn only_lines_that_begin_with_a_command_are_for_the_server() {
+    fn only_lines_that_begin_with_a_command_are_commands() {
         for line in
             ["/ban", "  /unban Ada ", "/at -5m", "/pause now", "/copy old", "/help", "/shrug", "/BAN Ada"]
         {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_read_or_says_what_is_expected() {
+    fn a_command_is_parsed_or_answered_with_its_expected_form() {
         let ago = At::Ago(Duration::from_secs(300));
         for (line, command) in [
             ("/at -5m", EditorCommand::At(ago)),

@@ -9,16 +9,16 @@ use crate::room_name::room_of;
 use crate::rooms::Opener;
 use crate::shared::Shared;
 
-/// The role in a token that lets its bearer receive the outcomes of new rules, view history and ban.
+/// The role in a token that allows its bearer to view the outcomes of new rules, view history and ban.
 const EDITOR: &str = "editor";
 
-/// The role in a token that lets its bearer join as a program.
+/// The role in a token that allows its bearer to join as a program.
 const PROGRAM: &str = "program";
 
-/// The role in a token that lets its bearer see the operator's pages: `/metrics` and `/lab`.
+/// The role in a token that allows its bearer to open the operator's pages: `/metrics` and `/lab`.
 const OPERATOR: &str = "operator";
 
-/// The protocol that a client asks for.
+/// The protocol that a client uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entrance {
     /// A session, over WebTransport or WebSocket.
@@ -27,16 +27,16 @@ pub(crate) enum Entrance {
     Plain,
 }
 
-/// Admits a client to a room or a service, or refuses it by the first of these checks:
+/// Admits a client to a room or a service, or refuses the client by the first check that fails:
 ///
 /// 1. address, page, encryption and token ([`Admission::check`](nowcast::admission::Admission::check));
 /// 2. the role for viewing history;
-/// 3. a place in the room;
+/// 3. a free seat in the room;
 /// 4. the rate of joins of the address;
 /// 5. the clients that a service admits;
 /// 6. the sessions of the address.
 ///
-/// A carrier that resumes a session has its place: it passes by checks 2, 3 and 6. Nothing is reserved here.
+/// A carrier that resumes a session already has a seat, so only checks 2, 3 and 6 apply. Nothing is reserved here.
 pub(crate) fn admit(
     shared: &Shared,
     request: ConnectRequest<'_>,
@@ -51,7 +51,7 @@ pub(crate) fn admit(
     let admission = &shared.sessions.admission;
     let asked = match entrance {
         Entrance::Session => asked,
-        // The plain protocol resumes nothing, and needs encryption only to hide a token.
+        // The plain protocol never resumes. It needs encryption only to protect a token.
         Entrance::Plain if admission.policy().key.is_none() => asked.resuming(false).encrypted(),
         Entrance::Plain => asked.resuming(false),
     };
@@ -83,7 +83,8 @@ fn has_token(shared: &Shared, query: Option<&str>) -> bool {
         && query.is_some_and(|query| query.split('&').any(|parameter| parameter.starts_with("token=")))
 }
 
-/// Whether a client may edit the world: by the role in its token, or as a program on this machine if no tokens are needed.
+/// Whether a client may edit the world: its token has the role, or it is a program on this machine and no tokens are
+/// required.
 pub(crate) fn may_edit(entry: &Entry, policy: &Policy) -> bool {
     has_role(entry, policy, EDITOR)
 }
@@ -93,7 +94,7 @@ pub(crate) fn may_be_program(entry: &Entry, policy: &Policy) -> bool {
     has_role(entry, policy, PROGRAM)
 }
 
-/// Whether a verified token lets its bearer see the operator's pages.
+/// Whether a verified token allows its bearer to open the operator's pages.
 pub(crate) fn is_operator(claims: &Claims) -> bool {
     names_role(claims.role.as_deref(), OPERATOR)
 }
@@ -102,7 +103,7 @@ fn has_role(entry: &Entry, policy: &Policy, role: &str) -> bool {
     names_role(entry.role.as_deref(), role) || policy.key.is_none() && entry.is_local
 }
 
-/// Whether the roles of a token, which are separated by spaces, contain a role.
+/// Whether the roles of a token (separated by spaces) contain a role.
 fn names_role(roles: Option<&str>, role: &str) -> bool {
     roles.unwrap_or_default().split(' ').any(|known| known == role)
 }

@@ -1,4 +1,4 @@
-//! Reads a server's page of `/metrics`: the text format of Prometheus, as far as operators' tools and the lab need it.
+//! Reads a server's `/metrics` page: the part of Prometheus' text format that operators' tools and the lab need.
 
 use std::io;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// No page of metrics is longer, in bytes.
+/// Maximum size of a metrics page, in bytes.
 const PAGE_BYTES_MAX: u64 = 4 << 20;
 
-/// Nobody waits longer for a page.
+/// Maximum wait for a page.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// All figures of one moment.
@@ -18,12 +18,12 @@ pub struct Figures {
     samples: Vec<Sample>,
 }
 
-/// One figure. The page may come from anybody: names and labels are to be escaped where they are shown.
+/// One metric. The page may come from an untrusted server, so escape names and labels before display.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// The counted quantity.
     pub name: String,
-    /// Of what, as pairs of a label's name and its value, in the order of the page.
+    /// Pairs of a label's name and its value, in the order of the page.
     pub labels: Vec<(String, String)>,
     /// The figure.
     pub value: f64,
@@ -42,10 +42,10 @@ impl Sample {
 }
 
 impl Figures {
-    /// Asks the server at `host` (`name:port`), with a token if it wants one.
+    /// Requests the page from the server at `host` (`name:port`), with a token if the server requires one.
     ///
     /// # Errors
-    /// When nobody answers within 5 s, or somebody with something else than a page; the text of the error quotes the answer.
+    /// If no answer arrives within 5 s, or the answer is not a metrics page. The error text quotes the answer.
     pub async fn fetch(host: &str, token: Option<&str>) -> io::Result<Figures> {
         let exchange = async {
             let mut socket = TcpStream::connect(host).await?;
@@ -62,7 +62,7 @@ impl Figures {
         page_of(&String::from_utf8_lossy(&answer)).map(Figures::parse)
     }
 
-    /// Reads a page. Lines that are no figures are skipped.
+    /// Parses a page. Lines that are not metrics are skipped.
     #[must_use]
     pub fn parse(page: &str) -> Figures {
         Figures { samples: page.lines().filter_map(sample).collect() }
@@ -73,7 +73,7 @@ impl Figures {
         self.samples.iter().filter(move |sample| sample.name == name)
     }
 
-    /// The first figure of this name that has these labels.
+    /// The first metric of this name that has these labels.
     #[must_use]
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         self.named(name).find(|sample| sample.has(labels)).map(|sample| sample.value)
@@ -96,10 +96,10 @@ impl Figures {
     }
 }
 
-/// How often values up to each of several bounds were seen.
+/// A histogram: cumulative counts by upper bound.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Buckets {
-    /// Upper bounds, ascending, and how many values were at most as large.
+    /// Upper bounds, ascending, each with the number of values up to that bound.
     counts: Vec<(f64, f64)>,
 }
 
@@ -113,14 +113,14 @@ impl Buckets {
         Buckets { counts: counts.collect() }
     }
 
-    /// How many values were seen.
+    /// The number of recorded values.
     #[must_use]
     pub fn count(&self) -> f64 {
         self.counts.last().map_or(0.0, |(_, count)| *count)
     }
 
-    /// The value below which the share `p` lies, straight-lined within its bucket, as Prometheus does it. In the last,
-    /// open bucket: its lower bound, which then is too low. `None` when nothing was counted.
+    /// The quantile `p`, interpolated linearly within its bucket like in Prometheus. In the last, open bucket it is the
+    /// lower bound, which is too low. `None` if no value was counted.
     #[must_use]
     pub fn quantile(&self, p: f64) -> Option<f64> {
         let rank = p * self.count();
@@ -139,7 +139,7 @@ impl Buckets {
     }
 }
 
-/// The body of an answer that is a page.
+/// The body of a response that is a metrics page.
 fn page_of(answer: &str) -> io::Result<&str> {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((answer, ""));
     let status = head.lines().next().unwrap_or_default();
@@ -168,7 +168,7 @@ fn sample(line: &str) -> Option<Sample> {
     Some(Sample { name, labels, value })
 }
 
-/// Labels up to the brace that closes them, and what follows it.
+/// Parses labels up to the closing brace. Returns them with the text after the brace.
 fn labels(mut text: &str) -> Option<(Vec<(String, String)>, &str)> {
     let mut labels = Vec::new();
     loop {
@@ -182,7 +182,7 @@ fn labels(mut text: &str) -> Option<(Vec<(String, String)>, &str)> {
     }
 }
 
-/// A text up to its closing quote, and what follows it.
+/// Parses a text up to its closing quote. Returns it with the text after the quote.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut signs = text.char_indices();
@@ -209,7 +209,7 @@ mod tests {
         process_resident_memory_bytes 1048576\n# EOF\n";
 
     #[test]
-    fn figures_and_quantiles_come_out_of_a_page() {
+    fn metrics_and_quantiles_are_parsed_from_a_page() {
         let figures = Figures::parse(PAGE);
         assert_eq!(figures.value("process_resident_memory_bytes", &[]), Some(1_048_576.0));
         let histogram = figures.histogram("x_seconds", &[]);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_found_by_name_and_may_hold_anything() {
+    fn labels_are_found_by_name_and_may_contain_any_text() {
         let figures = Figures::parse(PAGE);
         assert_eq!(figures.value("room_bytes_total", &[("class", "chat"), ("room", "a b")]), Some(7.0));
         let rooms: Vec<_> = figures.named("room_bytes_total").filter_map(|one| one.label("room")).collect();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_figures_are_skipped() {
+    fn lines_that_are_not_metrics_are_skipped() {
         let figures = Figures::parse(PAGE);
         for name in ["broken", "also", "numberless", "#"] {
             assert_eq!(figures.named(name).count(), 0, "{name}");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_no_page_is_quoted() {
+    fn an_answer_that_is_not_a_page_is_quoted() {
         assert_eq!(page_of("HTTP/1.1 200 OK\r\na: b\r\n\r\nx 1\n").unwrap(), "x 1\n");
         let refused = page_of("HTTP/1.1 403 Forbidden\r\n\r\nonly this machine\nmore").unwrap_err();
         assert_eq!(refused.to_string(), "it answers 403 Forbidden: only this machine");

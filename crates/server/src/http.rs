@@ -56,12 +56,16 @@ async fn check_host(State(shared): State<Arc<Shared>>, mut request: Request, nex
         }
         Err(cause) => {
             shared.metrics.refuse("not_http");
-            (StatusCode::BAD_REQUEST, format!("{cause}: name it once, as RFC 9112 says\n")).into_response()
+            (
+                StatusCode::BAD_REQUEST,
+                format!("{cause}: a request has exactly one Host (RFC 9112, section 3.2)\n"),
+            )
+                .into_response()
         }
     }
 }
 
-/// Rejects foreign web pages where every program of this machine may enter, whatever host name they use.
+/// Rejects foreign web pages, whatever host name they use, if all programs of this machine may join.
 async fn check_page(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let origin = origin_of(request.headers());
     let page = Page { host: Host::of(&request), origin: origin.as_deref() };
@@ -80,8 +84,8 @@ async fn check_page(State(shared): State<Arc<Shared>>, request: Request, next: N
     next.run(request).await
 }
 
-/// The HTTPS address of a page that another machine requests over plain HTTP. Browsers allow WebTransport and headsets only in secure
-/// contexts, which pages from loopback are anyway.
+/// The HTTPS address of a page that another machine requests over plain HTTP. Browsers allow WebTransport and headsets
+/// only in secure contexts; pages from loopback are always secure.
 fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
     let peer = request.extensions().get::<Peer>()?;
     let is_page = request.headers().get(ACCEPT)?.to_str().ok()?.contains("text/html");
@@ -98,9 +102,11 @@ async fn healthz(State(shared): State<Arc<Shared>>, request: Request) -> Respons
             None => (StatusCode::OK, "ok\n".to_owned()),
             // Clients are admitted all the same. Other machines do not see the store's path.
             Some(trouble) if is_local(&request) => (StatusCode::OK, format!("ok, but {trouble}\n")),
-            Some(_) => (StatusCode::OK, "ok, but not all worlds are kept or can be loaded\n".to_owned()),
+            Some(_) => {
+                (StatusCode::OK, "ok, but some worlds are not stored or cannot be loaded\n".to_owned())
+            }
         },
-        Health::Full { rooms_max } => (StatusCode::OK, format!("ok, but all {rooms_max} rooms are taken\n")),
+        Health::Full { rooms_max } => (StatusCode::OK, format!("ok, but all {rooms_max} rooms are in use\n")),
         Health::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n".to_owned()),
         Health::Failing(cause) => {
             (StatusCode::SERVICE_UNAVAILABLE, format!("rooms cannot be opened: {cause}\n"))
@@ -138,7 +144,7 @@ async fn list_worlds(State(shared): State<Arc<Shared>>) -> Response {
     ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
 }
 
-/// Serves a world's asset by its hash, or a file of the web client, whose names have another form.
+/// Serves a world's asset by its hash, or a file of the web client. Names of client files never look like hashes.
 async fn show_asset(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -153,7 +159,7 @@ async fn show_asset(
         // Content-addressed: cacheable forever.
         (CACHE_CONTROL, "public, max-age=31536000, immutable".to_owned()),
         (ETAG, tag),
-        // `check_page` has judged the origin; assets need no credentials.
+        // `check_page` has checked the origin; assets need no credentials.
         (ACCESS_CONTROL_ALLOW_ORIGIN, "*".to_owned()),
     ];
     if is_known {
@@ -161,7 +167,7 @@ async fn show_asset(
     }
     let describing = [
         (CONTENT_TYPE, asset.media_type),
-        // Browsers must treat an asset as data, even if it is opened as a page.
+        // Browsers must treat an asset as data, even if a user opens it as a page.
         (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
     ];
     (caching, describing, Bytes::from_owner(Arc::clone(&asset.content))).into_response()
@@ -191,8 +197,8 @@ fn is_local(request: &Request) -> bool {
     request.extensions().get::<Peer>().expect("every request is given its peer").is_local
 }
 
-/// Whether a request shows a valid token with the role `operator`, in its query or in `Authorization`. The token is for all rooms, or
-/// for a room of this name.
+/// Whether a request has a valid token with the role `operator`, in its query or in `Authorization`. The token is for
+/// all rooms, or for a room of this name.
 fn has_operator_token(shared: &Shared, request: &Request, name: &str) -> bool {
     let Some(key) = &shared.config.entry.key else { return false };
     let query = request.uri().query().unwrap_or_default();

@@ -119,7 +119,7 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     Ok((StatusCode::SWITCHING_PROTOCOLS, headers).into_response())
 }
 
-/// Runs the client on the bare connection, without the HTTP machinery around it.
+/// Runs the client on the bare connection, without the HTTP layer.
 async fn run(
     upgraded: Upgraded,
     seat: Seat,

@@ -1,8 +1,8 @@
 //! Hosts worlds over HTTP and WebSocket.
 //!
-//! **The server is authoritative.** Clients send wishes: they are decoded, checked against bounds and rates, and only
-//! then applied to the world. A client receives the world as it is at the moment its socket has room; nothing stale
-//! waits in a buffer.
+//! **The server is authoritative.** Clients send commands. The server decodes them, checks bounds and rates, and only
+//! then applies them to the world. A client receives the state of the world at the moment when its socket has space, so
+//! no stale state waits in a buffer.
 //!
 //! ```no_run
 //! use nowcast_server::{Config, Rules, Server, WorldConfig};
@@ -24,13 +24,13 @@
 //!
 //! # Where things are
 //!
-//! `server` accepts a connection, `http` answers it, and `join` upgrades it if it is a WebSocket. From then on it is a `client`:
-//! one task that reads and writes. The other side is a `room`: one thread that steps a world, which is a `recorded_world`
-//! with rules in Rust or in Luau. The catalogue of `worlds` offers the worlds and new rules for them. The two sides meet in a
-//! `client_handle`, which holds the client's waiting commands; the client enters through the room's `lobby`. The room sends
-//! through a `client_sink`: `plain_sink` for the plain protocol, with a `send_queue` for each client, and `session` for
-//! sessions. A `snapshot` is the room at one step, encoded once for all clients that know the same. `persistence` stores the
-//! worlds.
+//! `server` accepts a connection, `http` answers it, and `join` upgrades it if it is a WebSocket. The connection then
+//! becomes a `client`: one task that reads and writes. A `room` is one thread that steps a world; the world is a
+//! `recorded_world` with rules in Rust or in Luau. The catalogue of `worlds` offers the worlds and new rules for them.
+//! The client enters through the room's `lobby`. Both sides share a `client_handle`, which holds the client's waiting
+//! commands. The room sends through a `client_sink`: `plain_sink` for the plain protocol, with a `send_queue` for each
+//! client, and `session` for sessions. A `snapshot` is the room at one step, encoded once for all clients with the same
+//! baseline. `persistence` stores the worlds.
 
 mod chat;
 mod client;
@@ -83,9 +83,9 @@ pub use nowcast::{CertificateConfig, admission};
 pub use nowcast_replication as replication;
 /// The rules of worlds in Luau.
 pub use nowcast_script as script;
-/// How worlds last.
+/// Persistence of worlds.
 pub use nowcast_store as store;
-/// The engine of the worlds that are hosted.
+/// The engine of the hosted worlds.
 pub use nowcast_world as world;
 pub use persistence::{
     ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,

@@ -1,13 +1,13 @@
-//! How many of everything a server allows.
+//! Maximum counts of a server.
 
 /// How many of everything a server allows.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Rooms at the same time. Each has a thread of its own.
     pub rooms_max: usize,
-    /// Of these, rooms that clients of one address (an IPv4 address, or an IPv6 /64) have opened.
+    /// Of these, rooms that clients of one address (an IPv4 address, or an IPv6 /64) opened.
     pub rooms_per_address_max: usize,
-    /// Rooms at the same time that show the past of a room. They take no place from the others.
+    /// Rooms at the same time that show the history of a room. They do not count as rooms above.
     pub past_rooms_max: usize,
     /// Players in one room at the same time.
     pub players_max: usize,
@@ -18,7 +18,7 @@ pub struct Limits {
     pub connections_max: usize,
     /// TCP connections from one address at the same time.
     pub connections_per_address_max: usize,
-    /// Joins a second from one address, after a burst of as many as it may have connections.
+    /// Joins a second from one address, after a burst of as many joins as connections allowed.
     pub joins_per_address_hz: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The lobby of a room: clients enter it from their tasks, and the room's thread takes them.
+//! The lobby of a room. Clients enter it from their tasks, and the room's thread takes them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -7,11 +7,11 @@ use std::time::Instant;
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
 
-/// The lobby of a room: clients enter it from their tasks, and the room's thread takes them.
+/// The lobby of a room. Clients enter it from their tasks, and the room's thread takes them.
 #[derive(Default)]
 pub(crate) struct Lobby {
     waiting: Mutex<Queue>,
-    /// Since when no client is in the room and no seat is held, if the room is empty.
+    /// The time since which the room has no client and no reserved seat; `None` if it has one.
     empty_since: Mutex<Option<Instant>>,
     /// Whether the room ends at once if it is still empty.
     gives_way: AtomicBool,
@@ -20,7 +20,7 @@ pub(crate) struct Lobby {
 #[derive(Default)]
 struct Queue {
     clients: Vec<Arc<ClientHandle>>,
-    /// All clients that entered and have not left, so that the end of the room closes each of them.
+    /// All clients that entered and have not left. The end of the room closes each of them.
     entered: Vec<Weak<ClientHandle>>,
     /// The reason for the end of the room.
     ended: Option<Closing>,
@@ -44,7 +44,8 @@ impl Lobby {
         std::mem::take(&mut self.lock().clients)
     }
 
-    /// Ends the lobby: closes all clients that entered it, and those that enter from now on. The first reason stays.
+    /// Ends the lobby: closes all clients that entered it, and all that enter later. Later calls do not replace the
+    /// first reason.
     pub(crate) fn end(&self, closing: &Closing) {
         let mut queue = self.lock();
         queue.ended.get_or_insert_with(|| closing.clone());
@@ -56,7 +57,7 @@ impl Lobby {
         }
     }
 
-    /// Notes whether the room is without clients and held seats.
+    /// Records whether the room has no clients and no reserved seats.
     pub(crate) fn note_empty(&self, is_empty: bool) {
         let mut since = self.empty_since.lock().unwrap_or_else(PoisonError::into_inner);
         if is_empty {
@@ -97,7 +98,7 @@ mod tests {
     use crate::send_queue::Outgoing;
 
     #[test]
-    fn a_client_that_comes_after_the_end_is_closed_with_the_first_reason() {
+    fn a_client_that_enters_after_the_end_is_closed_with_the_first_reason() {
         let lobby = Lobby::default();
         lobby.end(&Closing::Refused(Refusal::NotLoaded("yard".into())));
         lobby.end(&Closing::RoomGone);

@@ -1,8 +1,9 @@
-//! Logs that cannot harm the program that writes them.
+//! Log output that cannot block or crash the program.
 //!
-//! A disk can be full, and the reader of a pipe can be dead or stuck. A writer that then waits holds up whoever logs, and
-//! a writer that then fails makes the logging library panic. [`LogWriter`] does neither: lines go through a bounded queue
-//! to a thread of their own, and what finds no place there, or cannot be written, is dropped and counted.
+//! A disk can be full, and the reader of a pipe can be dead or stuck. A writer that waits for them blocks each thread
+//! that logs. A writer that fails makes the logging library panic. [`LogWriter`] does neither: lines pass through a
+//! bounded queue to a thread that writes them. Lines that do not fit in the queue, or cannot be written, are dropped
+//! and counted.
 //!
 //! ```
 //! use std::io::Write;
@@ -28,21 +29,21 @@ use tracing::{error, warn};
 /// Lines that wait for the writer.
 const LINES_MAX: usize = 1_024;
 
-/// A longer line is cut, so that the queue holds at most 4 MiB.
+/// Longer lines are cut, so the queue holds at most 4 MiB.
 const LINE_BYTES_MAX: usize = 4_096;
 
-/// How often people are told that lines were dropped.
+/// Interval between reports of dropped lines.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Between two attempts at an output that was made non-blocking by another program and takes nothing now.
+/// Interval between attempts to write to an output that another program made non-blocking and that is full.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Between two looks whether the queue has room for the mark of a flush.
+/// Interval between checks whether the queue has space for a flush marker.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A writer for logs that never blocks and never fails. Clones write to the same output.
 ///
-/// One call of [`Write::write`] is one line.
+/// Each call of [`Write::write`] is one line.
 #[derive(Clone, Debug)]
 pub struct LogWriter {
     queue: SyncSender<Entry>,
@@ -52,7 +53,7 @@ pub struct LogWriter {
 #[derive(Debug)]
 enum Entry {
     Line(Vec<u8>),
-    /// Everything before it has been handed to the output.
+    /// Sent when all earlier lines have been written to the output.
     Flush(SyncSender<()>),
 }
 
@@ -60,7 +61,7 @@ impl LogWriter {
     /// Starts the thread that writes to `output`.
     ///
     /// # Errors
-    /// When the system has no thread for it.
+    /// If the system cannot create the thread.
     pub fn spawn(output: impl Write + Send + 'static) -> io::Result<Self> {
         let (queue, entries) = sync_channel(LINES_MAX);
         let dropped = Counter::default();
@@ -69,13 +70,14 @@ impl LogWriter {
         Ok(Self { queue, dropped })
     }
 
-    /// Lines that were not written: the queue was full, or the output refused them.
+    /// Lines that were not written because the queue was full, or because the output rejected them.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.get()
     }
 
-    /// Waits until the lines so far have been handed to the output. Returns whether they were, within `patience`.
+    /// Waits until all earlier lines have been written to the output. Returns false if that takes longer than
+    /// `patience`.
     pub fn flush(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
         let (done, flushed) = sync_channel(1);
@@ -114,8 +116,8 @@ impl Write for LogWriter {
     }
 }
 
-/// Lets panics be logged like everything else. The standard hook writes to the standard error by itself: where that
-/// blocks, the thread that panics would hold what it has locked for ever.
+/// Logs panics through this writer. The standard hook writes to the standard error directly. If that blocks, the
+/// panicking thread would hold its locks for ever.
 pub fn log_panics() {
     panic::set_hook(Box::new(|panic| {
         let thread = thread::current();
@@ -134,10 +136,10 @@ pub fn log_panics() {
 struct Writing<O> {
     output: O,
     dropped: Counter,
-    /// How many of the dropped lines people have been told of, and when.
+    /// The number of dropped lines that was last reported, and when.
     told: u64,
     told_at: Option<Instant>,
-    /// Whether the output ends within a line, because the rest of it was refused.
+    /// Whether the output ends in the middle of a line, because it rejected the rest.
     is_torn: bool,
 }
 
@@ -146,7 +148,7 @@ impl<O: Write> Writing<O> {
         loop {
             match entries.recv_timeout(REPORT_INTERVAL) {
                 Ok(Entry::Line(line)) => self.line(&line),
-                // The thread that waited may have given up.
+                // The thread that waited may have stopped waiting.
                 Ok(Entry::Flush(done)) => drop(done.try_send(())),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -165,7 +167,8 @@ impl<O: Write> Writing<O> {
         }
     }
 
-    /// Writing works: people are told what they missed. The line goes the way of all lines, so that it has their form.
+    /// Reports the dropped lines once writing works again. The report is logged like all lines, so it has the same
+    /// form.
     fn report(&mut self) {
         let lines = self.dropped.get();
         let missed = lines - self.told;
@@ -203,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    /// An output with room for this many bytes; further bytes are refused until somebody makes room.
+    /// An output with room for this many bytes. It rejects further bytes until the test makes room.
     #[derive(Clone, Default)]
     struct Disk(Arc<Mutex<(Vec<u8>, usize)>>);
 
@@ -237,7 +240,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(10);
 
     #[test]
-    fn a_full_disk_costs_lines_and_nothing_else_until_it_has_room_again() {
+    fn a_full_disk_drops_lines_only_until_it_has_room_again() {
         let disk = Disk::with_room(6);
         let mut logs = LogWriter::spawn(disk.clone()).unwrap();
         for line in ["one\n", "two\n", "three\n"] {
@@ -256,11 +259,11 @@ mod tests {
     }
 
     #[test]
-    fn a_stuck_reader_holds_nobody_up() {
+    fn a_stuck_reader_blocks_no_logging_thread() {
         struct Stuck(Receiver<()>);
         impl Write for Stuck {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                // Until the test ends.
+                // Blocks until the test ends.
                 let _ = self.0.recv();
                 Ok(bytes.len())
             }

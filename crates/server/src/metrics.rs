@@ -32,9 +32,9 @@ pub(crate) struct Metrics {
     pub(crate) encode_seconds: Histogram,
     pub(crate) clients: Gauge,
     pub(crate) rooms: Gauge,
-    /// Rooms whose threads were given up and still run.
+    /// Ended rooms whose threads still run.
     pub(crate) rooms_abandoned: Gauge,
-    /// The most that their scripts and values hold.
+    /// Upper bound of the memory of their scripts and values.
     pub(crate) rooms_abandoned_bytes_max: Gauge,
     pub(crate) connections: Gauge,
     pub(crate) bodies_awake: Gauge,
@@ -47,12 +47,12 @@ pub(crate) struct Metrics {
     pub(crate) players_resumed: Counter,
     durable: Family<Outcomes, Counter>,
     turns: Family<Outcomes, Counter>,
-    /// Entities that came into the sight of a client that looked about, and that left it.
+    /// Entities that entered the interest set of a client that looked about, and that left it.
     pub(crate) sight_entered: Counter,
     pub(crate) sight_left: Counter,
-    /// Carriers of sessions that sent more than any session sends.
+    /// Carriers of sessions that sent more bytes than a session can use.
     pub(crate) flooded: Counter,
-    /// Each of them with figures of its own.
+    /// The open rooms, each with its own metrics.
     open_rooms: OpenRooms,
     rooms_ended: Family<Reason, Counter>,
     rules: Family<Outcomes, Counter>,
@@ -93,7 +93,7 @@ struct Close {
 }
 
 impl Metrics {
-    /// Every counter at 0. `logs` is who writes the program's logs, if it is to be shown.
+    /// Creates all counters at 0. `logs` is the program's log writer, if its metrics are shown.
     pub(crate) fn new(logs: Option<&LogWriter>) -> Self {
         let mut registry = Registry::default();
         let process = registry.sub_registry_with_prefix("process");
@@ -134,11 +134,11 @@ impl Metrics {
             steps_skipped: counter(own, "steps_skipped", "Steps left out because a room could not keep up"),
             clients: gauge(own, "clients", "Clients in a room"),
             rooms: gauge(own, "rooms", "Rooms that are open"),
-            rooms_abandoned: gauge(own, "rooms_abandoned", "Rooms that were ended whose threads still run"),
+            rooms_abandoned: gauge(own, "rooms_abandoned", "Ended rooms whose threads still run"),
             rooms_abandoned_bytes_max: gauge(
                 own,
                 "rooms_abandoned_bytes_max",
-                "Upper bound of the memory that scripts and values of these rooms hold",
+                "Upper bound of the memory of the scripts and values of these rooms",
             ),
             connections: gauge(own, "connections", "TCP connections, joined or not"),
             bodies_awake: gauge(own, "bodies_awake", "Bodies that physics moves, over all rooms"),
@@ -154,28 +154,24 @@ impl Metrics {
             lines_missed: counter(
                 own,
                 "chat_lines_missed",
-                "Lines of chat that a client was not sent, because it had not read those before; it is told how many",
+                "Lines of chat dropped for a client that had not read the earlier ones; the client is sent their number",
             ),
-            players_resumed: counter(
-                own,
-                "players_resumed",
-                "Clients that came back on another connection to the player that they were",
-            ),
-            durable: family(own, "durable_actions", "Actions of clients that happen once and last"),
+            players_resumed: counter(own, "players_resumed", "Clients that reconnected to their player"),
+            durable: family(own, "durable_actions", "Numbered actions of clients, which happen exactly once"),
             turns: family(
                 own,
                 "prediction",
-                "Steps of walkers that came otherwise than their predicting clients took them, and views that were too old",
+                "Steps of walkers that ran differently from the client's prediction, and views that were too old",
             ),
             sight_entered: counter(
                 own,
                 "sight_entered",
-                "Entities that a client on a session was told of because it came near, each client's counted",
+                "Entities that came near a client on a session, counted for each client",
             ),
             sight_left: counter(
                 own,
                 "sight_left",
-                "Entities that a client on a session is told of no more because it is far away, each client's counted",
+                "Entities that a client on a session no longer receives because they are far away, counted for each client",
             ),
             rooms_ended: family(own, "rooms_ended", "Rooms that ended"),
             rules: family(own, "rules", "Outcomes of versions of worlds' rules, and errors that they raised"),
@@ -197,7 +193,7 @@ impl Metrics {
         self.registry.register_collector(Box::new(figures));
     }
 
-    /// The figures of a room that opens, which are shown as long as somebody has them.
+    /// The metrics of a room that opens. They are shown until the last handle is dropped.
     pub(crate) fn open_room(&self, room: &str, world: &str) -> Arc<RoomMetrics> {
         self.open_rooms.open(room, world)
     }
@@ -207,7 +203,7 @@ impl Metrics {
         self.rooms_ended.get_or_create(&Reason { reason }).inc();
     }
 
-    /// Counts what became of a version of a world's rules.
+    /// Counts the outcome of a version of a world's rules.
     pub(crate) fn report_rules(&self, outcome: Outcome) {
         let outcome = match outcome {
             Outcome::Runs => "runs",
@@ -219,22 +215,22 @@ impl Metrics {
         self.rules.get_or_create(&Outcomes { outcome }).inc();
     }
 
-    /// Counts lines that rules printed and nobody was sent, because there were too many of them.
+    /// Counts lines printed by rules and sent to no client, because there were too many.
     pub(crate) fn drop_printed(&self, lines: u64) {
         self.rules.get_or_create(&Outcomes { outcome: "printed_dropped" }).inc_by(lines);
     }
 
-    /// Counts errors of rules that were not reported, because there were too many of them.
+    /// Counts errors of rules that were not reported, because there were too many.
     pub(crate) fn drop_failures(&self, errors: u64) {
         self.rules.get_or_create(&Outcomes { outcome: "failed_dropped" }).inc_by(errors);
     }
 
-    /// Counts what became of an action that a client numbered.
+    /// Counts the outcome of a numbered action.
     pub(crate) fn count_durable(&self, outcome: &'static str) {
         self.durable.get_or_create(&Outcomes { outcome }).inc();
     }
 
-    /// Counts a step of a walker that was not simply the next one of its client, or a view that was older than worlds go back.
+    /// Counts a walker's step that was not the next one of its client, or a view older than the history of worlds.
     pub(crate) fn count_turn(&self, outcome: &'static str) {
         self.turns.get_or_create(&Outcomes { outcome }).inc();
     }
@@ -249,12 +245,12 @@ impl Metrics {
         self.closed.get_or_create(&Close { code, reason }).inc();
     }
 
-    /// Counts somebody who was not let in.
+    /// Counts a client that was refused.
     pub(crate) fn refuse(&self, reason: &'static str) {
         self.refused.get_or_create(&Reason { reason }).inc();
     }
 
-    /// Counts a session that was not let in, by the error of `spec/CARRIERS.md`.
+    /// Counts a session that was refused, by the error of `spec/CARRIERS.md`.
     pub(crate) fn refuse_session(&self, error: &str) {
         const ERRORS: [(&str, &str); 6] = [
             ("unauthorised", "unauthorised"),
@@ -281,7 +277,7 @@ impl Metrics {
         page
     }
 
-    /// Reads the process's own figures where the system tells them; elsewhere they stay 0.
+    /// Reads the metrics of the process from the system. They stay 0 where the system does not report them.
     fn measure_process(&self) {
         if let Some(resident) = process::resident_bytes() {
             self.resident_bytes.set(resident);
@@ -290,7 +286,7 @@ impl Metrics {
             self.open_files.set(files);
         }
         if let Some(seconds) = process::cpu_seconds() {
-            // The counter takes differences only.
+            // The counter accepts differences only.
             self.cpu_seconds.inc_by((seconds - self.cpu_seconds.get()).max(0.0));
         }
     }

@@ -1,8 +1,8 @@
-//! Whose name is whose.
+//! Protection of names that tokens assign.
 //!
-//! A name in a token is the operator's word; any other is the client's own. So nobody else in a room may bear a token's
-//! name, nor one that looks like it: in another case, with invisible characters in it, or with letters of another script
-//! that look the same (Unicode Technical Standard 39, section 4).
+//! The operator assigns the name in a token; each client chooses any other name. Therefore no other player in a room
+//! may use the name of a token, nor one that looks like it: in another case, with invisible characters, or with letters
+//! of another script that look the same (Unicode Technical Standard 39, section 4).
 
 use std::collections::BTreeMap;
 
@@ -11,41 +11,41 @@ use nowcast_world::{NAME_CHARS_MAX, PlayerId};
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-/// The name that a client wants.
+/// The requested name of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
-    /// The client says so.
+    /// The client requests it.
     Asked(String),
-    /// The client's token says so.
+    /// The client's token assigns it.
     Verified(String),
 }
 
-/// The names of those in a room who showed a token with one.
+/// The names in a room that tokens assigned.
 #[derive(Default)]
 pub(crate) struct Names {
     bound: BTreeMap<PlayerId, Likeness>,
 }
 
-/// The two normal forms of a name. Two names look alike when they share one of the two: `Ian` is `lan` as it is written
-/// and `ian` as it is read.
+/// The two normal forms of a name. Two names look alike if they share one of the two: `Ian` is `lan` by appearance and
+/// `ian` by case folding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Likeness([String; 2]);
 
 impl Names {
-    /// Whether somebody without a token may bear a name.
+    /// Whether a player without a token may use a name.
     pub(crate) fn are_free(&self, name: &str) -> bool {
         let likeness = Likeness::of(without_number(&sanitize(name, NAME_CHARS_MAX)));
         !self.bound.values().any(|bound| bound.is_like(&likeness))
     }
 
-    /// The name of a newcomer whose token says this one: told apart by a number from those who are there already.
+    /// The name of a new player whose token has this name. A number distinguishes it from equal names in the room.
     pub(crate) fn disambiguate(&self, name: &str) -> String {
         let name = sanitize(name, NAME_CHARS_MAX);
         let is_free = |name: &String| {
             let likeness = Likeness::of(name);
             !self.bound.values().any(|bound| bound.is_like(&likeness))
         };
-        // Each number makes another name, and only as many are taken as there are people.
+        // Each number makes another name, so one number more than players suffices.
         let numbered = (2..=self.bound.len() + 2).map(|number| {
             let number = format!(" ({number})");
             let kept: String = name.chars().take(NAME_CHARS_MAX - number.len()).collect();
@@ -54,7 +54,7 @@ impl Names {
         std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
     }
 
-    /// From now on this name is this player's.
+    /// Reserves this name for this player.
     pub(crate) fn bind(&mut self, player: PlayerId, name: &str) {
         self.bound.insert(player, Likeness::of(name));
     }
@@ -73,7 +73,7 @@ impl Names {
 impl Likeness {
     fn of(name: &str) -> Self {
         let letters: String = name.nfkc().filter(|c| c.is_alphanumeric()).collect();
-        // A name without any letter is compared as it is.
+        // Names without letters are compared unchanged.
         let letters = if letters.is_empty() { name.nfkc().collect() } else { letters };
         let as_written = skeleton(&skeleton(&letters).collect::<String>().to_lowercase()).collect();
         let as_read = skeleton(&letters.to_lowercase()).collect();
@@ -85,7 +85,7 @@ impl Likeness {
     }
 }
 
-/// A name without the number that tells two of the same name apart: only the server gives these.
+/// A name without the number that distinguishes equal names. Only the server adds such numbers.
 fn without_number(name: &str) -> &str {
     let number = name.strip_suffix(')').and_then(|name| name.rsplit_once('('));
     match number {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_bears_what_looks_like_the_name_of_a_token() {
+    fn names_that_look_like_the_name_of_a_token_are_refused() {
         let names = with(&["Ada", "Ian Bell"]);
         for taken in [
             "Ada",
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn two_tokens_of_one_name_are_told_apart() {
+    fn two_tokens_of_one_name_get_different_names() {
         let mut names = with(&["Ada", "Ada (2)"]);
         assert_eq!(names.disambiguate("Eva"), "Eva");
         assert_eq!(names.disambiguate("ada"), "ada (3)");

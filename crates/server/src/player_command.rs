@@ -1,4 +1,4 @@
-//! Commands of players: the one type that the messages of both protocols become, with the player's number beside it.
+//! Commands of players. The messages of both protocols become this one type, with the player's number beside it.
 
 use std::time::{Duration, Instant};
 
@@ -18,17 +18,17 @@ pub(crate) enum PlayerCommand {
     /// Controls the avatar. State: only the newest between two events counts. On sessions inputs have numbers; elsewhere the
     /// number is 0.
     Input { input: Input, number: u16 },
-    /// Carries out an action that the world declares. A numbered action happens once, and is answered.
+    /// Runs an action that the world declares. A numbered action happens exactly once, and is answered.
     Act { action: String, arguments: Value, number: Option<Numbered>, given: Given },
-    /// Says a line to all.
+    /// Sends a chat line to all.
     Say { text: String },
-    /// Takes another name.
+    /// Changes the player's name.
     Rename { name: String },
     /// Sets the target pose of an own entity. State: only the newest of each entity counts between two events.
     Move { entity: EntityId, pose: Pose, velocity: Option<Velocity> },
-    /// Asks for an entity.
+    /// Requests an entity.
     Own { entity: EntityId, number: u32 },
-    /// Gives an entity back, or passes it on.
+    /// Releases an entity, or transfers it to another player.
     Release { entity: EntityId, to: Option<PlayerId> },
     /// Sets attributes of an own entity.
     Set { entity: EntityId, attributes: Value },
@@ -38,7 +38,7 @@ pub(crate) enum PlayerCommand {
     Despawn { entity: EntityId },
 }
 
-/// The part of a command to which an answer refers.
+/// The part of a command that an answer names.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CommandSubject {
     Action {
@@ -54,7 +54,7 @@ pub(crate) enum CommandSubject {
         entity: Option<EntityId>,
         number: u32,
     },
-    /// A state is replaced by the next one, so it is not answered.
+    /// The next state replaces this one, so it is not answered.
     State,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Given {
     pub(crate) step: Option<u16>,
     /// The moment at which the client showed other entities, in steps of the room, if the client states it.
     pub(crate) shown: Option<f64>,
-    /// The age of the client's view when the action arrived, as far as the server can measure it.
+    /// The age of the client's view when the action arrived, if the server can measure it.
     pub(crate) saw: Option<Duration>,
 }
 
@@ -82,7 +82,7 @@ impl Given {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Numbered {
     pub(crate) number: u32,
-    /// Whether the action is over the rate. Then it is confirmed only if it was done before.
+    /// Whether the action is over the rate. It is then confirmed only if it was done before.
     pub(crate) is_over_rate: bool,
 }
 
@@ -94,14 +94,14 @@ impl Numbered {
 }
 
 impl PlayerCommand {
-    /// Returns the command of a message of the plain protocol whose bounds were checked; `None` if it is no command.
+    /// Returns the command of a plain-protocol message with checked bounds; `None` if the message is no command.
     pub(crate) fn of_plain(message: ClientMessage) -> Option<Self> {
         Some(match message {
             ClientMessage::Input(input) => {
                 let input = Input {
                     forward: input.forward as f32,
                     right: input.right as f32,
-                    // Reduced while it still has all its digits.
+                    // Reduced before rounding, while it has full precision.
                     yaw: input.yaw.rem_euclid(std::f64::consts::TAU) as f32,
                     run: input.run,
                     jump: input.jump,
@@ -141,7 +141,7 @@ impl PlayerCommand {
     /// Returns the command of an event on a session. `saw` is the age of the client's view.
     ///
     /// # Errors
-    /// If a field is out of bounds, or the event is no command.
+    /// If a field is out of bounds, or if the event is no command.
     pub(crate) fn of_session(event: ToWorld, saw: Option<Duration>) -> Result<Self, Closing> {
         Ok(match event {
             ToWorld::Own { entity, number } => Self::Own { entity: EntityId(entity), number },
@@ -169,7 +169,7 @@ impl PlayerCommand {
         })
     }
 
-    /// Returns the command of a state on a session that sets the target pose of an own entity.
+    /// Returns the command of a session state that sets the target pose of an owned entity.
     ///
     /// # Errors
     /// If the pose is out of bounds.
@@ -183,7 +183,7 @@ impl PlayerCommand {
         matches!(self, Self::Input { .. } | Self::Move { .. })
     }
 
-    /// Whether a newer command replaces this one: both are states of the same thing.
+    /// Whether a newer command replaces this one: both are states of the same subject.
     pub(crate) fn is_replaced_by(&self, newer: &Self) -> bool {
         match (self, newer) {
             (Self::Input { .. }, Self::Input { .. }) => true,
@@ -192,7 +192,7 @@ impl PlayerCommand {
         }
     }
 
-    /// Whether the command affects the world. An input that asks for nothing does not.
+    /// Whether the command affects the world. An empty input does not.
     pub(crate) fn has_effect(&self) -> bool {
         match self {
             Self::Input { input, .. } => input.forward != 0.0 || input.right != 0.0 || input.jump,
@@ -216,7 +216,7 @@ impl PlayerCommand {
         }
     }
 
-    /// The part of the command to which an answer refers.
+    /// The part of the command that an answer names.
     pub(crate) fn subject(&self) -> CommandSubject {
         let (request, entity, number) = match self {
             Self::Input { .. } | Self::Move { .. } => return CommandSubject::State,
@@ -254,7 +254,7 @@ impl PlayerCommand {
     }
 }
 
-/// Returns a pose whose bounds were checked before.
+/// Returns a pose with checked bounds.
 fn pose_of(position: [f64; 3], rotation: [f64; 4]) -> Pose {
     let length = rotation.iter().map(|part| part * part).sum::<f64>().sqrt();
     Pose { position: position.map(|part| part as f32), rotation: rotation.map(|part| (part / length) as f32) }
@@ -264,7 +264,7 @@ fn check_length(what: &str, name: &str) -> Result<(), Closing> {
     if name.len() > NAME_BYTES_MAX { Err(malformed(&format!("{what} is too long"))) } else { Ok(()) }
 }
 
-/// The error for a pose, velocity or moment that no world has.
+/// The error for a pose, velocity or moment that is not finite.
 fn not_finite(field: &'static str) -> Closing {
     Closing::OutOfBounds(OutOfBounds::NotFinite { field, value: f64::NAN })
 }

@@ -19,12 +19,12 @@ mod linux {
         Some(std::fs::read_dir("/proc/self/fd").ok()?.count() as i64)
     }
 
-    /// Memory of this process that is in RAM, whatever the size of a page is on this machine.
+    /// Resident memory of this process, independent of the machine's page size.
     pub(crate) fn resident_bytes() -> Option<i64> {
         resident_bytes_in(&std::fs::read_to_string("/proc/self/status").ok()?)
     }
 
-    /// `/proc/self/status` counts in units of 1,024 bytes, which it calls kB. `/proc/self/statm` counts in pages.
+    /// `/proc/self/status` counts in units of 1,024 bytes, named kB. `/proc/self/statm` counts in pages.
     fn resident_bytes_in(status: &str) -> Option<i64> {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         let kibibytes: i64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -34,7 +34,7 @@ mod linux {
     /// User and system time are the 14th and 15th figure of `/proc/self/stat`, in ticks of 10 ms.
     pub(crate) fn cpu_seconds() -> Option<f64> {
         let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-        // The program's name may hold spaces; it ends with the last parenthesis.
+        // The program's name may contain spaces; it ends at the last parenthesis.
         let mut figures = text.rsplit_once(')')?.1.split_whitespace().skip(11);
         let user: f64 = figures.next()?.parse().ok()?;
         let system: f64 = figures.next()?.parse().ok()?;

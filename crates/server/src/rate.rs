@@ -1,10 +1,10 @@
-//! How often a client may send messages of each kind (section 4 of the plain protocol, section 6 of `spec/WORLD.md`).
+//! Message rates of a client for each kind (section 4 of the plain protocol, section 6 of `spec/WORLD.md`).
 
 use std::time::{Duration, Instant};
 
 use nowcast::admission::{Allowance, CREDIT_MAX, Verdict};
 
-/// A kind of message with a rate of its own.
+/// A kind of message with its own rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageKind {
     /// `input`.
@@ -19,7 +19,7 @@ pub(crate) enum MessageKind {
     Rate,
     /// `ping`, and the ping and pong frames of WebSocket itself.
     Ping,
-    /// `move`: thirty times a second for each of the entities that a client may own.
+    /// `move`: thirty a second for each entity that a client may own.
     Move,
     /// `set`.
     Set,
@@ -45,7 +45,7 @@ impl MessageKind {
         matches!(self, Self::Input | Self::Move)
     }
 
-    /// The kind and its limit, for people: in close reasons, and in what senders of dropped messages are told.
+    /// The kind and its limit, for people: in close reasons, and in answers to dropped messages.
     pub(crate) fn limit(self) -> &'static str {
         match self {
             Self::Input => "input: at most 120 a second",
@@ -60,7 +60,7 @@ impl MessageKind {
         }
     }
 
-    /// Messages a second, and the number that may come at once.
+    /// Messages a second, and the burst.
     fn allowance(self) -> (f64, f64) {
         match self {
             Self::Input => (120.0, 120.0),
@@ -102,7 +102,7 @@ impl Rates {
         self.kinds[kind as usize].judge(now)
     }
 
-    /// Allows the messages that waited while the client could not be heard for `time`.
+    /// Allows the messages that waited during `time`, in which nothing arrived from the client.
     fn credit(&mut self, time: Duration, now: Instant) {
         for kind in &mut self.kinds {
             kind.credit(time, now);
@@ -110,15 +110,16 @@ impl Rates {
     }
 }
 
-/// Finds the times in which nothing is heard of a client, so that messages that waited meanwhile do not count as too many.
+/// Detects times in which nothing arrives from a client, so that the messages that waited meanwhile are not over the
+/// rate.
 #[derive(Default)]
 pub(crate) struct Quiet {
-    /// The beginning of the silence that lasts, if one does.
+    /// The start of the current silence, if there is one.
     since: Option<Instant>,
 }
 
 impl Quiet {
-    /// Shorter silences are what bursts are for.
+    /// Bursts cover shorter silences.
     const MIN: Duration = Duration::from_millis(250);
 
     /// Whether a silence lasts, so that a message that arrives now may end it.
@@ -126,8 +127,8 @@ impl Quiet {
         self.since.is_some()
     }
 
-    /// Notes that nothing has been heard for `silence`, and credits a silence that is over. To be called several times a second,
-    /// and while one lasts before each message is judged.
+    /// Records that nothing arrived for `silence`, and credits a silence that is over. Call it several times a second,
+    /// and during a silence before each message is judged.
     pub(crate) fn note(&mut self, silence: Duration, now: Instant, rates: &mut Rates) {
         let heard_at = now.checked_sub(silence).unwrap_or(now);
         if let Some(since) = self.since
@@ -160,19 +161,19 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_keeps_to_its_rate_is_never_limited() {
+    fn a_client_within_its_rate_is_never_limited() {
         assert_eq!(send(MessageKind::Input, 120.0, 12_000), [12_000, 0, 0]);
         assert_eq!(send(MessageKind::Chat, 2.0, 1_000), [1_000, 0, 0]);
     }
 
     #[test]
-    fn messages_after_a_burst_are_dropped_and_a_pasted_text_closes_nobody() {
+    fn messages_after_a_burst_are_dropped_and_a_pasted_text_closes_no_client() {
         assert_eq!(send(MessageKind::Chat, 1e6, 25), [5, 20, 0]);
         assert_eq!(send(MessageKind::Action, 1e6, 100), [20, 80, 0]);
     }
 
     #[test]
-    fn below_twice_the_rate_nobody_is_closed() {
+    fn below_twice_the_rate_no_client_is_closed() {
         let [passed, dropped, closed] = send(MessageKind::Action, 39.0, 4_000);
         assert_eq!(closed, 0);
         assert!(passed.abs_diff(4_000 * 20 / 39) < 30, "passed {passed}, dropped {dropped}");
@@ -184,7 +185,7 @@ mod tests {
         assert!(verdicts[2] > 0, "{verdicts:?}");
     }
 
-    /// Cuts the client off for `cut`, has everything that it sent meanwhile arrive at once, and counts the verdicts.
+    /// Cuts the client off for `cut`, delivers all messages of that time at once, and counts the verdicts.
     fn resume(kind: MessageKind, hz: f64, cut: Duration) -> [u32; 3] {
         let start = Instant::now();
         let (mut rates, mut quiet) = (Rates::new(start), Quiet::default());
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_heard_all_the_time_gets_no_credit() {
+    fn a_client_without_silences_gets_no_credit() {
         let start = Instant::now();
         let (mut rates, mut quiet) = (Rates::new(start), Quiet::default());
         for look in 0..100 {
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_each_limit_name_its_rate_and_its_burst() {
+    fn the_text_of_each_limit_names_its_rate_and_its_burst() {
         for kind in MessageKind::ALL {
             let (per_second, burst) = kind.allowance();
             let words = kind.limit();

@@ -1,4 +1,4 @@
-//! A world as a room runs it, whoever wrote its rules and whether it is kept or not.
+//! A room's world, with rules in Rust or Luau, stored or not.
 
 use nowcast_script::{Live, Report, Sources};
 use nowcast_store::{ActionId, Completion, Once};
@@ -8,21 +8,21 @@ use nowcast_world::{ApplyError, Command, Event, PlayerId, World};
 use crate::client_key::ClientKey;
 use crate::persistence::Recording;
 
-/// A world whose rules are a program's or a script's. Rooms do the same with both. All commands go through it, so that none is
-/// missing in what is kept.
+/// A world whose rules are a program or a script. Rooms treat both alike. All commands pass through it, so the
+/// recording is complete.
 pub(crate) struct RecordedWorld {
     engine: Engine,
     /// The recording for the store, if worlds are stored.
     recording: Option<Recording>,
-    /// Which durable actions were done, where no recording knows it.
+    /// The durable actions that were done, if no recording has them.
     once: Once,
 }
 
 /// A world and its rules.
 pub(crate) enum Engine {
-    /// Rules in Rust, which stay what they are.
+    /// Rules in Rust, which never change.
     Program(Box<World>),
-    /// Rules in Luau, which may change while people are in the world.
+    /// Rules in Luau, which may change while players are in the world.
     Script(Box<Live>),
 }
 
@@ -35,7 +35,7 @@ impl Engine {
         }
     }
 
-    /// The rules that hold, of a script.
+    /// The current rules, if they are a script.
     pub(crate) fn sources(&self) -> Option<&Sources> {
         match self {
             Self::Program(_) => None,
@@ -43,7 +43,7 @@ impl Engine {
         }
     }
 
-    /// The world that is recorded, and the rules that are kept with it.
+    /// The recorded world, and the rules that are stored with it.
     fn parts(&mut self) -> (&mut World, Option<&Sources>) {
         match self {
             Self::Program(world) => (world, None),
@@ -81,12 +81,12 @@ impl RecordedWorld {
         Ok(())
     }
 
-    /// Another world in the place of this one, of which nothing is kept.
+    /// Replaces this world by another one, which is not recorded.
     pub(crate) fn replace(&mut self, engine: Engine) {
         self.engine = engine;
     }
 
-    /// Does to the world what a journal says that happened before its next step.
+    /// Applies the journal's entries before the next step to the world.
     pub(crate) fn take_entries(
         &mut self,
         entries: impl IntoIterator<Item = Entry>,
@@ -96,12 +96,12 @@ impl RecordedWorld {
         journal::replay(world, entries, tick)
     }
 
-    /// Whether it is kept.
+    /// Whether the world is recorded.
     pub(crate) fn is_recorded(&self) -> bool {
         self.recording.is_some()
     }
 
-    /// A player who comes will be known again by this.
+    /// Records the key of a player who joins.
     pub(crate) fn seat(&mut self, player: PlayerId, key: ClientKey) {
         if let Some(recording) = &mut self.recording {
             recording.seat(self.engine.world(), player, key);
@@ -113,7 +113,7 @@ impl RecordedWorld {
         self.recording.as_ref().map_or(&self.once, Recording::once)
     }
 
-    /// Gives the world a durable action that was not done before. See [`World::apply`].
+    /// Applies a durable action to the world, unless it was done before. See [`World::apply`].
     pub(crate) fn apply_once(&mut self, id: ActionId, command: Command) -> Result<(), ApplyError> {
         let Self { engine, recording, once } = self;
         engine.apply(command.clone())?;
@@ -124,7 +124,7 @@ impl RecordedWorld {
         Ok(())
     }
 
-    /// Calls a completion when all that happened so far is kept; at once, where nothing is.
+    /// Calls a completion when all events so far are stored; at once if nothing is stored.
     pub(crate) fn when_kept(&mut self, then: Completion) {
         match &mut self.recording {
             Some(recording) => recording.when_kept(then),
@@ -132,7 +132,7 @@ impl RecordedWorld {
         }
     }
 
-    /// Advances the world by a step. Scripts that fail in their first steps are taken back, and the world with them.
+    /// Advances the world by one step. Scripts that fail in their first steps are rolled back together with the world.
     pub(crate) fn step(&mut self) {
         let version = self.version();
         match &mut self.engine {
@@ -144,7 +144,7 @@ impl RecordedWorld {
         }
     }
 
-    /// The next thing that happened, oldest first.
+    /// The next event, oldest first.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         match &mut self.engine {
             Engine::Program(world) => world.poll_event(),
@@ -160,7 +160,7 @@ impl RecordedWorld {
         }
     }
 
-    /// The oldest line that the rules printed and nobody has taken.
+    /// The oldest printed line that was not taken.
     pub(crate) fn poll_line(&mut self) -> Option<String> {
         match &mut self.engine {
             Engine::Program(_) => None,
@@ -176,7 +176,7 @@ impl RecordedWorld {
         }
     }
 
-    /// The number of a version that was tried and does not even load.
+    /// Counts a version that was tried and does not load. Returns its number.
     pub(crate) fn count_refused(&mut self) -> u64 {
         match &mut self.engine {
             Engine::Program(_) => 1,
@@ -184,12 +184,12 @@ impl RecordedWorld {
         }
     }
 
-    /// The rules that hold, of a script.
+    /// The current rules, if they are a script.
     pub(crate) fn sources(&self) -> Option<&Sources> {
         self.engine.sources()
     }
 
-    /// The share of its budget of work that a script spent in the newest step.
+    /// The fraction of its work budget that a script used in the newest step.
     pub(crate) fn script_work(&self) -> Option<f64> {
         match &self.engine {
             Engine::Program(_) => None,
@@ -197,18 +197,18 @@ impl RecordedWorld {
         }
     }
 
-    /// Applies new rules from now on. Their outcome is among the reports: rules that do not load change nothing. A
+    /// Applies new rules from now on. The reports contain their outcome: rules that do not load change nothing. A
     /// program has no rules to replace.
     pub(crate) fn reload(&mut self, sources: Sources) {
         if let Engine::Script(live) = &mut self.engine {
-            // Also rules that are refused may have had the world settle, which no journal says.
+            // Rejected rules may also have settled the world, and no journal has that.
             let _ = live.reload(sources);
             self.begin_anew();
         }
     }
 
-    /// Gives the store what happened since the last call. It is called after every step, and waits for no disk. `is_used` says
-    /// whether a player is in the world, or did anything: a world is kept from then on.
+    /// Records the events since the last call in the store. Called after every step; does not block on a disk.
+    /// `is_used` says whether a player is in the world, or did anything: a world is stored from then on.
     pub(crate) fn record(&mut self, is_used: bool) {
         if let Some(recording) = &mut self.recording {
             let (world, sources) = self.engine.parts();
@@ -216,7 +216,7 @@ impl RecordedWorld {
         }
     }
 
-    /// Gives the store all that happened, to the last step.
+    /// Records all events up to the last step in the store.
     pub(crate) fn record_all(&mut self) {
         if let Some(recording) = &mut self.recording {
             let (world, sources) = self.engine.parts();
@@ -224,7 +224,7 @@ impl RecordedWorld {
         }
     }
 
-    /// Gives the store nothing more: another room may go on with the world now.
+    /// Records nothing more, because another room may continue the world now.
     pub(crate) fn end_recording(&mut self) {
         self.recording = None;
     }

@@ -1,4 +1,4 @@
-//! Reasons why a client may not enter: one type for all protocols, with code, cause and cure.
+//! Reasons for refusing a client: one type for all protocols, with code, cause and cure.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use nowcast::endpoint::{RefusalAnswer, UpgradeError};
 
 use crate::room_name::ROOM_NAME_BYTES_MAX;
 
-/// The reason why a client may not enter. Its text is the cause; [`Refusal::cure`] is the cure.
+/// The reason for refusing a client. Its text is the cause; [`Refusal::cure`] is the cure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("this address speaks WebSocket")]
@@ -40,17 +40,17 @@ pub(crate) enum Refusal {
     TooManyOfAddress { rooms_max: usize },
     #[error("this address opens rooms too often")]
     OpensTooOften,
-    #[error("the world of room '{0}' cannot be loaded; the server's log says why and what helps")]
+    #[error("the world of room '{0}' cannot be loaded; the server's log has the cause and the cure")]
     NotLoaded(String),
     #[error("viewing history requires the role 'editor'")]
     NotEditor,
     #[error("this server keeps no worlds, so it has no history to view")]
     NoStore,
-    #[error("nothing is kept of room '{0}', so it has no history to view")]
+    #[error("no history of room '{0}' is stored, so there is nothing to view")]
     NotKept(String),
     #[error("{rooms_max} rooms already show history (limit {rooms_max})")]
     TooManyPast { rooms_max: usize },
-    #[error("room '{room}' cannot be shown as it was: {cause}")]
+    #[error("the history of room '{room}' cannot be shown: {cause}")]
     PastNotLoaded { room: String, cause: String },
     #[error("room '{room}' was ended: a step of its world took longer than {} s. Its author can spread the work over several steps", step_max.as_secs_f32())]
     Stopped { room: String, step_max: Duration },
@@ -62,7 +62,7 @@ pub(crate) enum Refusal {
 
 /// The constant parts of a refusal.
 struct Row {
-    /// The word for programs on sessions (`spec/CARRIERS.md`, section 2).
+    /// The error code on sessions (`spec/CARRIERS.md`, section 2).
     code: &'static str,
     /// The status of the answer in the plain protocol (`spec/PLAIN.md`, section 1).
     status: u16,
@@ -98,7 +98,7 @@ impl Refusal {
                 "no_such_name",
                 404,
                 "local_service",
-                "give a token, or have whoever runs the server expose it (--expose)",
+                "give a token, or ask the server's operator to expose the page (--expose)",
             ),
             Self::Sessions(AcceptRefusal::TooMany) => {
                 row("too_many", 429, "sessions_per_address_max", "close one first")

@@ -3,12 +3,12 @@
 //! | file | contents |
 //! | --- | --- |
 //! | `context.rs` | the room's name, and its place in the server |
-//! | `members.rs`, `members/` | players, seats of lost clients, names |
+//! | `members.rs`, `members/` | players, reserved seats, names |
 //! | `commands.rs`, `turns.rs`, `durable.rs`, `editor_commands.rs` | commands of players |
 //! | `chat.rs` | lines that wait for their turn |
 //! | `editing.rs` | new rules and their outcomes |
 //! | `replicated_state.rs`, `world_events.rs`, `publishing.rs` | changes and events of a step, and their publication |
-//! | `opening.rs`, `past.rs` | the world of a room that opens, and of a room that shows history |
+//! | `opening.rs`, `past.rs` | the world of a new room, and of a room that shows history |
 //! | `step_watch.rs`, `registration.rs`, `tick_meter.rs` | the end of a room, and measurements |
 
 mod chat;
@@ -57,13 +57,13 @@ use crate::recorded_world::RecordedWorld;
 use crate::room_name::AskedRoom;
 use crate::rooms::Rooms;
 
-/// Steps that a room makes up for after it was held up. Further steps are left out: a slow machine shows a slow world, and
-/// not one that never catches up.
+/// Maximum steps that a room catches up after a delay. Further steps are skipped, so a slow machine runs a slow world
+/// that still keeps up.
 const CATCH_UP_STEPS_MAX: u32 = 6;
 
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
 
-/// One room. It lives on a thread of its own, so that neither physics nor a script holds up a socket or another room.
+/// One room. It runs on its own thread, so that neither physics nor a script delays a socket or another room.
 pub(crate) struct Room {
     context: RoomContext,
     /// Dropped after the room, however the room ends.
@@ -77,9 +77,9 @@ pub(crate) struct Room {
     editing: Editing,
     durable: Durable,
     meter: TickMeter,
-    /// The moment that is shown, in a room that shows history.
+    /// The shown moment, in a room that shows history.
     past: Option<Past>,
-    /// Steps since the room opened. The count goes on where a world is taken back to an earlier step of its own.
+    /// Steps since the room opened. A rollback of the world does not reset the count.
     tick: u64,
     /// Whether a player ever did anything in the room.
     was_used: bool,
@@ -100,7 +100,7 @@ impl Room {
         Ok(())
     }
 
-    /// Makes the world of a room, and steps it until the room ends.
+    /// Creates the world of a room, and steps it until the room ends.
     fn live(name: String, lobby: Arc<Lobby>, rooms: Arc<Rooms>, watch: Arc<StepWatch>) {
         // First of all: however the code below ends, waiting clients are sent away.
         let registration = RoomRegistration {
@@ -111,7 +111,7 @@ impl Room {
             has_ticked: false,
         };
         watch.enter(OPENING_FACTOR);
-        let asked = AskedRoom::parse(&name).expect("no room is opened under another name");
+        let asked = AskedRoom::parse(&name).expect("no room is opened with an invalid name");
         let offered = Arc::clone(rooms.catalogue.of_room(asked.room));
         let opened = match asked.at {
             None => opening::open(&name, &offered, &rooms).map(|opened| (opened, None)),
@@ -149,7 +149,7 @@ impl Room {
         room.run();
     }
 
-    /// Ticks at a steady rate until the server stops or the room has been deserted for a while.
+    /// Ticks at a steady rate until the server stops or the room was empty for long enough.
     fn run(mut self) {
         let mut due = Instant::now();
         let mut deserted_since = due;
@@ -167,10 +167,11 @@ impl Room {
                     return;
                 }
             } else {
-                // Without a client the world stands still.
+                // Without a client the world does not run.
                 self.meter.show_awake(&self.context, 0);
                 if now - deserted_since >= self.patience() {
-                    // Before the room is off the list, because the next room of its name goes on from the stored world.
+                    // Done before the room leaves the list, because the next room of its name continues from the stored
+                    // world.
                     self.world.record_all();
                     if self.context.rooms.close_if_deserted(&self.context.name) {
                         self.world.end_recording();
@@ -188,14 +189,14 @@ impl Room {
         match &self.past {
             // The history stays in the store.
             Some(_) => Duration::ZERO,
-            // Another room needs the place.
+            // Another room needs the slot.
             None if self.context.lobby.gives_way() => Duration::ZERO,
             None if self.was_used => timeouts.room_empty,
             None => timeouts.room_unused.min(timeouts.room_empty),
         }
     }
 
-    /// Runs the steps of a tick, in this order. Returns whether the room goes on: it ends if the step took too long.
+    /// Runs the steps of a tick, in this order. Returns false if the room ends because the step took too long.
     fn tick(&mut self) -> bool {
         let started = Started::now();
         self.remove_leavers(started.at);
@@ -207,7 +208,8 @@ impl Room {
         }
         let (changes, world_events) = self.collect_changes();
         let world_events = self.hold_back(world_events);
-        // A world is recorded from the step in which the first player joins, because timers may change it without commands.
+        // A world is recorded from the step in which the first player joins, because timers may change it without
+        // commands.
         self.world.record(self.was_used || self.world.world().scene().players().next().is_some());
         let step = StepChanges { changes: &changes, world_events: &world_events, is_redefined };
         self.publish(newcomers, &step);
@@ -251,8 +253,8 @@ impl Room {
         }
     }
 
-    /// Steps the world once more after it was taken back to its state before its newest rules. Players who joined since then
-    /// join in this step, and all inputs are applied again.
+    /// Steps the world once more after it was rolled back to its state before its newest rules. Players who joined
+    /// since then join in this step, and all inputs are applied again.
     fn go_on_after_rollback(&mut self) {
         let Self { context, world, members, .. } = self;
         for Member { id, input, .. } in &members.seated {
@@ -287,10 +289,10 @@ impl Room {
         (publishing.collect_changes(world.world(), *tick), world_events)
     }
 
-    /// Sends the step to all clients: changes and events, then the answers that refer to them, then poses.
+    /// Sends the step to all clients: first changes and events, then the answers that refer to them, then poses.
     fn publish(&mut self, newcomers: Vec<Newcomer>, step: &StepChanges<'_>) {
         let Self { context, world, members, publishing, editing, durable, past, tick, .. } = self;
-        // Viewers of history have no players that a world could refuse.
+        // Viewers of history have no players, so the world cannot refuse them.
         let newcomers =
             if past.is_some() { newcomers } else { members.remove_refused(context, world, newcomers) };
         let room = SteppedRoom { context, world: world.world(), tick: *tick };
@@ -321,7 +323,7 @@ impl Room {
         meter.measure(started, room, members.seated.len(), world.script_work());
     }
 
-    /// Returns when the next step is due. Steps that the room cannot make up for are left out.
+    /// Returns when the next step is due. Steps that the room cannot catch up are skipped.
     fn next_due(&self, due: Instant) -> Instant {
         let next = due + STEP;
         let now = Instant::now();
@@ -342,7 +344,7 @@ impl Room {
 impl Drop for Room {
     /// Runs when the room ends, and when its thread panics.
     fn drop(&mut self) {
-        // The result of a stopped step depends on a clock, so it is not recorded.
+        // The result of an interrupted step depends on a clock, so it is not recorded.
         if !thread::panicking() && self.watch.outcome() == WatchOutcome::InTime {
             self.world.record_all();
         }

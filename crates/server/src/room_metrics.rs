@@ -1,4 +1,4 @@
-//! Metrics of each open room on `/metrics`. A room's metrics go with the room.
+//! Metrics of each open room on `/metrics`. They end with the room.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 
-/// Bounds of the tick histograms in seconds: fine around what a tick takes, with 16 ms, the length of a step, exact.
+/// Bounds of the tick histograms in seconds: fine around a typical tick, and exact at 16 ms, the length of a step.
 pub(crate) const TICK_BOUNDS: [f64; 20] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.001_5, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.012, 0.014,
     0.016, 0.02, 0.025, 0.035, 0.05, 0.1,
@@ -26,7 +26,7 @@ pub(crate) enum Class {
     Description,
     /// Events, answers, chat.
     Event,
-    /// Where everything is.
+    /// Positions of entities.
     Movement,
 }
 
@@ -42,7 +42,7 @@ impl Class {
     }
 }
 
-/// How far from a client's avatar something is, in the order of [`ViewerStats::oldest_steps`].
+/// Distance bands of an entity from a client's avatar, in the order of [`ViewerStats::oldest_steps`].
 const DISTANCES: [&str; 3] = ["near", "middle", "far"];
 
 /// The counters of one room.
@@ -50,13 +50,13 @@ pub(crate) struct RoomMetrics {
     room: String,
     world: String,
     pub(crate) tick_seconds: Histogram,
-    /// Of the tick: the world's rules and its physics.
+    /// The part of the tick for rules and physics.
     pub(crate) step_seconds: Histogram,
     pub(crate) clients: Gauge,
     pub(crate) entities: Gauge,
     pub(crate) bodies_awake: Gauge,
     pub(crate) steps_skipped: Counter,
-    /// Updates of groups that found no room in a round of a client.
+    /// Group updates that did not fit in a round of a client.
     pub(crate) put_off: Counter,
     /// Entities in sight, each client's counted.
     pub(crate) in_sight: Gauge,
@@ -84,30 +84,30 @@ impl RoomMetrics {
         }
     }
 
-    /// Counts what clients are told, in bytes, before packets and their headers are made of it.
+    /// Counts the bytes sent to clients, before packets and their headers.
     pub(crate) fn count_bytes(&self, class: Class, bytes: usize) {
         self.bytes[class as usize].inc_by(bytes as u64);
     }
 
-    /// Counts movement that left for one client, in bytes, and updates of groups that found no room in its round.
+    /// Counts the movement bytes sent to one client, and the group updates that did not fit in its round.
     pub(crate) fn note_movement(&self, bytes: usize, put_off: u64) {
         self.count_bytes(Class::Movement, bytes);
         self.put_off.inc_by(put_off);
     }
 
-    /// Notes how old what a client was told last is, as its viewer knows it when a round begins.
+    /// Records the ages of the state that a client has, as its viewer knows them at the start of a round.
     pub(crate) fn note_ages(&self, replicated: &ViewerStats) {
         for (age, steps) in self.ages.iter().zip(replicated.oldest_steps) {
             age.note(steps);
         }
     }
 
-    /// Forgets the ages that were noted before the last call of this. To be called once a second.
+    /// Forgets the ages that were recorded before the previous call. Call it once a second.
     pub(crate) fn forget_ages(&self) {
         self.ages.iter().for_each(WorstAge::turn);
     }
 
-    /// The share of its budget that a script spent in the newest step.
+    /// The fraction of its budget that a script used in the newest step.
     pub(crate) fn show_script_work(&self, share: f64) {
         self.script_work.0.store(share.to_bits(), Ordering::Relaxed);
     }
@@ -149,12 +149,12 @@ impl WorstAge {
     }
 }
 
-/// The rooms that are open, as `/metrics` shows them. Rooms hold their figures; what no room holds any more is not shown.
+/// The open rooms, as `/metrics` shows them. Rooms hold their metrics; metrics that no room holds are not shown.
 #[derive(Clone, Default)]
 pub(crate) struct OpenRooms(Arc<Mutex<Vec<Weak<RoomMetrics>>>>);
 
 impl OpenRooms {
-    /// The figures of a room that opens.
+    /// The metrics of a room that opens.
     pub(crate) fn open(&self, room: &str, world: &str) -> Arc<RoomMetrics> {
         let figures = Arc::new(RoomMetrics::new(room, world));
         let mut open = self.lock();
@@ -163,7 +163,7 @@ impl OpenRooms {
         figures
     }
 
-    /// All of them by name; of two with the same name, one of which is about to end, the one that opened last.
+    /// All rooms by name. If two have the same name, one of them is about to end, and the newer one is listed.
     fn list(&self) -> Vec<Arc<RoomMetrics>> {
         let mut rooms: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
         rooms.reverse();
@@ -173,18 +173,18 @@ impl OpenRooms {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<RoomMetrics>>> {
-        // Nothing is left half done under it.
+        // No update under this lock can be left half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A name, what it means, and where it is counted.
+/// The metric's name, its help text, and the function that reads it.
 type Figure = (&'static str, &'static str, fn(&RoomMetrics) -> &dyn EncodeMetric);
 
 const FIGURES: [Figure; 8] = [
     ("nowcast_room_clients", "Clients in the room", |room| &room.clients),
     ("nowcast_room_tick_seconds", "Time that one tick of the room takes", |room| &room.tick_seconds),
-    ("nowcast_room_step_seconds", "Of it, the world's own time: rules and physics", |room| {
+    ("nowcast_room_step_seconds", "The part of the tick for the world: rules and physics", |room| {
         &room.step_seconds
     }),
     ("nowcast_room_steps_skipped", "Steps left out because the room could not keep up", |room| {
@@ -197,7 +197,7 @@ const FIGURES: [Figure; 8] = [
     }),
     (
         "nowcast_room_updates_put_off",
-        "Updates of groups of entities that found no room in a round of a client, and come with a later one",
+        "Group updates that did not fit in a round of a client, and follow in a later one",
         |room| &room.put_off,
     ),
 ];
@@ -213,14 +213,14 @@ impl Collector for OpenRooms {
                 figure(room).encode(family.encode_family(&room.labels())?)?;
             }
         }
-        let help = "The share of its budget of work that the room's script spent in the newest step";
+        let help = "Fraction of its work budget that the room's script used in the newest step";
         let name = "nowcast_room_script_work_ratio";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for room in &rooms {
             let share = f64::from_bits(room.script_work.0.load(Ordering::Relaxed));
             ConstGauge::new(share).encode(family.encode_family(&room.labels())?)?;
         }
-        let help = "Bytes that clients were told, before packets are made of them";
+        let help = "Bytes sent to clients, before packets are built";
         let mut family = encoder.encode_descriptor("nowcast_room_bytes", help, None, MetricType::Counter)?;
         for room in &rooms {
             for class in Class::ALL {
@@ -228,7 +228,7 @@ impl Collector for OpenRooms {
                 room.bytes[class as usize].encode(family.encode_family(&labels)?)?;
             }
         }
-        let help = "The oldest that a client was told last of what moves, within a second or two, by the distance from its avatar";
+        let help = "Greatest age of the state of moving entities at a client within the last second or two, by the distance from its avatar";
         let name = "nowcast_room_age_seconds_max";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for room in &rooms {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_s_figures_are_shown_by_its_name_and_go_with_it() {
+    fn a_rooms_metrics_have_its_name_and_end_with_it() {
         let rooms = OpenRooms::default();
         let (park, yard) = (rooms.open("park", "plaza"), rooms.open("yard", "plaza"));
         park.clients.set(3);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_that_opens_anew_is_shown_instead_of_the_one_that_ends() {
+    fn a_reopened_room_replaces_the_ending_one_in_the_metrics() {
         let rooms = OpenRooms::default();
         let (before, after) = (rooms.open("park", "plaza"), rooms.open("park", "plaza"));
         before.clients.set(1);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_age_is_that_of_the_last_two_seconds() {
+    fn the_worst_age_covers_the_last_two_seconds() {
         let rooms = OpenRooms::default();
         let room = rooms.open("park", "plaza");
         let worst = |distance| page(&rooms).value("nowcast_room_age_seconds_max", &[("distance", distance)]);

@@ -5,26 +5,26 @@ use nowcast_store::At;
 /// The longest name of a room or a world, in bytes.
 pub(crate) const ROOM_NAME_BYTES_MAX: usize = 32;
 
-/// Stands between the name of a room and the moment of its past that is asked for. No room has one in its name.
+/// Separates the name of a room from the requested moment of its history. No room has this character in its name.
 const BEFORE_MOMENT: char = '.';
 
-/// Whether a room or a world may be called so.
+/// Whether a room or a world may have this name.
 pub fn is_room_name(name: &str) -> bool {
     (1..=ROOM_NAME_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
 }
 
-/// The room that a client asks for: `plaza`, or `plaza.-5m`, which shows `plaza` as it was five minutes ago.
+/// The room that a client requests: `plaza`, or `plaza.-5m`, which shows `plaza` as it was five minutes ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AskedRoom<'a> {
     /// The room's own name.
     pub(crate) room: &'a str,
-    /// The moment of its past, if that is asked for.
+    /// The requested moment of its history, if any.
     pub(crate) at: Option<At>,
 }
 
 impl<'a> AskedRoom<'a> {
-    /// Nothing, if no room is called so.
+    /// Returns `None` if no room can have this name.
     pub(crate) fn parse(name: &'a str) -> Option<Self> {
         let (room, at) = match name.split_once(BEFORE_MOMENT) {
             None => (name, None),
@@ -34,7 +34,7 @@ impl<'a> AskedRoom<'a> {
     }
 }
 
-/// The name of the room that a name asks for, whether its present or its past.
+/// The room to which a name refers, for its present or its history.
 pub(crate) fn room_of(name: &str) -> &str {
     name.split(BEFORE_MOMENT).next().unwrap_or(name)
 }
@@ -45,7 +45,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_moment_stands_behind_a_dot_that_no_room_has_in_its_name() {
+    fn a_moment_follows_a_dot_that_no_room_name_contains() {
         let asked = |room, at| Some(AskedRoom { room, at });
         assert_eq!(AskedRoom::parse("park-2"), asked("park-2", None));
         let ago = At::Ago(Duration::from_secs(300));

@@ -27,21 +27,21 @@ pub(crate) use self::health::Health;
 use self::health::Troubles;
 pub(crate) use self::seat::{Opener, Seat};
 
-/// Each address may open as many rooms in this time as it may have open, after a burst.
+/// Period in which each address may open as many rooms as it may have open, after a burst.
 const OPENINGS_PERIOD: Duration = Duration::from_secs(60);
 
 /// The burst, as a multiple of the rooms that an address may have open.
 const OPENINGS_BURST: usize = 4;
 
-/// Memory that the script and the values of one world may hold, and the values of one step that were not taken yet.
+/// Memory that the script and the values of one world may use, and the values of one step that were not taken yet.
 const ROOM_BYTES_MAX: usize = nowcast_script::Limits::DEFAULT.memory_bytes_max
     + nowcast_world::Limits::DEFAULT.kept_bytes_max
     + nowcast_world::Limits::DEFAULT.event_bytes_max;
 
-/// Addresses whose openings are remembered, halved.
+/// Maximum addresses whose openings are remembered; the table is halved when it is full.
 const OPENERS_MAX: usize = 4_096;
 
-/// Starts the thread of a room, whose clients come in by this lobby.
+/// Starts the thread of a room, whose clients enter through this lobby.
 pub(crate) type OpenRoom = fn(&str, Arc<Lobby>, Arc<Rooms>) -> io::Result<()>;
 
 /// The rooms that are open.
@@ -66,7 +66,7 @@ pub(crate) struct Rooms {
 
 struct Open {
     lobby: Arc<Lobby>,
-    /// The network of the client that opened it, if it is known.
+    /// The network of the client that opened it, if known.
     opened_by: Option<IpAddr>,
     /// Whether it shows the history of a room.
     is_past: bool,
@@ -127,7 +127,7 @@ impl Rooms {
         if present(&self.lock()).count() >= rooms_max { Health::Full { rooms_max } } else { Health::Good }
     }
 
-    /// Notes that the thread of a room was abandoned.
+    /// Records that the thread of a room was abandoned.
     pub(crate) fn room_abandoned(&self) {
         self.troubles.room_abandoned();
         self.metrics.rooms_abandoned.inc();
@@ -141,7 +141,7 @@ impl Rooms {
         self.metrics.rooms_abandoned_bytes_max.dec_by(ROOM_BYTES_MAX as i64);
     }
 
-    /// Whether there would be a seat now. Nothing is reserved or opened by asking.
+    /// Whether a seat is free now. Nothing is reserved or opened.
     pub(crate) fn may_enter(&self, name: &str, opener: Opener) -> Result<(), Refusal> {
         self.check(name, opener, &self.lock())
     }
@@ -170,9 +170,9 @@ impl Rooms {
                 let rooms_max = past_rooms_max;
                 if past < rooms_max { Ok(()) } else { Err(Refusal::TooManyPast { rooms_max }) }
             }
-            // An abandoned thread still takes a processor.
+            // An abandoned thread still uses a processor.
             None if self.troubles.abandoned() >= rooms_max => Err(Refusal::TooManyRooms { rooms_max }),
-            // Rooms that give way, but have not ended yet, must not pile up either.
+            // Rooms that were told to end, but have not ended yet, also count against the limit.
             None if taken(open).count() >= rooms_max || present(open).count() >= 2 * rooms_max => {
                 Err(Refusal::TooManyRooms { rooms_max })
             }
@@ -190,12 +190,12 @@ impl Rooms {
         if self.is_trusted(opener) { rooms_max } else { rooms_per_address_max }
     }
 
-    /// Clients on this machine are not strangers where no tokens are needed.
+    /// Clients on this machine are trusted if no tokens are required.
     fn is_trusted(&self, opener: Opener) -> bool {
         self.config.entry.key.is_none() && opener.is_local
     }
 
-    /// Has empty rooms end at once, the longest empty ones first, as far as another room needs their places.
+    /// Ends as many empty rooms as the new room needs, the longest empty ones first.
     fn have_empty_rooms_give_way(&self, opener: Opener, open: &BTreeMap<String, Open>) {
         let rooms_max = self.config.limits.rooms_max;
         let of_network = || present(open).filter(|(_, room)| room.is_of(opener));
@@ -205,7 +205,7 @@ impl Rooms {
         give_way(of_network(), over);
     }
 
-    /// Reserves a seat, and opens the room for it when there is none yet.
+    /// Reserves a seat, and opens the room if it is not open yet.
     pub(crate) fn reserve(self: &Arc<Self>, name: &str, opener: Opener) -> Result<Seat, Refusal> {
         let mut open = self.lock();
         self.check(name, opener, &open)?;
@@ -235,14 +235,14 @@ impl Rooms {
         Ok(Seat::new(Arc::clone(self), room_name, lobby, network))
     }
 
-    /// The players of a network in a room; 0 where they are not limited.
+    /// The players of a network in a room; 0 if they are not limited.
     fn seats_of(&self, room: &Open, network: Option<IpAddr>) -> usize {
         let is_closed_to_others = self.config.hosts.iter().all(|host| host.to_canonical().is_loopback());
         let limited = network.filter(|network| !(is_closed_to_others && network.is_loopback()));
         limited.and_then(|network| room.seats_by_network.get(&network)).copied().unwrap_or_default()
     }
 
-    /// Limits how often strangers open rooms, because every opened room takes space in the store.
+    /// Limits how often untrusted clients open rooms, because every opened room takes space in the store.
     fn check_opening_rate(&self, opener: Opener) -> Result<(), Refusal> {
         let Some(address) = opener.address.filter(|_| !self.is_trusted(opener)) else { return Ok(()) };
         let mut openings = self.openings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -315,7 +315,7 @@ impl Rooms {
         deserted
     }
 
-    /// Removes a room whose thread ends, unless another room has its name by now.
+    /// Removes a room whose thread ends, unless a newer room already has its name.
     pub(crate) fn forget(&self, name: &str, lobby: &Arc<Lobby>) {
         let mut open = self.lock();
         if open.get(name).is_some_and(|room| Arc::ptr_eq(&room.lobby, lobby)) {
@@ -361,7 +361,7 @@ fn present(open: &BTreeMap<String, Open>) -> impl Iterator<Item = (&String, &Ope
     open.iter().filter(|(_, room)| !room.is_past)
 }
 
-/// The rooms of these that are not empty.
+/// The rooms that are not empty.
 fn taken(open: &BTreeMap<String, Open>) -> impl Iterator<Item = (&String, &Open)> {
     present(open).filter(|(_, room)| room.empty_since().is_none())
 }

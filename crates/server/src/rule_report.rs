@@ -8,6 +8,6 @@ pub(crate) struct RuleReport {
     pub(crate) outcome: Outcome,
     /// Counted from 1 for each version that was tried in the room.
     pub(crate) version: u64,
-    /// With file, line and cause; empty where there is nothing to say.
+    /// With file, line and cause. Empty if there is nothing to report.
     pub(crate) text: String,
 }

@@ -12,9 +12,9 @@ use crate::snapshot::Snapshot;
 
 /// The messages that wait for one client.
 ///
-/// Events are sent once each, in order. A snapshot is state: a newer one takes its place until the moment it is
-/// sent. Between the two there is one rule, the barrier: an event that was put before a snapshot is sent before it, so
-/// that no `move` names an entity that the client hasn't heard of.
+/// Events are sent once each, in order. A snapshot is state: a newer snapshot replaces a waiting one. One rule, the
+/// barrier, orders the two: an event queued before a snapshot is sent before the snapshot. Therefore no `move` names an
+/// entity that the client has not received yet.
 #[derive(Default)]
 pub(crate) struct SendQueue {
     waiting: Mutex<Waiting>,
@@ -27,9 +27,9 @@ struct Waiting {
     events: VecDeque<Message>,
     event_bytes: usize,
     snapshot: Option<Arc<Snapshot>>,
-    /// How many of `events` go before `snapshot`.
+    /// The number of `events` that are sent before `snapshot`.
     events_before: usize,
-    /// Lines of chat that were dropped after `events` and not reported to the client.
+    /// Chat lines that were dropped after `events` and not reported to the client.
     missed: u64,
     closing: Option<Closing>,
 }
@@ -42,22 +42,22 @@ pub(crate) struct Greeting {
     pub(crate) baseline: Arc<Snapshot>,
 }
 
-/// The next thing to send.
+/// The next message to send.
 pub(crate) enum Outgoing {
     /// The beginning.
     Greeting(Box<Greeting>),
     /// An event, encoded.
     Event(Message),
-    /// How many lines of chat were left out here.
+    /// The number of chat lines that were dropped here.
     Missed(u64),
-    /// The newest state, to be encoded against the snapshot that the client knows.
+    /// The newest state, to be encoded against the client's baseline snapshot.
     Snapshot(Arc<Snapshot>),
     /// The end, with its reason.
     Close(Closing),
 }
 
 impl SendQueue {
-    /// Queues an event. A client that leaves too many unread is closed.
+    /// Queues an event. A client with too many unread events is closed.
     pub(crate) fn push_event(&self, message: Message) {
         let mut waiting = self.lock();
         if waiting.event_bytes + cost(&message) > EVENTS_BYTES_MAX {
@@ -69,8 +69,8 @@ impl SendQueue {
         self.changed.notify_one();
     }
 
-    /// Queues a line of chat, or drops it when too many wait: the client receives the number of missed lines once it has read
-    /// those before. Returns how many were left out.
+    /// Queues a line of chat, or drops it if too many wait. The client receives the number of missed lines once it has
+    /// read the lines before. Returns the number of dropped lines.
     pub(crate) fn push_line(&self, message: Message) -> u64 {
         let mut waiting = self.lock();
         let is_missed = waiting.missed > 0 || waiting.event_bytes + cost(&message) > CHAT_BYTES_MAX;
@@ -87,13 +87,14 @@ impl SendQueue {
         is_missed.into()
     }
 
-    /// Queues the first messages. The size of the world is not the client's fault, so they do not count.
+    /// Queues the first messages. They do not count against the client's limits, because the client is not responsible
+    /// for the size of the world.
     pub(crate) fn greet(&self, greeting: Greeting) {
         self.lock().greeting = Some(Box::new(greeting));
         self.changed.notify_one();
     }
 
-    /// Puts a snapshot in place of the one that waits. Returns whether there was one.
+    /// Replaces the waiting snapshot. Returns whether there was one.
     pub(crate) fn put_snapshot(&self, snapshot: Arc<Snapshot>) -> bool {
         let mut waiting = self.lock();
         waiting.events_before = waiting.events.len();
@@ -108,13 +109,13 @@ impl SendQueue {
         self.lock().snapshot.is_some()
     }
 
-    /// Ends the queue: the next thing to send is the reason.
+    /// Ends the queue. The next message to send is the reason.
     pub(crate) fn close(&self, closing: Closing) {
         self.lock().close(closing);
         self.changed.notify_one();
     }
 
-    /// Waits for the next thing to send. There is one reader.
+    /// Waits for the next message to send. There is only one reader.
     pub(crate) async fn next(&self) -> Outgoing {
         loop {
             if let Some(outgoing) = self.take() {
@@ -124,7 +125,7 @@ impl SendQueue {
         }
     }
 
-    /// The next thing to send, if there is one now.
+    /// The next message to send, if there is one now.
     pub(crate) fn take(&self) -> Option<Outgoing> {
         let mut waiting = self.lock();
         if let Some(closing) = &waiting.closing {
@@ -160,7 +161,7 @@ impl Waiting {
         }
     }
 
-    /// The first reason stays.
+    /// Later calls do not replace the first reason.
     fn close(&mut self, closing: Closing) {
         self.closing.get_or_insert(closing);
         self.events = VecDeque::new();
@@ -171,8 +172,8 @@ impl Waiting {
     }
 }
 
-/// Returns the charge for a waiting event, in bytes. A large definition is the same bytes for all clients, and the
-/// client is not at fault for its size: it costs only a part.
+/// Returns the charge for a waiting event, in bytes. A large definition is shared by all clients, and the client is not
+/// responsible for its size, so only part of it is charged.
 fn cost(message: &Message) -> usize {
     message.len().min(EVENT_COST_MAX) + EVENT_OVERHEAD_BYTES
 }
@@ -187,7 +188,7 @@ mod tests {
         Arc::new(Snapshot::new(0, &nothing, None))
     }
 
-    /// Returns the output, in a form that can be compared: events by their text, snapshots by their index.
+    /// Returns the output in a comparable form: events by their text, snapshots by their index.
     fn drain(queue: &SendQueue, snapshots: &[&Arc<Snapshot>]) -> Vec<String> {
         std::iter::from_fn(|| match queue.take()? {
             Outgoing::Event(message) => Some(message.to_string()),
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_snapshot_replaces_the_one_that_waits_and_stays_behind_earlier_events() {
+    fn a_newer_snapshot_replaces_the_waiting_one_and_stays_behind_earlier_events() {
         let queue = SendQueue::default();
         let [old, new] = [snapshot(), snapshot()];
         queue.push_event("spawn 1".into());
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_find_no_room_are_counted_and_the_client_stays() {
+    fn lines_that_do_not_fit_are_counted_and_the_client_stays() {
         let queue = SendQueue::default();
         let line = "x".repeat(1_000);
         let fit = CHAT_BYTES_MAX / (line.len() + EVENT_OVERHEAD_BYTES);
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(missed, 7);
         queue.push_event("spawn".into());
         assert!(matches!(queue.take(), Some(Outgoing::Event(_))));
-        assert_eq!(queue.push_line("after a gap of which nobody has heard".into()), 1);
+        assert_eq!(queue.push_line("after a gap that was not reported yet".into()), 1);
         let rest = drain(&queue, &[]);
         assert_eq!(rest.len(), fit + 1);
         assert_eq!(rest[fit - 1..], ["spawn", "8 missed"]);
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_definition_ends_no_client_that_reads() {
+    fn a_large_definition_closes_no_client_that_reads() {
         let queue = SendQueue::default();
         let world = "x".repeat(2 * EVENTS_BYTES_MAX);
         queue.push_event("define".into());
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_unread_events_end_it_and_free_their_memory() {
+    fn too_many_unread_events_close_the_client_and_free_their_memory() {
         let queue = SendQueue::default();
         let line = "x".repeat(1_000);
         for _ in 0..EVENTS_BYTES_MAX / (line.len() + EVENT_OVERHEAD_BYTES) {
@@ -279,6 +280,9 @@ mod tests {
         assert!(matches!(queue.take(), Some(Outgoing::Close(Closing::TooSlow))));
         assert_eq!(queue.lock().events.capacity(), 0);
         queue.close(Closing::ShuttingDown);
-        assert!(matches!(queue.take(), Some(Outgoing::Close(Closing::TooSlow))), "the first reason stays");
+        assert!(
+            matches!(queue.take(), Some(Outgoing::Close(Closing::TooSlow))),
+            "later reasons do not replace the first"
+        );
     }
 }

@@ -36,13 +36,13 @@ use crate::session::{admission, client_session, session_config};
 use crate::shared::{Sessions, Shared};
 use crate::worlds::{Catalogue, WorldError};
 
-/// The time that a shutdown leaves to the disk after the clients' time is over.
+/// The time that a shutdown leaves for the disk after the clients' time has passed.
 const STORE_PATIENCE: Duration = Duration::from_millis(300);
 
-/// The head of a request has to fit, with its address and all headers.
+/// Maximum size of a request's head, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// Why a server cannot listen. Each message is one line that names the cause and the cure.
+/// The reason why a server cannot listen. Each message is one line that names the cause and the cure.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// The configuration contradicts itself.
@@ -51,13 +51,13 @@ pub enum BindError {
     /// A world cannot be offered.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// The folder in which worlds are kept cannot be opened.
+    /// The folder of the stored worlds cannot be opened.
     #[error(transparent)]
     Store(#[from] Box<StoreError>),
     /// The sockets cannot be had.
     #[error(transparent)]
     Sockets(#[from] nowcast::BindError),
-    /// There is no certificate for WebTransport.
+    /// The certificate for WebTransport is missing or invalid.
     #[error(transparent)]
     Certificate(#[from] nowcast::CertificateError),
 }
@@ -73,7 +73,7 @@ pub struct Server {
     stop: watch::Sender<bool>,
 }
 
-/// Looks at a server and ends it, from anywhere.
+/// Inspects a server, and ends it, from any thread.
 #[derive(Clone)]
 pub struct Handle {
     addresses: Vec<SocketAddr>,
@@ -82,11 +82,11 @@ pub struct Handle {
 }
 
 impl Server {
-    /// Listens on every address of the configuration. Nobody is answered before [`Server::run`].
+    /// Listens on every address of the configuration. No request is answered before [`Server::run`].
     ///
     /// # Errors
-    /// Fails if the configuration has a mistake, if a port or an address cannot be had, if the rules of a world do not load, or
-    /// if the certificate or the data folder cannot be read. The message names cause and cure.
+    /// Fails if the configuration has a mistake, if a port or an address is not available, if the rules of a world do
+    /// not load, or if the certificate or the data folder cannot be read. The message names cause and cure.
     pub async fn bind(config: Config) -> Result<Self, BindError> {
         config.check().map_err(BindError::Config)?;
         let catalogue = Catalogue::new(&config.worlds)?;
@@ -131,18 +131,18 @@ impl Server {
         Ok(Self { listeners: tcp, accepted, services, quic, shared, stop: watch::Sender::new(false) })
     }
 
-    /// Where the server listens; with port 0 this tells the port that the system chose.
+    /// The addresses on which the server listens. With port 0, this is the way to learn the port that the system chose.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
-    /// A handle that stays valid while the server runs.
+    /// Returns a handle to the server. It stays valid while the server runs.
     pub fn handle(&self) -> Handle {
         Handle { addresses: self.addresses(), shared: Arc::clone(&self.shared), stop: self.stop.clone() }
     }
 
-    /// Serves until `shutdown` completes or [`Handle::shutdown`] is called. Then every client is told (1001), and the
-    /// future completes when all have gone, or after [`Timeouts::shutdown`](crate::Timeouts::shutdown).
+    /// Serves until `shutdown` completes or [`Handle::shutdown`] is called. Then every client is closed with code 1001.
+    /// The future completes when all clients have left, or after [`Timeouts::shutdown`](crate::Timeouts::shutdown).
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let mut stop = self.stop.subscribe();
         let mut accepting = JoinSet::new();
@@ -180,7 +180,7 @@ impl Server {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        // The disk may have the time that the clients leave.
+        // The disk may use the time that the clients did not use.
         let closed = close_store(Arc::clone(&self.shared.rooms), until + STORE_PATIENCE);
         let (ended, ()) = tokio::join!(timeout_at(until.into(), ended), closed);
         if ended.is_err() {
@@ -191,7 +191,7 @@ impl Server {
 }
 
 impl Handle {
-    /// Where the server listens.
+    /// The addresses on which the server listens.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -209,28 +209,28 @@ impl Handle {
 
 /// Writes the last changes of all rooms and closes the store, before a time.
 async fn close_store(rooms: Arc<Rooms>, until: Instant) {
-    // Rooms give their last snapshots when they end. Those that do not end in time lose them.
+    // Rooms store their last snapshots when they end. Rooms that do not end in time lose them.
     while !rooms.is_empty() && Instant::now() + STORE_PATIENCE < until {
         sleep(Duration::from_millis(5)).await;
     }
     let (tell, closed) = oneshot::channel();
-    // A thread of its own: the runtime's end would wait for one of the runtime's.
+    // Uses a separate thread, because the runtime's end would wait for a runtime thread.
     let closing = thread::Builder::new().name("store end".to_owned()).spawn(move || {
         rooms.persistence.close(until.saturating_duration_since(Instant::now()));
         // The receiver waits no longer than the deadline.
         let _ = tell.send(());
     });
     match closing {
-        // The store has the same deadline; a disk may still hold up a call.
+        // The store has the same deadline, but a disk may still delay a call.
         Ok(_) => _ = timeout_at((until + Duration::from_millis(50)).into(), closed).await,
         Err(error) => warn!(%error, "no thread can write the last changes"),
     }
 }
 
-/// Between two looks at the store.
+/// Interval between checks of the store.
 const STORE_LOOK: Duration = Duration::from_secs(1);
 
-/// Prunes the store when that is due, and logs when something begins to be wrong with it.
+/// Prunes the store when that is due, and logs when the store begins to have a problem.
 async fn watch_store(persistence: Arc<PersistenceThread>, retention: Retention) {
     let mut look = interval(STORE_LOOK);
     let mut schedule = PruneSchedule::default();
@@ -251,7 +251,7 @@ async fn watch_store(persistence: Arc<PersistenceThread>, retention: Retention) 
     }
 }
 
-/// Takes in the connections of one listener.
+/// Accepts the connections of one listener.
 struct Admitting {
     shared: Arc<Shared>,
     tls: TlsAcceptor,
@@ -274,7 +274,7 @@ impl Reception for Admitting {
             match opened {
                 Ok(Ok(connection)) => serve(connection, router, shared, stop).await,
                 Ok(Err(error)) => {
-                    // A connection that ends before its first byte is nobody's mistake; bytes that are no TLS are
+                    // A connection that ends before its first byte is not an error. Bytes that are not TLS are
                     // reported.
                     if error.kind() == io::ErrorKind::InvalidData {
                         shared.metrics.refuse("tls_handshake");
@@ -291,7 +291,7 @@ impl Reception for Admitting {
     }
 }
 
-/// Answers the requests of one connection, until it is upgraded or ends.
+/// Answers the requests of one connection, until the connection is upgraded or ends.
 async fn serve(
     connection: Connection,
     router: TowerToHyperService<axum::Router>,
@@ -333,7 +333,7 @@ async fn serve(
     }
 }
 
-/// Takes in the sessions, whatever carrier they came on.
+/// Accepts the sessions of all carriers.
 async fn receive_sessions(mut accepted: Accepted, shared: Arc<Shared>) {
     while let Some(channel) = accepted.next().await {
         tokio::spawn(client_session::receive(channel, Arc::clone(&shared)));
@@ -353,8 +353,8 @@ fn accept_config(config: &Config) -> AcceptConfig {
     }
 }
 
-/// Returns the admission policy. The limit of an address holds over all protocols, so the admission of sessions has no
-/// lower one.
+/// Returns the admission policy. The limit of an address applies to all protocols together, so the admission of
+/// sessions has no lower one.
 fn policy(config: &Config) -> Policy {
     let mut policy = config.entry.clone();
     let Limits { connections_max, connections_per_address_max, joins_per_address_hz, .. } = config.limits;
@@ -365,7 +365,7 @@ fn policy(config: &Config) -> Policy {
     policy
 }
 
-/// Completes when the server is asked to stop, or has already gone.
+/// Completes when the server was asked to stop, or is already gone.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
@@ -377,7 +377,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_burst_of_joins_is_the_same_from_every_address() {
+    fn the_burst_of_joins_is_the_same_for_every_address() {
         let config = Config::default();
         let admission = Admission::new(policy(&config));
         let now = Now::read();

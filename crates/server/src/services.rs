@@ -1,4 +1,4 @@
-//! Services on sessions beside worlds, by the program that embeds a server.
+//! Services on sessions, besides worlds, of the program that embeds a server.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,10 +8,12 @@ use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Channel};
 
 type Serve = dyn Fn(Channel) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
-/// A name on a server that is no room: whoever connects to it gets a channel that the program that embeds the server serves.
+/// A service name on a server, which is no room. A client that connects to it gets a channel served by the embedding
+/// program.
 ///
-/// Where the server's own machine asks, everybody is let in whom the server lets in; from other machines, whoever shows a token,
-/// and everybody if the service is [exposed](Self::exposed). On sessions no room has the name.
+/// From the server's own machine, the service admits every client that the server admits. From other machines, it
+/// admits clients with a token, or all clients if the service is [exposed](Self::exposed). On sessions no room has the
+/// name.
 ///
 /// ```
 /// use nowcast_server::ServiceConfig;
@@ -30,7 +32,7 @@ pub struct ServiceConfig {
 }
 
 impl ServiceConfig {
-    /// A service whose channels are each served by a task that runs `serve`.
+    /// Creates a service. Each of its channels is served by a task that runs `serve`.
     pub fn new<F>(name: impl Into<String>, serve: impl Fn(Channel) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -39,7 +41,7 @@ impl ServiceConfig {
         Self { name: name.into(), limits: AcceptLimits::default(), is_exposed: false, serve }
     }
 
-    /// How many may be there.
+    /// Sets the maximum number of clients.
     #[must_use]
     pub fn limits(self, limits: AcceptLimits) -> Self {
         Self { limits, ..self }
@@ -58,14 +60,14 @@ impl fmt::Debug for ServiceConfig {
     }
 }
 
-/// A service that takes sessions in.
+/// A service that accepts sessions.
 pub(crate) struct OpenService {
     config: ServiceConfig,
     pub(crate) acceptor: Acceptor,
 }
 
 impl OpenService {
-    /// A service, and where its channels come out.
+    /// Opens a service. Returns it with the receiver of its channels.
     pub(crate) fn open(config: &ServiceConfig) -> (Self, Accepted) {
         let accept = AcceptConfig { limits: config.limits, ..AcceptConfig::default() };
         let (acceptor, accepted) = Acceptor::new(accept);
@@ -76,7 +78,7 @@ impl OpenService {
         &self.config.name
     }
 
-    /// Whether a client that the server admits may enter the service. The token has been verified by then.
+    /// Whether the service admits a client that the server admits. The token was verified before.
     pub(crate) fn admits(&self, is_local: bool, has_token: bool) -> bool {
         self.config.is_exposed || has_token || is_local
     }

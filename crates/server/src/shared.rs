@@ -1,4 +1,4 @@
-//! State that every request may need.
+//! State shared by all requests.
 
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ use crate::metrics::Metrics;
 use crate::rooms::Rooms;
 use crate::services::OpenService;
 
-/// State that every request may need.
+/// State shared by all requests.
 pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) rooms: Arc<Rooms>,
     pub(crate) connection_limits: Arc<ConnectionLimits>,
     pub(crate) sessions: Sessions,
-    /// The services beside rooms.
+    /// The services besides rooms.
     pub(crate) services: Vec<OpenService>,
 }
 
-/// State of sessions that every request may need.
+/// State of sessions, shared by all requests.
 pub(crate) struct Sessions {
     pub(crate) acceptor: Acceptor,
     pub(crate) certificates: Arc<Certificates>,
-    /// The port of UDP that clients are told, if WebTransport is served.
+    /// The UDP port that is announced to clients, if WebTransport is served.
     pub(crate) udp_port: Option<u16>,
-    /// Judges who may enter, by whatever protocol.
+    /// Decides on admission, for all protocols.
     pub(crate) admission: Arc<Admission>,
 }
 
-/// The host that a request asks, found before it is answered.
+/// The host of a request, parsed before the request is answered.
 #[derive(Clone)]
 pub(crate) struct Host(pub(crate) Option<String>);
 

@@ -1,4 +1,5 @@
-//! A room at one step, and its encodings, each made once and shared by all recipients of the same bytes.
+//! A room at one step, and its encodings. Each encoding is computed once, and shared by all recipients of the same
+//! bytes.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -10,34 +11,33 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::metrics::Metrics;
 use crate::plain::{Encoding, Frame, Moved, ServerMessage, angle_from_bits, angle_to_bits};
 
-/// Positions are rounded to this part of a metre, so that resting bodies compare equal.
+/// Positions are rounded to this fraction of a metre, so that resting bodies compare equal.
 const STEPS_PER_METRE: f64 = 10_000.0;
 
 /// Angles are rounded to 2π/65536.
 const ANGLE_BITS: u32 = 16;
 
-/// The poses of everything that can move, at one step.
+/// The poses of all movable entities at one step.
 ///
-/// A client that was sent the difference between two snapshots knows the second one entirely. So what a client knows
-/// is named by one tick, clients that know the same get the same bytes, and a client that missed any number of
-/// snapshots is sent one difference, not the ones it missed.
+/// A client that received the difference between two snapshots has the complete second one. So one tick names a
+/// client's state, and clients with the same state receive the same bytes. A client that missed any number of snapshots
+/// receives one difference, not the ones it missed.
 pub(crate) struct Snapshot {
     tick: u64,
     /// Ordered by id.
     exact: Vec<(EntityId, Pose)>,
-    /// The same rounded, once a client needs them.
+    /// The rounded poses, once a client needs them.
     rounded: OnceLock<Vec<RoundedPose>>,
-    /// An earlier one of the same world that is rounded already, until this one is.
+    /// An earlier snapshot of the same world with rounded poses, until this one has them.
     earlier: Mutex<Option<Arc<Self>>>,
     moves: Mutex<Moves>,
 }
 
-/// The moves made so far, by what their readers knew before.
+/// The moves encoded so far, by the baseline of their readers.
 #[derive(Default)]
 struct Moves {
     made: Vec<(Key, Arc<OnceLock<Message>>)>,
-    /// Whether newer snapshots are out. A client that still receives this one is late and alone, so its encodings are
-    /// not kept.
+    /// Whether newer snapshots exist. Only a late client still receives this one, so its encodings are not kept.
     retired: bool,
 }
 
@@ -55,9 +55,9 @@ struct RoundedPose {
 }
 
 impl Snapshot {
-    /// Records the poses of a world. Angles are expensive to compute, so they are computed when a client needs them; and
-    /// most bodies rest, so a body that is where an `earlier` snapshot of the same world has it is taken from there. Pass one that
-    /// [is rounded](Self::is_rounded).
+    /// Records the poses of a world. Angles are expensive, so they are computed when a client needs them. Most bodies
+    /// rest, so a body with the same pose in an `earlier` snapshot of the same world is copied from there. Pass a
+    /// snapshot that [is rounded](Self::is_rounded).
     pub(crate) fn new(tick: u64, world: &World, earlier: Option<Arc<Self>>) -> Self {
         let definition = world.scene().definition();
         let is_private =
@@ -82,7 +82,7 @@ impl Snapshot {
         self.rounded.get().is_some()
     }
 
-    /// The rounded poses. The first who asks computes them; others wait for it.
+    /// The rounded poses. The first caller computes them; others wait.
     fn poses(&self) -> &[RoundedPose] {
         self.rounded.get_or_init(|| {
             let earlier = self.earlier.lock().expect("nobody panics while holding it").take();
@@ -98,11 +98,11 @@ impl Snapshot {
         })
     }
 
-    /// The `move` for a client that knows `baseline`.
+    /// The `move` for a client that has `baseline`.
     pub(crate) fn since(&self, baseline: &Self, encoding: Encoding, metrics: &Metrics) -> Message {
         let key = Key { encoding, baseline_tick: baseline.tick };
-        // The slot is found under the lock and filled outside of it: others with the same key wait for the one who
-        // encodes, others with another key don't.
+        // The slot is found under the lock, and filled outside of it. Callers with the same key wait for the one that
+        // encodes; callers with another key do not.
         let slot = self.slot(key);
         slot.get_or_init(|| {
             let started = Instant::now();
@@ -134,7 +134,7 @@ impl Snapshot {
         slot
     }
 
-    /// The entities that are not where `baseline` has them. Both are ordered by id, so one pass over both is enough.
+    /// The entities that are not at their pose in `baseline`. Both lists are ordered by id, so one pass suffices.
     fn moved_since(&self, baseline: &Self, encoding: Encoding) -> Vec<Moved> {
         let mut known = baseline.poses().iter().peekable();
         let mut moved = Vec::new();
@@ -183,13 +183,13 @@ fn shorten_angle(angle: f64) -> f64 {
     (angle * 10_000.0).round() / 10_000.0 + 0.0
 }
 
-/// A pose as `spawn` has it: position and Euler angles, rounded like every other.
+/// Position and Euler angles of a pose, as in `spawn`, rounded like all others.
 pub(crate) fn rounded(pose: &Pose) -> ([f64; 3], [f64; 3]) {
     let pose = RoundedPose::new(0, pose);
     (pose.position(), pose.euler().map(shorten_angle))
 }
 
-/// A frame in the form that the WebSocket library sends and that is cheap to clone.
+/// Converts a frame to the form that the WebSocket library sends and that is cheap to clone.
 pub(crate) fn into_message(frame: Frame) -> Message {
     match frame {
         Frame::Text(text) => Message::Text(text.into()),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_moved_is_replicated_and_what_is_new_counts_as_moved() {
+    fn a_move_has_only_entities_that_moved_or_are_new() {
         let mut live = resting();
         let metrics = Metrics::new(None);
         let before = snapshot(&live, None);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missed_snapshot_changes_nothing_about_what_is_known_in_the_end() {
+    fn a_missed_snapshot_changes_nothing_in_the_resulting_state() {
         let mut live = resting();
         let avatar = join(&mut live);
         let input = Input { forward: 1.0, run: true, ..Input::default() };
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_know_the_same_share_the_bytes_until_newer_snapshots_are_out() {
+    fn clients_with_the_same_baseline_share_the_bytes_until_newer_snapshots_exist() {
         let live = resting();
         let metrics = Metrics::new(None);
         let [baseline, snapshot] = [snapshot(&live, None), snapshot(&live, None)];

@@ -18,15 +18,17 @@ use crate::refusal::Refusal;
 use crate::room_name::{ROOM_NAME_BYTES_MAX, is_room_name};
 use crate::shared::{Host, Shared};
 
-/// Scripts and styles come from this server only, nothing is inline, nothing is evaluated, and no page frames this one.
+/// Scripts and styles come from this server only. Inline code and evaluation are forbidden, and no page may frame this
+/// one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
      font-src 'self'; media-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; \
      form-action 'self'; frame-ancestors 'none'";
 
-/// The page of a program that was built without its web client.
+/// The page that replaces a web client that was not built.
 const NOT_BUILT: &str = include_str!("not_built.html");
 
-/// Whether this program has the web client inside. Without it a server answers with a page that says how to build it.
+/// Whether this program contains the web client. Without it, a server answers with a page that explains how to build
+/// it.
 #[must_use]
 pub fn has_web_client() -> bool {
     assets::load("index.html").is_some()
@@ -41,12 +43,13 @@ pub(crate) fn router() -> Router<Arc<Shared>> {
         .route("/{*path}", get(file))
 }
 
-/// The page of the start, and of rooms: the client reads the room from its address.
+/// The start page, and the page of rooms. The client reads the room from its address.
 async fn client(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     page("index.html", &shared, &request)
 }
 
-/// The page of a room. A name with capital letters leads to the room's own address, and one that no room can have to no room.
+/// The page of a room. A name with capital letters is redirected to the room's own address. An invalid name leads to no
+/// room.
 async fn room(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -83,8 +86,8 @@ fn page(path: &str, shared: &Shared, request: &Request) -> Response {
     }
 }
 
-/// The policy of a page that was asked for at this host. The page connects to the port of WebTransport as well, which is another one
-/// than its own where a relay, or the mapping of a container, stands between.
+/// The policy for a page requested at this host. The page also connects to the port of WebTransport, which differs from
+/// its own port behind a relay or a container with mapped ports.
 fn policy_for(host: Option<&str>, udp_port: Option<u16>) -> Cow<'static, str> {
     let authority = host.and_then(|host| host.parse::<Authority>().ok());
     let (Some(authority), Some(port)) = (authority, udp_port) else { return POLICY.into() };
@@ -104,7 +107,8 @@ pub(crate) async fn file(Path(path): Path<String>, headers: HeaderMap) -> Respon
 }
 
 fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap, policy: &str) -> Response {
-    // Names below assets/ carry a hash of their content, so what they name never changes. All else is asked for anew.
+    // Names below assets/ contain a hash of the content, so browsers may cache them for ever. All other files are
+    // revalidated.
     let caching =
         if path.starts_with("assets/") { "public, max-age=31536000, immutable" } else { "no-cache" };
     let tags = [(CACHE_CONTROL, caching), (ETAG, asset.tag), (VARY, "accept-encoding")];
@@ -145,7 +149,7 @@ mod assets {
     #[derive(Clone, Copy)]
     pub(super) struct Asset {
         pub(super) content: &'static Bytes,
-        /// The same, smaller; only for what is worth it.
+        /// The compressed file, if compression helps.
         pub(super) gzipped: &'static Option<Bytes>,
         pub(super) content_type: &'static str,
         /// A quoted entity tag.
@@ -159,7 +163,7 @@ mod assets {
         tag: String,
     }
 
-    /// Every file, prepared when the first one is asked for; that takes some 30 ms.
+    /// All files, prepared at the first request; that takes some 30 ms.
     static PREPARED: LazyLock<HashMap<String, Prepared>> = LazyLock::new(|| {
         Files::iter()
             .filter_map(|path| Some((path.to_string(), prepare(&path, Files::get(&path)?))))
@@ -197,7 +201,7 @@ mod assets {
 mod assets {
     use bytes::Bytes;
 
-    /// One file of the web client; without the feature `web` there is none.
+    /// One file of the web client. Without the feature `web` there is none.
     #[derive(Clone, Copy)]
     pub(super) struct Asset {
         pub(super) content: &'static Bytes,

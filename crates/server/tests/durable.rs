@@ -436,6 +436,6 @@ async fn actions_after_the_data_folder_was_removed_are_refused_and_healthz_says_
     let (_, reason) = ada.view.refused.last().expect("it was refused");
     assert!(reason.contains("was removed or replaced"), "{reason}");
     let health = server.get("/healthz").await;
-    assert!(health.contains("worlds are not kept") && health.contains("removed or replaced"), "{health}");
+    assert!(health.contains("worlds are not stored") && health.contains("removed or replaced"), "{health}");
     server.stop().await;
 }

@@ -273,7 +273,7 @@ async fn a_store_that_cannot_write_stops_no_world_and_catches_up() {
         }
     };
     let health = timeout(PATIENCE, health).await.expect("the trouble is told");
-    assert!(health.contains("the disk is behind") || health.contains("worlds are not kept"), "{health}");
+    assert!(health.contains("the disk is behind") || health.contains("worlds are not stored"), "{health}");
     let count = shown(&ada.view, "count");
     ada.act("count", &[]).await;
     ada.until_view("the world goes on", |view| shown(view, "count") > count).await;

@@ -228,7 +228,8 @@ async fn a_moment_becomes_a_room_of_its_own() {
     steps(&mut eve, 60).await;
     eve.view.notices.clear();
     say(&mut eve, "/copy yard-old").await;
-    let is_refused = |text: &String| text.contains("a room of that name") || text.contains("is kept already");
+    let is_refused =
+        |text: &String| text.contains("a room of that name") || text.contains("already has that name");
     eve.until_view("the refusal", |view| view.notices.iter().any(is_refused)).await;
     server.stop().await;
 }
@@ -300,7 +301,7 @@ async fn without_a_store_or_a_world_in_it_nobody_looks_back() {
         .expect("a client without the role is let in to hear the reason");
     let (code, reason) = Player::new(socket, nowcast_server::plain::Encoding::Json).until_closed().await;
     assert_eq!(code, 4011);
-    assert!(reason.contains("nothing is kept of room 'yard'"), "{reason}");
+    assert!(reason.contains("no history of room 'yard' is stored"), "{reason}");
     server.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
     server.stop().await;
 }

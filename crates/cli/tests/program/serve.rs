@@ -142,7 +142,7 @@ fn mistakes_are_named_in_one_line_with_a_cure() {
 
     let (code, said) = mistake(&["serve", "--players-max", "0", "--port", "0"]);
     assert_eq!(code, Some(1));
-    assert!(said.contains("a limit of 0 players would let nobody in"), "{said}");
+    assert!(said.contains("a limit of 0 players would admit no client"), "{said}");
 }
 
 /// A folder that is removed when the test ends.
@@ -214,7 +214,7 @@ fn server_beyond_its_limit_of_file_sizes_says_so_and_ends_in_time() {
     let port = port_of(&mut server);
     let mut client = join(port, "plaza");
     let deadline = Instant::now() + PATIENCE;
-    while !get(port, "/healthz").contains("worlds are not kept") {
+    while !get(port, "/healthz").contains("worlds are not stored") {
         walk(&mut client);
         assert!(Instant::now() < deadline, "{}", get(port, "/healthz"));
         std::thread::sleep(Duration::from_millis(20));

@@ -1,4 +1,4 @@
-//! Bans: by name, key or address, for a room, a world or all, until a time (`docs/SERVER.md`, "Bans").
+//! Bans by name, key or address, for a room, a world or all rooms, until a time (`docs/SERVER.md`, "Bans").
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,23 +17,23 @@ use super::{PersistenceThread, now_ms};
 use crate::client_key::{ClientKey, hex, read_hex};
 use crate::room_name::is_room_name;
 
-/// Bans that hold at a time. One more is refused.
+/// Maximum bans at a time. Further bans are refused.
 pub const BANS_MAX: usize = 4_096;
 
-/// For so long an address is banned if nobody says otherwise: it may be somebody else's then.
+/// Default duration of a ban by address, because the address may later belong to another person.
 pub const ADDRESS_BAN: Duration = Duration::from_secs(24 * 3_600);
 
-/// For so long an address may be banned.
+/// Maximum duration of a ban by address.
 pub const ADDRESS_BAN_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// When a ban ends that holds until somebody takes it back: the last millisecond of the year 9999.
+/// End of a ban that lasts until it is lifted: the last millisecond of the year 9999.
 const FOR_EVER_MS: u64 = 253_402_300_799_999;
 
 /// The longest name and the longest reason of a ban, in characters.
 const NAME_CHARS_MAX: usize = 64;
 const WHY_CHARS_MAX: usize = 120;
 
-/// Where a ban holds.
+/// The rooms in which a ban applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BanScope {
     /// In the room of this name.
@@ -42,12 +42,12 @@ pub enum BanScope {
     World(String),
 }
 
-/// By what somebody is known who is banned.
+/// The mark by which a banned client is recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BannedBy {
-    /// By the name in the token, of which only a hash is kept.
+    /// By the name in the token. Only its hash is stored.
     Token([u8; 16]),
-    /// By the key that the client shows when it comes back, of which only a hash is kept.
+    /// By the key that the client presents when it reconnects. Only its hash is stored.
     Client([u8; 16]),
     /// By the address: an IPv4 address, or an IPv6 network of 64 bits.
     Address(IpAddr),
@@ -68,7 +68,7 @@ impl BannedBy {
     }
 }
 
-/// Somebody may not come in.
+/// One ban.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ban {
     scope: BanScope,
@@ -78,28 +78,28 @@ pub struct Ban {
     expires_ms: u64,
 }
 
-/// Why there is no such ban.
+/// The reason why a ban is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BanError {
-    /// No room or world is called so.
+    /// There is no room or world of this name.
     #[error("'{0}' is not 1 to 32 of a-z 0-9 - _, as rooms and worlds are called")]
     Scope(String),
     /// An address is banned for too long.
-    #[error("an address is banned for 30 days at most, because it may be somebody else's then")]
+    #[error("an address is banned for 30 days at most, because it may belong to another person later")]
     TooLong,
     /// The list of bans is full.
     #[error("the list of bans is full ({BANS_MAX}): remove some first")]
     Full,
     /// The store is behind.
-    #[error("the ban cannot be kept now: the disk is behind, see /healthz")]
+    #[error("the ban cannot be stored now: the disk is behind, see /healthz")]
     NotTaken,
 }
 
 impl Ban {
-    /// A ban from now on, for so long or until it is taken back. `name` and `why` are for people.
+    /// Creates a ban that starts now and lasts this long, or until it is lifted. `name` and `why` are shown to people.
     ///
     /// # Errors
-    /// When the scope has no name of a room or a world, or an address is banned for too long.
+    /// If the scope is no valid name of a room or a world, or if an address would be banned for too long.
     pub fn new(
         scope: BanScope,
         by: BannedBy,
@@ -125,18 +125,18 @@ impl Ban {
         Ok(Self { scope, by, name, why, expires_ms })
     }
 
-    /// The name of the room or the world where it holds.
+    /// The name of the room or the world in which the ban applies.
     pub fn place(&self) -> &str {
         let (BanScope::Room(place) | BanScope::World(place)) = &self.scope;
         place
     }
 
-    /// By what a ban is told from all others, for people: eight hexadecimal digits.
+    /// Identifies the ban for people: eight hexadecimal digits.
     pub fn id(&self) -> String {
         hex(&digest(&SHA256, self.key().as_bytes()).as_ref()[..4])
     }
 
-    /// Whether somebody means this ban, who says a name or an id.
+    /// Whether a name or an id identifies this ban.
     pub fn is_called(&self, who: &str) -> bool {
         self.name.eq_ignore_ascii_case(who) || self.id() == who
     }
@@ -155,13 +155,13 @@ impl Ban {
         format!("you are banned from {place}{until}{why}")
     }
 
-    /// As a store keeps it.
+    /// Encodes the ban for a store.
     pub fn to_mark(&self) -> Mark {
         let note = format!("{}\n{}", self.name, self.why);
         Mark { kind: MarkKind::Ban, key: self.key().into_bytes(), note, expires_ms: self.expires_ms }
     }
 
-    /// Reads a ban from a store; `None` for one that this release does not know.
+    /// Decodes a ban from a store; `None` for a form that this release does not know.
     pub fn from_mark(mark: &Mark) -> Option<Self> {
         let mut parts = std::str::from_utf8(&mark.key).ok()?.splitn(4, '/');
         let (scope, place, by, what) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -203,7 +203,7 @@ fn key(scope: &BanScope, by: &BannedBy) -> String {
 }
 
 impl fmt::Display for Ban {
-    /// One line: its id, who, where, by what, until when, why.
+    /// One line: id, name, scope, mark, end, reason.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = if self.name.is_empty() { "(no name)" } else { &self.name };
         write!(f, "{}  {name}, ", self.id())?;
@@ -224,7 +224,7 @@ impl fmt::Display for Ban {
     }
 }
 
-/// By what somebody is known who comes in.
+/// The marks of a client that joins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Known<'a> {
     /// The name in the token.
@@ -241,11 +241,11 @@ impl Known<'_> {
     }
 }
 
-/// The bans of a server. They are in the store, if there is one, and end with the process otherwise.
+/// The bans of a server. They are stored if there is a store. Otherwise they end with the process.
 pub(crate) struct Bans {
     persistence: Arc<PersistenceThread>,
     bans: Mutex<BTreeMap<String, Ban>>,
-    /// Counts bans that came: rooms look at it in each step.
+    /// Counts added bans. Rooms compare it in each step.
     number: AtomicU64,
 }
 
@@ -254,7 +254,7 @@ impl Bans {
     pub(crate) fn new(persistence: Arc<PersistenceThread>) -> Self {
         let kept = persistence.store().map(|store| store.marks(MarkKind::Ban, now_ms())).transpose();
         let kept = kept.unwrap_or_else(|error| {
-            warn!(%error, "the bans cannot be read: nobody is banned");
+            warn!(%error, "the bans cannot be read: no client is banned");
             None
         });
         let kept = kept.unwrap_or_default();
@@ -263,7 +263,7 @@ impl Bans {
         Self { persistence, bans: Mutex::new(bans), number: AtomicU64::new(0) }
     }
 
-    /// Bans somebody from now on. `then` is called when that is kept, at once where nothing is.
+    /// Adds a ban that starts now. `then` is called when the ban is stored, or at once if there is no store.
     pub(crate) fn add(&self, ban: Ban, then: MarkCompletion) -> Result<(), BanError> {
         let mut bans = self.lock();
         bans.retain(|_, ban| ban.expires_ms > now_ms());
@@ -280,7 +280,7 @@ impl Bans {
         Ok(())
     }
 
-    /// Takes bans back: those of this name or this id in a room, and in the world that it shows. Returns them.
+    /// Lifts the bans with this name or id in a room, and in its world. Returns them.
     pub(crate) fn remove(&self, room: &str, world: &str, who: &str) -> Result<Vec<Ban>, BanError> {
         let mut bans = self.lock();
         let gone: Vec<Ban> =
@@ -295,14 +295,14 @@ impl Bans {
         Ok(gone)
     }
 
-    /// The bans of a room, and of the world that it shows.
+    /// The bans of a room and of its world.
     pub(crate) fn list(&self, room: &str, world: &str) -> Vec<Ban> {
         let now_ms = now_ms();
         let bans = self.lock();
         bans.values().filter(|ban| ban.expires_ms > now_ms && ban.is_of(room, world)).cloned().collect()
     }
 
-    /// The ban that keeps somebody out of a room.
+    /// The ban that excludes a client from a room.
     pub(crate) fn find(&self, room: &str, world: &str, known: Known<'_>) -> Option<Ban> {
         let bans = self.lock();
         if bans.is_empty() {
@@ -316,19 +316,19 @@ impl Bans {
         })
     }
 
-    /// Grows with each ban that comes.
+    /// Increases with each added ban.
     pub(crate) fn number(&self) -> u64 {
         self.number.load(Ordering::Acquire)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Ban>> {
-        // It is whole after each statement.
+        // The map is consistent after each statement.
         self.bans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Ban {
-    /// Whether it keeps somebody out of a room that shows this world.
+    /// Whether the ban applies in a room that shows this world.
     fn is_of(&self, room: &str, world: &str) -> bool {
         match &self.scope {
             BanScope::Room(place) => place == room,
@@ -337,10 +337,10 @@ impl Ban {
     }
 }
 
-/// Gives a ban to a store.
+/// Writes a ban to a store.
 ///
 /// # Errors
-/// When the store has no room for it now.
+/// If the store has no space now.
 fn keep_ban(store: &SqliteStore, ban: &Ban, then: MarkCompletion) -> Result<(), BanError> {
     store.mark(ban.to_mark(), now_ms(), then).map_err(|_| BanError::NotTaken)
 }
@@ -348,9 +348,9 @@ fn keep_ban(store: &SqliteStore, ban: &Ban, then: MarkCompletion) -> Result<(), 
 /// The arguments of a ban: `[--for 2h] [--world] [--token] NAME [: WHY]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BanRequest {
-    /// For so long; until it is taken back without.
+    /// Duration; without one, the ban lasts until it is lifted.
     pub(crate) lasts: Option<Duration>,
-    /// In all rooms of the world.
+    /// Whether the ban applies in all rooms of the world.
     pub(crate) is_of_world: bool,
     /// Every bearer of a token with this name, present or not.
     pub(crate) is_token: bool,
@@ -359,9 +359,9 @@ pub(crate) struct BanRequest {
 }
 
 impl BanRequest {
-    /// Reads what stands behind `/ban`. The error says what is expected.
+    /// Parses the text after `/ban`. The error states the expected form.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
-        const USAGE: &str = "/ban [--for 2h] [--world] [--token] NAME [: WHY]: --world in all of its rooms, --token whoever shows that name";
+        const USAGE: &str = "/ban [--for 2h] [--world] [--token] NAME [: WHY]: --world in all of its rooms, --token by the token name";
         let mut request = Self {
             lasts: None,
             is_of_world: false,
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ban_is_read_from_the_store_as_it_was_kept_and_other_marks_are_none() {
+    fn a_stored_ban_is_read_back_and_other_marks_are_ignored() {
         let long = "雨".repeat(500);
         for scope in [room(&"x".repeat(32)), BanScope::World("football".into())] {
             for by in [
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_banned_for_a_day_and_never_for_long() {
+    fn an_address_ban_lasts_a_day_by_default_and_30_days_at_most() {
         let by = || BannedBy::address("203.0.113.7".parse().unwrap());
         let day = Ban::new(room("plaza"), by(), None, "", "", NOW).expect("it is one");
         assert_eq!(day.to_mark().expires_ms, NOW + 24 * 3_600_000);
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_only_so_many_bans_and_those_that_are_over_make_room() {
+    fn bans_are_limited_and_expired_ones_free_their_place() {
         let bans = bans();
         let by = |number: usize| {
             let mut hash = [0; 16];
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_names_somebody_after_its_flags() {
+    fn a_request_names_a_player_after_its_flags() {
         let plain = |name: &str, why: &str| BanRequest {
             lasts: None,
             is_of_world: false,

@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::PersistenceThread;
 
-/// Reads the store's counts when `/metrics` is asked for.
+/// Reads the store's counters when `/metrics` is requested.
 pub(crate) struct StoreFigures(pub(crate) Arc<PersistenceThread>);
 
 impl Collector for StoreFigures {
@@ -23,19 +23,23 @@ impl Collector for StoreFigures {
                 "Transactions that failed and are tried again",
                 stats.commits_failed,
             ),
-            ("nowcast_store_batches", "Batches of worlds' journals that are kept", stats.batches),
+            ("nowcast_store_batches", "Batches of worlds' journals that were stored", stats.batches),
             ("nowcast_store_batch_bytes", "Their bytes", stats.batch_bytes),
-            ("nowcast_store_snapshots", "Snapshots of worlds that are kept", stats.snapshots),
+            ("nowcast_store_snapshots", "Snapshots of worlds that were stored", stats.snapshots),
             ("nowcast_store_snapshot_bytes", "Their bytes", stats.snapshot_bytes),
             (
                 "nowcast_store_batches_dropped",
-                "Batches that were not kept: their worlds go on with a snapshot",
+                "Batches that could not be stored: their worlds continue with a snapshot",
                 stats.batches_dropped,
             ),
-            ("nowcast_store_snapshots_dropped", "Snapshots that were not kept", stats.snapshots_dropped),
+            (
+                "nowcast_store_snapshots_dropped",
+                "Snapshots that could not be stored",
+                stats.snapshots_dropped,
+            ),
             (
                 "nowcast_store_marks_dropped",
-                "Used tokens that were not kept: they are good again in the next process",
+                "Used tokens that could not be stored: they are valid again in the next process",
                 stats.marks_dropped,
             ),
         ] {

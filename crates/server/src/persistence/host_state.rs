@@ -10,13 +10,13 @@ use ring::digest::{Context, SHA256};
 
 use crate::client_key::ClientKey;
 
-/// The version of the bytes, which is their first one.
+/// The version of the format, in the first byte.
 const VERSION: u8 = 2;
 
-/// The version that knew no seats.
+/// The version before seats were added.
 const VERSION_WITHOUT_SEATS: u8 = 1;
 
-/// The version of a note, which is its first byte.
+/// The version of a note, in its first byte.
 const NOTE_VERSION: u8 = 1;
 
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 8 * HOST_BYTES_MAX, ..WireLimits::MESSAGE };
@@ -26,15 +26,15 @@ const LIMITS: WireLimits = WireLimits { memory_bytes_max: 8 * HOST_BYTES_MAX, ..
 pub(crate) struct HostState {
     /// Which of the offered worlds it is.
     pub(crate) offered: String,
-    /// The number of the player who came last.
+    /// The highest player number so far.
     pub(crate) last_player: u32,
-    /// The rules that the world had; none of a program's.
+    /// The rules of the world; `None` if the rules are a program.
     pub(crate) sources: Option<Sources>,
-    /// By what the players are known again that can be.
+    /// The keys of the players that can be recognised again.
     pub(crate) seats: BTreeMap<PlayerId, ClientKey>,
 }
 
-/// Bytes that are no state of a host.
+/// Bytes that cannot be decoded as the server's records.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub(crate) enum HostStateError {
     #[error(
@@ -43,7 +43,7 @@ pub(crate) enum HostStateError {
     Newer(u8),
     #[error("the server's data in it cannot be read: {0}")]
     Damaged(#[from] nowcast_wire::Error),
-    #[error("the server kept nothing with it: another program made this world")]
+    #[error("the server stored no data with it: another program made this world")]
     Missing,
 }
 
@@ -77,7 +77,7 @@ impl HostState {
     }
 }
 
-/// By what a player is known again who came since the last snapshot, as a note of the journal.
+/// Encodes a note of the journal: the key of a player who joined since the last snapshot.
 pub(super) fn seat_note(player: PlayerId, key: ClientKey) -> Vec<u8> {
     let mut bytes = vec![NOTE_VERSION];
     nowcast_wire::encode(&SavedSeat { player: player.0, key: key.0 }, &mut bytes);
@@ -91,10 +91,11 @@ pub(super) fn read_seat_note(bytes: &[u8]) -> Option<(PlayerId, ClientKey)> {
     Some((PlayerId(player), ClientKey(key)))
 }
 
-/// The world of a snapshot that a server took, with the rules that it had: for tools that read a store.
+/// Restores the world from a server's snapshot, with its rules. For tools that read a store.
 ///
 /// # Errors
-/// Says why there is none: another program made the snapshot, it is damaged, its rules do not load, or they are a program's.
+/// Fails if another program made the snapshot, if it is damaged, if its rules do not load, or if its rules are a
+/// program.
 pub fn restore_kept(snapshot: &Snapshot) -> Result<World, String> {
     let state = HostState::from_bytes(&snapshot.host).map_err(|error| error.to_string())?;
     let sources = state.sources.ok_or("its rules are a program's, and only that program can restore it")?;
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_of_a_seat_is_read_as_it_was_written_and_others_are_none() {
+    fn a_seat_note_is_read_back_and_other_notes_are_ignored() {
         let note = seat_note(PlayerId(7), ClientKey([5; 16]));
         assert_eq!(read_seat_note(&note), Some((PlayerId(7), ClientKey([5; 16]))));
         assert!((0..note.len()).all(|cut| read_seat_note(&note[..cut]).is_none()));
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_differ_in_where_a_text_ends_have_other_hashes() {
+    fn rules_that_divide_the_same_text_differently_have_different_hashes() {
         let hash = |path: &str, text: &str| sources_hash(&Sources::from_iter([(path, text)]));
         assert_ne!(hash("ab", "c"), hash("a", "bc"));
     }

@@ -1,4 +1,4 @@
-//! A kept world under other rules: what would change, and the world as it then is.
+//! Migration of a stored world to other rules: the changes, and the resulting world.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,81 +11,82 @@ use nowcast_world::{
 
 use super::{HostState, origin};
 
-/// A kept world under other rules. Nothing is changed by making one: its [`Migration::snapshot`] is what a store takes.
+/// A migration of a stored world to other rules. Creating one changes nothing. Give its [`Migration::snapshot`] to a
+/// store to apply it.
 #[derive(Clone, Debug)]
 pub struct Migration {
-    /// The changes, for people: none when the rules are those of the world.
+    /// The changes, for people. Empty if the world already has these rules.
     pub changes: Vec<Change>,
-    /// The world under the new rules, which begins anew: what is kept of its past does not lead to it.
+    /// The world under the new rules. It begins a new history: the stored history does not lead to it.
     pub snapshot: Snapshot,
 }
 
 /// A change that other rules make in a world.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// There is a kind that was not there.
+    /// The rules add a kind.
     KindAdded {
         /// Which.
         kind: String,
     },
-    /// There is no such kind any more.
+    /// The rules remove a kind.
     KindRemoved {
         /// Which.
         kind: String,
     },
-    /// Its form, its body or its look are others.
+    /// The kind has another form, body or look.
     KindChanged {
         /// Which.
         kind: String,
     },
-    /// Entities have another kind, which has taken over from theirs.
+    /// Entities change to another kind, which replaces theirs.
     EntitiesTaken {
         /// The kind that they had.
         kind: String,
         /// The kind that they have.
         by: String,
-        /// How many.
+        /// Number of entities.
         count: usize,
     },
     /// Entities that go.
     EntitiesLost {
-        /// Of which kind.
+        /// Name of the kind.
         kind: String,
-        /// How many.
+        /// Number of entities.
         count: usize,
     },
-    /// Entities have an attribute that they did not have: its default.
+    /// Entities get a new attribute with its default.
     AttributeAdded {
-        /// Of which kind.
+        /// Name of the kind.
         kind: String,
         /// Which.
         attribute: String,
     },
     /// The values of an attribute are forgotten.
     AttributeRemoved {
-        /// Of which kind.
+        /// Name of the kind.
         kind: String,
         /// Which.
         attribute: String,
     },
-    /// An attribute has another type: values that do not fit have its default.
+    /// An attribute changes its type. Values that do not fit are replaced by the default.
     AttributeChanged {
-        /// Of which kind.
+        /// Name of the kind.
         kind: String,
         /// Which.
         attribute: String,
     },
-    /// People can do something more.
+    /// The rules add an action.
     ActionAdded {
         /// The action.
         action: String,
     },
-    /// People cannot do something any more.
+    /// The rules remove an action.
     ActionRemoved {
         /// The action.
         action: String,
     },
-    /// Something raised an error in the first steps that does not have the rules taken back.
+    /// The rules raised an error in the first steps that does not roll them back.
     Warned {
         /// The fault.
         fault: String,
@@ -107,7 +108,10 @@ impl fmt::Display for Change {
                 write!(f, "kind {kind}: {attribute} is forgotten")
             }
             Change::AttributeChanged { kind, attribute } => {
-                write!(f, "kind {kind}: {attribute} has another type; what does not fit has the default")
+                write!(
+                    f,
+                    "kind {kind}: {attribute} has another type; values that do not fit are replaced by the default"
+                )
             }
             Change::ActionAdded { action } => write!(f, "action {action}: new"),
             Change::ActionRemoved { action } => write!(f, "action {action}: gone"),
@@ -116,44 +120,44 @@ impl fmt::Display for Change {
     }
 }
 
-/// Why a world is not taken over by other rules. It stays as it was.
+/// The reason why a world cannot be migrated. The world stays unchanged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MigrationError {
-    /// The world cannot be had as it is.
-    #[error("the world that is kept cannot go on: {0}")]
+    /// The stored world cannot be restored.
+    #[error("the stored world cannot be restored: {0}")]
     World(String),
     /// The new rules do not load, or do not take the world.
     #[error("the rules do not take it: {0}")]
     Refused(Fault),
-    /// They raise an error in the first two seconds with it.
+    /// The rules raise an error within the first two seconds of the world.
     #[error("the rules fail in their first two seconds with it: {0}")]
     Failed(Fault),
-    /// Entities of a kind were to be left behind, and the world has no such kind.
-    #[error("the world has no kind {0} whose entities could be left behind")]
+    /// The caller listed a kind to remove, and the world has no such kind.
+    #[error("the world has no kind {0} to remove entities of")]
     NoKind(String),
-    /// They are more than is kept with a world.
-    #[error("the rules have {bytes} bytes, and {HOST_BYTES_MAX} are kept with a world at most")]
+    /// The rules are larger than a stored world allows.
+    #[error("the rules have {bytes} bytes, and a stored world holds {HOST_BYTES_MAX} at most")]
     TooLarge {
-        /// How many.
+        /// Size of the rules in bytes.
         bytes: usize,
     },
 }
 
-/// The rules that are kept with a world, and the name under which they were offered.
+/// The rules stored with a world, and the name under which they were offered.
 ///
 /// # Errors
-/// Says why there are none: another program made the snapshot, it is damaged, or the rules are a program's.
+/// Fails if another program made the snapshot, if it is damaged, or if the rules are a program.
 pub fn kept_rules(snapshot: &Snapshot) -> Result<(String, Sources), String> {
     let state = HostState::from_bytes(&snapshot.host).map_err(|error| error.to_string())?;
     let sources = state.sources.ok_or("its rules are a program's, and only that program can restore it")?;
     Ok((state.offered, sources))
 }
 
-/// Migrates a stored world to other rules, tried out for as long as new rules are on trial in a server. Entities of the
-/// kinds in `lost` are left behind; those of another kind that the rules do not have are a refusal.
+/// Migrates a stored world to other rules, and tries the rules for the trial period of new rules in a server. Entities
+/// of the kinds in `lost` are removed. The migration fails if the rules lack the kind of any other entity.
 ///
 /// # Errors
-/// When the world cannot be had as it is, or the rules do not take it.
+/// If the stored world cannot be restored, or the rules fail with it.
 pub fn migrate(
     saved: &SavedWorld,
     sources: Sources,
@@ -187,7 +191,7 @@ pub fn migrate(
     Ok(Migration { changes, snapshot })
 }
 
-/// The world as it is kept, with the rules that it has.
+/// Restores the stored world with its own rules.
 fn resume(saved: &SavedWorld, sources: Sources) -> Result<Live, MigrationError> {
     let replayed = |is_checked: bool| {
         Live::resume(sources.clone(), Limits::DEFAULT, |definition, rules| {
@@ -195,7 +199,7 @@ fn resume(saved: &SavedWorld, sources: Sources) -> Result<Live, MigrationError> 
             if is_checked { saved.replay(restore) } else { saved.replay_unchecked(restore) }
         })
     };
-    // Rules that keep something in variables lead to almost the same world, as in a server.
+    // Rules that store values in variables may not replay exactly. The result is almost the same world, as in a server.
     let live = match replayed(true) {
         Err(ResumeError::World(_)) => replayed(false),
         other => other,
@@ -203,7 +207,7 @@ fn resume(saved: &SavedWorld, sources: Sources) -> Result<Live, MigrationError> 
     live.map_err(|error| MigrationError::World(error.to_string()))
 }
 
-/// The same world without the entities of some kinds. Its rules are not asked and not told.
+/// The same world without the entities of some kinds. Its rules are not called.
 fn leave_behind(mut live: Live, lost: &[String], stranger: PlayerId) -> Result<Live, MigrationError> {
     let failed = |error: String| MigrationError::World(error);
     let (world, sources) = live.parts();
@@ -215,7 +219,7 @@ fn leave_behind(mut live: Live, lost: &[String], stranger: PlayerId) -> Result<L
     let left = LeftBehind(lost.to_vec());
     let mut world =
         World::restore(definition, Box::new(left), &bytes).map_err(|error| failed(error.to_string()))?;
-    // Only whoever comes or acts moves a behaviour between two steps.
+    // Between two steps, only joins and actions run a behaviour.
     for command in
         [Command::Join { player: stranger, name: String::new() }, Command::Leave { player: stranger }]
     {
@@ -227,7 +231,7 @@ fn leave_behind(mut live: Live, lost: &[String], stranger: PlayerId) -> Result<L
     Live::resume(sources, Limits::DEFAULT, restore).map_err(|error| failed(error.to_string()))
 }
 
-/// Removes all entities of these kinds when somebody comes.
+/// Removes all entities of these kinds at the next join.
 struct LeftBehind(Vec<String>);
 
 impl Behaviour for LeftBehind {
@@ -236,13 +240,13 @@ impl Behaviour for LeftBehind {
         let of_these = scene.entities().iter().filter(|entity| kinds.contains(&entity.kind));
         let ids: Vec<EntityId> = of_these.map(|entity| entity.id).collect();
         for id in ids {
-            // One that hung on another is gone with it.
+            // An entity attached to a removed one is already gone.
             let _ = scene.despawn(id);
         }
     }
 }
 
-/// Lets the new rules rule for a while. They may not be taken back.
+/// Runs the new rules for the trial period, and fails if they would be rolled back.
 fn try_out(mut live: Live) -> Result<Vec<Change>, MigrationError> {
     while live.poll_report().is_some() {}
     let mut warnings = Vec::new();
@@ -416,7 +420,7 @@ world.action("kick", {}, function() end)
         assert_eq!(
             told(&other, &["cone".to_owned()]),
             [
-                "kind ball: heat has another type; what does not fit has the default",
+                "kind ball: heat has another type; values that do not fit are replaced by the default",
                 "kind ball: title is forgotten",
                 "kind ball: weight is new",
                 "kind cone: gone",
@@ -429,7 +433,7 @@ world.action("kick", {}, function() end)
     }
 
     #[test]
-    fn a_kind_with_entities_that_nobody_gave_up_is_a_refusal() {
+    fn a_kind_with_entities_that_is_not_listed_as_lost_is_an_error() {
         let saved = kept(RULES);
         let other = RULES.replace(r#"local Cone = world.kind("cone", {})"#, "").replace("Cone:spawn {}", "");
         let error = migrate(&saved, Sources::of_main(&other), &[], 9).expect_err("a cone would be lost");
@@ -451,7 +455,7 @@ world.action("kick", {}, function() end)
     }
 
     #[test]
-    fn a_world_that_another_program_made_is_left_alone() {
+    fn a_world_of_another_program_is_left_unchanged() {
         let mut saved = kept(RULES);
         saved.snapshot.host = Vec::new();
         let error = migrate(&saved, Sources::of_main(RULES), &[], 9).expect_err("nobody knows its rules");

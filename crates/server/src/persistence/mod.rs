@@ -1,4 +1,4 @@
-//! The store of a server: what of it rooms, metrics and `/healthz` need.
+//! The store of a server, as rooms, metrics and `/healthz` use it.
 
 mod bans;
 mod figures;
@@ -38,24 +38,24 @@ pub(crate) use recording::{Recording, origin};
 pub(crate) use steady_time::now_ms;
 pub(crate) use tokens::{UsedTokenMarks, hold_token};
 
-/// Worlds that one store holds. Beyond that the worlds of new rooms are not kept, because anybody may open rooms.
+/// Maximum worlds in one store. Further worlds are not stored, because any client may open rooms.
 const WORLDS_MAX: usize = 16_384;
 
-/// How long a room that opens waits until what was given before is kept.
+/// Time that an opening room waits for earlier writes to be stored.
 const LOAD_PATIENCE: Duration = Duration::from_secs(10);
 
-/// For so long `/healthz` tells of a world that cannot be loaded.
+/// Time for which `/healthz` reports a world that could not be loaded.
 const TROUBLE_REMEMBERED: Duration = Duration::from_secs(60);
 
-/// Names that are tried for a world that is set aside.
+/// Maximum names that are tried for a world that is set aside.
 const ASIDE_TRIES: u32 = 100;
 
-/// Why there is no copy of a world.
+/// The reason why a world was not copied.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CopyError {
-    #[error("a world of that name is kept already: choose another one")]
+    #[error("a stored world already has that name: choose another one")]
     Exists,
-    #[error("the server keeps as many worlds as it may: remove some with `nowcast world remove`")]
+    #[error("the store already has the maximum number of worlds: remove some with `nowcast world remove`")]
     Full,
     #[error("{0}")]
     File(FileError),
@@ -63,25 +63,25 @@ pub(crate) enum CopyError {
     Store(StoreError),
 }
 
-/// A moment of a room's past.
+/// A moment of a room's history.
 pub(crate) struct LookBack {
-    /// From when until when moments are kept, in milliseconds since 1970.
+    /// The first and the last stored moment, in milliseconds since 1970.
     pub(crate) span: (u64, u64),
-    /// The world then, and what happened next.
+    /// The world at that moment, and the entries after it.
     pub(crate) stretch: Stretch,
 }
 
-/// Keeps the worlds of a server, if it is to keep any.
+/// Owns the store of a server, if it has one.
 #[derive(Default)]
 pub(crate) struct PersistenceThread {
     store: Mutex<Option<Arc<SqliteStore>>>,
     worlds: AtomicUsize,
-    /// The world that could last not be loaded.
+    /// The last world that could not be loaded.
     trouble: Mutex<Option<(Instant, String)>>,
 }
 
 impl PersistenceThread {
-    /// Opens the store in a folder; without one nothing is kept.
+    /// Opens the store in a folder. Without a folder, nothing is stored.
     pub(crate) fn open(folder: Option<&Path>) -> Result<Self, StoreError> {
         let Some(folder) = folder else { return Ok(Self::default()) };
         let store = SqliteStore::open(folder, Options::default())?;
@@ -94,7 +94,7 @@ impl PersistenceThread {
         })
     }
 
-    /// The store, unless nothing is kept, or the server has ended.
+    /// The store; `None` without a folder, and after the server has ended.
     pub(crate) fn store(&self) -> Option<Arc<SqliteStore>> {
         self.lock().clone()
     }
@@ -104,7 +104,7 @@ impl PersistenceThread {
         self.lock().as_ref().map(|store| store.stats())
     }
 
-    /// Returns the trouble that an operator should know of; `None` in normal operation.
+    /// Returns a problem for the operator; `None` in normal operation.
     pub(crate) fn trouble(&self) -> Option<String> {
         let of_store = self.lock().as_ref().and_then(|store| match store.health() {
             Health::Healthy => None,
@@ -113,7 +113,7 @@ impl PersistenceThread {
                 oldest.as_millis()
             )),
             Health::Failing { cause, cure } | Health::Gone { cause, cure } => {
-                Some(format!("worlds are not kept: {cause}. {cure}"))
+                Some(format!("worlds are not stored: {cause}. {cure}"))
             }
         });
         of_store.or_else(|| {
@@ -127,19 +127,18 @@ impl PersistenceThread {
         *self.lock_trouble() = Some((Instant::now(), text.to_owned()));
     }
 
-    /// Loads the stored world of a room. It waits for the disk.
+    /// Loads the stored world of a room. Blocks on the disk.
     pub(crate) fn load(
         &self,
         store: &SqliteStore,
         name: &WorldName,
     ) -> Result<Option<SavedWorld>, StoreError> {
-        // The room may have been open a moment ago.
+        // The room may have closed a moment ago.
         store.commit(LOAD_PATIENCE)?;
         store.load(name, Moment::Last)
     }
 
-    /// A room's world at a moment, or at the first one that is kept.
-    /// It waits for the disk.
+    /// Loads a room's world at a moment, or at the first stored moment. Blocks on the disk.
     pub(crate) fn load_past(
         &self,
         store: &SqliteStore,
@@ -157,7 +156,7 @@ impl PersistenceThread {
         Ok(stretch.map(|stretch| LookBack { span, stretch }))
     }
 
-    /// When the next snapshot of a room's world is that was taken after a time. It waits for the disk.
+    /// Returns the time of the first snapshot of a room's world after a given time. Blocks on the disk.
     pub(crate) fn next_past(&self, name: &WorldName, after_ms: u64) -> Option<u64> {
         let reader = self.store()?.reader().ok()?;
         reader.next_snapshot(name, after_ms).unwrap_or_else(|error| {
@@ -166,7 +165,7 @@ impl PersistenceThread {
         })
     }
 
-    /// Keeps a world under its name, which no world has yet. It waits for the disk.
+    /// Stores a world under its name, which must be free. Blocks on the disk.
     pub(crate) fn copy(&self, store: &SqliteStore, saved: &SavedWorld) -> Result<(), CopyError> {
         if !self.take_place() {
             return Err(CopyError::Full);
@@ -183,20 +182,20 @@ impl PersistenceThread {
         copied
     }
 
-    /// By what the players are known again who may be in a world that is kept.
+    /// The keys of the players who may be in a stored world.
     pub(crate) fn seats(saved: &SavedWorld, state: &HostState) -> BTreeMap<PlayerId, ClientKey> {
         let mut seats = state.seats.clone();
         seats.extend(saved.notes().filter_map(|note| read_seat_note(&note.bytes)));
         seats
     }
 
-    /// Takes a place for one more world. Returns whether there was one.
+    /// Reserves a place for one more world. Returns false if there is none.
     pub(crate) fn take_place(&self) -> bool {
         let take = |worlds: usize| (worlds < WORLDS_MAX).then_some(worlds + 1);
         self.worlds.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    /// Keeps a world under another name, so that a new one can begin under its own. It waits for the disk.
+    /// Stores a world under another name, so that a new world can begin under its own name. Blocks on the disk.
     pub(crate) fn set_aside(
         &self,
         store: &SqliteStore,
@@ -207,7 +206,7 @@ impl PersistenceThread {
         let mut tries = 0;
         loop {
             tries += 1;
-            // No room is called so, and nobody enters it by chance.
+            // No room can have this name, so no client enters it by chance.
             let text = if tries == 1 { format!("{name}@{tick}") } else { format!("{name}@{tick}.{tries}") };
             let aside = WorldName::new(&text).expect("a room's name and two numbers are short");
             match store.import(&aside, &file) {
@@ -221,7 +220,7 @@ impl PersistenceThread {
         }
     }
 
-    /// Why nothing can be kept any more: the files of the store were removed or replaced.
+    /// The reason why nothing can be stored any more: the files of the store were removed or replaced.
     pub(crate) fn gone(&self) -> Option<String> {
         match self.lock().as_ref()?.health() {
             Health::Gone { cause, .. } => Some(cause),
@@ -229,7 +228,7 @@ impl PersistenceThread {
         }
     }
 
-    /// Removes what is beyond the retention. Waits for the disk.
+    /// Removes the data that exceeds the retention. Blocks on the disk.
     pub(crate) fn prune(&self, retention: &Retention) {
         let Some(store) = self.store() else { return };
         if let Err(error) = store.prune(retention, now_ms()) {
@@ -237,16 +236,16 @@ impl PersistenceThread {
         }
     }
 
-    /// Writes what rooms gave, and closes the store, in at most the given time. Called when all rooms have ended.
+    /// Writes the pending data of rooms, and closes the store, within the given time. Called when all rooms have ended.
     pub(crate) fn close(&self, within: Duration) {
         let Some(store) = self.lock().take() else { return };
         if let Err(error) = store.close(within) {
-            warn!(%error, "the last changes are not kept");
+            warn!(%error, "the last changes are not stored");
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Arc<SqliteStore>>> {
-        // It is replaced as a whole.
+        // The value is only replaced as a whole.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

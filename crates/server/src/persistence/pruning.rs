@@ -7,10 +7,10 @@ use nowcast_store::Retention;
 /// The longest time between two prunings.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
 
-/// A pruning is due after a part of the bytes that one world may have was written.
+/// The store is pruned after this fraction of one world's byte limit was written.
 const PRUNE_PART: u64 = 8;
 
-/// Says when the store is to be pruned. Time is an argument.
+/// Decides when to prune the store. Time is an argument.
 #[derive(Debug, Default)]
 pub(crate) struct PruneSchedule {
     /// The time of the last pruning, and the bytes that had been written by then.
@@ -18,8 +18,8 @@ pub(crate) struct PruneSchedule {
 }
 
 impl PruneSchedule {
-    /// Whether a pruning is due, which the caller then carries out. `written` counts the bytes of batches and snapshots since the store
-    /// was opened.
+    /// Whether pruning is due. If so, the caller prunes. `written` counts the bytes of batches and snapshots since the
+    /// store was opened.
     pub(crate) fn take_due(&mut self, now: Instant, written: u64, retention: &Retention) -> bool {
         let is_due = self.last.is_none_or(|(at, before)| {
             now.saturating_duration_since(at) >= PRUNE_INTERVAL

@@ -11,16 +11,16 @@ use tracing::warn;
 use super::{HostState, definition_hash, now_ms, seat_note, sources_hash};
 use crate::client_key::ClientKey;
 
-/// Records a room's world. Nothing in here waits for a disk.
+/// Records a room's world. No call blocks on a disk.
 pub(crate) struct Recording {
     store: Arc<SqliteStore>,
     recorder: Recorder,
     offered: String,
     seed: u64,
     last_player: u32,
-    /// By what players are known again, of those who are in the world.
+    /// The keys of the players in the world that can be recognised again.
     seats: BTreeMap<PlayerId, ClientKey>,
-    /// Whether anything is kept: a world in which no player ever was is not.
+    /// Whether recording has begun. A world that no player ever joined is not stored.
     has_begun: bool,
     /// Whether a player was in the world since the room opened.
     is_used: bool,
@@ -40,7 +40,7 @@ impl Recording {
         }
     }
 
-    /// The world was kept before.
+    /// Continues the recording of a stored world.
     pub(crate) fn resumed(self, last_player: u32, seats: BTreeMap<PlayerId, ClientKey>) -> Self {
         Self { last_player, seats, has_begun: true, ..self }
     }
@@ -57,7 +57,7 @@ impl Recording {
         self.recorder.took(world, command);
     }
 
-    /// A player who comes will be known again by this.
+    /// Records the key of a player who joins.
     pub(crate) fn seat(&mut self, world: &World, player: PlayerId, key: ClientKey) {
         self.seats.insert(player, key);
         self.recorder.note(world, seat_note(player, key));
@@ -73,18 +73,18 @@ impl Recording {
         self.recorder.took_once(world, id, command);
     }
 
-    /// Calls a completion when all that happened so far is kept.
+    /// Calls a completion when all events so far are stored.
     pub(crate) fn when_kept(&mut self, then: Completion) {
         self.recorder.when_kept(then);
     }
 
-    /// Other rules hold, or the world has another past: what is kept begins anew here.
+    /// Begins the stored history anew, because the world has other rules or another past.
     pub(crate) fn begin_anew(&mut self, world: &World, sources: Option<&Sources>) {
         self.recorder.set_origin(origin(world, sources, self.seed));
     }
 
-    /// Keeps what happened since the last call, which was before the last step. `is_used` says whether a player
-    /// is in the world, or did anything since the room opened.
+    /// Records the events since the last call, which was before the last step. `is_used` says whether a player is in
+    /// the world, or did anything since the room opened.
     pub(crate) fn record(&mut self, world: &mut World, sources: Option<&Sources>, is_used: bool) {
         self.is_used |= is_used;
         self.has_begun |= is_used;
@@ -95,8 +95,8 @@ impl Recording {
         }
     }
 
-    /// Keeps all that happened, because the room ends, with a snapshot where it is worth one: the next room has nothing to replay,
-    /// and a check can compare both ways to it.
+    /// Records all events, because the room ends. Adds a snapshot if enough has happened. The next room then has
+    /// nothing to replay, and a check can compare the snapshot with the replay.
     pub(crate) fn finish(&mut self, world: &mut World, sources: Option<&Sources>) {
         if self.is_used || (self.has_begun && self.recorder.needs_snapshot()) {
             self.snapshot(world, sources);
@@ -106,7 +106,7 @@ impl Recording {
     }
 
     fn snapshot(&mut self, world: &mut World, sources: Option<&Sources>) {
-        // Whom the world refused never came.
+        // Players that the world refused never joined.
         let scene = world.scene();
         self.seats.retain(|player, _| scene.player(*player).is_some());
         let (offered, seats) = (self.offered.clone(), self.seats.clone());
@@ -118,7 +118,7 @@ impl Recording {
                 world = self.offered,
                 bytes,
                 max = HOST_BYTES_MAX,
-                "the world's rules are too large to be kept"
+                "the world's rules are too large to be stored"
             );
         }
         self.recorder.snapshot(world, &*self.store, now_ms(), host);

@@ -1,7 +1,8 @@
-//! Worlds that servers of each release have kept, which every later one has to load: `spec/vectors/store/`.
+//! Worlds stored by servers of each release, which every later release must load: `spec/vectors/store/`.
 //!
-//! `NOWCAST_BLESS=1 cargo test -p nowcast-server --lib released` writes that of a new release, never over an old one. Of what an
-//! engine computes nothing is compared, because a later one may compute it otherwise: things are where they are put.
+//! `NOWCAST_BLESS=1 cargo test -p nowcast-server --lib released` writes the file of a new release, and never overwrites
+//! an old one. Results of the physics engine are not compared, because a later engine may compute them differently:
+//! entities stay where they are put.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ fn park() -> WorldName {
     WorldName::new("park").expect("it is a name")
 }
 
-/// A folder that goes with the test.
+/// A folder that is removed with the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -66,7 +67,7 @@ impl Drop for Folder {
     }
 }
 
-/// A world as this release keeps it: a snapshot, and things that happened after it.
+/// Writes a world of this release: a snapshot, and events after it.
 fn bless() {
     let file = vectors().join(format!("{}.ncs", env!("CARGO_PKG_VERSION")));
     if file.exists() {
@@ -108,7 +109,7 @@ fn state(world: &World, key: &str) -> Option<Value> {
 }
 
 #[test]
-fn worlds_that_servers_of_every_release_have_kept_go_on() {
+fn stored_worlds_of_every_release_resume() {
     if std::env::var_os("NOWCAST_BLESS").is_some() {
         bless();
     }
@@ -137,10 +138,10 @@ fn worlds_that_servers_of_every_release_have_kept_go_on() {
         goes_on(&release, &world);
         kept += 1;
     }
-    assert!(kept > 0, "no release has kept a world");
+    assert!(kept > 0, "no release has a stored world");
 }
 
-/// Checks that the world has the values that were put into it.
+/// Checks that the world has the values that were stored.
 fn goes_on(release: &str, world: &World) {
     let scene = world.scene();
     assert_eq!(scene.player(ADA).map(|player| player.name.as_str()), Some("Ada"), "{release}");
@@ -151,7 +152,7 @@ fn goes_on(release: &str, world: &World) {
     let attribute = |name: &str| scene.attribute(lamps[0].id, name).expect("it has it").clone();
     assert_eq!(attribute("title"), Value::from("Größe"), "{release}");
     assert_eq!(attribute("heat").as_f64(), Some(0.5), "{release}");
-    // One with bounds is quantised.
+    // An attribute with bounds is quantised.
     assert!(attribute("level").as_f64().is_some_and(|level| (level - 7.0).abs() < 0.01), "{release}");
     let names = Value::List(vec![Value::from("Ada")]);
     assert_eq!(state(world, "names"), Some(names), "{release}");

@@ -1,20 +1,20 @@
-//! The time of journals, snapshots and bans: it goes on at its own pace when the system's clock is set back.
+//! The clock of journals, snapshots and bans. It continues at its own pace when the system's clock is set back.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The newest time that was read, in this process.
+/// The newest time read in this process.
 static CLOCK: Mutex<SteadyTime> = Mutex::new(SteadyTime { newest: None });
 
-/// Milliseconds since 1970, which never decrease.
+/// Milliseconds since 1970, never decreasing.
 pub(crate) fn now_ms() -> u64 {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // It is right between any two statements.
+    // The value is consistent between any two statements.
     CLOCK.lock().unwrap_or_else(PoisonError::into_inner).read(since_1970, Instant::now())
 }
 
-/// Follows the system's clock forward. While that clock is behind an earlier reading, the time that really passes is added to that
-/// reading, so that looking back finds each moment once and in order.
+/// Follows the system's clock forward. While that clock is behind an earlier reading, elapsed time is added to the
+/// earlier reading. History therefore has each moment once and in order.
 struct SteadyTime {
     newest: Option<(Duration, Instant)>,
 }
@@ -35,14 +35,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clock_that_is_set_back_does_not_turn_time_back_and_is_followed_when_it_has_caught_up() {
+    fn clock_never_goes_back_and_follows_the_system_again_once_it_has_caught_up() {
         let (mut clock, start) = (SteadyTime { newest: None }, Instant::now());
         let mut read = |wall_s: u64, passed_s: u64| {
             clock.read(Duration::from_secs(wall_s), start + Duration::from_secs(passed_s)) / 1_000
         };
         assert_eq!(read(10_000, 0), 10_000);
         assert_eq!(read(10_060, 60), 10_060);
-        // An hour back: ten seconds later it is ten seconds later.
+        // The system's clock is set back by an hour. Ten seconds later, the time is ten seconds later.
         assert_eq!(read(6_470, 70), 10_070);
         assert_eq!(read(6_471, 71), 10_071);
         // Before 1970.

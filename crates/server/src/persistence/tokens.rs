@@ -1,4 +1,4 @@
-//! Which tokens for one entry are used, so that the next process knows.
+//! Records used single-use tokens, so that the next process knows them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use tracing::warn;
 use super::{PersistenceThread, now_ms};
 use crate::client_key::{ClientKey, hex, read_hex};
 
-/// Seconds by which the clocks of those who make and who read a token may differ, and some more.
+/// Seconds by which the clocks of the issuer and the server may differ, with a margin.
 const SKEW_S: u64 = 10;
 
-/// How long somebody who comes in waits for the disk.
+/// Maximum wait of a joining client for the disk.
 const KEPT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps the ids of used tokens as marks of the store.
@@ -26,7 +26,7 @@ impl UsedTokenStore for UsedTokenMarks {
     fn used(&self) -> Vec<UsedToken> {
         let Some(store) = self.0.store() else { return Vec::new() };
         let marks = store.marks(MarkKind::TokenUsed, now_ms()).unwrap_or_else(|error| {
-            warn!(%error, "which tokens for one entry are used is not known: they are good once more");
+            warn!(%error, "the used tokens cannot be read: each is valid once more");
             Vec::new()
         });
         let used = marks.into_iter().filter_map(|mark| {
@@ -46,23 +46,23 @@ impl UsedTokenStore for UsedTokenMarks {
     }
 }
 
-/// Tells when the use of a token is kept.
+/// Completes when the use of a token is stored.
 pub(crate) struct TokenKept(oneshot::Receiver<()>);
 
 impl TokenKept {
-    /// Waits until it is kept, and not for a disk that does not keep up: that it could not be kept is counted by the store.
+    /// Waits until the use is stored, but not for a disk that is behind. The store counts a failure.
     pub(crate) async fn wait(self) {
         let _ = timeout(KEPT_PATIENCE, self.0).await;
     }
 }
 
-/// Says which client came in with a token for one entry: that one may come back with it.
+/// Binds a single-use token to the client that joined with it, so that this client can rejoin with it.
 ///
 /// # Errors
-/// When another client came in with it.
+/// If another client joined with the token.
 pub(crate) fn hold_token(token: &SingleUse, key: Option<ClientKey>) -> Result<TokenKept, AdmissionRefusal> {
     let (tell, kept) = oneshot::channel();
-    // A client that is gone waits for nothing.
+    // The receiver is gone if the client is.
     token.hold(key.map(|key| key.0), Box::new(move || _ = tell.send(())))?;
     Ok(TokenKept(kept))
 }

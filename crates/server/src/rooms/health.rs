@@ -4,46 +4,46 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time for which `/healthz` shows a room that could not be opened, unless another one opens.
+/// The time for which `/healthz` reports a room that could not be opened, unless a later room opens.
 const FAILURE_REMEMBERED: Duration = Duration::from_secs(60);
 
 /// Whether rooms can be opened, for `/healthz`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Health {
     Good,
-    /// As many rooms are open as may be; they can be entered.
+    /// The maximum number of rooms is open. Clients can enter them.
     Full {
         rooms_max: usize,
     },
     ShuttingDown,
-    /// The last attempt to open a room failed, for this reason.
+    /// The last attempt to open a room failed; the text has the reason.
     Failing(String),
 }
 
 /// The rooms that could not be opened, or that were ended because of a step.
 #[derive(Default)]
 pub(crate) struct Troubles {
-    /// The time and the cause of the last failure to open a room, if none was opened since.
+    /// The time and the cause of the last failure to open a room, if no room was opened since.
     failure: Mutex<Option<(Instant, String)>>,
-    /// The room that was last ended because a step took too long, and when.
+    /// The last room that was ended because a step took too long, and when.
     ended: Mutex<Option<(Instant, String)>>,
     /// Abandoned threads of rooms that have not ended yet.
     abandoned: AtomicUsize,
 }
 
 impl Troubles {
-    /// Notes that a room was opened and works.
+    /// Records that a room was opened and works.
     pub(crate) fn opened(&self) {
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Notes that a room could not be opened.
+    /// Records that a room could not be opened.
     pub(crate) fn failed(&self, cause: &str) {
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((Instant::now(), cause.to_owned()));
     }
 
-    /// Notes that a room was ended because a step took too long.
+    /// Records that a room was ended because a step took too long.
     pub(crate) fn room_stopped(&self, name: &str) {
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), name.to_owned()));
     }

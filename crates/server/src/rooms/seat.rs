@@ -1,4 +1,4 @@
-//! Seats in rooms, and the clients that ask for them.
+//! Seats in rooms, and the clients that request them.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Opener {
     }
 }
 
-/// A place in a room, held from before the handshake until after the connection's end.
+/// A seat in a room, held from before the handshake until after the connection's end.
 pub(crate) struct Seat {
     rooms: Arc<Rooms>,
     room: String,
@@ -43,7 +43,7 @@ impl Seat {
         Self { rooms, room, lobby, network }
     }
 
-    /// Enters the room, which greets the client with its next tick. A banned client is closed.
+    /// Enters the room, which greets the client with its next tick. A banned client is closed instead.
     pub(crate) fn enter(&self, client: Arc<ClientHandle>) {
         match self.rooms.ban_of(&self.room, &client) {
             Some(ban) => client.close(Closing::Banned(ban.told())),

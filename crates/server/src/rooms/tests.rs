@@ -10,7 +10,7 @@ use crate::session::session_sink::SessionSink;
 use crate::worlds::{Rules, WorldConfig};
 use nowcast_world::{Definition, World};
 
-/// A server's rooms, whose worlds `make_world` makes.
+/// The rooms of a server whose worlds come from `make_world`.
 fn rooms(make_world: fn() -> World) -> Arc<Rooms> {
     rooms_of(Rules::Program(Arc::new(move |_, _| make_world())), Config::default())
 }
@@ -52,7 +52,7 @@ fn a_room_whose_script_escapes_its_work_limit_is_ended_and_its_clients_are_close
 fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once() {
     static GATE: (Mutex<bool>, std::sync::Condvar) = (Mutex::new(false), std::sync::Condvar::new());
     static IS_FIRST: AtomicBool = AtomicBool::new(true);
-    /// Its step takes until the gate is open.
+    /// A behaviour whose step lasts until the gate is open.
     struct Stuck;
     impl nowcast_world::Behaviour for Stuck {
         fn step(&mut self, _scene: &mut nowcast_world::Scene) {
@@ -78,7 +78,7 @@ fn a_room_whose_step_cannot_be_stopped_is_abandoned_and_its_name_is_free_at_once
     *GATE.0.lock().unwrap() = true;
     GATE.1.notify_all();
     until("the end of its thread", || rooms.metrics.rooms_abandoned.get() == 0);
-    assert_eq!(rooms.list().len(), 1, "the room that has its name by now is not touched");
+    assert_eq!(rooms.list().len(), 1, "the newer room of its name is not changed");
     assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="abandoned"} 1"#));
 }
 
@@ -102,7 +102,7 @@ fn empty_world() -> World {
     World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with nothing")
 }
 
-/// The seat of a client, and its handle, which lives as long as the client's task.
+/// The seat of a client, and its handle, which exists as long as the client's task.
 type Seated = (Seat, Arc<ClientHandle>);
 
 fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seated, Arc<PlainSink>) {
@@ -117,11 +117,11 @@ fn ada(sink: Arc<dyn ClientSink>) -> Arc<ClientHandle> {
     Arc::new(ClientHandle::new(Name::Asked("Ada".into()), sink, 60, false, false))
 }
 
-/// Waits until a condition holds that another thread causes.
+/// Waits for a condition that another thread causes.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !holds() {
-        assert!(Instant::now() < deadline, "{what} does not come");
+        assert!(Instant::now() < deadline, "{what} did not happen");
         std::thread::yield_now();
     }
 }
@@ -157,14 +157,14 @@ fn one_address_cannot_take_all_seats_of_a_room() {
     let mut seats: Vec<Seat> = (0..limit).map(|_| rooms.reserve("plaza", greedy).expect("a seat")).collect();
     assert!(matches!(rooms.reserve("plaza", greedy), Err(Refusal::FullOfAddress { .. })));
     seats.push(rooms.reserve("plaza", other).expect("another address has its own seats"));
-    // All clients of this server are on its own machine.
+    // All clients of this server are on this machine.
     let local = opener([127, 0, 0, 1]);
     seats.extend((0..=limit).map(|_| rooms.reserve("plaza", local).expect("loopback is not limited")));
     seats.remove(0);
-    seats.push(rooms.reserve("plaza", greedy).expect("a seat that is given back is free"));
+    seats.push(rooms.reserve("plaza", greedy).expect("a released seat is free"));
 }
 
-/// Returns the number of snapshots that arrived for a client of the plain protocol since the last call.
+/// Returns the number of snapshots that a client of the plain protocol received since the last call.
 fn take_snapshots(sink: &PlainSink) -> usize {
     std::iter::from_fn(|| sink.queue.take()).filter(|next| matches!(next, Outgoing::Snapshot(_))).count()
 }
@@ -189,7 +189,7 @@ async fn a_stuck_driver_delays_no_tick() {
 
     let held = sink.hold_up_driver();
     take_snapshots(&other);
-    client.notice("said while the driver is stuck");
+    client.notice("sent while the driver is stuck");
     let mut snapshots = 0;
     until("a second of ticks", || {
         snapshots += take_snapshots(&other);
@@ -248,7 +248,7 @@ fn an_empty_room_ends_at_once_for_another_room_of_its_address() {
 }
 
 #[test]
-fn a_room_that_cannot_be_made_closes_waiting_clients_and_shows_in_healthz() {
+fn a_room_that_cannot_be_created_closes_waiting_clients_and_shows_in_healthz() {
     let rooms = rooms(|| panic!("no world today"));
     for room in ["one", "two"] {
         let (_seat, sink) = enter(&rooms, room);

@@ -1,18 +1,18 @@
-//! The assets of all worlds by hash, from where pages fetch them.
+//! The assets of all worlds by hash, from which pages fetch them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use nowcast_script::{ASSETS_BYTES_MAX, ASSETS_MAX, Asset, Assets};
 
-/// Assets that are served. One is there as long as a world's folder or a room names it, and for a while longer: a page that was
-/// told of it a moment ago may not have fetched it yet.
+/// Assets that are served. An asset is kept while a world's folder or a room names it, and for some time after. A page
+/// that received its name a moment ago may not have fetched it yet.
 #[derive(Default)]
 pub(crate) struct AssetCache(Mutex<Shelved>);
 
 #[derive(Default)]
 struct Shelved {
-    /// By hash. Worlds may have the same file without sharing it.
+    /// By hash. Two worlds may have equal files without sharing one.
     named: BTreeMap<String, Vec<Weak<Asset>>>,
     /// Replaced assets, oldest first: at most [`ASSETS_MAX`] of [`ASSETS_BYTES_MAX`] together.
     past: VecDeque<Arc<Asset>>,
@@ -21,7 +21,7 @@ struct Shelved {
 
 impl AssetCache {
     fn lock(&self) -> MutexGuard<'_, Shelved> {
-        // Nothing in there is half done when a thread panics.
+        // No update under this lock is half done when a thread panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -40,7 +40,7 @@ impl AssetCache {
         }
     }
 
-    /// Keeps for a while what `before` has and `now` has not.
+    /// Keeps for some time the assets of `before` that `now` lacks.
     pub(super) fn retire(&self, before: &Assets, now: &Assets) {
         let Shelved { past, past_bytes, .. } = &mut *self.lock();
         let stays = |asset: &Arc<Asset>| now.get(&asset.name).is_some_and(|same| same.hash == asset.hash);
@@ -54,7 +54,7 @@ impl AssetCache {
         }
     }
 
-    /// The asset of a hash, if anything still names it.
+    /// The asset with this hash, if a folder or a room still names it.
     pub(crate) fn get(&self, hash: &str) -> Option<Arc<Asset>> {
         self.lock().named.get(hash)?.iter().find_map(Weak::upgrade)
     }
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_file_of_two_worlds_stays_while_one_has_it() {
+    fn a_file_of_two_worlds_stays_while_one_has_it() {
         let asset_cache = AssetCache::default();
         let (first, second) = (assets(b"same"), assets(b"same"));
         asset_cache.put(&first);
@@ -109,7 +109,7 @@ mod tests {
             now = next;
             hashes.push(hash(&now));
         }
-        assert!(asset_cache.get(&hashes[0]).is_none(), "the oldest is gone");
+        assert!(asset_cache.get(&hashes[0]).is_none(), "the oldest was removed");
         assert!(hashes[1..].iter().all(|hash| asset_cache.get(hash).is_some()));
     }
 }

@@ -1,4 +1,4 @@
-//! The worlds that a server offers, with the newest good version of each script.
+//! The worlds that a server offers, with the newest valid version of each script.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,14 +17,14 @@ use super::{MakeWorld, Rules, WorldConfig, WorldError};
 use crate::dictionary::Dictionary;
 use crate::room_name::is_room_name;
 
-/// Everything that a server offers, in the order of its configuration.
+/// All worlds that a server offers, in the order of its configuration.
 pub(crate) struct Catalogue {
     offered: Vec<Arc<Offered>>,
     /// The assets of all of them.
     asset_cache: Arc<AssetCache>,
 }
 
-/// One world that is offered.
+/// One offered world.
 pub(crate) struct Offered {
     pub(crate) name: String,
     rules: Offer,
@@ -39,7 +39,7 @@ enum Offer {
     },
 }
 
-/// The rules of a world that are in force.
+/// The current rules of a world.
 pub(crate) enum CurrentRules {
     Program(MakeWorld),
     /// The newest version that loads.
@@ -49,7 +49,7 @@ pub(crate) enum CurrentRules {
 /// The state of a world's folder when it was last read.
 struct Newest {
     asset_cache: Arc<AssetCache>,
-    /// Counts what was found; rooms look at it in every step.
+    /// Counts changes. Rooms compare it in each step.
     number: AtomicU64,
     found: Mutex<Found>,
 }
@@ -57,17 +57,17 @@ struct Newest {
 struct Found {
     /// The newest version that loads.
     good: Sources,
-    /// The files beside it.
+    /// The asset files.
     assets: Assets,
-    /// Why the newest of all does not, if it does not.
+    /// The reason why the newest version does not load, if it does not.
     fault: Option<String>,
 }
 
 /// A change in the folder of a room's world.
 pub(crate) enum Change {
-    /// A version that loads, with the files beside it. Either may be what it was.
+    /// A version that loads, with its asset files. Either of the two may be unchanged.
     Version(Sources, Assets),
-    /// One that does not, and why.
+    /// A version that does not load, and the reason.
     Fault(String),
 }
 
@@ -76,15 +76,15 @@ pub(crate) enum Change {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WorldSummary {
     pub(crate) name: String,
-    /// The hash of the newest version of its script that loads.
+    /// The hash of the script's newest version that loads.
     version: Option<String>,
-    /// Why what is in its folder now does not load.
+    /// The reason why the current contents of its folder do not load.
     fault: Option<String>,
     pub(crate) rooms: Vec<String>,
 }
 
 impl Catalogue {
-    /// Loads every script once, so that mistakes are found before anybody comes.
+    /// Loads every script once, so that mistakes are found before a client joins.
     pub(crate) fn new(worlds: &[WorldConfig]) -> Result<Self, WorldError> {
         let mut offered: Vec<Arc<Offered>> = Vec::new();
         let asset_cache = Arc::default();
@@ -125,7 +125,7 @@ impl Catalogue {
         self.named_by(room).unwrap_or_else(|| self.offered.first().expect("a catalogue offers something"))
     }
 
-    /// Whether the name of a room says which world it shows, or there is only one.
+    /// Whether the name of a room selects its world, or there is only one world.
     pub(crate) fn names(&self, room: &str) -> bool {
         self.offered.len() == 1 || self.named_by(room).is_some()
     }
@@ -134,7 +134,7 @@ impl Catalogue {
         let is_named = |offered: &&Arc<Offered>| {
             room.strip_prefix(&offered.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         };
-        // Of `park` and `park-north` the longer name is the more exact one.
+        // For rooms such as `park-north-2`, the world `park-north` is preferred to `park`, because its name is longer.
         self.offered.iter().filter(is_named).max_by_key(|offered| offered.name.len())
     }
 
@@ -143,7 +143,7 @@ impl Catalogue {
         self.offered.iter().map(|offered| offered.summary()).collect()
     }
 
-    /// The asset of a hash, if a world or a room still names it.
+    /// The asset with this hash, if a world or a room still names it.
     pub(crate) fn asset(&self, hash: &str) -> Option<Arc<Asset>> {
         self.asset_cache.get(hash)
     }
@@ -161,7 +161,7 @@ impl Offered {
         }
     }
 
-    /// The files beside the newest version that loads.
+    /// The asset files of the newest version that loads.
     pub(crate) fn assets(&self) -> Assets {
         match &self.rules {
             Offer::Program(_) => Assets::default(),
@@ -169,7 +169,8 @@ impl Offered {
         }
     }
 
-    /// Returns the change since the room last asked; `seen` is the number of the newest change that the room has seen.
+    /// Returns the change since the last call of the room. `seen` is the number of the newest change that the room has
+    /// seen.
     pub(crate) fn change_since(&self, seen: &mut u64) -> Option<Change> {
         let Offer::Script { newest, .. } = &self.rules else { return None };
         let number = newest.number.load(Ordering::Acquire);
@@ -197,7 +198,7 @@ impl Offered {
 }
 
 impl Newest {
-    /// `folder` is where the sources are, for whoever reads what is wrong with them.
+    /// `folder` is the folder of the sources, for error messages.
     fn new(
         world: &str,
         folder: Option<&Path>,
@@ -217,9 +218,9 @@ impl Newest {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what is in the folder now. Returns what is wrong with it, unless nothing changed.
+    /// Takes the current contents of the folder. Returns their problem, unless nothing changed.
     fn take(&self, read: Result<(Sources, Assets), String>) -> Option<Result<u64, String>> {
-        // Without the lock: a version may take long to load, or never end.
+        // Done without the lock, because a version may take long to load, or never finish.
         let loaded = read.and_then(|(sources, assets)| {
             load(&sources, &assets, None)?;
             Ok((sources, assets))
@@ -237,7 +238,7 @@ impl Newest {
         let outcome = loaded.as_ref().map(|(sources, _)| sources.hash()).map_err(Clone::clone);
         match loaded {
             Ok((sources, assets)) => {
-                // Before any room tells a page of them.
+                // Done before a room announces them to a page.
                 self.asset_cache.put(&assets);
                 self.asset_cache.retire(&found.assets, &assets);
                 *found = Found { good: sources, assets, fault: None };
@@ -248,7 +249,7 @@ impl Newest {
         Some(outcome)
     }
 
-    /// Reads a folder; what is there already is not checked again.
+    /// Reads a folder. Unchanged assets are not checked again.
     fn read(&self, folder: &Path) -> Result<(Sources, Assets), String> {
         let known = self.lock().assets.clone();
         let (assets, faults) = read_assets(folder, &known).map_err(|error| error.to_string())?;
@@ -259,27 +260,27 @@ impl Newest {
     }
 }
 
-/// The first of several faults, and how many more there are.
+/// The first of several faults, and the number of the others.
 fn in_one(faults: &[Fault]) -> Option<String> {
     match faults {
         [] => None,
         [one] => Some(one.to_string()),
-        [first, rest @ ..] => Some(format!("{first}, and {} more: `nowcast check` tells them", rest.len())),
+        [first, rest @ ..] => Some(format!("{first}, and {} more: `nowcast check` shows them", rest.len())),
     }
 }
 
-/// Whether a world can be made by these rules and files, and be told to clients; if not, why. Rules that do not come to an end are
-/// stopped, and given up if they cannot be.
+/// Returns an error if no world can be created from these rules and files, or if its definition cannot be sent. Rules
+/// that do not finish are interrupted, and abandoned if they cannot be interrupted.
 fn load(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<(), String> {
     let (sources, assets, folder) = (sources.clone(), assets.clone(), folder.map(Path::to_owned));
     within(LOAD_TIME_MAX, move || load_here(&sources, &assets, folder.as_deref()))
 }
 
-/// Rules may take this long to load, and this long to come to an end when they are told to.
+/// Maximum time for rules to load, and then to end after an interrupt.
 const LOAD_TIME_MAX: Duration = Duration::from_secs(10);
 const STOP_PATIENCE: Duration = Duration::from_millis(700);
 
-/// Runs something that loads scripts on a thread of its own, for so long at most.
+/// Runs code that loads scripts on a separate thread, for a limited time.
 fn within(
     time_max: Duration,
     work: impl FnOnce() -> Result<(), String> + Send + 'static,
@@ -288,7 +289,7 @@ fn within(
     let (sender, done) = channel();
     let watched = stop.clone();
     let thread = thread::Builder::new().name("world load".to_owned()).spawn(move || {
-        // Nobody listens any more if it was given up.
+        // The receiver is gone if the thread was abandoned.
         let _ = sender.send(watched.watch(work));
     });
     thread.map_err(|error| format!("the system has no thread to load the rules: {error}"))?;
@@ -315,7 +316,7 @@ fn load_here(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Resul
     if Dictionary::new(&definition, assets, 1).fits() {
         Ok(())
     } else {
-        Err("the kinds' looks, the actions' hints and the names of assets are too large to be told in one message"
+        Err("the kinds' looks, the actions' bindings and the names of assets are too large for one message"
             .to_owned())
     }
 }
@@ -326,7 +327,7 @@ fn reading(world: &str, folder: &Path, newest: &Arc<Newest>) -> impl FnMut() + S
     move || match newest.take(newest.read(&folder)) {
         None => {}
         Some(Ok(hash)) => info!(world, version = format!("{hash:016x}"), "new rules"),
-        Some(Err(fault)) => warn!(world, fault, "new rules do not load; those before stay"),
+        Some(Err(fault)) => warn!(world, fault, "new rules do not load; the earlier ones stay"),
     }
 }
 
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn world_that_cannot_be_offered_is_refused_by_name() {
+    fn a_world_that_cannot_be_offered_is_refused_by_name() {
         let offered = |name: &str, text: &str| {
             let rules = Rules::Script(Sources::of_main(text));
             Catalogue::new(&[WorldConfig { name: name.to_owned(), rules }]).map(drop)
@@ -371,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_hang_while_they_load_are_stopped_or_given_up() {
+    fn rules_that_hang_while_loading_are_interrupted_or_abandoned() {
         let text =
             "local a, b = ('x'):rep(7e6) .. 'a', ('x'):rep(7e6) .. 'b' for _ = 1, 1e9 do local _ = a < b end";
         let sources = Sources::of_main(text);
@@ -387,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_do_not_load_are_told_and_those_before_stay() {
+    fn rules_that_do_not_load_are_reported_and_the_earlier_ones_stay() {
         let sources = Sources::of_main("-- one");
         let newest = Newest::new("park", None, sources, Assets::default(), &Arc::default()).unwrap();
         let read = |text: &str| Ok((Sources::of_main(text), Assets::default()));
@@ -396,12 +397,12 @@ mod tests {
         assert!(matches!(newest.take(read("local x =")), Some(Err(_))));
         assert_eq!(newest.take(read("local x =")), None, "it was told");
         assert_eq!(newest.lock().good, Sources::of_main("-- two"));
-        assert!(matches!(newest.take(read("-- two")), Some(Ok(_))), "mended: rooms are told so");
+        assert!(matches!(newest.take(read("-- two")), Some(Ok(_))), "repaired: rooms receive the new rules");
         assert_eq!(newest.number.load(Ordering::Relaxed), 3);
     }
 
     #[test]
-    fn a_file_that_changed_is_a_new_version_and_a_look_without_its_file_is_none() {
+    fn a_changed_file_is_a_new_version_and_a_look_without_its_file_is_invalid() {
         let rules = |texture: &str| {
             let look = format!("look = {{ texture = 'assets/{texture}.png' }}");
             Sources::of_main(&format!(

@@ -1,4 +1,4 @@
-//! Reads a world's folder, and notices its changes.
+//! Reads a world's folder, and watches it for changes.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -22,22 +22,22 @@ use super::WorldError;
 /// Depth of nested folders that are read.
 const DEPTH_MAX: usize = 16;
 
-/// Files and folders that are looked at below a world's folder.
+/// Maximum files and folders that are visited below a world's folder.
 const FILES_MAX: usize = 65_536;
 
 /// Time without a change after which the folder is read: editors write a file in several steps.
 const SETTLE: Duration = Duration::from_millis(15);
 
-/// Waits after which a folder is read whose files change all the time.
+/// Number of waits after which a folder is read although its files keep changing.
 const SETTLES_MAX: usize = 20;
 
-/// Between two looks whether the folder is still the same one.
+/// Interval between checks whether the folder is still the same one.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The reason why a world cannot be read from a folder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FolderError {
-    /// It has no main module.
+    /// The folder has no main module.
     #[error("{} is no world: it has no {MAIN} (`nowcast new DIR` makes a world)", .0.display())]
     NoWorld(PathBuf),
     /// The system refuses.
@@ -51,9 +51,9 @@ pub enum FolderError {
     /// There are too many modules.
     #[error("{} has more than {max} modules", folder.display())]
     TooMany {
-        /// Where.
+        /// The folder.
         folder: PathBuf,
-        /// How many there may be.
+        /// Maximum number of modules.
         max: usize,
     },
     /// A module is too large.
@@ -61,7 +61,7 @@ pub enum FolderError {
     TooLarge {
         /// Which.
         path: PathBuf,
-        /// Its size.
+        /// Size in bytes.
         bytes: u64,
         /// The largest size.
         max: usize,
@@ -72,9 +72,9 @@ pub enum FolderError {
     /// There are too many assets.
     #[error("{} has more than {max} assets", folder.display())]
     TooManyAssets {
-        /// Where.
+        /// The folder.
         folder: PathBuf,
-        /// How many there may be.
+        /// Maximum number of assets.
         max: usize,
     },
     /// An asset is too large.
@@ -82,7 +82,7 @@ pub enum FolderError {
     AssetTooLarge {
         /// Which.
         path: PathBuf,
-        /// Its size.
+        /// Size in bytes.
         bytes: u64,
         /// The largest size.
         max: usize,
@@ -90,31 +90,32 @@ pub enum FolderError {
     /// All assets together are too large.
     #[error("the assets in {} have more than {max} bytes together", folder.display())]
     AssetsTooLarge {
-        /// Where.
+        /// The folder.
         folder: PathBuf,
-        /// How many bytes there may be.
+        /// Maximum size in bytes.
         max: usize,
     },
     /// There are too many files.
     #[error("{} has more than {max} files and folders: keep other files elsewhere", folder.display())]
     TooManyFiles {
-        /// Where.
+        /// The folder.
         folder: PathBuf,
-        /// How many there may be.
+        /// Maximum number of files.
         max: usize,
     },
-    /// A file is a link that leads out of the world's folder.
-    #[error("{} is a link that leads out of the world's folder: copy the file into the folder", .0.display())]
+    /// A file is a link to a place outside the world's folder.
+    #[error("{} is a link to a place outside the world's folder: copy the file into the folder", .0.display())]
     Outside(PathBuf),
-    /// Something with the name of a module or an asset is no regular file.
-    #[error("{} is no regular file: remove it, or give it another name", .0.display())]
+    /// An entry with the name of a module or an asset is not a regular file.
+    #[error("{} is not a regular file: remove it, or rename it", .0.display())]
     NotAFile(PathBuf),
     /// The name of an asset is not text.
-    #[error("the name of {} is not UTF-8: give it another", .0.display())]
+    #[error("the name of {} is not UTF-8: rename it", .0.display())]
     AssetName(PathBuf),
 }
 
-/// Reads every module of a world's folder, by its path in the folder. Hidden files and files that are not Luau are left out.
+/// Reads every module of a world's folder, with its path in the folder. Hidden files and files that are not Luau are
+/// skipped.
 ///
 /// # Errors
 /// [`FolderError`] names the file and the problem.
@@ -147,11 +148,11 @@ pub fn read_world(folder: &Path) -> Result<Sources, FolderError> {
     Ok(sources)
 }
 
-/// Reads and checks every asset of a world's folder, and returns all faults. Hidden files, and files whose names are not those of
-/// assets, are left out. Assets that `known` has already are shared with it.
+/// Reads and checks every asset of a world's folder, and returns all faults. Hidden files and files without an asset
+/// name are skipped. Assets that `known` already has are shared with it.
 ///
 /// # Errors
-/// [`FolderError`] says what cannot be read, or is beyond what a world may have.
+/// [`FolderError`] if a file cannot be read, or exceeds the limits of a world.
 pub fn read_assets(folder: &Path, known: &Assets) -> Result<(Assets, Vec<Fault>), FolderError> {
     let beginning = folder.join(ASSETS_FOLDER);
     let mut paths = Vec::new();
@@ -189,17 +190,17 @@ pub fn read_assets(folder: &Path, known: &Assets) -> Result<(Assets, Vec<Fault>)
     Ok(Assets::read(files, known))
 }
 
-/// A world's folder without links in its path. Nothing outside of it is read.
+/// A world's folder without links in its path. No file outside of it is read.
 struct Root(PathBuf);
 
 impl Root {
     fn of(folder: &Path) -> Result<Root, FolderError> {
-        // A folder that is not there is no world.
+        // A missing folder is not a world.
         folder.canonicalize().map(Root).map_err(|_| FolderError::NoWorld(folder.to_owned()))
     }
 
-    /// Calls `found` with the name and path of every file below a folder that is not hidden. Links to folders are not followed, because
-    /// they may lead back or out; at most `files_left` entries are looked at.
+    /// Calls `found` with the name and path of every file below a folder that is not hidden. Links to folders are not
+    /// followed, because they may lead back or out. At most `files_left` entries are visited.
     fn find(
         &self,
         folder: &Path,
@@ -231,8 +232,8 @@ impl Root {
         Ok(())
     }
 
-    /// Reads a regular file inside of the folder, and no more than `max` bytes of it, even if it grows meanwhile. A link must lead to
-    /// such a file.
+    /// Reads a regular file inside the folder. It reads at most `max` bytes, even if the file grows meanwhile. A link
+    /// must lead to such a file.
     fn read(
         &self,
         path: &Path,
@@ -243,7 +244,7 @@ impl Root {
         if !real.starts_with(&self.0) {
             return Err(FolderError::Outside(path.to_owned()));
         }
-        // Opening a named pipe would wait for its writer.
+        // Opening a named pipe would block until a writer opens it.
         if !std::fs::metadata(&real).map_err(|error| io(path, &error))?.is_file() {
             return Err(FolderError::NotAFile(path.to_owned()));
         }
@@ -270,8 +271,8 @@ pub(super) struct FolderWatch {
     _alive: Arc<()>,
 }
 
-/// Calls `changed` on a thread of its own when something in the folder changed and has settled, until the result is dropped. A
-/// folder that is removed and made again, or replaced, counts as a change and is watched from then on.
+/// Calls `changed` on a separate thread when the folder changed and has settled, until the result is dropped. A folder
+/// that is removed and created again, or replaced, counts as a change, and is watched from then on.
 pub(super) fn watch(
     folder: &Path,
     changed: impl FnMut() + Send + 'static,
@@ -284,7 +285,7 @@ pub(super) fn watch(
         if is_access {
             return;
         }
-        // An event that cannot be read may be one of the folder itself.
+        // An unreadable event may be about the folder itself.
         let is_of_root = event.map_or(true, |event| {
             let may_end_watch =
                 matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
@@ -307,7 +308,7 @@ pub(super) fn watch(
     Ok(FolderWatch { _alive: alive })
 }
 
-/// A folder, and which one it was when the watch began.
+/// A folder, and its identity when the watch began.
 struct Watched {
     folder: PathBuf,
     watcher: RecommendedWatcher,
@@ -323,14 +324,14 @@ impl Watched {
         Ok(())
     }
 
-    /// Begins again if another folder has the path now. Returns whether the folder is another one, or is gone.
+    /// Begins again if another folder has the path now. Returns whether the folder was replaced or removed.
     fn look(&mut self) -> bool {
         let found = identity(&self.folder);
         if found == self.identity {
             return false;
         }
         self.identity = None;
-        // The watch of a folder that was removed has ended already. A failure is tried again at the next look.
+        // The watch of a removed folder has already ended. A failure is tried again at the next check.
         let _ = self.watcher.unwatch(&self.folder);
         if found.is_some()
             && let Err(error) = self.begin()
@@ -341,7 +342,7 @@ impl Watched {
     }
 }
 
-/// The device and number of a folder on Unix; elsewhere only whether it is there.
+/// The device and inode number of a folder on Unix; elsewhere only whether it exists.
 fn identity(folder: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::metadata(folder).ok()?;
     #[cfg(unix)]
@@ -379,7 +380,7 @@ fn settle(
                     }
                 }
                 if is_of_root {
-                    // A new folder may have the number of the one that was removed.
+                    // A new folder may have the inode number of the removed one.
                     watched.identity = None;
                     watched.look();
                 }
@@ -394,7 +395,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_world_is_its_modules_by_path_and_nothing_else() {
+    fn a_world_consists_of_its_modules_by_path_only() {
         let folder = std::env::temp_dir().join(format!("nowcast-folder-{}", std::process::id()));
         let write = |path: &str, text: &[u8]| {
             let path = folder.join(path);
@@ -415,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn assets_are_the_files_below_assets_whose_names_say_so() {
+    fn assets_are_the_files_below_assets_with_asset_names() {
         let folder = std::env::temp_dir().join(format!("nowcast-assets-{}", std::process::id()));
         let write = |path: &str, text: &[u8]| {
             let path = folder.join(path);
@@ -423,7 +424,7 @@ mod tests {
             std::fs::write(path, text).unwrap();
         };
         write("world.luau", b"-- rules");
-        assert!(read_assets(&folder, &Assets::default()).unwrap().0.is_empty(), "there need not be any");
+        assert!(read_assets(&folder, &Assets::default()).unwrap().0.is_empty(), "assets are optional");
         write("assets/birds/owl.ogg", b"OggS");
         write("assets/door.blend", b"a source");
         write("assets/.hidden.ogg", b"OggS");
@@ -441,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_whose_files_change_is_told_of() {
+    fn a_folder_whose_files_change_is_reported() {
         let folder = std::env::temp_dir().join(format!("nowcast-watch-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (sender, told) = channel();
@@ -485,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_removed_and_made_again_is_watched_again() {
+    fn a_folder_that_is_removed_and_created_again_is_watched_again() {
         let folder = std::env::temp_dir().join(format!("nowcast-rewatch-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (sender, told) = channel();
@@ -496,7 +497,8 @@ mod tests {
         told.recv_timeout(patience).expect("the end of the folder is noticed");
         std::fs::create_dir(&folder).unwrap();
         told.recv_timeout(patience).expect("the new folder is noticed");
-        // Its files are watched, not only its making: changes come until one is noticed that was made after the last notice.
+        // Its files are watched, not only its creation. The loop makes changes until one is reported that was made
+        // after the last report.
         while told.try_recv().is_ok() {}
         std::fs::write(folder.join("world.luau"), "-- rules").unwrap();
         told.recv_timeout(patience).expect("a file of the new folder is noticed");

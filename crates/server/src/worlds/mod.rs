@@ -1,4 +1,4 @@
-//! The worlds that a server offers: where their rules come from, and which of them a room shows.
+//! The worlds that a server offers, the sources of their rules, and the choice of a room's world.
 
 mod asset_cache;
 mod catalogue;
@@ -16,8 +16,9 @@ use nowcast_world::World;
 
 /// A world that a server offers.
 ///
-/// A room shows the world of its name, or the one whose name and a hyphen its name begins with (`football-2` shows
-/// `football`); every other room shows the first world of [`Config::worlds`](crate::Config::worlds).
+/// A room shows the world of its name. Otherwise it shows the world whose name, with a hyphen, is a prefix of the
+/// room's name (`football-2` shows `football`). All other rooms show the first world of
+/// [`Config::worlds`](crate::Config::worlds).
 #[derive(Clone, Debug)]
 pub struct WorldConfig {
     /// 1 to 32 of `a–z 0–9 - _`.
@@ -59,15 +60,15 @@ pub enum Rules {
     /// The scripts and assets of a folder (`docs/WORLDS.md`). When a file there changes, rooms take the new version at their next
     /// step.
     Folder(PathBuf),
-    /// Scripts that stay what they are, without assets.
+    /// Scripts that never change, without assets.
     Script(Sources),
-    /// Scripts and assets that stay what they are.
+    /// Scripts and assets that never change.
     Packed(Sources, Assets),
-    /// A program: makes the world of each room.
+    /// A program that creates the world of each room.
     Program(MakeWorld),
 }
 
-/// Makes a world from a seed, for as many players as a room of the server may have.
+/// Creates a world from a seed, for the maximum number of players in a room of the server.
 pub type MakeWorld = Arc<dyn Fn(u64, usize) -> World + Send + Sync>;
 
 impl fmt::Debug for Rules {
@@ -83,7 +84,7 @@ impl fmt::Debug for Rules {
     }
 }
 
-/// Why a world cannot be offered. It is the fault of whoever wrote it or named it.
+/// The reason why a world cannot be offered. Its author or the operator must correct it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WorldError {
     /// The folder cannot be read.
@@ -94,16 +95,16 @@ pub enum WorldError {
     Script {
         /// Which world.
         world: String,
-        /// Where in it, what, and what helps.
+        /// Place, problem and cure.
         fault: String,
     },
-    /// The name cannot be a room's.
+    /// The name cannot be the name of a room.
     #[error("the world's name {0:?} is not 1 to 32 of a-z, 0-9, - and _")]
     BadName(String),
     /// Two worlds are called the same.
     #[error("two worlds are called {0:?}")]
     TwoOfName(String),
-    /// Nothing is offered.
+    /// No world is offered.
     #[error("there is no world to serve")]
     None,
     /// Changes of the folder cannot be noticed.

@@ -375,7 +375,7 @@ describe("messages of a client on a session", () => {
     const world = join(server);
     await world.ready;
     const errors = collect(world, "error");
-    server.channels[0]!.close(72, "the same client came anew, on another connection");
+    server.channels[0]!.close(72, "the same client joined again on another connection");
     await waitFor("the end", () => world.status === "closed");
     expect(errors).toMatchObject([{ error: { code: "replaced", closeCode: 72 }, retryInMs: undefined }]);
   });
