@@ -218,7 +218,7 @@ async fn an_origin_that_the_operator_names_is_let_in_at_its_own_host() {
 }
 
 #[tokio::test]
-async fn a_text_that_is_no_origin_stops_the_start() {
+async fn an_invalid_origin_prevents_the_start() {
     for origin in ["*", "example.org", "https://example.org/page", "null"] {
         let mut config = ListenConfig::loopback(0);
         config.entry = Policy { origins: vec![origin.into()], ..Policy::default() };

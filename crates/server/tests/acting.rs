@@ -1,4 +1,4 @@
-//! Acts of people in a world, and their recipients: actions, attributes, screens, events.
+//! Player actions in a world, and the recipients of their results: actions, attributes, screens, events.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use nowcast_server::session::ToWorld;
 use nowcast_server::world::Value;
 use serde_json::json;
 
-/// Lets a player say to all that everything before was told, and waits until everybody has heard.
+/// Lets a player send a final chat line, and waits until all clients have received it, with everything before it.
 async fn settle(speaker: &mut Player, plain: &mut [&mut Player], sessions: &mut [&mut Guest]) {
     static SETTLED: AtomicU32 = AtomicU32::new(0);
     let word = format!("settled {}", SETTLED.fetch_add(1, Ordering::Relaxed));
@@ -28,7 +28,7 @@ async fn settle(speaker: &mut Player, plain: &mut [&mut Player], sessions: &mut 
 }
 
 #[tokio::test]
-async fn both_protocols_tell_of_one_room_the_same() {
+async fn both_protocols_describe_one_room_alike() {
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada").await;
     let mut ben = server.join("plaza", "name=Ben&encoding=msgpack").await;
@@ -95,12 +95,12 @@ async fn both_protocols_tell_of_one_room_the_same() {
 }
 
 #[tokio::test]
-async fn events_are_heard_by_all_by_those_near_or_by_one() {
+async fn events_reach_all_players_near_ones_or_one() {
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada").await;
     let mut ben = server.join("plaza", "name=Ben&encoding=msgpack").await;
     let mut cleo = Guest::join(&server, "plaza", "Cleo", CarrierKind::WebSocket).await;
-    // They stand 1.5 m apart, and near is 2 m.
+    // The two stand 1.5 m apart; near is 2 m.
     for (whom, word) in [("near", "psst"), ("me", "hm"), ("all", "hello")] {
         ada.act("tell", &[("whom", whom.into()), ("word", word.into())]).await;
     }
@@ -112,7 +112,7 @@ async fn events_are_heard_by_all_by_those_near_or_by_one() {
     assert_eq!(heard(&ada.view), ["psst", "hm", "hello"]);
     assert_eq!(heard(&ben.view), ["psst", "hello"]);
     assert_eq!(heard(&cleo.view), ["hello"]);
-    // An event of the rules for a player who is just joining reaches that player.
+    // An event that the rules send to a joining player reaches that player.
     for (view, name) in [(&ada.view, "Ada"), (&ben.view, "Ben"), (&cleo.view, "Cleo")] {
         assert_eq!(view.heard("greeted").collect::<Vec<_>>(), [&json!({ "name": name })]);
     }
@@ -120,7 +120,7 @@ async fn events_are_heard_by_all_by_those_near_or_by_one() {
 }
 
 #[tokio::test]
-async fn a_screen_is_everybodys_or_ones_own_and_is_cleared() {
+async fn a_screen_is_for_all_or_for_one_player_and_can_be_cleared() {
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada").await;
     let mut ben = Guest::join(&server, "plaza", "Ben", CarrierKind::WebSocket).await;
@@ -132,11 +132,15 @@ async fn a_screen_is_everybodys_or_ones_own_and_is_cleared() {
     ben.act("show", &show("prompt", "press E".into(), true));
     settle(&mut ada, &mut [], &mut [&mut ben]).await;
     ben.until("his prompt", |ben| ben.view.screen("prompt").is_some()).await;
-    assert_eq!(ada.view.screen("score"), Some(&json!(9.0)), "one's own stands before the one for all");
+    assert_eq!(
+        ada.view.screen("score"),
+        Some(&json!(9.0)),
+        "the own screen has priority over the one for all"
+    );
     assert_eq!(ben.view.screen("score"), Some(&json!(1.0)));
     assert_eq!(ada.view.screen("prompt"), None);
 
-    // The number of Ada's own place is used again for everybody's place.
+    // The slot number of Ada's own screen is reused for the screen for all.
     ada.act("show", &show("score", Value::Nil, true)).await;
     ada.act("show", &show("message", "goal!".into(), false)).await;
     ada.until_view("the message", |view| view.screen("message").is_some()).await;
@@ -150,12 +154,12 @@ async fn a_screen_is_everybodys_or_ones_own_and_is_cleared() {
     let mut late = Guest::join(&server, "plaza", "Cleo", CarrierKind::WebSocket).await;
     settle(&mut ada, &mut [], &mut [&mut late]).await;
     assert_eq!(late.view.screen("message"), Some(&json!("goal!")));
-    assert_eq!(late.view.screen("prompt"), None, "it is nobody else's");
+    assert_eq!(late.view.screen("prompt"), None, "no other client has it");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn chat_that_the_rules_refuse_reaches_nobody() {
+async fn chat_that_the_rules_reject_reaches_no_client() {
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada").await;
     let mut ben = server.join("plaza", "name=Ben").await;
@@ -169,7 +173,7 @@ async fn chat_that_the_rules_refuse_reaches_nobody() {
 const REFUSED: &str = r#"nowcast_messages_dropped_total{reason="action_refused"}"#;
 
 #[tokio::test]
-async fn an_action_that_does_not_fit_is_refused_by_name_and_nothing_of_it_is_done() {
+async fn an_invalid_action_is_refused_by_name_without_effect() {
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada&encoding=msgpack").await;
     let mut ben = Guest::join(&server, "plaza", "Ben", CarrierKind::WebSocket).await;
@@ -199,10 +203,10 @@ async fn an_action_that_does_not_fit_is_refused_by_name_and_nothing_of_it_is_don
     for ((action, _, cause), (refused, reason)) in wrong.iter().zip(&ada.view.refused) {
         assert!(action == refused && reason.contains(cause), "{action}: {reason}");
     }
-    assert_eq!(ada.view.refused, ben.view.refused, "both protocols say the same");
+    assert_eq!(ada.view.refused, ben.view.refused, "both protocols give the same answer");
     assert_eq!(server.metric(REFUSED), 2.0 * wrong.len() as f64);
 
-    // A number beyond its range is the nearest in it, and what is missing has its default.
+    // A number outside its range is clamped, and a missing argument has its default.
     ada.act("light", &[("warmth", 7.into())]).await;
     ada.until_view("the light", |view| {
         view.of_kind("lamp").all(|(_, lamp)| lamp.attributes == json!({ "lit": false, "warmth": 1.0 }))
@@ -249,7 +253,7 @@ async fn a_client_with_persistently_refused_actions_is_removed() {
     let server = TestServer::start().await;
     let mut witness = server.join("plaza", "name=Witness").await;
     let mut stubborn = server.join("plaza", "name=Stubborn").await;
-    // Within the rate of actions, so that it is the refusals that end it.
+    // The actions stay within their rate, so the refusals end the client.
     let mut turns = tokio::time::interval(Duration::from_millis(55));
     let guest = Guest::join(&server, "plaza", "Guest", CarrierKind::WebSocket).await;
     let fly =
@@ -258,7 +262,7 @@ async fn a_client_with_persistently_refused_actions_is_removed() {
     while server.metric(&closed(4008)) == 0.0 || server.metric(&closed(66)) == 0.0 {
         turns.tick().await;
         stubborn.act("fly", &[]).await;
-        // It may be closed by now.
+        // The channel may be closed already.
         let _ = guest.channel.try_event(&nowcast_wire::encode_to_vec(&fly));
         assert!(server.metric(REFUSED) < 800.0, "nobody minds");
     }
@@ -295,7 +299,7 @@ end)
 "#;
 
 #[tokio::test]
-async fn a_step_that_changes_all_of_a_large_world_costs_nobody_a_place() {
+async fn a_step_that_changes_all_of_a_large_world_disconnects_no_client() {
     let server = TestServer::with(|config| config.worlds = vec![common::script("mosaic", MOSAIC)]).await;
     let mut ada = server.join("mosaic", "name=Ada").await;
     let mut ben = server.join("mosaic", "name=Ben&encoding=msgpack").await;

@@ -1,4 +1,4 @@
-//! The files beside a world's rules: told by hash, fetched by hash, and changed while people are in the world.
+//! A world's asset files: announced by hash, fetched by hash, and changed while players are in the world.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ world.on("join", function(player) player:spawn_avatar(Person, { at = vector.crea
 world.action("count", {}, function() calls += 1 world.show("calls", calls) end)
 "#;
 
-/// A world's folder, which goes with the test.
+/// A world's folder, removed with the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -33,7 +33,7 @@ impl Folder {
     fn write(&self, path: &str, content: &[u8]) {
         let new = self.0.join(".new");
         std::fs::write(&new, content).expect("a file can be written");
-        std::fs::rename(&new, self.0.join(path)).expect("it takes the place of the one before");
+        std::fs::rename(&new, self.0.join(path)).expect("it replaces the earlier file");
     }
 
     async fn serve(&self) -> TestServer {
@@ -51,7 +51,7 @@ impl Drop for Folder {
     }
 }
 
-/// The head of a picture that is so high.
+/// The header of a picture of this height.
 fn picture(height: u8) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0" as &[u8], &[height], b"-moss"].concat()
 }
@@ -59,7 +59,7 @@ fn picture(height: u8) -> Vec<u8> {
 const MOSS: &str = "assets/moss.png";
 
 #[tokio::test]
-async fn assets_are_told_by_hash_on_both_protocols_and_served_without_end() {
+async fn assets_are_announced_by_hash_on_both_protocols_and_cached_for_ever() {
     let folder = Folder::new("served");
     let server = folder.serve().await;
     let ada = server.join("mossy", "name=Ada").await;
@@ -86,7 +86,7 @@ async fn assets_are_told_by_hash_on_both_protocols_and_served_without_end() {
 }
 
 #[tokio::test]
-async fn nothing_is_served_but_what_is_listed() {
+async fn only_listed_assets_are_served() {
     let folder = Folder::new("listed");
     folder.write("assets/notes.txt", b"secret");
     let server = folder.serve().await;
@@ -99,7 +99,7 @@ async fn nothing_is_served_but_what_is_listed() {
 }
 
 #[tokio::test]
-async fn a_file_that_changes_is_told_at_once_and_the_script_goes_on_where_it_is() {
+async fn a_changed_file_is_announced_at_once_and_the_script_keeps_its_state() {
     let folder = Folder::new("changed");
     let server = folder.serve().await;
     let mut ada = server.join("mossy", "name=Ada").await;
@@ -111,8 +111,8 @@ async fn a_file_that_changes_is_told_at_once_and_the_script_goes_on_where_it_is(
     ada.until_view("the new file", |view| view.assets[MOSS] != before).await;
     ben.until("the new file", |ben| ben.view.assets.get(MOSS).is_some_and(|hash| *hash != before)).await;
     ada.act("count", &[]).await;
-    ada.until_view("a variable that was kept", |view| view.screen("calls") == Some(&json!(2.0))).await;
-    assert_eq!(ada.view.version, 1, "the rules are what they were");
+    ada.until_view("a variable of the script", |view| view.screen("calls") == Some(&json!(2.0))).await;
+    assert_eq!(ada.view.version, 1, "the rules are unchanged");
     for hash in [&before, &ada.view.assets[MOSS]] {
         let answer = server.get(&format!("/assets/{hash}")).await;
         assert!(
@@ -124,7 +124,7 @@ async fn a_file_that_changes_is_told_at_once_and_the_script_goes_on_where_it_is(
 }
 
 #[tokio::test]
-async fn a_file_that_is_wrong_takes_nothing_down() {
+async fn an_invalid_file_breaks_nothing() {
     let folder = Folder::new("wrong");
     let server = folder.serve().await;
     let mut ada = server.join("mossy", "name=Ada").await;

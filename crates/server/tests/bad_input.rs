@@ -1,4 +1,4 @@
-//! Clients that are broken or hostile: each is told why it is closed and counted, and nobody else feels it.
+//! Broken or hostile clients: each receives a close reason and is counted, and no other client is affected.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn text(text: impl Into<String>) -> Frame {
 }
 
 #[tokio::test]
-async fn every_refused_vector_closes_with_its_code_and_says_why() {
+async fn every_invalid_vector_closes_with_its_code_and_reason() {
     let vectors: Value =
         serde_json::from_str(include_str!("../../../spec/vectors/plain/refused-messages.json")).unwrap();
     let server = TestServer::start().await;
@@ -64,7 +64,7 @@ async fn an_oversized_message_is_refused_however_it_is_cut() {
 }
 
 #[tokio::test]
-async fn breaking_websocket_itself_is_named() {
+async fn violations_of_the_websocket_protocol_are_named() {
     let server = TestServer::start().await;
     // A text frame without a mask, a frame with an unknown opcode, a continuation of nothing, invalid UTF-8.
     let broken: [(&[u8], u16); 4] = [
@@ -89,7 +89,7 @@ async fn messages_over_their_rate_are_dropped_and_a_flood_is_closed() {
     for line in 0..7 {
         chatty.say(ClientMessage::Chat { text: format!("line {line}") }).await;
     }
-    // The burst of five passes; what is over it is dropped and counted. Time may have let in one more.
+    // The burst of five passes. Lines over it are dropped and counted. Elapsed time may have admitted one more.
     assert_eq!(witness.until_chat().await.1, "line 0");
     server.until_metric(r#"nowcast_messages_dropped_total{reason="rate"}"#, |count| count >= 1.0).await;
 
@@ -172,7 +172,7 @@ async fn a_bad_address_is_answered_with_one_line_that_names_the_cause() {
 }
 
 #[tokio::test]
-async fn an_address_that_joins_over_and_over_is_told_to_wait() {
+async fn an_address_that_joins_too_often_is_asked_to_wait() {
     let server = TestServer::with(|config| {
         config.limits.connections_per_address_max = 3;
         config.limits.joins_per_address_hz = 0.001;
@@ -191,7 +191,7 @@ async fn an_address_that_joins_over_and_over_is_told_to_wait() {
         .until_metric(r#"nowcast_connections_refused_total{reason="join_rate"}"#, |count| count == 1.0)
         .await;
     let other = server.connect_from([127, 0, 0, 2], "/ws/plaza").await;
-    assert!(other.is_ok(), "another address is let in");
+    assert!(other.is_ok(), "another address is admitted");
 }
 
 #[tokio::test]
@@ -214,16 +214,16 @@ async fn a_client_killed_in_the_middle_of_a_message_leaves_the_world() {
 }
 
 #[tokio::test]
-async fn a_silent_client_is_closed_and_a_quiet_one_that_answers_pings_stays() {
+async fn a_silent_client_is_closed_and_an_idle_one_that_answers_pings_stays() {
     let server = TestServer::with(|config| {
         config.timeouts.idle = Duration::from_millis(600);
         config.timeouts.ping = Duration::from_millis(100);
     })
     .await;
     let quiet = server.join("plaza", "").await;
-    // It says nothing, but reading answers the server's pings.
+    // The client sends nothing, but reading answers the server's pings.
     let mut quiet = tokio::spawn(quiet.until_closed());
-    // It never reads, so it answers none; what it is sent meanwhile is small enough for the kernel.
+    // The client never reads, so it answers no ping. The messages sent to it meanwhile fit in the kernel's buffers.
     let silent = server.join("plaza", "hz=5").await;
     server
         .until_metric(r#"nowcast_client_closed_total{code="4010",reason="idle"}"#, |count| count == 1.0)
@@ -244,7 +244,7 @@ async fn a_client_that_never_reads_is_closed_and_holds_no_memory() {
     .await;
     let mut witness = server.join("plaza", "").await;
     let deaf = server.join("plaza", "hz=60").await;
-    // The kernel takes some megabytes before the socket is full. Many restless others fill it.
+    // The kernel buffers some megabytes before the socket is full. Many moving avatars fill it.
     let mut crowd = Vec::new();
     for _ in 0..40 {
         let mut player = server.join("plaza", "hz=5&encoding=custom16").await;
@@ -274,10 +274,10 @@ async fn a_client_that_never_reads_is_closed_and_holds_no_memory() {
 async fn bytes_that_are_not_http_are_answered_and_closed() {
     let server = TestServer::with(|config| config.timeouts.handshake = Duration::from_millis(300)).await;
     assert!(server.raw("\x15\x03\x01 hello\r\n\r\n").await.starts_with("HTTP/1.1 400"));
-    // It begins as TLS does, and goes on as nothing does.
+    // The bytes begin like TLS, and continue like no protocol.
     let answer = server.raw("\x16\x03\x01\x00\x05hello").await;
     assert!(answer.is_empty() || answer.starts_with('\x15'), "at most an alert of TLS: {answer}");
-    // A head that never ends, and one that never begins.
+    // One head never ends, and one never begins.
     for beginning in ["GET / HTTP/1.1\r\nHost: te", ""] {
         let answer = server.raw(beginning).await;
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
@@ -302,7 +302,7 @@ async fn bytes_that_are_not_http_are_answered_and_closed() {
 }
 
 #[tokio::test]
-async fn fragments_that_never_make_a_message_end_the_client() {
+async fn fragments_that_never_complete_a_message_close_the_client() {
     use tungstenite::protocol::frame::Frame;
     use tungstenite::protocol::frame::coding::{Data, OpCode};
     let server = TestServer::start().await;
@@ -316,7 +316,7 @@ async fn fragments_that_never_make_a_message_end_the_client() {
         if endless.socket.send(Message::Frame(fragment)).await.is_err() {
             break;
         }
-        assert!(sent < 10_000_000, "nobody minds {sent} fragments");
+        assert!(sent < 10_000_000, "{sent} fragments were accepted");
     }
     let ended = r#"nowcast_client_closed_total{code="1009",reason="endless"}"#;
     server.until_metric(ended, |closed| closed == 1.0).await;
@@ -325,8 +325,8 @@ async fn fragments_that_never_make_a_message_end_the_client() {
 }
 
 #[tokio::test]
-async fn a_session_that_sends_fragments_for_ever_is_cut_off() {
-    /// The first, and all that follow: empty, masked, never the last.
+async fn a_session_that_sends_fragments_for_ever_is_closed() {
+    /// The first fragment, and all that follow: empty, masked, never the last.
     const FIRST: [u8; 6] = [0x02, 0x80, 0, 0, 0, 0];
     const NEXT: [u8; 6] = [0x00, 0x80, 0, 0, 0, 0];
     let server = TestServer::start().await;
@@ -346,7 +346,7 @@ async fn a_session_that_sends_fragments_for_ever_is_cut_off() {
     let mut sent = 0;
     while stream.write_all(&many).await.is_ok() {
         sent += many.len();
-        assert!(sent < 256 * 1024 * 1024, "nobody minds {sent} bytes");
+        assert!(sent < 256 * 1024 * 1024, "{sent} bytes were accepted");
     }
     let refused = r#"nowcast_connections_refused_total{reason="flood"}"#;
     server.until_metric(refused, |refused| refused == 1.0).await;

@@ -1,4 +1,4 @@
-//! Bans: whom they keep out, by which mark, where and until when, and that they outlast the process.
+//! Bans: affected clients, marks, scopes and durations; and that bans survive a restart.
 
 mod common;
 
@@ -20,7 +20,7 @@ world.on("join", function(player) player:spawn_avatar(Person, { at = vector.crea
 world.on("message", function(player, text) if text == "out" then player:kick("you asked for it") end end)
 "#;
 
-/// The close code of somebody who is banned, in the plain protocol and on sessions.
+/// The close code of a banned client, in the plain protocol and on sessions.
 const BANNED: (u16, u32) = (4015, 73);
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn noticed(player: &mut Player, words: &str) -> String {
 
 /// Opens a WebSocket of the plain protocol, and waits for its end.
 async fn turned_away(server: &TestServer, path: &str) -> (u16, String) {
-    let socket = server.connect(path).await.expect("a banned client is let in to hear the reason");
+    let socket = server.connect(path).await.expect("a banned client is admitted to receive the reason");
     Player::new(socket, Encoding::Json).until_closed().await
 }
 
@@ -84,7 +84,7 @@ async fn a_client_that_the_rules_kick_receives_the_reason_and_may_join_again() {
 }
 
 #[tokio::test]
-async fn somebody_who_is_banned_is_told_so_and_stays_out_until_it_is_taken_back() {
+async fn a_banned_client_receives_the_reason_and_stays_out_until_the_ban_is_lifted() {
     let server = guarded().await;
     let (editor, ben) = (token("Eve", Some("editor")), token("Ben", None));
     let mut eve = server.join("yard", &format!("token={editor}&hz=60")).await;
@@ -105,7 +105,7 @@ async fn somebody_who_is_banned_is_told_so_and_stays_out_until_it_is_taken_back(
         "{reason}"
     );
     server.until_metric("nowcast_clients", |clients| clients == 1.0).await;
-    assert!(eve.view.said.is_empty(), "nobody hears what is for the server");
+    assert!(eve.view.said.is_empty(), "no other client receives a command");
 
     let (code, _) = turned_away(&server, &format!("/ws/yard?token={ben}")).await;
     assert_eq!(code, BANNED.0);
@@ -127,7 +127,8 @@ async fn somebody_who_is_banned_is_told_so_and_stays_out_until_it_is_taken_back(
     noticed(&mut eve, "taken back").await;
     drop(server.join("yard", &format!("token={ben}&hz=60")).await);
 
-    // In all rooms of the world, whether or not somebody of that name is here; also who is in another room has to go.
+    // The ban covers all rooms of the world, whether or not a player of that name is in this one. Players in other
+    // rooms are removed, too.
     let elsewhere = server.join("yard-2", &format!("token={ben}&hz=60")).await;
     pause(&mut eve).await;
     say(&mut eve, "/ban --token Eve").await;
@@ -147,7 +148,7 @@ async fn pause(player: &mut Player) {
 }
 
 #[tokio::test]
-async fn a_ban_outlives_the_process_that_it_was_said_to() {
+async fn a_ban_survives_a_restart_of_the_server() {
     let folder = Folder::new();
     let process = Process::start(&folder.0);
     let secret = "07".repeat(16);
@@ -157,13 +158,13 @@ async fn a_ban_outlives_the_process_that_it_was_said_to() {
     say(&mut eve, "/ban Mallory").await;
     noticed(&mut eve, "banned: ").await;
     assert_eq!(mallory.until_closed().await.0, BANNED.0);
-    // A name that the server does not know cannot be banned, and the editor is told so.
+    // A name that the server does not know cannot be banned. The editor receives an answer.
     let ghost = TestServer::join_at(process.address, "yard", "name=Ghost").await;
     eve.until_view("a ghost", |view| view.players.values().any(|person| person.name == "Ghost")).await;
     say(&mut eve, "/ban Ghost").await;
     noticed(&mut eve, "cannot be told from others").await;
     drop(ghost);
-    // The ban is kept with the next commit, like everything else.
+    // The next commit stores the ban, like all data.
     pause(&mut eve).await;
     process.kill();
 
@@ -171,7 +172,8 @@ async fn a_ban_outlives_the_process_that_it_was_said_to() {
     let mut eve = TestServer::join_at(process.address, "yard", "name=Eve&hz=60").await;
     let path = format!("ws://{}/ws/yard?name=Mallory&key={secret}", process.address);
     let stream = tokio::net::TcpStream::connect(process.address).await.expect("it listens");
-    let (socket, _) = tokio_tungstenite::client_async(path, stream).await.expect("it is let in to hear it");
+    let (socket, _) =
+        tokio_tungstenite::client_async(path, stream).await.expect("it is admitted to receive the reason");
     assert_eq!(Player::new(socket, Encoding::Json).until_closed().await.0, BANNED.0);
     say(&mut eve, "/unban Mallory").await;
     noticed(&mut eve, "taken back").await;

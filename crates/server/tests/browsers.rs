@@ -14,7 +14,7 @@ use tokio::time::timeout;
 const UPGRADE: &str = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
-/// The status and head of an answer; the connection stays open as long as what is returned.
+/// Returns the status and head of an answer. The connection stays open until the returned stream is dropped.
 async fn ask(server: &TestServer, path: &str, headers: &str) -> (String, TcpStream) {
     let mut stream = TcpStream::connect(server.address).await.expect("it listens");
     stream.write_all(format!("GET {path} HTTP/1.1\r\n{headers}\r\n").as_bytes()).await.expect("it reads");
@@ -33,7 +33,7 @@ async fn status(server: &TestServer, path: &str, headers: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_foreign_page_neither_joins_nor_reads_a_server_of_this_machine() {
+async fn a_foreign_page_can_neither_join_nor_read_a_server_on_this_machine() {
     let server = TestServer::start().await;
     let port = server.address.port();
     let own = format!("http://localhost:{port}");
@@ -46,7 +46,7 @@ async fn a_foreign_page_neither_joins_nor_reads_a_server_of_this_machine() {
             assert_eq!(status(&server, path, &page).await, "403", "{origin} {path}");
         }
     }
-    // After a name was rebound, its page takes this server for its own.
+    // After DNS rebinding, the foreign page uses this server under its own name.
     let rebound = format!("Host: evil.example:{port}\r\n");
     for path in ["/", "/r/plaza", "/metrics", "/api/rooms", "/nowcast/plaza", "/healthz"] {
         assert_eq!(status(&server, path, &rebound).await, "403", "{path}");
@@ -67,7 +67,7 @@ async fn a_foreign_page_neither_joins_nor_reads_a_server_of_this_machine() {
 }
 
 #[tokio::test]
-async fn a_request_names_its_host_once_and_asks_for_its_websocket_rightly() {
+async fn a_request_has_exactly_one_host_and_a_valid_websocket_upgrade() {
     let server = TestServer::start().await;
     for headers in ["", "Host: localhost\r\nHost: localhost\r\n", "Host: local host\r\n"] {
         assert_eq!(status(&server, "/healthz", headers).await, "400", "{headers}");
@@ -85,7 +85,7 @@ async fn a_request_names_its_host_once_and_asks_for_its_websocket_rightly() {
 }
 
 #[tokio::test]
-async fn strangers_behind_a_proxy_who_never_say_hello_keep_nobody_out() {
+async fn idle_connections_behind_a_proxy_block_no_other_clients() {
     let server = TestServer::with(|config| config.limits.connections_per_address_max = 300).await;
     let silent = format!("Host: localhost\r\nSec-WebSocket-Protocol: nowcast.1\r\n{UPGRADE}");
     let mut held = Vec::new();
@@ -117,7 +117,7 @@ async fn a_request_that_only_claims_to_resume_counts_as_joining() {
 }
 
 #[tokio::test]
-async fn only_a_named_proxy_says_for_whom_it_speaks() {
+async fn only_a_trusted_proxy_may_name_the_client_address() {
     let proxied = TestServer::with(|config| {
         config.entry.proxies = vec!["127.0.0.1".parse().expect("it is an address")];
         config.limits.connections_per_address_max = 3;
@@ -135,7 +135,7 @@ async fn only_a_named_proxy_says_for_whom_it_speaks() {
         }
         assert_eq!(status(&proxied, "/ws/plaza", &from(client)).await, "429", "{client} has its own rate");
     }
-    // A session from another machine has to be encrypted on its way to the proxy.
+    // A session from another machine must be encrypted on its way to the proxy.
     let session = format!("{}Sec-WebSocket-Protocol: nowcast.1\r\n", from("192.0.2.3"));
     assert_eq!(
         status(&proxied, "/nowcast/plaza", &format!("{session}X-Forwarded-Proto: http\r\n")).await,
@@ -157,11 +157,11 @@ async fn only_a_named_proxy_says_for_whom_it_speaks() {
     for number in 1..5 {
         answers.push(status(&direct, "/ws/plaza", &from(&format!("192.0.2.{number}"))).await);
     }
-    assert_eq!(answers, ["101", "101", "101", "429"], "a stranger's header counts for nothing");
+    assert_eq!(answers, ["101", "101", "101", "429"], "the header of an untrusted client is ignored");
     direct.stop().await;
 }
 
-/// A server on an address of this machine that is not loopback; none where there is no such address.
+/// A server on an address of this machine that is not loopback; `None` if there is no such address.
 async fn reachable(self_signed: bool) -> Option<TestServer> {
     let Some(address) = addresses_of_this_machine().into_iter().find(IpAddr::is_ipv4) else {
         eprintln!("NOT TESTED: this machine has no address but loopback");
@@ -178,7 +178,7 @@ async fn reachable(self_signed: bool) -> Option<TestServer> {
     Some(server.await)
 }
 
-/// Returns the output of curl, a client that is not our software.
+/// Returns the output of curl, an independent client.
 fn curl(arguments: &[&str]) -> String {
     let output = Command::new("curl")
         .args(["--silent", "--show-error", "--max-time", "20", "--include", "--http1.1", "--noproxy", "*"])
@@ -189,14 +189,14 @@ fn curl(arguments: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_machines_are_offered_only_what_would_not_be_refused() {
+async fn other_machines_are_offered_only_carriers_that_they_may_use() {
     let Some(server) = reachable(false).await else { return };
     let host = format!("Host: {}\r\n", server.address);
     let answer = server.raw(&format!("GET /nowcast/plaza HTTP/1.1\r\n{host}Connection: close\r\n\r\n")).await;
     assert!(answer.contains(r#""websocket":false,"secure_websocket":true"#), "{answer}");
     let session = format!("{host}Sec-WebSocket-Protocol: nowcast.1\r\n{UPGRADE}");
     assert_eq!(status(&server, "/nowcast/plaza", &session).await, "403");
-    // Programs that believe the announced certificate come in over TLS.
+    // Programs that trust the announced certificate connect over TLS.
     let connector = nowcast::Connector::new()
         .carriers([nowcast::CarrierKind::WebSocket])
         .trust(nowcast::Trust::Announced)
@@ -229,13 +229,13 @@ async fn a_self_signed_server_speaks_https_and_http_on_one_port() {
     assert!(redirect.contains(&location), "{redirect}");
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("text/html"), "{page}");
     assert!(offer.contains(r#""websocket":true"#) && offer.contains("certificate_hashes"), "{offer}");
-    assert!(refused.is_empty(), "nobody vouches for it: {refused}");
+    assert!(refused.is_empty(), "no authority signed it: {refused}");
     assert!(health.ends_with("ok\n"), "{health}");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_text_that_is_no_origin_stops_the_start() {
+async fn an_invalid_origin_prevents_the_start() {
     let config = common::config();
     let entry =
         nowcast_server::admission::Policy { origins: vec!["example.org".into()], ..Default::default() };

@@ -1,4 +1,4 @@
-//! A crowd that talks, and somebody whose connection is too slow for it.
+//! A chatting crowd, and a client whose connection is too slow for it.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ fn line() -> String {
     "🦀".repeat(300)
 }
 
-/// Joins talkers who say the longest lines as often as they may, and read all that is said.
+/// Joins players who send the longest lines as often as allowed, and read all lines.
 async fn crowd(server: &TestServer) -> JoinSet<()> {
     let mut crowd = JoinSet::new();
     for _ in 0..TALKERS {
@@ -45,7 +45,7 @@ async fn crowd(server: &TestServer) -> JoinSet<()> {
 }
 
 #[tokio::test]
-async fn a_plain_client_that_cannot_read_so_fast_is_told_how_many_lines_were_left_out_and_stays() {
+async fn a_slow_plain_client_receives_the_number_of_dropped_lines_and_stays() {
     let server = TestServer::start().await;
     let mut slow = server.join_narrowly("plaza", "encoding=json&hz=5").await;
     let mut crowd = crowd(&server).await;
@@ -63,39 +63,45 @@ async fn a_plain_client_that_cannot_read_so_fast_is_told_how_many_lines_were_lef
         }
     }
     slow.until_chat().await;
-    assert!(missed >= 10 && crowd.try_join_next().is_none(), "{missed} missed, and everybody is still there");
+    assert!(
+        missed >= 10 && crowd.try_join_next().is_none(),
+        "{missed} missed, and all clients are still there"
+    );
     crowd.shutdown().await;
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_session_that_cannot_read_so_fast_is_told_how_many_lines_were_left_out_and_stays() {
+async fn a_slow_session_receives_the_number_of_dropped_lines_and_stays() {
     let server = TestServer::start().await;
     let slow = slow_session(&server).await;
     let mut crowd = crowd(&server).await;
     server.until_metric(MISSED, |lines| lines >= 10.0).await;
     let missed = timeout(PATIENCE, until_missed(&slow)).await.expect("it is told");
-    assert!(missed > 0 && crowd.try_join_next().is_none(), "{missed} missed, and everybody is still there");
+    assert!(
+        missed > 0 && crowd.try_join_next().is_none(),
+        "{missed} missed, and all clients are still there"
+    );
     crowd.shutdown().await;
     server.stop().await;
 }
 
-/// Joins by a session that takes little and reads nothing.
+/// Joins on a session with small receive limits, and reads nothing.
 async fn slow_session(server: &TestServer) -> Channel {
     let limits = Limits { window_bytes: 16 * 1024, message_bytes_max: 4 * 1024, ..Limits::default() };
     let connector = Connector::new().session(Config { limits, ..Config::default() });
     let url = format!("nowcast://{}/plaza", server.address);
     let channel = connector.connect(&url).await.expect("there is room");
     let join = ToWorld::Join { protocol: PROTOCOL, name: String::new(), network_hz: 5, key: Vec::new() };
-    channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+    channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
     channel
 }
 
-/// Reads until lines are known to be missed, and then until the next line comes.
+/// Reads until missed lines are reported, and then until the next line.
 async fn until_missed(channel: &Channel) -> u32 {
     let mut missed = 0;
     loop {
-        let message = channel.receive().await.expect("the session goes on");
+        let message = channel.receive().await.expect("the session continues");
         match (message.kind, message.lane.number()) {
             (MessageKind::State { key: MISSED_KEY }, CHAT_LANE) => {
                 missed = decode::<Missed>(&message.bytes).expect("it is well-formed").lines;

@@ -1,4 +1,5 @@
-//! Attacks do not disturb others: the intervals between a witness's updates under attack, compared with those before.
+//! Attacks do not affect other clients. The tests compare the intervals between a witness's updates before and during
+//! an attack.
 //!
 //! `NOWCAST_IDLE_SOCKETS=2000 cargo test --release -p nowcast-server --test disturbance -- --nocapture` is the long form.
 
@@ -18,15 +19,16 @@ use tokio_tungstenite::tungstenite::Message;
 const HZ: u32 = 20;
 const MALFORMED_FRAMES: usize = 10_000;
 
-/// Attempts of each attack. In one of them the machine, not the server, may be too slow: most of them decide.
+/// Attempts of each attack. In one of them the machine, not the server, may be too slow, so the majority decides.
 const ATTEMPTS: usize = 5;
 const UNDISTURBED_MIN: usize = ATTEMPTS / 2 + 1;
 
-/// Processor time of a tick in any attempt. A room whose ticks need more falls behind; other programs of the machine do not count in it.
+/// Maximum processor time of a tick in any attempt. A room whose ticks need more falls behind. Other programs of the
+/// machine do not count in it.
 const TICK_CPU_SECONDS_MAX: f64 = 0.016;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_malformed_frames_on_one_connection_are_not_felt() {
+async fn ten_thousand_malformed_frames_on_one_connection_affect_no_other_client() {
     undisturbed_by("malformed frames, one connection", |server| async move {
         let mut player = server.join("plaza", "name=flood").await;
         for _ in 0..MALFORMED_FRAMES {
@@ -40,7 +42,7 @@ async fn ten_thousand_malformed_frames_on_one_connection_are_not_felt() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn malformed_frames_on_connection_after_connection_are_not_felt() {
+async fn malformed_frames_on_many_connections_affect_no_other_client() {
     undisturbed_by("malformed frames, many connections", |server| async move {
         let frames = MALFORMED_FRAMES / 100;
         for _ in 0..100 {
@@ -57,7 +59,7 @@ async fn malformed_frames_on_connection_after_connection_are_not_felt() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_killed_in_the_middle_of_a_message_are_not_felt() {
+async fn clients_killed_in_the_middle_of_a_message_affect_no_other_client() {
     undisturbed_by("clients killed mid-message", |server| async move {
         for _ in 0..100 {
             let Ok(mut socket) = server.connect_from([127, 0, 0, 2], "/ws/plaza").await else { continue };
@@ -68,14 +70,14 @@ async fn clients_killed_in_the_middle_of_a_message_are_not_felt() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn idle_sockets_are_not_felt() {
+async fn idle_sockets_affect_no_other_client() {
     let count: u32 =
         std::env::var("NOWCAST_IDLE_SOCKETS").map_or(200, |count| count.parse().expect("it is a number"));
     undisturbed_by("idle sockets", move |server| async move {
         let mut sockets = Vec::new();
         for index in 0..count {
             let socket = TcpSocket::new_v4().expect("there are enough files (ulimit -n)");
-            // As if from many addresses, so that the limit for one of them is not what is tested.
+            // Uses many source addresses, so that the test does not meet the limit for one address.
             socket.bind(([127, 0, 1, (index % 250) as u8], 0).into()).expect("it is a loopback address");
             let mut stream = socket.connect(server.address).await.expect("the server listens");
             if index % 2 == 0 {
@@ -91,7 +93,7 @@ async fn idle_sockets_are_not_felt() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_that_never_read_are_not_felt() {
+async fn clients_that_never_read_affect_no_other_client() {
     undisturbed_by("clients that never read", |server| async move {
         let mut deaf = Vec::new();
         for _ in 0..50 {
@@ -103,8 +105,9 @@ async fn clients_that_never_read_are_not_felt() {
     .await;
 }
 
-/// Measures the intervals between a witness's updates for a while in peace, then during an attack. In most attempts the 95th percentile
-/// stays within twice that of peace, or of the rate that was asked for. In every attempt the ticks need little processor time.
+/// Measures the intervals between a witness's updates, first without an attack and then during one. In most attempts
+/// the 95th percentile stays within twice that without an attack, or twice the requested interval. In every attempt the
+/// ticks need little processor time.
 async fn undisturbed_by<F, A>(name: &str, attack: F)
 where
     F: Fn(Arc<TestServer>) -> A,
@@ -156,7 +159,7 @@ fn tick_cpu_seconds(server: &TestServer) -> Buckets {
     Figures::parse(&server.handle.metrics()).histogram("nowcast_tick_cpu_seconds", &[])
 }
 
-/// Milliseconds between the updates that arrive until something has happened.
+/// Milliseconds between the updates that arrive until an event happens.
 async fn intervals_until(witness: &mut Player, happened: impl Future<Output = ()>) -> Vec<f64> {
     let mut happened = std::pin::pin!(happened);
     let mut intervals = Vec::new();

@@ -1,4 +1,4 @@
-//! Actions that happen once and last, and clients that are known again: over SIGKILL, over lost connections, over other rules.
+//! Durable actions, and clients that reconnect: across SIGKILL, lost connections and new rules.
 
 mod common;
 
@@ -53,7 +53,7 @@ async fn the_process_that_serves_until_it_is_killed() {
     serve_if_child(script("yard", RULES)).await;
 }
 
-/// A server in this process that keeps its worlds.
+/// A server in this process that stores its worlds.
 async fn serve(folder: &Folder, seat_held: Duration) -> TestServer {
     TestServer::with(|config| {
         config.worlds = vec![script("yard", RULES)];
@@ -69,7 +69,7 @@ fn key(of: u8) -> [u8; 16] {
     [of; 16]
 }
 
-/// How a client of the plain protocol joins with its key.
+/// The parameters with which a client of the plain protocol joins with its key.
 fn with_key(name: &str, of: u8) -> String {
     format!("name={name}&hz=60&key={}", format!("{of:02x}").repeat(16))
 }
@@ -78,7 +78,7 @@ fn left(view: &View) -> u64 {
     view.screen("left").and_then(Json::as_f64).map_or(0, |number| number as u64)
 }
 
-/// How often each was counted, by its name.
+/// The number of times that each name was counted.
 fn seen(view: &View) -> Vec<(String, u32)> {
     let text = view.screen("seen").and_then(Json::as_str).unwrap_or_default();
     let pairs = text.split_whitespace().filter_map(|pair| pair.split_once('='));
@@ -140,8 +140,7 @@ impl Counter {
 }
 
 #[tokio::test]
-async fn each_confirmed_count_is_there_exactly_once_after_twenty_kills_and_each_other_one_after_it_was_tried_again()
- {
+async fn after_twenty_kills_each_confirmed_count_exists_once_and_each_other_once_it_was_retried() {
     const KILLS: u32 = 20;
     const ACTIONS_AT_ONCE: u64 = 20;
     let seed = std::env::var("NOWCAST_SEED").ok().and_then(|seed| seed.parse().ok());
@@ -153,11 +152,11 @@ async fn each_confirmed_count_is_there_exactly_once_after_twenty_kills_and_each_
     let mut id = None;
     for kill in 0..=KILLS {
         let process = Process::start(&folder.0);
-        // The same client, whatever it speaks.
+        // The same client joins over either protocol.
         let mut ada = Counter::join(&process, random.bits().is_multiple_of(2)).await;
         ada.until("the counts", |view| view.screen("seen").is_some()).await;
         let place = format!("kill {kill} of seed {seed}");
-        assert!(id.is_none_or(|id| id == ada.id()) || last == 0, "{place}: she is somebody else");
+        assert!(id.is_none_or(|id| id == ada.id()) || last == 0, "{place}: she is another player");
         id = Some(ada.id());
         let there = seen(ada.view());
         for (name, count) in &there {
@@ -173,7 +172,7 @@ async fn each_confirmed_count_is_there_exactly_once_after_twenty_kills_and_each_
         }
         ada.until("the earlier actions", |view| open.iter().all(|number| view.done.contains(number))).await;
         if kill < KILLS {
-            // With as many that are tried again, no more than may be done at once.
+            // With the retried actions, these are at most as many as may run at once.
             for _ in 0..=random.bits() % (ACTIONS_AT_ONCE / 2) {
                 last += 1;
                 ada.count(last).await;
@@ -195,7 +194,7 @@ async fn each_confirmed_count_is_there_exactly_once_after_twenty_kills_and_each_
 }
 
 #[tokio::test]
-async fn after_a_kill_clients_of_both_protocols_are_the_players_that_they_were() {
+async fn after_a_kill_clients_of_both_protocols_resume_their_players() {
     let folder = Folder::new();
     let process = Process::start(&folder.0);
     let mut ada = Guest::join_with(process.address, "yard", "Ada", key(1)).await;
@@ -240,12 +239,12 @@ async fn after_a_kill_clients_of_both_protocols_are_the_players_that_they_were()
             && ada.view.players.get(&first).is_some_and(|ada| ada.name == "Ada")
     })
     .await;
-    assert!(ada.place(avatar).is_some_and(|place| place[2] < 18.5), "she is where she was");
-    // Clients without a key left when the process ended; none of the others did.
+    assert!(ada.place(avatar).is_some_and(|place| place[2] < 18.5), "her position is unchanged");
+    // Clients without a key left when the process ended. Clients with a key did not.
     ada.until("Eve's leave", |ada| left(&ada.view) == 1 && ada.view.players.len() == 2).await;
     let other = Guest::join_with(process.address, "yard", "Ada", key(3)).await;
     assert!(!other.view.resumed && other.id > first.max(second));
-    // Nobody steers while nobody is there, and from now on she does.
+    // No input applied while no client was there. From now on her input applies.
     let place = ada.place(avatar).unwrap();
     ada.steer(&Controls { number: 1, forward: 1.0, ..Controls::default() });
     ada.until("her next step", |ada| ada.place(avatar).is_some_and(|now| now[2] < place[2] - 1.0)).await;
@@ -259,7 +258,7 @@ async fn a_player_that_does_not_return_in_time_is_removed() {
     let mut ada = server.join("yard", &with_key("Ada", 1)).await;
     ada.act("shout", &[]).await;
     ada.until_view("a shout", |view| view.heard("shouted").count() == 1).await;
-    // A server that ends leaves its players where they are.
+    // A server that ends leaves its players in the world.
     server.stop().await;
 
     let server = serve(&folder, Duration::from_millis(300)).await;
@@ -271,7 +270,7 @@ async fn a_player_that_does_not_return_in_time_is_removed() {
 }
 
 #[tokio::test]
-async fn a_client_whose_connection_broke_finds_its_seat_and_one_that_says_bye_does_not() {
+async fn a_client_whose_connection_broke_resumes_its_seat_and_one_that_said_bye_does_not() {
     let server = TestServer::with(|config| config.worlds = vec![script("yard", RULES)]).await;
     let mut ben = server.join("yard", "name=Ben&hz=60").await;
     let ada = server.join("yard", &with_key("Ada", 1)).await;
@@ -280,7 +279,7 @@ async fn a_client_whose_connection_broke_finds_its_seat_and_one_that_says_bye_do
     server.until_metric("nowcast_clients", |clients| clients == 1.0).await;
     let ada = server.join("yard", &with_key("Ada", 1)).await;
     assert!(ada.view.resumed && ada.id == first && ada.avatar() == avatar);
-    // Another connection of the same client takes the place of the first, whichever protocol it speaks.
+    // Another connection of the same client replaces the first, whichever protocol it uses.
     let guest = Guest::join_with(server.address, "yard", "Ada", key(1)).await;
     assert!(guest.view.resumed && guest.id == first);
     let (code, _) = ada.until_closed().await;
@@ -300,7 +299,7 @@ async fn a_client_whose_connection_broke_finds_its_seat_and_one_that_says_bye_do
 }
 
 #[tokio::test]
-async fn where_a_world_is_full_a_seat_that_waits_is_given_up() {
+async fn a_reserved_seat_is_released_when_the_world_is_full() {
     let small = RULES.replace("world.state {", "world.settings { players_max = 1 }\nworld.state {");
     let server = TestServer::with(|config| config.worlds = vec![script("yard", &small)]).await;
     drop(server.join("yard", &with_key("Ada", 1)).await);
@@ -315,7 +314,7 @@ async fn where_a_world_is_full_a_seat_that_waits_is_given_up() {
 }
 
 #[tokio::test]
-async fn without_a_store_a_numbered_action_happens_once_too_and_is_confirmed_after_what_came_of_it() {
+async fn without_a_store_a_numbered_action_happens_once_and_is_confirmed_after_its_effects() {
     let server = TestServer::with(|config| config.worlds = vec![script("yard", RULES)]).await;
     let mut ada = server.join("yard", &with_key("Ada", 1)).await;
     for _ in 0..3 {
@@ -331,7 +330,7 @@ async fn without_a_store_a_numbered_action_happens_once_too_and_is_confirmed_aft
     guest.act_once(2, "count", &[("what", "hat".into())]);
     guest.until("both answers", |guest| guest.view.done == [1, 2]).await;
     assert_eq!(count_of(&guest.view, "hat"), 2);
-    // Another client has numbers of its own.
+    // Another client has its own numbers.
     let mut ben = server.join("yard", &with_key("Ben", 2)).await;
     ben.act_once(1, "count", &[("what", "hat".into())]).await;
     ben.until_view("his answer", |view| view.done == [1] && count_of(view, "hat") == 3).await;
@@ -349,9 +348,9 @@ async fn a_refused_action_is_answered_by_number_and_has_no_effect() {
     assert!(ada.view.refused[0].1.contains("fly"), "{:?}", ada.view.refused);
     ada.act_once(2, "count", &[("what", "hat".into())]).await;
     ada.until_view("the answer", |view| view.done == [2] && count_of(view, "hat") == 1).await;
-    // An action over the rate has no effect, and is answered all the same.
+    // An action over the rate has no effect, but is answered.
     for number in 3..33 {
-        // An applied action is confirmed, however often a client asks.
+        // An applied action is confirmed on every retry.
         ada.act_once(2, "count", &[("what", "hat".into())]).await;
         ada.act_once(number, "count", &[("what", named(number))]).await;
     }
@@ -386,7 +385,7 @@ async fn only_events_of_durable_actions_wait_for_the_store() {
     ada.act_once(1, "count", &[("what", "first".into())]).await;
     ada.until_view("the answer", |view| view.done == [1] && view.heard("counted").count() == 1).await;
 
-    // Nobody else can write as long as this transaction is open.
+    // No other connection can write while this transaction is open.
     let other = rusqlite::Connection::open(folder.0.join("worlds.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     ada.act_once(2, "count", &[("what", "second".into())]).await;
@@ -400,12 +399,12 @@ async fn only_events_of_durable_actions_wait_for_the_store() {
     assert_eq!((ada.view.heard("counted").count(), ada.view.done.len()), (1, 1));
     other.execute_batch("ROLLBACK").unwrap();
     ada.until_view("the answer", |view| view.done == [1, 2]).await;
-    assert_eq!(ada.view.heard("counted").count(), 2, "it is told before the answer");
+    assert_eq!(ada.view.heard("counted").count(), 2, "it arrives before the answer");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_key_that_is_none_is_refused() {
+async fn an_invalid_key_is_refused() {
     let server = TestServer::with(|config| config.worlds = vec![script("yard", RULES)]).await;
     for key in ["", "12", &"0".repeat(33), &"zz".repeat(16), &"é".repeat(16)] {
         let answer = server.connect(&format!("/ws/yard?key={key}")).await.map(drop);
@@ -426,7 +425,7 @@ async fn actions_after_the_data_folder_was_removed_are_refused_and_healthz_says_
     ada.until_view("the answer", |view| view.done == [1]).await;
     std::fs::remove_dir_all(&folder.0).expect("the store made it");
     let mut number = 1;
-    // The first ones may be carried out before the store notices; none of them is confirmed.
+    // The first actions may run before the store notices the loss. None of them is confirmed.
     while !ada.view.refused.iter().any(|(_, reason)| reason.contains("was not carried out")) {
         number += 1;
         ada.act_once(number, "count", &[("what", named(number))]).await;

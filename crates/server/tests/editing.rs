@@ -1,4 +1,4 @@
-//! A world whose folder is edited while people are in it.
+//! A world whose folder is edited while players are in it.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +12,7 @@ use nowcast_server::plain::{ClientMessage, Input, Outcome};
 use nowcast_server::{Rules, WorldConfig};
 use serde_json::json;
 
-/// A world's folder, which goes with the test.
+/// A world's folder, removed with the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -30,11 +30,11 @@ impl Folder {
         &self.0
     }
 
-    /// Saves new rules, as an editor does: all at once.
+    /// Saves new rules at once, as an editor does.
     fn write(&self, rules: &str) {
         let (new, main) = (self.0.join("world.luau.new"), self.0.join("world.luau"));
         std::fs::write(&new, rules).expect("a file can be written");
-        std::fs::rename(&new, &main).expect("it takes the place of the one before");
+        std::fs::rename(&new, &main).expect("it replaces the earlier file");
     }
 }
 
@@ -76,7 +76,7 @@ fn count(view: &View) -> Option<&serde_json::Value> {
 }
 
 #[tokio::test]
-async fn new_rules_hold_for_those_who_are_there_and_what_was_remembered_stays() {
+async fn new_rules_apply_to_present_players_and_remembered_values_stay() {
     let folder = Folder::new(RULES);
     let server = serve(&folder).await;
     let mut ada = server.join("edited", "name=Ada&hz=60").await;
@@ -111,13 +111,13 @@ async fn new_rules_hold_for_those_who_are_there_and_what_was_remembered_stays() 
         assert!(view.refused.is_empty(), "{:?}", view.refused);
     }
     assert_eq!(ada.view.without_places(), ben.view.without_places());
-    assert_eq!(count(&cleo.view), None, "another room has a state of its own");
+    assert_eq!(count(&cleo.view), None, "another room has its own state");
     assert_eq!(server.metric("nowcast_clients"), 4.0);
     server.stop().await;
 }
 
 #[tokio::test]
-async fn rules_that_do_not_load_change_nothing_and_editors_are_told_file_and_line() {
+async fn rules_that_do_not_load_change_nothing_and_editors_receive_file_and_line() {
     let folder = Folder::new(RULES);
     let server = serve(&folder).await;
     let mut ada = server.join("edited", "name=Ada&hz=60").await;
@@ -137,7 +137,7 @@ async fn rules_that_do_not_load_change_nothing_and_editors_are_told_file_and_lin
     ada.view.screens.clear();
     assert_eq!(ada.view.without_places(), before, "all else is as it was");
 
-    // Later clients receive it too, and so does a request for the list of worlds.
+    // Clients that join later receive it, too, as does a request for the list of worlds.
     let late = Guest::join(&server, "edited", "Cleo", CarrierKind::WebSocket).await;
     assert_eq!(late.view.version, 1);
     let mut late = late;
@@ -156,7 +156,7 @@ async fn rules_that_do_not_load_change_nothing_and_editors_are_told_file_and_lin
 }
 
 #[tokio::test]
-async fn only_those_who_may_edit_hear_of_the_rules() {
+async fn only_editors_receive_reports_about_rules() {
     let folder = Folder::new(RULES);
     let server = TestServer::with(|config| {
         let edited = WorldConfig { name: "edited".into(), rules: Rules::Folder(folder.path().to_owned()) };
@@ -174,7 +174,7 @@ async fn only_those_who_may_edit_hear_of_the_rules() {
     server.stop().await;
 }
 
-/// Rules that do much, and raise an error when a second has passed.
+/// Rules that change many things, and raise an error after a second.
 fn failing() -> String {
     let bad = r#"
 local Ghost = world.kind("ghost", { body = { shape = "sphere", radius = 0.2 } })
@@ -195,7 +195,7 @@ end)
 }
 
 #[tokio::test]
-async fn rules_that_fail_in_their_first_steps_are_taken_back_with_all_they_did() {
+async fn rules_that_fail_in_their_first_steps_are_rolled_back_with_all_their_effects() {
     let folder = Folder::new(RULES);
     let server = serve(&folder).await;
     let mut ada = server.join("edited", "name=Ada&hz=60").await;
@@ -214,10 +214,10 @@ async fn rules_that_fail_in_their_first_steps_are_taken_back_with_all_they_did()
     })
     .await;
     assert_eq!(ada.view.of_kind("sign").count(), 0);
-    // Ada lets go of her keys while the new rules hold.
+    // Ada releases her keys while the new rules run.
     ada.say(ClientMessage::Input(Input::default())).await;
     ben.until("the ghosts", |ben| ben.view.of_kind("ghost").count() == 10).await;
-    assert_eq!(ben.view.screen("prompt"), None, "it was shown to the first player alone");
+    assert_eq!(ben.view.screen("prompt"), None, "it was shown to the first player only");
 
     let is_back = |view: &View| {
         view.reports.iter().any(|(outcome, version, text)| {
@@ -234,11 +234,11 @@ async fn rules_that_fail_in_their_first_steps_are_taken_back_with_all_they_did()
     ben.until("the count", |ben| count(&ben.view) == Some(&json!(2.0))).await;
     for (who, view) in [("Ada", &mut ada.view), ("Ben", &mut ben.view)] {
         view.screens.insert(("count".into(), false), json!(1.0));
-        assert_eq!(view.without_places(), before, "{who} knows what was there before");
+        assert_eq!(view.without_places(), before, "{who} has the earlier state");
         assert!(view.screens.keys().all(|(_, personal)| !personal), "{who}: {:?}", view.screens);
     }
 
-    // She stands still, although she walked when the rules were replaced.
+    // She stops, although she walked when the rules were replaced.
     let (mut place, mut same) = (None, 0);
     while same < 30 {
         let tick = ada.view.tick;
@@ -256,7 +256,7 @@ async fn a_player_that_joins_while_rules_fail_stays() {
     let server = serve(&folder).await;
     let mut ada = server.join("edited", "name=Ada&hz=60").await;
     let channel = Guest::open(&server, "edited", CarrierKind::WebSocket).await.expect("there is room");
-    // Version 2 fails in the very step in which somebody comes.
+    // Version 2 fails in the same step in which a player joins.
     folder.write(&format!("{RULES}\nworld.on('join', function(player) error('no entry') end)"));
     ada.until_view("version 2", |view| view.version == 2).await;
     let mut cleo = Guest::join_by(channel, "Cleo").await;
@@ -268,7 +268,7 @@ async fn a_player_that_joins_while_rules_fail_stays() {
     assert_eq!(server.metric(r#"nowcast_rules_total{outcome="rolled_back"}"#), 1.0);
 
     let ben = server.join("edited", "name=Ben&hz=60").await;
-    // A player that leaves while other rules fail is gone also when they are taken back.
+    // A player who leaves while other rules fail stays gone after the rollback.
     folder.write(&failing());
     ada.until_view("the ghosts", |view| view.of_kind("ghost").count() == 10).await;
     let (ben_id, body) = (ben.id, ben.avatar());

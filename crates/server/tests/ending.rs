@@ -1,4 +1,4 @@
-//! How a server begins and ends.
+//! The start and the end of a server.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use nowcast_server::admission::Policy;
 use nowcast_server::{BindError, Config, Server};
 
 #[tokio::test]
-async fn everybody_is_told_when_the_server_ends_and_the_port_is_free_again() {
+async fn all_clients_are_informed_when_the_server_ends_and_the_port_is_free_again() {
     let server = TestServer::start().await;
     let address = server.address;
     let ada = tokio::spawn(server.join("plaza", "").await.until_closed());
     let bob = tokio::spawn(server.join("park", "encoding=msgpack").await.until_closed());
-    // A browser's idle connection and one that hasn't said anything don't hold up the end.
+    // A browser's idle connection, and one that has sent nothing, do not delay the end.
     let _idle = tokio::net::TcpStream::connect(address).await.unwrap();
     server.until_metric("nowcast_clients", |clients| clients == 2.0).await;
     server.stop().await;
@@ -24,7 +24,7 @@ async fn everybody_is_told_when_the_server_ends_and_the_port_is_free_again() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_answer_does_not_hold_up_the_end() {
+async fn a_client_that_does_not_answer_does_not_delay_the_end() {
     let server = TestServer::with(|config| config.timeouts.shutdown = Duration::from_millis(300)).await;
     let silent = server.join("plaza", "").await;
     server.stop().await;
@@ -38,7 +38,7 @@ async fn the_future_given_to_run_ends_the_server_too() {
 }
 
 #[tokio::test]
-async fn a_port_or_address_that_cannot_be_had_is_named_with_a_cure() {
+async fn an_unavailable_port_or_address_is_named_with_a_cure() {
     let first = TestServer::start().await;
     let port = first.address.port();
     let host = first.address.ip();
@@ -50,7 +50,7 @@ async fn a_port_or_address_that_cannot_be_had_is_named_with_a_cure() {
         "{says}"
     );
 
-    // An address for documentation (RFC 5737): no machine has it.
+    // An address for documentation (RFC 5737), which no machine has.
     let hosts = vec![[192, 0, 2, 1].into()];
     let entry = Policy { anonymous: true, ..Policy::default() };
     let error = bind(Config { hosts, entry, ..config() }).await;

@@ -42,10 +42,10 @@ async fn connect(
     connector.connect(&format!("nowcast://{}/{room}", server.address)).await
 }
 
-/// Joins, and returns the name that the world gives.
+/// Joins, and returns the name that the world assigns.
 async fn name_of(channel: &Channel, asked: &str) -> String {
     let join = ToWorld::Join { protocol: PROTOCOL, name: asked.into(), network_hz: 60, key: Vec::new() };
-    channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+    channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
     let mut own = None;
     loop {
         let message = timeout(PATIENCE, channel.receive()).await.expect("it comes").expect("it goes on");
@@ -64,7 +64,7 @@ async fn name_of(channel: &Channel, asked: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_token_lets_in_under_its_own_name_over_any_carrier() {
+async fn a_token_admits_its_own_name_over_any_carrier() {
     let server = guarded().await;
     let token = claims().room("plaza").sign(&key()).expect("a secret signs");
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
@@ -74,7 +74,7 @@ async fn a_token_lets_in_under_its_own_name_over_any_carrier() {
         assert!(error.to_string().contains("unauthorised"), "{error}");
         let error = connect(&server, "plaza", None, carrier).await.expect_err("a token is needed");
         assert!(error.to_string().contains("a token is needed"), "{error}");
-        // Two of one name at the same time would be told apart.
+        // Two players of one name at the same time would get numbers.
         channel.close(0, "done");
         server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
     }
@@ -88,7 +88,7 @@ async fn a_token_lets_in_under_its_own_name_over_any_carrier() {
 }
 
 #[tokio::test]
-async fn the_plain_protocol_asks_the_same_door() {
+async fn the_plain_protocol_uses_the_same_admission() {
     let server = guarded().await;
     for (query, cause) in
         [("", "a token is needed"), ("?resume=1", "a token is needed"), ("?token=a.b.c", "token")]
@@ -111,7 +111,7 @@ async fn the_plain_protocol_asks_the_same_door() {
 }
 
 #[tokio::test]
-async fn a_token_for_one_entry_stays_used_in_the_next_process() {
+async fn a_single_use_token_stays_used_in_the_next_process() {
     let folder = Folder::new();
     let serve = || {
         TestServer::with(|config| {
@@ -135,7 +135,7 @@ async fn a_token_for_one_entry_stays_used_in_the_next_process() {
     server.stop().await;
 }
 
-/// The end of a session that says who it is by this key, if it is not let in.
+/// The end of a session that joins with this key and is refused.
 async fn refused(address: SocketAddr, token: &str, key: [u8; 16]) -> Option<u32> {
     let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(token);
     let channel =
@@ -153,11 +153,11 @@ async fn refused(address: SocketAddr, token: &str, key: [u8; 16]) -> Option<u32>
             }
         }
     };
-    timeout(PATIENCE, welcomed).await.expect("the server says something")
+    timeout(PATIENCE, welcomed).await.expect("the server sends a message")
 }
 
 #[tokio::test]
-async fn a_token_for_one_entry_brings_its_own_client_back_after_a_kill_and_no_other() {
+async fn a_single_use_token_readmits_its_own_client_after_a_kill_and_no_other() {
     let folder = Folder::new();
     let ours = claims().once("1").sign(&key()).expect("a secret signs");
     let plain = claims().once("2").sign(&key()).expect("a secret signs");
@@ -167,15 +167,15 @@ async fn a_token_for_one_entry_brings_its_own_client_back_after_a_kill_and_no_ot
     let parameters = format!("token={plain}&key={secret}");
     let ada = TestServer::join_at(process.address, "plaza", &parameters).await;
     let first = ada.id;
-    // Right after the welcome: what was welcomed is kept.
+    // The kill follows the welcome at once: a welcomed use is stored.
     process.kill();
 
     let process = Process::start(&folder.0);
-    assert_eq!(refused(process.address, &ours, [8; 16]).await, Some(74), "it is another client's");
+    assert_eq!(refused(process.address, &ours, [8; 16]).await, Some(74), "it belongs to another client");
     assert_eq!(refused(process.address, &ours, [7; 16]).await, None, "it comes back");
     let stolen = format!("ws://{}/ws/plaza?token={plain}&key={}", process.address, "08".repeat(16));
     let stream = tokio::net::TcpStream::connect(process.address).await.expect("it listens");
-    assert!(tokio_tungstenite::client_async(stolen, stream).await.is_err(), "it is another client's");
+    assert!(tokio_tungstenite::client_async(stolen, stream).await.is_err(), "it belongs to another client");
     let ada = TestServer::join_at(process.address, "plaza", &parameters).await;
     assert!(ada.name() == "Ada" || ada.name().starts_with("Ada ("), "{}", ada.name());
     assert!(ada.id >= first);
@@ -188,7 +188,7 @@ async fn the_process_that_serves_until_it_is_killed() {
 }
 
 #[tokio::test]
-async fn a_key_without_the_token_is_somebody_else() {
+async fn a_key_without_the_token_is_another_client() {
     let server = TestServer::with(|config| {
         config.entry.key = Some(key());
         config.entry.anonymous = true;
@@ -210,7 +210,7 @@ async fn a_key_without_the_token_is_somebody_else() {
 }
 
 #[tokio::test]
-async fn nothing_is_open_to_a_network_by_accident() {
+async fn no_server_is_open_to_a_network_by_accident() {
     let everywhere = |entry: Policy| Config {
         hosts: vec![[0, 0, 0, 0].into()],
         webtransport: false,

@@ -3,7 +3,7 @@
 use crate::common::TestServer;
 
 #[tokio::test]
-async fn pages_carry_a_strict_policy_and_never_sniff() {
+async fn pages_carry_a_strict_policy_and_forbid_sniffing() {
     let server = TestServer::start().await;
     for path in ["/", "/r/plaza"] {
         let answer = server.get(path).await;
@@ -17,7 +17,10 @@ async fn pages_carry_a_strict_policy_and_never_sniff() {
         assert!(policy.contains("default-src 'none'; script-src 'self';"), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
         let built = answer.contains("/assets/");
-        assert!(built || answer.contains("cargo xtask serve"), "it says how to build the client: {answer}");
+        assert!(
+            built || answer.contains("cargo xtask serve"),
+            "it explains how to build the client: {answer}"
+        );
     }
 }
 
@@ -36,7 +39,7 @@ async fn unknown_paths_are_not_found() {
 }
 
 #[tokio::test]
-async fn health_and_metrics_are_there_from_the_start() {
+async fn health_and_metrics_are_served_from_the_start() {
     let server = TestServer::start().await;
     assert!(server.get("/healthz").await.ends_with("\r\n\r\nok\n"));
     let _ada = server.join("plaza", "").await;

@@ -1,4 +1,4 @@
-//! The entities that clients receive: near ones, those that all see, their own, and those that become visible again.
+//! The entities that clients receive: near ones, global ones, their own, and those that become visible again.
 
 use crate::common::session::Guest;
 use crate::common::{TestServer, script};
@@ -37,7 +37,7 @@ async fn road() -> TestServer {
     TestServer::with(|config| config.worlds = vec![script("road", ROAD)]).await
 }
 
-/// Where the entities of a kind are along the road, as far as a client knows.
+/// The positions along the road of the entities of a kind, in a client's view.
 fn places(guest: &Guest, kind: &str) -> Vec<i32> {
     let ids = guest.view.of_kind(kind).map(|(id, _)| id);
     let mut places: Vec<i32> = ids.filter_map(|id| guest.place(id)).map(|[x, ..]| x.round() as i32).collect();
@@ -52,7 +52,7 @@ fn sees_only_near(guest: &Guest, x: i32) -> bool {
 }
 
 #[tokio::test]
-async fn a_client_is_told_of_what_is_near_and_of_all_that_is_there_when_it_comes_back() {
+async fn a_client_receives_near_entities_and_everything_near_when_it_returns() {
     let server = road().await;
     let mut ada = Guest::join(&server, "road", "Ada", CarrierKind::WebSocket).await;
     let mut ben = Guest::join(&server, "road", "Ben", CarrierKind::WebTransport).await;
@@ -65,16 +65,16 @@ async fn a_client_is_told_of_what_is_near_and_of_all_that_is_there_when_it_comes
 
     ben.act("go", &[("x", 300.0.into())]);
     ben.until("the wheels there", |ben| sees_only_near(ben, 300)).await;
-    ada.until("Ben out of sight", |ada| !ada.view.entities.contains_key(&body_of_ben)).await;
+    ada.until("Ben out of range", |ada| !ada.view.entities.contains_key(&body_of_ben)).await;
     assert_eq!(ada.view.players.len(), 2, "he is still here");
 
     ben.act("go", &[("x", 380.0.into())]);
     ben.until("the wheels at the end", |ben| sees_only_near(ben, 380)).await;
     ada.act("go", &[("x", 370.0.into())]);
-    ada.until("Ben where he is now", |ada| {
+    ada.until("Ben at his current position", |ada| {
         let is_seen = ada.view.entities.contains_key(&body_of_ben);
         let place = ada.place(body_of_ben).filter(|_| is_seen);
-        assert!(place.is_none_or(|[x, ..]| x > 379.0), "never where he was: {place:?}");
+        assert!(place.is_none_or(|[x, ..]| x > 379.0), "the intermediate position never arrives: {place:?}");
         place.is_some() && sees_only_near(ada, 370)
     })
     .await;
@@ -84,7 +84,7 @@ async fn a_client_is_told_of_what_is_near_and_of_all_that_is_there_when_it_comes
 }
 
 #[tokio::test]
-async fn kinds_say_who_is_told_of_them() {
+async fn kinds_declare_who_receives_them() {
     let server = road().await;
     let mut ada = Guest::join(&server, "road", "Ada", CarrierKind::WebSocket).await;
     let mut ben = Guest::join(&server, "road", "Ben", CarrierKind::WebSocket).await;
@@ -100,5 +100,5 @@ async fn kinds_say_who_is_told_of_them() {
     }
     cleo.until_view("the whole road", |view| view.of_kind("post").count() == 21).await;
     let secrets = ["card", "plan"].map(|kind| cleo.view.of_kind(kind).count());
-    assert_eq!(secrets, [0, 0], "the plain protocol tells no secrets");
+    assert_eq!(secrets, [0, 0], "the plain protocol sends no private entities");
 }

@@ -1,4 +1,4 @@
-//! People join, see each other, move, talk and leave.
+//! Players join, see each other, move, chat and leave.
 
 use crate::common;
 use crate::common::TestServer;
@@ -7,7 +7,7 @@ use nowcast_server::plain::{ClientMessage, Encoding, Input, PROTOCOL, ServerMess
 const FORWARD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: true, jump: false };
 
 #[tokio::test]
-async fn a_player_is_told_who_it_is_what_there_can_be_and_all_that_is_there() {
+async fn a_player_receives_its_id_the_definition_and_all_entities() {
     let server = TestServer::start().await;
     let bob = server.join("plaza", "name=Bob").await;
     let socket = server.connect("/ws/plaza?name=Ada%20L.&hz=20").await.unwrap();
@@ -38,8 +38,8 @@ async fn a_player_is_told_who_it_is_what_there_can_be_and_all_that_is_there() {
             matches!(message, ServerMessage::Player { id: of, name: is, avatar: Some(_) } if *of == id && is == name)
         })
     };
-    assert!(named(bob.id, "Bob") && named(player, "Ada L."), "then come the players: {people:?}");
-    assert!(matches!(ada.next().await, ServerMessage::Spawn { .. }), "then everything that is there");
+    assert!(named(bob.id, "Bob") && named(player, "Ada L."), "the players follow: {people:?}");
+    assert!(matches!(ada.next().await, ServerMessage::Spawn { .. }), "the entities follow");
     ada.id = player;
     assert_eq!(ada.view.entities[&ada.avatar()].kind, "person");
     assert_eq!(ada.view.entities[&bob.avatar()].kind, "person");
@@ -47,7 +47,7 @@ async fn a_player_is_told_who_it_is_what_there_can_be_and_all_that_is_there() {
 }
 
 #[tokio::test]
-async fn with_each_encoding_one_moves_and_the_others_see_it() {
+async fn with_each_encoding_one_player_moves_and_the_others_see_it() {
     let server = TestServer::start().await;
     for encoding in Encoding::ALL {
         let room = format!("room-{encoding}");
@@ -68,7 +68,7 @@ async fn with_each_encoding_one_moves_and_the_others_see_it() {
 }
 
 #[tokio::test]
-async fn a_client_hears_the_truth_even_when_it_missed_snapshots() {
+async fn a_client_has_the_correct_state_even_after_missed_snapshots() {
     let server = TestServer::start().await;
     let mut mover = server.join("plaza", "hz=60").await;
     let mut seldom = server.join("plaza", "encoding=custom16&hz=5").await;
@@ -79,13 +79,13 @@ async fn a_client_hears_the_truth_even_when_it_missed_snapshots() {
 
     let [slow, fast] = [rest(&mut seldom, mover.avatar()).await, rest(&mut often, mover.avatar()).await];
     for axis in 0..3 {
-        // A walker that comes to rest may still creep by a last step of the rounding.
+        // A walker that comes to rest may still move by one last rounding step.
         assert!((slow[axis] - fast[axis]).abs() < 1.5e-4, "{slow:?} {fast:?}");
     }
 }
 
 #[tokio::test]
-async fn chat_names_and_leaving_reach_everybody() {
+async fn chat_names_and_leaves_reach_all_clients() {
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada").await;
     let mut bob = server.join("plaza", "name=Bob&encoding=msgpack").await;
@@ -113,7 +113,7 @@ async fn pings_and_rates_are_answered() {
     ada.until(|message| (*message == ServerMessage::Pong { time: 12345.678 }).then_some(())).await;
     ada.say(ClientMessage::Rate { hz: 60 }).await;
     ada.until(|message| (*message == ServerMessage::Rate { hz: 60 }).then_some(())).await;
-    // Once the new rate is in force, `move` comes with every step.
+    // With the new rate, `move` arrives with every step.
     let mut ticks = Vec::new();
     ada.until(|message| {
         if let ServerMessage::Move { tick, .. } = message {
@@ -125,7 +125,7 @@ async fn pings_and_rates_are_answered() {
 }
 
 #[tokio::test]
-async fn rooms_are_worlds_of_their_own_and_end_when_deserted() {
+async fn rooms_have_separate_worlds_and_end_when_deserted() {
     let server =
         TestServer::with(|config| config.timeouts.room_empty = std::time::Duration::from_millis(50)).await;
     let mut ada = server.join("one", "name=Ada").await;
@@ -148,10 +148,10 @@ async fn rooms_are_worlds_of_their_own_and_end_when_deserted() {
     server.join("one", "").await;
 }
 
-/// Where an entity is, as soon as that is known.
+/// The position of an entity, as soon as it is known.
 async fn position(player: &mut common::Player, id: u32) -> [f64; 3] {
     player.until_view("the entity", |view| view.entities.contains_key(&id)).await;
-    player.view.entities[&id].place.expect("this protocol always says where something is")
+    player.view.entities[&id].place.expect("this protocol always sends the position")
 }
 
 fn moved(message: &ServerMessage, id: u32) -> Option<[f64; 3]> {
@@ -160,7 +160,7 @@ fn moved(message: &ServerMessage, id: u32) -> Option<[f64; 3]> {
     Some([entity.position_x, entity.position_y, entity.position_z])
 }
 
-/// Where an entity comes to rest: it has moved, and then stays for three snapshots.
+/// The resting position of an entity: it has moved, and is then unchanged for three snapshots.
 async fn rest(player: &mut common::Player, id: u32) -> [f64; 3] {
     let mut last = None;
     let mut still = 0;

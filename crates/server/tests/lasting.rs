@@ -1,4 +1,4 @@
-//! Worlds that outlive their process: SIGKILL, a graceful end, other rules, a second process, what cannot be loaded.
+//! Worlds that survive their process: SIGKILL, a graceful end, new rules, a second process, unloadable worlds.
 
 mod common;
 
@@ -47,7 +47,7 @@ async fn the_process_that_serves_until_it_is_killed() {
     serve_if_child(script("yard", RULES)).await;
 }
 
-/// A server in this process that keeps its worlds.
+/// A server in this process that stores its worlds.
 async fn serve(folder: &Folder, world: WorldConfig) -> TestServer {
     TestServer::with(|config| {
         config.worlds = vec![world];
@@ -89,7 +89,7 @@ async fn a_built_tower_stands_after_a_kill_and_equals_the_recording() {
 
     let saved = SqliteReader::open(&folder.0).unwrap().load(&yard(), Moment::Last).unwrap();
     let saved = saved.expect("it was kept");
-    let kept = saved.replay(restore_kept).expect("it is what was recorded");
+    let kept = saved.replay(restore_kept).expect("it equals the recording");
 
     let process = Process::start(&folder.0);
     let mut ada = TestServer::join_at(process.address, "yard", "name=Ada&hz=60").await;
@@ -103,7 +103,7 @@ async fn a_built_tower_stands_after_a_kill_and_equals_the_recording() {
     drop(ada);
     process.end();
 
-    // The second process ended with a snapshot: the way to it leads over the kill, and every hash is right.
+    // The second process ended with a snapshot. The replay up to it passes the kill, and every hash is correct.
     let report = SqliteReader::open(&folder.0).unwrap().check(&yard(), restore_kept).unwrap();
     assert_eq!((report.damage, report.holes), (Vec::new(), 0));
     assert!(report.snapshots >= 2 && report.ticks > kept.tick() - saved.snapshot.tick, "{}", report.ticks);
@@ -129,13 +129,13 @@ async fn state_seen_a_fifth_of_a_second_before_a_kill_survives() {
         let end = Instant::now() + Duration::from_millis(250 + random.bits() % 700);
         let mut seen = vec![(Instant::now(), found)];
         while Instant::now() < end {
-            // An action on its way at the kill may be applied or not.
+            // An action in flight at the kill may be applied or not.
             acted += 1;
             ada.act("count", &[]).await;
             let before = shown(&ada.view, "count");
             ada.until_view("the next count", |view| shown(view, "count") > before).await;
             seen.push((Instant::now(), shown(&ada.view, "count")));
-            // Faster than this nobody may act for long.
+            // A client may not act faster than this for long.
             steps(&mut ada, 6).await;
         }
         let killed = Instant::now();
@@ -147,7 +147,7 @@ async fn state_seen_a_fifth_of_a_second_before_a_kill_survives() {
 }
 
 #[tokio::test]
-async fn rules_that_changed_while_the_server_was_down_hold_and_bad_ones_are_taken_back() {
+async fn rules_changed_during_downtime_apply_and_failing_ones_are_rolled_back() {
     let folder = Folder::new();
     let server = serve(&folder, script("yard", RULES)).await;
     let mut ada = server.join("yard", "name=Ada&hz=60").await;
@@ -175,7 +175,7 @@ async fn rules_that_changed_while_the_server_was_down_hold_and_bad_ones_are_take
 }
 
 #[tokio::test]
-async fn a_room_that_was_deserted_goes_on_when_somebody_comes_back() {
+async fn a_deserted_room_resumes_when_a_client_returns() {
     let folder = Folder::new();
     let server = TestServer::with(|config| {
         config.worlds = vec![script("yard", RULES)];
@@ -194,7 +194,7 @@ async fn a_room_that_was_deserted_goes_on_when_somebody_comes_back() {
         drop(ada);
         server.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
     }
-    // A world is kept although its player does nothing; timers may change it.
+    // A world is stored although its player does nothing, because timers may change it.
     drop(server.join("idle", "name=Ada&hz=60").await);
     server.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
     assert!(server.metric("nowcast_store_snapshots_total") >= 3.0);
@@ -207,18 +207,18 @@ async fn a_room_that_was_deserted_goes_on_when_somebody_comes_back() {
 }
 
 #[tokio::test]
-async fn a_world_in_which_a_client_only_joined_goes_on_after_a_kill_and_knows_the_client() {
+async fn a_world_that_a_client_only_joined_resumes_after_a_kill_with_the_client() {
     let folder = Folder::new();
     let process = Process::start(&folder.0);
     let mut ada = Guest::join_with(process.address, "yard", "Ada", [7; 16]).await;
     let joined = ada.view.tick;
-    ada.until("a second of the world", |ada| ada.view.tick > joined + 60).await;
+    ada.until("one second of the world", |ada| ada.view.tick > joined + 60).await;
     let (id, seen) = (ada.id, ada.view.tick);
     process.kill();
 
     let saved = SqliteReader::open(&folder.0).unwrap().load(&yard(), Moment::Last).unwrap();
-    let kept = saved.expect("it was kept").replay(restore_kept).expect("it is what was recorded");
-    assert!(kept.tick() + 30 > seen, "kept until step {} of {seen}", kept.tick());
+    let kept = saved.expect("it was kept").replay(restore_kept).expect("it equals the recording");
+    assert!(kept.tick() + 30 > seen, "stored until step {} of {seen}", kept.tick());
     let process = Process::start(&folder.0);
     let again = Guest::join_with(process.address, "yard", "Ada", [7; 16]).await;
     assert!(again.view.resumed && again.id == id, "it is the player that it was");
@@ -227,7 +227,7 @@ async fn a_world_in_which_a_client_only_joined_goes_on_after_a_kill_and_knows_th
 }
 
 #[tokio::test]
-async fn rules_that_keep_something_in_variables_lose_no_more_than_that() {
+async fn rules_with_state_in_variables_lose_only_that_state() {
     let folder = Folder::new();
     let forgetful = RULES.replace(
         "world.state.count += 1\n    Block",
@@ -258,7 +258,7 @@ async fn a_store_that_cannot_write_stops_no_world_and_catches_up() {
     ada.until_view("a block", |view| blocks(view) == 1).await;
     server.until_metric("nowcast_store_snapshots_total", |snapshots| snapshots == 1.0).await;
 
-    // Nobody else can write as long as this transaction is open.
+    // No other connection can write while this transaction is open.
     let other = rusqlite::Connection::open(folder.0.join("worlds.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let health = async {
@@ -272,11 +272,11 @@ async fn a_store_that_cannot_write_stops_no_world_and_catches_up() {
             steps(&mut ada, 12).await;
         }
     };
-    let health = timeout(PATIENCE, health).await.expect("the trouble is told");
+    let health = timeout(PATIENCE, health).await.expect("the problem is reported");
     assert!(health.contains("the disk is behind") || health.contains("worlds are not stored"), "{health}");
     let count = shown(&ada.view, "count");
     ada.act("count", &[]).await;
-    ada.until_view("the world goes on", |view| shown(view, "count") > count).await;
+    ada.until_view("the world continues", |view| shown(view, "count") > count).await;
     let count = shown(&ada.view, "count");
     assert!(server.metric("nowcast_store_queued_bytes") > 0.0);
     other.execute_batch("ROLLBACK").unwrap();
@@ -292,12 +292,12 @@ async fn a_store_that_cannot_write_stops_no_world_and_catches_up() {
 }
 
 #[tokio::test]
-async fn a_second_server_on_the_same_folder_is_refused_with_what_helps() {
+async fn a_second_server_on_the_same_folder_is_refused_with_a_cure() {
     let folder = Folder::new();
     let server = serve(&folder, script("yard", RULES)).await;
     let mut second = config();
     second.data = Some(folder.0.clone());
-    let error = Server::bind(second).await.map(drop).expect_err("the folder is taken");
+    let error = Server::bind(second).await.map(drop).expect_err("the folder is in use");
     assert!(matches!(error, BindError::Store(_)));
     let text = error.to_string();
     assert!(text.contains("another process has it open") && text.contains("choose another folder"), "{text}");
@@ -306,10 +306,10 @@ async fn a_second_server_on_the_same_folder_is_refused_with_what_helps() {
 }
 
 #[tokio::test]
-async fn a_world_that_cannot_be_loaded_is_refused_and_left_as_it_is() {
+async fn a_world_that_cannot_be_loaded_is_refused_and_left_unchanged() {
     let folder = Folder::new();
     let store = SqliteStore::open(&folder.0, Options::default()).unwrap();
-    let snapshot = Snapshot { world: b"nothing that a server keeps".to_vec(), ..Snapshot::default() };
+    let snapshot = Snapshot { world: b"bytes that no server wrote".to_vec(), ..Snapshot::default() };
     store.snapshot(&yard(), snapshot.clone(), Continuity::BeginsAnew, Vec::new()).unwrap();
     drop(store);
     let server = serve(&folder, script("yard", RULES)).await;
@@ -343,7 +343,7 @@ fn tower(storeys: u32) -> WorldConfig {
 }
 
 #[tokio::test]
-async fn a_programs_world_goes_on_and_one_of_another_program_is_set_aside() {
+async fn a_programs_world_resumes_and_one_of_another_program_is_set_aside() {
     let folder = Folder::new();
     let names = || -> Vec<String> {
         let kept = SqliteReader::open(&folder.0).unwrap().list().unwrap();

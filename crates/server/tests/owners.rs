@@ -1,4 +1,4 @@
-//! Commands of owners, on sessions and in the plain protocol, and the refusal of forbidden ones.
+//! Owner commands, on sessions and in the plain protocol, and the rejection of forbidden ones.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn own(entity: u32) -> ToWorld {
 }
 
 #[tokio::test]
-async fn a_program_brings_what_it_owns_where_it_likes_and_everybody_sees_it() {
+async fn a_program_moves_its_entities_freely_and_all_clients_see_it() {
     let server = hall().await;
     let mut ada = server.join("hall", "name=Ada&hz=60").await;
     let mut tracker = Guest::join_as_program(&server, "hall", "tracker").await;
@@ -148,7 +148,7 @@ async fn forbidden_owner_commands_are_denied_and_counted_and_the_client_stays() 
 }
 
 #[tokio::test]
-async fn numbers_that_no_world_has_close_a_session() {
+async fn numbers_outside_every_world_close_a_session() {
     let server = hall().await;
     for (position, velocity) in [
         ([f32::NAN, 0.0, 0.0], None),
@@ -167,12 +167,12 @@ async fn numbers_that_no_world_has_close_a_session() {
     let mut tracker = Guest::join_as_program(&server, "hall", "tracker").await;
     let lane = tracker.channel.lane(WORLD_LANE);
     lane.try_state(1u64 << 34, &[]).expect("a state is taken");
-    assert_eq!(tracker.end().await.code.0, 64, "a key that stands for nothing");
+    assert_eq!(tracker.end().await.code.0, 64, "a key without a meaning");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_stock_client_owns_and_moves_as_well() {
+async fn a_stock_client_can_own_and_move_entities() {
     let server = hall().await;
     let mut ada = server.join("hall", "name=Ada&hz=60").await;
     ada.say(ClientMessage::Own { entity: HAND, number: 3 }).await;
@@ -203,7 +203,7 @@ async fn a_stock_client_owns_and_moves_as_well() {
 }
 
 #[tokio::test]
-async fn where_tokens_are_needed_a_program_needs_one_that_says_so() {
+async fn where_tokens_are_required_a_program_needs_the_program_role() {
     let key = TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough");
     let server = TestServer::with(|config| {
         config.worlds = vec![script("hall", HALL)];
@@ -224,7 +224,7 @@ async fn where_tokens_are_needed_a_program_needs_one_that_says_so() {
             network_hz: 0,
             key: Vec::new(),
         };
-        channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+        channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
         let answer = timeout(PATIENCE, channel.receive()).await.expect("the server answers");
         match answer {
             Ok(_) => assert!(may, "{role}"),

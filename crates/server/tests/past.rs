@@ -1,4 +1,4 @@
-//! Rooms that show the past: who may look, what is seen, what happened next, and what a copy of a moment is.
+//! Rooms that show history: permission to view, the shown state, playing on, and copies of a moment.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -54,7 +54,7 @@ fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis() as u64
 }
 
-/// A time as the names of rooms have it, to the millisecond.
+/// A time in the notation of room names, to the millisecond.
 fn moment(time_ms: u64) -> String {
     let seconds = UtcTime(time_ms).to_string().replace(['-', ':', 'Z'], "");
     format!("{seconds}.{:03}Z", time_ms % 1_000)
@@ -62,7 +62,7 @@ fn moment(time_ms: u64) -> String {
 
 /// Builds blocks, some apart in time, and returns when there are `count`: 0, 1, 2, …
 async fn build(ada: &mut Player, count: usize) -> Vec<u64> {
-    // A world is kept from the first thing on that somebody does.
+    // A world is stored from its first player action on.
     ada.act("clear", &[]).await;
     steps(ada, 30).await;
     let mut times = vec![now_ms()];
@@ -85,7 +85,7 @@ fn state<'v>(view: &'v View, name: &str) -> Option<&'v Json> {
 }
 
 #[tokio::test]
-async fn the_past_is_seen_as_it_was_and_the_present_goes_on() {
+async fn history_shows_the_old_state_and_the_present_continues() {
     let folder = Folder::new();
     let server = serve(&folder, |_| {}).await;
     let mut ada = server.join("yard", "name=Ada&hz=60").await;
@@ -103,17 +103,17 @@ async fn the_past_is_seen_as_it_was_and_the_present_goes_on() {
     assert_eq!(state(&eve.view, "exact"), Some(&Json::from(true)));
     let number = |view: &View, name: &str| state(view, name).and_then(Json::as_f64).expect("it is told");
     let at = number(&eve.view, "at");
-    assert!((at - times[2] as f64).abs() < 40.0, "{at} is shown, and {} was asked for", times[2]);
+    assert!((at - times[2] as f64).abs() < 40.0, "{at} is shown, and {} was requested", times[2]);
     assert!(number(&eve.view, "from") <= times[0] as f64 && number(&eve.view, "to") >= at);
 
-    // The same place shows another moment, and is told only what differs.
+    // The same room shows another moment, and sends only the differences.
     say(&mut eve, &format!("/at {}", moment(times[1]))).await;
     eve.until_view("one block", |view| {
         blocks(view) == 1 && view.screen("count").and_then(Json::as_f64) == Some(1.0)
     })
     .await;
 
-    // Nothing can be done.
+    // No action is possible.
     eve.act("build", &[]).await;
     eve.until_view("the refusal", |view| view.refused.iter().any(|(_, why)| why.contains("the past"))).await;
     say(&mut eve, "hello").await;
@@ -123,7 +123,7 @@ async fn the_past_is_seen_as_it_was_and_the_present_goes_on() {
         .await;
     assert_eq!(blocks(&eve.view), 1);
 
-    // It can be seen again, up to the present.
+    // History can be shown again, up to the present.
     let tick = ada.view.tick;
     say(&mut eve, "/play").await;
     eve.until_view("the second block again", |view| blocks(view) == 2).await;
@@ -145,11 +145,11 @@ async fn the_past_is_seen_as_it_was_and_the_present_goes_on() {
     server.stop().await;
     let reader = nowcast_server::store::SqliteReader::open(&folder.0).expect("it is there");
     let names: Vec<_> = reader.list().expect("it can be read").into_iter().map(|world| world.name).collect();
-    assert_eq!(names.len(), 1, "of the past nothing is kept: {names:?}");
+    assert_eq!(names.len(), 1, "no history room is stored: {names:?}");
 }
 
 #[tokio::test]
-async fn a_moment_before_all_that_is_kept_is_the_first_and_steps_are_moments_too() {
+async fn a_moment_before_the_history_is_its_first_and_steps_are_moments_too() {
     let folder = Folder::new();
     let server = serve(&folder, |_| {}).await;
     let mut ada = server.join("yard", "name=Ada&hz=60").await;
@@ -171,7 +171,7 @@ async fn a_moment_before_all_that_is_kept_is_the_first_and_steps_are_moments_too
 }
 
 #[tokio::test]
-async fn other_rules_than_those_of_now_hold_in_their_own_time() {
+async fn earlier_rules_apply_in_their_own_time() {
     let folder = Folder::new();
     let server = serve(&folder, |_| {}).await;
     let mut ada = server.join("yard", "name=Ada&hz=60").await;
@@ -194,14 +194,14 @@ async fn other_rules_than_those_of_now_hold_in_their_own_time() {
     eve.until_view("newer rules", |view| blocks(view) == 2 && view.actions.contains_key("rain")).await;
     say(&mut eve, &format!("/at {}", moment(times[1]))).await;
     eve.until_view("older rules", |view| blocks(view) == 1 && !view.actions.contains_key("rain")).await;
-    // Over the time in which no server was there.
+    // Playing passes over the time in which no server ran.
     say(&mut eve, "/play").await;
     eve.until_view("the second block", |view| blocks(view) == 2 && view.actions.contains_key("rain")).await;
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_moment_becomes_a_room_of_its_own() {
+async fn a_moment_can_be_copied_to_a_separate_room() {
     let folder = Folder::new();
     let server = serve(&folder, |config| config.worlds.push(script("attic", RULES))).await;
     let mut ada = server.join("yard", "name=Ada&hz=60").await;
@@ -248,7 +248,7 @@ fn token(name: &str, role: Option<&str>) -> String {
 }
 
 #[tokio::test]
-async fn only_those_look_back_who_may_edit_and_only_so_many_rooms_do() {
+async fn only_editors_view_history_and_history_rooms_are_limited() {
     let folder = Folder::new();
     let server = serve(&folder, |config| {
         config.entry.key = Some(key());
@@ -261,7 +261,7 @@ async fn only_those_look_back_who_may_edit_and_only_so_many_rooms_do() {
     say(&mut ada, "/at -5m").await;
     ada.until_view("the refusal", |view| view.notices.iter().any(|text| text.contains("role 'editor'")))
         .await;
-    assert!(ada.view.said.is_empty(), "nobody else hears what is for the server");
+    assert!(ada.view.said.is_empty(), "no other client receives a command");
 
     let connect = |room: &str, token: &str| {
         let address = format!("nowcast://{}/{room}", server.address);
@@ -287,7 +287,7 @@ async fn only_those_look_back_who_may_edit_and_only_so_many_rooms_do() {
 }
 
 #[tokio::test]
-async fn without_a_store_or_a_world_in_it_nobody_looks_back() {
+async fn without_a_store_or_a_stored_world_there_is_no_history() {
     let server = TestServer::with(|config| config.worlds = vec![script("yard", RULES)]).await;
     let answer = server.get("/nowcast/yard.-5m").await;
     assert!(answer.contains("no_such_name") && answer.contains("keeps no worlds"), "{answer}");
@@ -298,7 +298,7 @@ async fn without_a_store_or_a_world_in_it_nobody_looks_back() {
     let socket = server
         .connect("/ws/yard.-5m?name=Eve")
         .await
-        .expect("a client without the role is let in to hear the reason");
+        .expect("a client without the role is admitted to receive the reason");
     let (code, reason) = Player::new(socket, nowcast_server::plain::Encoding::Json).until_closed().await;
     assert_eq!(code, 4011);
     assert!(reason.contains("no history of room 'yard' is stored"), "{reason}");

@@ -52,7 +52,7 @@ fn client_messages() -> impl Strategy<Value = ClientMessage> {
     ]
 }
 
-/// Values that JSON can say too.
+/// Values that JSON can represent, too.
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Nil),
@@ -105,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn packing_what_was_unpacked_changes_nothing(
+    fn packing_unpacked_values_changes_nothing(
         bytes in prop::collection::vec(any::<u8>(), 0..40), narrow in any::<bool>(),
     ) {
         let encoding = if narrow { Encoding::Custom16 } else { Encoding::Custom };
@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn angles_keep_their_bits(bits in 1..=16u32, packed in any::<u32>()) {
+    fn packed_angles_keep_their_bits(bits in 1..=16u32, packed in any::<u32>()) {
         let packed = packed % (1 << bits);
         prop_assert_eq!(angle_to_bits(angle_from_bits(packed, bits), bits), packed);
         prop_assert_eq!(angle_to_bits(angle_from_bits(packed, bits) - TAU, bits), packed);

@@ -1,6 +1,6 @@
-//! Holds the codec against `spec/vectors/plain`, which every implementation of the plain protocol checks.
+//! Compares the codec with `spec/vectors/plain`, which every implementation of the plain protocol checks.
 //!
-//! `NOWCAST_WRITE_VECTORS=1 cargo test -p nowcast-server --test server plain_vectors` writes them anew.
+//! `NOWCAST_WRITE_VECTORS=1 cargo test -p nowcast-server --test server plain_vectors` writes the files again.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ fn client_messages_match_their_vectors() {
 
 /// `spec/PLAIN.md`, section 2: values of unknown keys may be nested 16 deep; we refuse more than 30 levels in MessagePack.
 #[test]
-fn an_unknown_key_is_ignored_however_its_value_is_nested_up_to_the_stated_depth() {
+fn an_unknown_key_is_ignored_with_values_nested_up_to_the_stated_depth() {
     let ping = ClientMessage::Ping { time: 1.0 };
     for depth in [1, 16, 30, 1_000] {
         let text =
@@ -492,7 +492,7 @@ fn refused_messages() -> Vec<(&'static str, Encoding, Frame)> {
 /// The keys of one vector in order, each with its value as JSON text.
 type Vector = Vec<(&'static str, String)>;
 
-/// Every encoding of one message, after checking that each of them decodes again.
+/// Every encoding of one message, after a check that each of them decodes to the message.
 fn vector<M>(
     name: &str,
     message: &M,
@@ -530,7 +530,7 @@ fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("it has a JSON form")
 }
 
-/// Compares with the file that is there, or writes it when asked to.
+/// Compares the vectors with the file, or writes the file if requested.
 fn hold_against(file: &str, about: &str, vectors: Vec<Vector>) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/plain").join(file);
     let fresh = file_text(about, &vectors);
@@ -545,12 +545,12 @@ fn hold_against(file: &str, about: &str, vectors: Vec<Vector>) {
     let kept_vectors = kept["vectors"].as_array().expect("the file has vectors");
     let fresh_vectors = fresh["vectors"].as_array().expect("there are vectors");
     for (kept, fresh) in kept_vectors.iter().zip(fresh_vectors) {
-        assert_eq!(kept, fresh, "{file}: {} differs from the kept one", fresh["name"]);
+        assert_eq!(kept, fresh, "{file}: {} differs from the stored one", fresh["name"]);
     }
     assert_eq!(kept_vectors.len(), fresh_vectors.len(), "{file} has another number of vectors");
 }
 
-/// One line for each key, so that a person can read the file and a change shows as a small difference.
+/// One line for each key, so that a person can read the file and a change is a small difference.
 fn file_text(about: &str, vectors: &[Vector]) -> String {
     let vectors: Vec<String> = vectors
         .iter()

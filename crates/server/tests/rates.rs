@@ -1,4 +1,4 @@
-//! Clients that send more than their rates allow, and clients whose messages waited through a cut.
+//! Clients that send more than their rates allow, and clients whose messages waited during a cut.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::time::{interval, sleep};
 const DROPPED: &str = r#"nowcast_messages_dropped_total{reason="rate"}"#;
 
 #[tokio::test]
-async fn each_line_of_25_quick_ones_is_heard_by_all_or_told_to_its_speaker_as_dropped() {
+async fn each_line_of_25_quick_ones_reaches_all_or_is_reported_to_its_speaker_as_dropped() {
     let server = TestServer::start().await;
     let mut witness = server.join("plaza", "name=Witness").await;
     let mut ada = Guest::join(&server, "plaza", "Ada", CarrierKind::WebSocket).await;
@@ -41,12 +41,12 @@ async fn each_line_of_25_quick_ones_is_heard_by_all_or_told_to_its_speaker_as_dr
 }
 
 #[tokio::test]
-async fn fifteen_lines_that_wait_for_join_are_all_said() {
+async fn fifteen_lines_that_wait_for_join_are_all_sent() {
     let server = TestServer::start().await;
     let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
     for line in 0..15 {
         let line = encode_to_vec(&Line { text: format!("line {line}") });
-        channel.lane(CHAT_LANE).try_event(&line).expect("there is room for a line");
+        channel.lane(CHAT_LANE).try_event(&line).expect("the chat lane has space");
     }
     channel.drained().await.expect("all arrive");
     let mut ada = Guest::join_by(channel, "Ada").await;
@@ -56,7 +56,7 @@ async fn fifteen_lines_that_wait_for_join_are_all_said() {
 }
 
 #[tokio::test]
-async fn requests_of_an_owner_over_the_rate_are_denied() {
+async fn owner_requests_over_the_rate_are_denied() {
     let server = TestServer::start().await;
     let mut ben = server.join("plaza", "name=Ben").await;
     for _ in 0..60 {
@@ -69,7 +69,7 @@ async fn requests_of_an_owner_over_the_rate_are_denied() {
     server.stop().await;
 }
 
-/// Passes bytes on between clients and a server while it is not cut.
+/// Relays bytes between clients and a server, except during a cut.
 struct Relay {
     address: std::net::SocketAddr,
     is_cut: watch::Sender<bool>,
@@ -123,7 +123,7 @@ async fn actions_at_the_full_rate_through_a_cut_of_five_seconds_all_take_effect(
         view.screen("count").and_then(serde_json::Value::as_f64) == Some(99.0)
     })
     .await;
-    ada.until("the end of what waited", |ada| ada.view.screen("count").is_some()).await;
+    ada.until("the end of the waiting messages", |ada| ada.view.screen("count").is_some()).await;
     assert_eq!(ada.view.refused, []);
     assert_eq!(server.metric(DROPPED), 0.0);
     assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="backlog"}"#), 0.0);
@@ -132,11 +132,11 @@ async fn actions_at_the_full_rate_through_a_cut_of_five_seconds_all_take_effect(
 }
 
 #[tokio::test]
-async fn a_plain_client_that_could_not_be_heard_for_four_seconds_may_send_what_waited() {
+async fn a_plain_client_that_was_cut_off_for_four_seconds_may_send_the_waiting_messages() {
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada").await;
     let ada_id = ada.id;
-    // Nothing of the client arrives meanwhile; that is what is tested.
+    // No message of the client arrives in this time; the test needs that.
     sleep(Duration::from_secs(4)).await;
     for line in 0..12 {
         ada.say(ClientMessage::Chat { text: format!("line {line}") }).await;
@@ -148,7 +148,7 @@ async fn a_plain_client_that_could_not_be_heard_for_four_seconds_may_send_what_w
 }
 
 #[tokio::test]
-async fn help_and_unknown_commands_are_answered_and_not_said_to_others() {
+async fn help_and_unknown_commands_are_answered_and_not_sent_to_others() {
     let server = TestServer::start().await;
     let mut ada = server.join("plaza", "name=Ada").await;
     let mut witness = server.join("plaza", "name=Witness").await;
@@ -165,7 +165,7 @@ async fn help_and_unknown_commands_are_answered_and_not_said_to_others() {
 }
 
 #[tokio::test]
-async fn newcomers_of_a_room_that_no_world_is_called_like_are_told_which_world_it_shows() {
+async fn newcomers_of_a_room_without_its_own_world_receive_the_name_of_the_shown_world() {
     let empty = || crate::common::script("empty", "");
     let server = TestServer::with(|config| config.worlds.push(empty())).await;
     let mut ada = server.join("elsewhere", "name=Ada").await;

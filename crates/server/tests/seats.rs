@@ -1,4 +1,4 @@
-//! For how long the seats of lost clients are held.
+//! The time for which the seats of lost clients are reserved.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use crate::common::TestServer;
 use crate::common::session::Guest;
 use nowcast_server::world::STEP_HZ;
 
-/// The time for which sessions and seats are held in these tests.
+/// The time for which sessions and seats are reserved in these tests.
 const HELD: Duration = Duration::from_secs(4);
 
 #[test]
-fn seat_of_a_lost_session_is_given_up_30_seconds_after_the_client_was_last_heard() {
+fn seat_of_a_lost_session_is_released_30_seconds_after_its_last_packet() {
     let here = tokio::runtime::Runtime::new().expect("threads can be started");
     let server = here.block_on(TestServer::with(|config| {
-        // As with the default of 30 s, nothing is left of the seat's time when it has run out since the last packet.
+        // As with the default of 30 s, the seat's time is over when this time has passed since the last packet.
         (config.timeouts.session_resumed, config.timeouts.seat_held) = (HELD, HELD);
     }));
-    // A runtime of its own ends like a program that is killed: without a word.
+    // A separate runtime ends like a killed program, without a last message.
     let elsewhere = tokio::runtime::Runtime::new().expect("threads can be started");
     let address = server.address;
     let ada = elsewhere.block_on(Guest::join_with(address, "plaza", "Ada", [7; 16]));
@@ -32,7 +32,7 @@ fn seat_of_a_lost_session_is_given_up_30_seconds_after_the_client_was_last_heard
         let held = lost_at.map_or(0, |lost_at| witness.view.tick - lost_at);
         assert!(
             held < u64::from(STEP_HZ) * HELD.as_secs() / 2,
-            "{held} steps after the session was given up"
+            "released {held} steps after the session was given up"
         );
         server.stop().await;
     });

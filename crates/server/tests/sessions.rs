@@ -1,4 +1,4 @@
-//! Clients on sessions: over both carriers, beside plain ones, and such as break the rules.
+//! Clients on sessions: over both carriers, beside plain clients, and with violations of the protocol.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 const RUN: Controls = Controls { number: 1, forward: 1.0, right: 0.0, yaw: 0.0, run: true, jump: false };
 
 #[tokio::test]
-async fn people_on_either_carrier_and_on_the_plain_protocol_are_in_one_world() {
+async fn players_on_both_carriers_and_on_the_plain_protocol_share_one_world() {
     let server = TestServer::start().await;
     let mut ada = Guest::join(&server, "plaza", "Ada", CarrierKind::WebTransport).await;
     let mut ben = Guest::join(&server, "plaza", "Ben", CarrierKind::WebSocket).await;
@@ -54,12 +54,12 @@ async fn people_on_either_carrier_and_on_the_plain_protocol_are_in_one_world() {
 }
 
 #[test]
-fn the_avatar_of_a_vanished_client_stands_still_before_the_session_ends() {
+fn the_avatar_of_a_vanished_client_stops_before_the_session_ends() {
     let here = tokio::runtime::Runtime::new().expect("threads can be started");
     let (server, mut ben, ada_id, elsewhere) = here.block_on(async {
         let server = TestServer::start().await;
         let ben = Guest::join(&server, "plaza", "Ben", CarrierKind::WebSocket).await;
-        // Ada's program has a runtime of its own, which ends like a program that is killed: without a word.
+        // Ada's program has a separate runtime, which ends like a killed program, without a last message.
         let elsewhere = tokio::runtime::Runtime::new().expect("threads can be started");
         let address = server.address;
         let (said, heard) = tokio::sync::oneshot::channel();
@@ -70,7 +70,7 @@ fn the_avatar_of_a_vanished_client_stands_still_before_the_session_ends() {
             said.send(ada.avatar().expect("she has one")).expect("the test waits");
             std::future::pending::<()>().await;
         });
-        let ada_id = timeout(PATIENCE, heard).await.expect("Ada joins").expect("she says who she is");
+        let ada_id = timeout(PATIENCE, heard).await.expect("Ada joins").expect("she sends her join message");
         (server, ben, ada_id, elsewhere)
     });
     elsewhere.shutdown_background();
@@ -91,7 +91,7 @@ fn the_avatar_of_a_vanished_client_stands_still_before_the_session_ends() {
 }
 
 #[tokio::test]
-async fn a_client_that_breaks_a_rule_is_told_which_and_nobody_else_notices() {
+async fn a_client_that_breaks_a_rule_receives_the_rule_and_no_other_client_is_affected() {
     let server = TestServer::start().await;
     let mut witness = Guest::join(&server, "rules", "Witness", CarrierKind::WebSocket).await;
     let nan = Controls { yaw: f32::NAN, ..RUN };
@@ -123,33 +123,33 @@ async fn a_client_that_breaks_a_rule_is_told_which_and_nobody_else_notices() {
     ];
     for (what, code, break_rule) in breaks {
         let mut guest = Guest::join(&server, "rules", "Guest", CarrierKind::WebSocket).await;
-        break_rule(&guest.channel).expect("our side takes it");
+        break_rule(&guest.channel).expect("our side accepts it");
         let closed = guest.end().await;
         assert_eq!(closed.code.0, code, "{what}: {closed}");
     }
     let mut noisy = Guest::join(&server, "rules", "Noisy", CarrierKind::WebSocket).await;
     for _ in 0..400 {
         let line = encode_to_vec(&Line { text: "x".into() });
-        // The lane may be full for a moment, or the session closed by now.
+        // The lane may be full for a moment, or the session may be closed already.
         let _ = timeout(Duration::from_secs(1), noisy.channel.lane(CHAT_LANE).event(&line)).await;
     }
     assert_eq!(noisy.end().await.code.0, 66);
-    witness.until("everybody to be gone", |witness| witness.view.players.len() == 1).await;
+    witness.until("all players to be gone", |witness| witness.view.players.len() == 1).await;
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_walker_waits_for_its_client_for_a_second_and_then_stands() {
+async fn a_walker_waits_a_second_for_its_client_and_then_stops() {
     let server = TestServer::start().await;
     let mut ada = Guest::join(&server, "plaza", "Ada", CarrierKind::WebSocket).await;
     let ben = Guest::join(&server, "plaza", "Ben", CarrierKind::WebSocket).await;
     let walk = Step { forward: 1.0, run: true, ..Step::default() };
     let steps = Steps { number: 65_530, steps: vec![walk] };
-    ada.channel.try_state(STEPS_KEY, &encode_to_vec(&steps)).expect("a state is always taken");
+    ada.channel.try_state(STEPS_KEY, &encode_to_vec(&steps)).expect("a state always fits");
     let waited = r#"nowcast_prediction_total{outcome="waited"}"#;
     server.until_metric(r#"nowcast_prediction_total{outcome="given_up"}"#, |count| count > 10.0).await;
     assert!((60.0..90.0).contains(&server.metric(waited)), "{} waits", server.metric(waited));
-    // One step and what she slid: she does not run on by controls that nobody repeats.
+    // One step and the remaining slide: she does not continue with inputs that the client does not repeat.
     let avatar = ada.avatar().expect("she has one");
     ada.take_for(Duration::from_millis(100)).await;
     let stands = ada.place(avatar).expect("it stands somewhere");
@@ -157,25 +157,25 @@ async fn a_walker_waits_for_its_client_for_a_second_and_then_stands() {
     let after = ada.place(avatar).expect("it stands somewhere");
     assert!((stands[0] - after[0]).hypot(stands[2] - after[2]) < 0.01, "from {stands:?} to {after:?}");
 
-    // A clock that jumps leaves out what is between, and what comes then is heard.
+    // After a jump of its counter, the steps between are skipped, and later steps apply.
     let steps = Steps { number: 20_000, steps: vec![Step { yaw: 1.0, ..Step::default() }] };
     let of_ada = server.metric(waited);
     ben.channel
         .try_state(STEPS_KEY, &encode_to_vec(&Steps { number: 9, steps: vec![walk] }))
         .expect("it is taken");
     server.until_metric(waited, |count| count > of_ada + 10.0).await;
-    ben.channel.try_state(STEPS_KEY, &encode_to_vec(&steps)).expect("a state is always taken");
+    ben.channel.try_state(STEPS_KEY, &encode_to_vec(&steps)).expect("a state always fits");
     let elsewhere = r#"nowcast_messages_dropped_total{reason="steps_elsewhere"}"#;
     server.until_metric(elsewhere, |count| count == 1.0).await;
 }
 
 #[tokio::test]
-async fn controls_and_lines_that_come_before_join_wait_for_it() {
+async fn inputs_and_lines_that_arrive_before_join_wait_for_it() {
     let server = TestServer::start().await;
     let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
-    channel.try_state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state is always taken");
+    channel.try_state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state always fits");
     let line = Line { text: "before I am here".into() };
-    channel.lane(CHAT_LANE).try_event(&encode_to_vec(&line)).expect("there is room for a line");
+    channel.lane(CHAT_LANE).try_event(&encode_to_vec(&line)).expect("the chat lane has space");
     channel.drained().await.expect("both arrive");
     let mut ada = Guest::join_by(channel, "Ada").await;
     let avatar = ada.avatar().expect("she has one");
@@ -189,17 +189,17 @@ async fn controls_and_lines_that_come_before_join_wait_for_it() {
 }
 
 #[tokio::test]
-async fn a_client_of_another_service_is_told_that_this_is_a_world() {
+async fn a_client_of_another_service_learns_that_this_is_a_world() {
     let server = TestServer::start().await;
     let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
-    channel.try_event(b"hello").expect("nothing waits before it");
+    channel.try_event(b"hello").expect("the lane is empty");
     let closed = timeout(PATIENCE, channel.closed()).await.expect("it ends");
     assert!(closed.code.0 == 64 && closed.reason.contains("this is a world"), "{closed}");
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_client_without_a_name_or_room_is_told_the_cause() {
+async fn a_client_without_a_valid_name_or_room_receives_the_cause() {
     let server = TestServer::with(|config| {
         config.limits.players_max = 1;
         config.timeouts.handshake = Duration::from_millis(300);
@@ -208,9 +208,9 @@ async fn a_client_without_a_name_or_room_is_told_the_cause() {
     let silent = Guest::open(&server, "one", CarrierKind::WebSocket).await.expect("there is room");
     assert_eq!(timeout(PATIENCE, silent.closed()).await.expect("it ends").code.0, 68);
     let other = Guest::open(&server, "one", CarrierKind::WebSocket).await.expect("there is room");
-    // Version 1 knew another world; its `Join` has the same fields, so that it can be told.
+    // Version 1 had another world protocol. Its `Join` has the same fields, so the server can answer it.
     let join = ToWorld::Join { protocol: 1, name: String::new(), network_hz: 0, key: Vec::new() };
-    other.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+    other.try_event(&encode_to_vec(&join)).expect("the lane is empty");
     let closed = timeout(PATIENCE, other.closed()).await.expect("it ends");
     assert!(
         closed.code.0 == 5
@@ -232,7 +232,7 @@ async fn a_client_without_a_name_or_room_is_told_the_cause() {
 }
 
 #[tokio::test]
-async fn a_client_that_takes_too_small_messages_for_the_world_is_told_so() {
+async fn a_client_that_accepts_only_small_messages_receives_the_required_size() {
     let many =
         r#"local world = require("@nowcast/world") for i = 1, 200 do world.kind("kind " .. i, {}) end"#;
     let server = TestServer::with(|config| config.worlds = vec![common::script("plaza", many)]).await;
@@ -241,7 +241,7 @@ async fn a_client_that_takes_too_small_messages_for_the_world_is_told_so() {
     let url = format!("nowcast://{}/plaza", server.address);
     let channel = Connector::new().session(config).connect(&url).await.expect("there is room");
     let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 0, key: Vec::new() };
-    channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+    channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
     let closed = timeout(PATIENCE, channel.closed()).await.expect("it ends");
     assert!(closed.code.0 == 64 && closed.reason.contains("the client takes 1024"), "{closed}");
     server.stop().await;
@@ -265,7 +265,7 @@ async fn the_list_of_worlds_is_readable_for_allowed_origins_only() {
 }
 
 #[tokio::test]
-async fn the_program_around_a_server_serves_names_beside_the_rooms() {
+async fn an_embedding_program_serves_names_beside_the_rooms() {
     let echo = || {
         ServiceConfig::new("echo", |channel| async move {
             nowcast::echo(&channel).await;
@@ -278,7 +278,7 @@ async fn the_program_around_a_server_serves_names_beside_the_rooms() {
             timeout(PATIENCE, Connector::new().carriers([carrier]).connect(&url)).await.unwrap().unwrap();
         assert_eq!(channel.command(b"well?", PATIENCE).await.unwrap(), b"well?", "{carrier}");
     }
-    // A room is entered as ever.
+    // Rooms still admit clients.
     Guest::join(&server, "plaza", "Ada", CarrierKind::WebSocket).await;
     server.stop().await;
 

@@ -1,4 +1,4 @@
-//! The limits of what strangers may take, see and be called.
+//! Limits for untrusted clients: resources, pages and names.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn operator_token() -> String {
     claims.sign(&key()).expect("a secret signs")
 }
 
-/// A server for everybody, on which a token gives a name.
+/// A server for all clients, on which a token assigns a name.
 async fn mixed() -> TestServer {
     TestServer::with(|config| {
         config.entry.key = Some(key());
@@ -49,9 +49,9 @@ async fn until_notice(player: &mut Player) -> String {
 }
 
 #[tokio::test]
-async fn a_tokens_name_is_its_holders_alone_and_stays() {
+async fn a_tokens_name_belongs_to_its_holder_and_stays() {
     let server = mixed().await;
-    // Somebody was called so before the holder came, and is called otherwise from then on.
+    // An earlier guest with this name is renamed when the holder joins.
     let mut early = server.join("plaza", "name=ADA&hz=60").await;
     assert_eq!(early.name(), "ADA");
     let mut ada = server.join("plaza", &format!("hz=60&token={}", token("Ada"))).await;
@@ -59,7 +59,7 @@ async fn a_tokens_name_is_its_holders_alone_and_stays() {
     let id = early.id;
     assert_eq!(name_other_than(&mut early, "ADA").await, format!("guest-{id}"));
 
-    // A guest can neither come with the name nor take it, also not with a letter of another script.
+    // A guest can neither join with the name nor change to it, even with a letter of another script.
     let mut late = server.join("plaza", "name=%D0%90da&hz=60").await;
     let guest = format!("guest-{}", late.id);
     assert_eq!(late.name(), guest);
@@ -69,7 +69,7 @@ async fn a_tokens_name_is_its_holders_alone_and_stays() {
     late.say(ClientMessage::Name { name: "Eve".into() }).await;
     assert_eq!(name_other_than(&mut late, &guest).await, "Eve");
 
-    // The holder keeps it, and a second one of the same name is told apart.
+    // The holder keeps the name. A second holder of the same name gets a number.
     ada.say(ClientMessage::Name { name: "Eve".into() }).await;
     assert!(until_notice(&mut ada).await.contains("stays"));
     let second = server.join("plaza", &format!("hz=60&token={}", token("ada"))).await;
@@ -77,7 +77,7 @@ async fn a_tokens_name_is_its_holders_alone_and_stays() {
     assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_bound"}"#), 1.0);
     assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_taken"}"#), 1.0);
 
-    // A leave frees the place.
+    // A leave frees the name.
     drop((ada, second));
     server.until_metric("nowcast_clients", |clients| clients == 2.0).await;
     late.say(ClientMessage::Name { name: "Ada".into() }).await;
@@ -104,7 +104,7 @@ async fn head(server: &TestServer, path: &str, headers: &str) -> String {
 }
 
 #[tokio::test]
-async fn strangers_behind_a_proxy_on_this_machine_have_none_of_its_roles() {
+async fn clients_behind_a_proxy_on_this_machine_have_no_local_privileges() {
     let server = TestServer::start().await;
     let local = "Host: localhost\r\n";
     let forwarded = [
@@ -132,7 +132,7 @@ async fn strangers_behind_a_proxy_on_this_machine_have_none_of_its_roles() {
     }
     server.stop().await;
 
-    // A named proxy that does not say for whom it speaks makes nobody local.
+    // Clients of a trusted proxy that names no client address are not local.
     let server = TestServer::with(|config| {
         config.entry.proxies = vec!["127.0.0.1".parse().expect("it is an address")];
     })
@@ -148,9 +148,9 @@ async fn strangers_behind_a_proxy_on_this_machine_have_none_of_its_roles() {
 }
 
 #[tokio::test]
-async fn one_address_does_not_take_all_rooms() {
+async fn one_address_cannot_take_all_rooms() {
     let server = TestServer::with(|config| {
-        // Where tokens are used, clients on this machine are limited as all others.
+        // If tokens are required, clients on this machine have the same limits as others.
         config.entry.key = Some(key());
         config.entry.anonymous = true;
         config.limits.rooms_max = 4;
@@ -164,13 +164,15 @@ async fn one_address_does_not_take_all_rooms() {
     assert!(server.connect("/ws/three").await.is_err(), "that would be its third");
     let refused = r#"nowcast_connections_refused_total{reason="rooms_per_address_max"}"#;
     assert_eq!(server.metric(refused), 1.0);
-    seats.push(server.connect("/ws/one").await.expect("a room that is open may be entered"));
-    seats.push(server.connect_from([127, 0, 0, 2], "/ws/three").await.expect("another address has its own"));
+    seats.push(server.connect("/ws/one").await.expect("an open room may be entered"));
+    seats.push(
+        server.connect_from([127, 0, 0, 2], "/ws/three").await.expect("another address has its own limit"),
+    );
     server.stop().await;
 }
 
 #[tokio::test]
-async fn a_room_in_which_nobody_did_anything_makes_way_soon() {
+async fn a_room_without_actions_gives_way_soon() {
     let server = TestServer::with(|config| {
         config.timeouts.room_empty = PATIENCE * 10;
         config.timeouts.room_unused = Duration::from_millis(50);
@@ -191,12 +193,15 @@ async fn a_room_in_which_nobody_did_anything_makes_way_soon() {
     drop((still, lively));
     server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
     server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
-    assert!(server.get("/api/rooms").await.contains(r#""name":"lively""#), "it keeps what was done in it");
+    assert!(
+        server.get("/api/rooms").await.contains(r#""name":"lively""#),
+        "a room with actions stays longer"
+    );
     server.stop().await;
 }
 
 #[tokio::test]
-async fn operator_pages_are_shown_to_this_machine_and_to_tokens_of_operators_alone() {
+async fn operator_pages_are_shown_to_this_machine_and_operator_tokens_only() {
     let server = mixed().await;
     let forwarded = "X-Forwarded-For: 203.0.113.7\r\n";
     for path in ["/metrics", "/lab", "/lab.html"] {

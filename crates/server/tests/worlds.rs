@@ -1,4 +1,4 @@
-//! Several worlds on one server, and worlds that are not good to be in.
+//! Several worlds on one server, and faulty worlds.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ async fn rooms_show_the_worlds_of_their_names_side_by_side() {
         let version = world["version"].as_str().expect("it is a hash");
         assert!(version.len() == 16 && world["fault"].is_null(), "{world}");
     }
-    // An act in one world is invisible in another.
+    // An action in one world has no effect in another.
     players[0].act("light", &[("lit", true.into())]).await;
     let is_lit =
         |view: &common::view::View| view.of_kind("lamp").all(|(_, lamp)| lamp.attributes["lit"] == true);
@@ -91,7 +91,7 @@ async fn a_server_without_a_world_or_with_one_that_does_not_load_is_not_started(
     assert_eq!(error.to_string(), r#"two worlds are called "plaza""#);
 }
 
-/// A world whose rules never come to an end.
+/// A world whose rules never finish.
 const RUNAWAY: &str = r#"
 local world = require("@nowcast/world")
 local Person = world.kind("person", { walker = {} })
@@ -102,7 +102,7 @@ end)
 "#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_runaway_script_costs_nobody_a_place_and_the_room_beside_it_nothing() {
+async fn a_runaway_script_disconnects_no_client_and_does_not_affect_another_room() {
     let server = TestServer::with(|config| config.worlds = vec![plaza(), script("runaway", RUNAWAY)]).await;
     let mut good = server.join("plaza", "hz=60").await;
     let mut bad = server.join("runaway", "hz=60").await;
@@ -121,7 +121,7 @@ async fn a_runaway_script_costs_nobody_a_place_and_the_room_beside_it_nothing() 
             .map(|(_, _, text)| text.as_str())
             .collect();
         assert!(failed.iter().any(|text| text.starts_with("world.luau:6: ")), "{failed:?}");
-        assert!(failed.len() <= 2, "each is told once, not in every step: {failed:?}");
+        assert!(failed.len() <= 2, "each error is reported once, not in every step: {failed:?}");
     }
     assert!(good.view.reports.iter().all(|(is, _, _)| *is == Outcome::Runs), "{:?}", good.view.reports);
     let failed = server.metric(r#"nowcast_rules_total{outcome="failed"}"#);
@@ -141,7 +141,7 @@ world.on("join", function(player) player:spawn_avatar(Person, { at = vector.crea
 "#;
 
 #[tokio::test]
-async fn a_client_refused_by_a_full_world_is_told_so_and_leaves_nothing_behind() {
+async fn a_client_refused_by_a_full_world_receives_the_reason_and_leaves_no_trace() {
     let key = TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough");
     let token = Claims::new(unix_time() + Duration::from_secs(600)).name("Ada").sign(&key);
     let token = token.expect("a secret signs");
@@ -166,11 +166,11 @@ async fn a_client_refused_by_a_full_world_is_told_so_and_leaves_nothing_behind()
         network_hz: 0,
         key: Vec::new(),
     };
-    channel.try_event(&nowcast_wire::encode_to_vec(&join)).expect("nothing waits before it");
+    channel.try_event(&nowcast_wire::encode_to_vec(&join)).expect("the lane is empty");
     let closed = tokio::time::timeout(common::PATIENCE, channel.closed()).await.expect("it ends");
     assert_eq!(closed.code.0, 70, "{closed}");
 
-    // The name of the token that found no place is nobody's.
+    // The name of the refused token is free.
     hermit.say(ClientMessage::Name { name: "Ada".into() }).await;
     let id = hermit.id;
     hermit.until_view("her name", |view| view.players[&id].name == "Ada").await;

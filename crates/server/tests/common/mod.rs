@@ -25,7 +25,7 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use self::view::View;
 
-/// How long a condition may take to come true, on a machine that does a lot besides.
+/// Maximum wait for a condition, on a machine that is busy with other work.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The world of most tests, `tests/worlds/plaza`.
@@ -79,13 +79,13 @@ impl TestServer {
         Self { address: handle.addresses()[0], handle, running }
     }
 
-    /// Ends the server and waits until it has ended.
+    /// Stops the server and waits until it has ended.
     pub async fn stop(self) {
         self.handle.shutdown();
         timeout(PATIENCE, self.running).await.expect("the server ends").expect("the server doesn't panic");
     }
 
-    /// One figure of `/metrics`; 0 when it isn't there yet.
+    /// One metric of `/metrics`; 0 if it is not listed yet.
     pub fn metric(&self, name_and_labels: &str) -> f64 {
         let page = self.handle.metrics();
         let line = page.lines().find_map(|line| line.strip_prefix(name_and_labels)?.strip_prefix(' '));
@@ -104,7 +104,7 @@ impl TestServer {
         }
     }
 
-    /// Sends bytes on a bare connection and returns all that is answered until the server closes.
+    /// Sends bytes on a bare connection, and returns all bytes of the answer until the server closes.
     pub async fn raw(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).await.expect("the server listens");
         stream.write_all(request.as_bytes()).await.expect("the server reads");
@@ -113,7 +113,7 @@ impl TestServer {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// Asks for a page; the answer has its head in it.
+    /// Requests a page. The answer includes its head.
     pub async fn get(&self, path: &str) -> String {
         self.get_with(path, "").await
     }
@@ -124,12 +124,12 @@ impl TestServer {
             .await
     }
 
-    /// Opens a WebSocket without saying anything.
+    /// Opens a WebSocket without sending a message.
     pub async fn connect(&self, path: &str) -> Result<WebSocketStream<TcpStream>, tungstenite::Error> {
         self.connect_from([127, 0, 0, 1], path).await
     }
 
-    /// The same from another of the loopback's addresses, each of which counts for itself.
+    /// The same from another loopback address. Each loopback address counts separately.
     pub async fn connect_from(
         &self,
         source: [u8; 4],
@@ -152,7 +152,7 @@ impl TestServer {
         Ok(client_async_with_config(request, stream, Some(config)).await?.0)
     }
 
-    /// Joins, and waits for the welcome and what is there.
+    /// Joins, and waits for the welcome and the world's entities.
     pub async fn join(&self, room: &str, parameters: &str) -> Player {
         let socket = self.connect(&format!("/ws/{room}?{parameters}")).await.expect("there is room");
         Self::welcomed(socket, parameters).await
@@ -167,7 +167,7 @@ impl TestServer {
         Self::welcomed(socket, parameters).await
     }
 
-    /// Joins with a socket that holds next to nothing of what it did not read.
+    /// Joins with a socket whose receive buffer is as small as possible.
     pub async fn join_narrowly(&self, room: &str, parameters: &str) -> Player {
         let socket = tokio::net::TcpSocket::new_v4().expect("there are files left");
         socket.set_recv_buffer_size(4_096).expect("it can be set");
@@ -195,9 +195,9 @@ impl TestServer {
 pub struct Player {
     pub socket: WebSocketStream<TcpStream>,
     pub encoding: Encoding,
-    /// Its number.
+    /// The player's number.
     pub id: u32,
-    /// Its view of the world, by the messages that it read.
+    /// The player's view of the world, from the messages that it read.
     pub view: View,
 }
 
@@ -216,19 +216,19 @@ impl Player {
         &self.view.players[&self.id].name
     }
 
-    /// Does something that the world declares.
+    /// Sends an action that the world declares.
     pub async fn act(&mut self, action: &str, arguments: &[(&str, Value)]) {
         let arguments = Any(map(arguments));
         self.say(ClientMessage::Act { action: action.into(), arguments, number: None }).await;
     }
 
-    /// Does something that happens once.
+    /// Sends a numbered action, which happens exactly once.
     pub async fn act_once(&mut self, number: u32, action: &str, arguments: &[(&str, Value)]) {
         let (action, arguments) = (action.into(), Any(map(arguments)));
         self.say(ClientMessage::Act { action, arguments, number: Some(number) }).await;
     }
 
-    /// Reads until what it knows is what the caller waits for.
+    /// Reads until the view satisfies a condition.
     pub async fn until_view(&mut self, what: &str, holds: impl Fn(&View) -> bool) {
         let waiting = async {
             while !holds(&self.view) {
@@ -248,14 +248,14 @@ impl Player {
             Frame::Text(text) => Message::Text(text.into()),
             Frame::Binary(bytes) => Message::Binary(bytes.into()),
         };
-        // The server may have closed already; what it said is looked at elsewhere.
+        // The server may have closed already; other code checks its close reason.
         let _ = self.socket.send(message).await;
     }
 
     /// The next message.
     pub async fn next(&mut self) -> ServerMessage {
         loop {
-            let message = timeout(PATIENCE, self.socket.next()).await.expect("the server says something");
+            let message = timeout(PATIENCE, self.socket.next()).await.expect("the server sends a message");
             let message = message.expect("the connection is open").expect("the connection is whole");
             let frame = match &message {
                 Message::Text(text) => FrameRef::Text(text.as_str()),
@@ -270,7 +270,7 @@ impl Player {
         }
     }
 
-    /// Reads until a message is what the caller waits for.
+    /// Reads until `wanted` accepts a message.
     pub async fn until<T>(&mut self, mut wanted: impl FnMut(&ServerMessage) -> Option<T>) -> T {
         let waiting = async {
             loop {
@@ -282,7 +282,7 @@ impl Player {
         timeout(PATIENCE, waiting).await.expect("it comes")
     }
 
-    /// The next chat line of somebody.
+    /// Reads until the next chat line. Returns its speaker and text.
     pub async fn until_chat(&mut self) -> (String, String) {
         self.until(|message| match message {
             ServerMessage::Chat { name, text, .. } => Some((name.clone(), text.clone())),

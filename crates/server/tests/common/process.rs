@@ -1,4 +1,4 @@
-//! Servers in processes of their own, which can be killed, and the folders of their stores.
+//! Servers in separate processes, which can be killed, and the folders of their stores.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -10,13 +10,14 @@ use nowcast_server::{Config, Server, WorldConfig};
 
 use super::config;
 
-/// The folder of the store of a process that is to be killed.
+/// The store folder of a process that is to be killed.
 const FOLDER: &str = "NOWCAST_SERVER_CHILD_FOLDER";
 
-/// The test that such a process runs alone. Each program that starts some has one of this name, which calls [`serve_if_child`].
+/// The only test that such a process runs. Each program that starts such processes has a test of this name, which calls
+/// [`serve_if_child`].
 const SERVING: &str = "the_process_that_serves_until_it_is_killed";
 
-/// A folder that goes with the test.
+/// A folder that is removed with the test.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -33,10 +34,10 @@ impl Drop for Folder {
     }
 }
 
-/// A server in a process of its own, which ends with its standard input.
+/// A server in a separate process, which ends when its standard input closes.
 pub struct Process {
     child: Child,
-    /// Nobody reads what else it says, but it may say it.
+    /// The other output is not read, but the pipe stays open.
     _output: BufReader<ChildStdout>,
     pub address: SocketAddr,
 }
@@ -74,12 +75,12 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A test that failed leaves nobody behind.
+        // A failed test leaves no process behind.
         let _ = self.child.kill();
     }
 }
 
-/// Serves a world in this process until it is killed, if that is what the process is for.
+/// Serves a world in this process until it is killed, if the process was started for that.
 pub async fn serve_if_child(world: WorldConfig) {
     serve_if_child_with(world, |_| {}).await;
 }

@@ -1,4 +1,4 @@
-//! A client on a session, and all that it knows.
+//! A client on a session, with all received state.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use tokio::time::timeout;
 use super::view::View;
 use super::{PATIENCE, TestServer};
 
-/// A client on a session, and all it knows.
+/// A client on a session, with all received state.
 pub struct Guest {
     pub channel: Channel,
     pub id: u32,
     pub view: View,
     replica: Replica,
-    /// Whether it asked for all of movement anew, and was not told yet.
+    /// Whether the client requested all movement again and has not received it yet.
     is_forgetful: bool,
 }
 
@@ -35,7 +35,7 @@ impl Guest {
         Connector::new().carriers([carrier]).connect(&url).await
     }
 
-    /// Joins, and waits until its own avatar stands somewhere.
+    /// Joins, and waits until the client's own avatar has a position.
     pub async fn join(server: &TestServer, room: &str, name: &str, carrier: CarrierKind) -> Self {
         Self::join_at(server.address, room, name, carrier).await
     }
@@ -46,7 +46,7 @@ impl Guest {
         Self::join_by(channel, name).await
     }
 
-    /// Joins with the secret by which it is known again.
+    /// Joins with the secret that identifies the client when it reconnects.
     pub async fn join_with(address: SocketAddr, room: &str, name: &str, key: [u8; 16]) -> Self {
         let url = format!("nowcast://{address}/{room}");
         let carriers = [CarrierKind::WebSocket];
@@ -59,10 +59,10 @@ impl Guest {
         Self::join_as(channel, name, Vec::new()).await
     }
 
-    /// Says who it is and waits for nothing.
+    /// Sends the join message and waits for nothing.
     pub fn introduce(channel: Channel, name: &str, key: Vec<u8>) -> Self {
         let join = ToWorld::Join { protocol: PROTOCOL, name: name.into(), network_hz: 60, key };
-        channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+        channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
         Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false }
     }
 
@@ -72,30 +72,30 @@ impl Guest {
         guest
     }
 
-    /// Joins as a program, and waits for what there can be.
+    /// Joins as a program, and waits for the world's definition.
     pub async fn join_as_program(server: &TestServer, room: &str, name: &str) -> Self {
         let channel = Self::open(server, room, CarrierKind::WebSocket).await.expect("there is room");
         let join =
             ToWorld::JoinProgram { protocol: PROTOCOL, name: name.into(), network_hz: 60, key: Vec::new() };
-        channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+        channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
         let mut guest =
             Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false };
         guest.until("the definition", |guest| !guest.view.kinds.is_empty()).await;
         guest
     }
 
-    /// Says where an entity is to be.
+    /// Sets the target position of an entity.
     pub fn bring(&self, entity: u32, position: [f32; 3]) {
         let owned = Owned { position, rotation: [0.0, 0.0, 0.0, 1.0], velocity: None };
         let lane = self.channel.lane(WORLD_LANE);
         lane.try_state(OWNED_KEYS + u64::from(entity), &encode_to_vec(&owned)).expect("a state is taken");
     }
 
-    /// Takes in messages until a condition holds.
+    /// Handles messages until a condition holds.
     pub async fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
         let waiting = async {
             while !holds(self) {
-                let message = self.channel.receive().await.expect("the session goes on");
+                let message = self.channel.receive().await.expect("the session continues");
                 self.take(&message);
             }
         };
@@ -103,7 +103,7 @@ impl Guest {
         assert!(in_time.is_ok(), "{what} did not come: {}", self.view.beginning());
     }
 
-    /// Takes in what comes in this time.
+    /// Handles the messages that arrive in this time.
     pub async fn take_for(&mut self, time: Duration) {
         let taking = async {
             while let Ok(message) = self.channel.receive().await {
@@ -117,12 +117,12 @@ impl Guest {
         match (message.kind, message.lane.number()) {
             (MessageKind::Replication { .. }, _) => {
                 let is_missing = self.replica.apply(&message.bytes).expect("it is well-formed").missing > 0;
-                // A client that did not look for long has not kept what it said that it has.
+                // A client that reads rarely may have dropped a baseline that it acknowledged.
                 if is_missing && !self.is_forgetful {
                     self.tell(&ToWorld::Forget);
                 }
                 self.is_forgetful = is_missing;
-                // Packets of other carriers overtake one another.
+                // On other carriers, packets overtake one another.
                 if self.channel.status().carrier == Some(CarrierKind::WebSocket) {
                     let (tick, _) = message.bytes.split_first_chunk().expect("it has a head");
                     self.view.take_tick(u32::from_le_bytes(*tick).into());
@@ -141,7 +141,7 @@ impl Guest {
                 let Said { from, name, text } = decode(&message.bytes).expect("it is a line");
                 self.view.said.push((from, name, text));
             }
-            other => panic!("nothing is expected as {other:?}"),
+            other => panic!("a message of an expected kind, not {other:?}"),
         }
     }
 
@@ -164,37 +164,37 @@ impl Guest {
                 self.view.take_player(id.0, player);
             }
             StateKey::Screen(_) => {
-                self.view.take_screen(key, decode(bytes).expect("it is a place of the screen"));
+                self.view.take_screen(key, decode(bytes).expect("it is a screen slot"));
             }
         }
     }
 
-    /// Does something that the world declares.
+    /// Sends an action that the world declares.
     pub fn act(&self, action: &str, arguments: &[(&str, Value)]) {
         let arguments = super::map(arguments);
         let act = ToWorld::Act { action: action.into(), arguments, number: None, step: None, shown: None };
-        self.channel.try_event(&encode_to_vec(&act)).expect("there is room for an action");
+        self.channel.try_event(&encode_to_vec(&act)).expect("the action lane has space");
     }
 
-    /// Does something that happens once.
+    /// Sends a numbered action, which happens exactly once.
     pub fn act_once(&self, number: u32, action: &str, arguments: &[(&str, Value)]) {
         let (action, arguments) = (action.into(), super::map(arguments));
         self.tell(&ToWorld::Act { action, arguments, number: Some(number), step: None, shown: None });
     }
 
-    /// Tells the world something.
+    /// Sends the world an event.
     pub fn tell(&self, event: &ToWorld) {
-        self.channel.try_event(&encode_to_vec(event)).expect("there is room for an event");
+        self.channel.try_event(&encode_to_vec(event)).expect("the event lane has space");
     }
 
-    /// Speaks to the room.
+    /// Sends a chat line to the room.
     pub fn say(&self, text: &str) {
         let line = encode_to_vec(&Line { text: text.into() });
-        self.channel.lane(CHAT_LANE).try_event(&line).expect("there is room for a line");
+        self.channel.lane(CHAT_LANE).try_event(&line).expect("the chat lane has space");
     }
 
     pub fn steer(&self, controls: &Controls) {
-        self.channel.try_state(CONTROLS_KEY, &encode_to_vec(controls)).expect("a state is always taken");
+        self.channel.try_state(CONTROLS_KEY, &encode_to_vec(controls)).expect("a state always fits");
     }
 
     /// The entity that it moves.
@@ -202,12 +202,12 @@ impl Guest {
         self.view.avatar(self.id)
     }
 
-    /// Where an entity is.
+    /// The position of an entity.
     pub fn place(&self, id: u32) -> Option<[f32; 3]> {
         self.replica.transform(id).map(|transform| transform.position)
     }
 
-    /// How the server ends the session.
+    /// Waits for the end of the session, and returns its reason.
     pub async fn end(&mut self) -> nowcast::session::Closed {
         let ending = async {
             loop {

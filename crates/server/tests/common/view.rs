@@ -1,4 +1,4 @@
-//! A client's view of its world, in the same types for both protocols.
+//! A client's view of its world, with the same types for both protocols.
 
 use std::collections::BTreeMap;
 
@@ -10,43 +10,43 @@ use serde_json::Value as Json;
 /// The state that a client received.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// Which world the room shows.
+    /// The name of the world in the room.
     pub world: String,
     pub version: u64,
     /// Names, in the order of the definition.
     pub kinds: Vec<String>,
-    /// The names of actions, with those of their arguments.
+    /// The names of actions, with the names of their arguments.
     pub actions: BTreeMap<String, Vec<String>>,
     pub declared: Vec<String>,
     /// Hashes of files, by their names.
     pub assets: BTreeMap<String, String>,
     pub entities: BTreeMap<u32, Seen>,
     pub players: BTreeMap<u32, Person>,
-    /// By place, and whether it is for this client alone. Cleared places are absent.
+    /// By slot, and whether the screen is for this client alone. Cleared screens are absent.
     pub screens: BTreeMap<(String, bool), Json>,
     pub happened: Vec<(String, Json)>,
     pub refused: Vec<(String, String)>,
-    /// The numbers of actions that are done, and of those that are refused.
+    /// The numbers of confirmed actions.
     pub done: Vec<u32>,
     pub undone: Vec<u32>,
-    /// Whether it is the player that it was before.
+    /// Whether the client resumed its earlier player.
     pub resumed: bool,
-    /// Entities that it owns since then, with the numbers of its requests.
+    /// Entities that the client owns, with the numbers of its requests.
     pub granted: Vec<(u32, u32)>,
     /// Refused requests of the client as an owner: request, entity, reason.
     pub denied: Vec<(String, u32, String)>,
     pub reports: Vec<(Outcome, u64, String)>,
     pub notices: Vec<String>,
-    /// Lines of chat of its own that were not passed on, and why.
+    /// Chat lines of this client that were dropped, with the reasons.
     pub unsaid: Vec<(String, String)>,
     pub said: Vec<(u32, String, String)>,
-    /// The newest step that was told of.
+    /// The newest received step.
     pub tick: u64,
     definition: Option<session::Definition>,
     screens_by_key: BTreeMap<u64, (String, bool)>,
 }
 
-/// An entity, but for where it is.
+/// An entity without its current position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     pub kind: String,
@@ -54,7 +54,7 @@ pub struct Seen {
     pub parent: Option<u32>,
     pub owner: Option<u32>,
     pub attributes: Json,
-    /// Where it was when it was described; sessions are told of what moves by its rows alone.
+    /// The position in the entity's description. On sessions, movable entities have their position in rows only.
     pub place: Option<[f64; 3]>,
 }
 
@@ -65,7 +65,7 @@ pub struct Person {
 }
 
 impl View {
-    /// The avatar of a player, if it has one.
+    /// The avatar of a player, if the player has one.
     pub fn avatar(&self, player: u32) -> Option<u32> {
         self.players.get(&player)?.avatar
     }
@@ -75,7 +75,7 @@ impl View {
         self.entities.iter().filter(move |(_, seen)| seen.kind == kind).map(|(id, seen)| (*id, seen))
     }
 
-    /// Returns the value at a place of the screen: the one for this client alone, or the one for all.
+    /// Returns the value in a screen slot: the one for this client alone, or else the one for all.
     pub fn screen(&self, place: &str) -> Option<&Json> {
         [true, false].iter().find_map(|personal| self.screens.get(&(place.to_owned(), *personal)))
     }
@@ -85,13 +85,13 @@ impl View {
         self.happened.iter().filter(move |(event, _)| event == name).map(|(_, payload)| payload)
     }
 
-    /// Steps are told in order, whatever becomes of the world.
+    /// Steps arrive in order, even after a rollback of the world.
     pub fn take_tick(&mut self, tick: u64) {
-        assert!(tick >= self.tick, "step {tick} is told after step {}", self.tick);
+        assert!(tick >= self.tick, "step {tick} arrives after step {}", self.tick);
         self.tick = tick;
     }
 
-    /// Takes in a message of the plain protocol.
+    /// Applies a message of the plain protocol.
     pub fn take_plain(&mut self, message: &ServerMessage) {
         match message {
             ServerMessage::Welcome { world, tick, resumed, .. } => {
@@ -167,7 +167,7 @@ impl View {
         }
     }
 
-    /// Takes in an event of a session.
+    /// Applies an event of a session.
     pub fn take_event(&mut self, event: FromWorld) {
         match event {
             FromWorld::Welcome { world, tick, resumed, .. } => {
@@ -205,13 +205,13 @@ impl View {
         }
     }
 
-    /// Takes in what an entity is, or that it is gone.
+    /// Applies the description of an entity, or its removal.
     pub fn take_entity(&mut self, id: u32, entity: Option<session::Entity>) {
         let Some(entity) = entity else {
             self.entities.remove(&id);
             return;
         };
-        let definition = self.definition.as_ref().expect("it is told before");
+        let definition = self.definition.as_ref().expect("it was received before");
         let kind = &definition.kinds[entity.kind as usize];
         let shape = Shape::from_bytes(&kind.attributes).expect("it is a shape");
         let seen = Seen {
@@ -225,7 +225,7 @@ impl View {
         self.entities.insert(id, seen);
     }
 
-    /// Takes in who somebody is, or that it has left.
+    /// Applies the description of a player, or the leave of the player.
     pub fn take_player(&mut self, id: u32, player: Option<session::Player>) {
         match player {
             Some(session::Player { name, avatar }) => self.players.insert(id, Person { name, avatar }),
@@ -233,9 +233,9 @@ impl View {
         };
     }
 
-    /// Takes in what stands at the place of a key.
+    /// Applies the screen of a key.
     pub fn take_screen(&mut self, key: u64, screen: session::Screen) {
-        // A key that names another place says no more of the one before.
+        // A key that now names another slot no longer affects its earlier slot.
         if let Some(before) = self.screens_by_key.insert(key, (screen.place.clone(), screen.personal)) {
             self.screens.remove(&before);
         }
@@ -249,12 +249,12 @@ impl View {
         };
     }
 
-    /// The beginning of what is known, for the message of a test that fails.
+    /// The start of the view, for the message of a failed test.
     pub fn beginning(&self) -> String {
         format!("{self:?}").chars().take(4_000).collect()
     }
 
-    /// Everything but where it is, to be compared with what another client knows.
+    /// Everything except positions, for comparison with another client.
     pub fn without_places(&self) -> impl PartialEq + std::fmt::Debug + use<> {
         let entities = self.entities.clone().into_iter().map(|(id, seen)| (id, Seen { place: None, ..seen }));
         let common = self.screens.clone().into_iter().filter(|((_, personal), _)| !personal);
@@ -267,13 +267,13 @@ impl View {
     }
 }
 
-/// A value as JSON has it, where all whole numbers are alike.
+/// A value as JSON, with all whole numbers in one form.
 pub fn json(value: &Value) -> Json {
     let json = serde_json::to_value(Any(value.clone())).expect("every value has a JSON form");
     even(json)
 }
 
-/// Numbers as `f64`, because JSON does not tell a whole number from a float.
+/// Converts numbers to `f64`, because JSON does not distinguish whole numbers from floats.
 fn even(json: Json) -> Json {
     match json {
         Json::Number(number) => number.as_f64().map_or(Json::Null, Json::from),
