@@ -39,7 +39,7 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// The words of the cases, and their links.
+/// The names of the cases, and their links.
 fn cases() -> Vec<(&'static str, LinkConfig)> {
     let link = |delay, loss| LinkConfig { delay: ms(delay), loss, ..LinkConfig::default() };
     let jitter = |delay, jitter, overtakes| LinkConfig { jitter, overtakes, ..link(delay, Loss::None) };
@@ -74,7 +74,7 @@ fn cases() -> Vec<(&'static str, LinkConfig)> {
     ]
 }
 
-/// Arguments: the seed, then the words of cases; all cases without.
+/// Arguments: the seed, then names of cases; without names, all cases run.
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let seed = arguments.next().map_or(1, |seed| seed.parse().expect("a number"));
@@ -99,7 +99,7 @@ fn main() {
                 ..LinkConfig::default()
             };
             let beside = Some((control, Duration::MAX));
-            // As the lab offers it, and so much that half of any of these links would not hold it.
+            // The load of the lab, and a load of which half exceeds each of these links.
             for value_bytes in [64, 500] {
                 let outcome = measure(&Workload {
                     link: link.clone(),

@@ -137,7 +137,7 @@ impl Plan {
     /// Checks all requirements.
     ///
     /// # Errors
-    /// [`BrowserError`] for what is missing.
+    /// [`BrowserError`] names the missing program.
     pub fn check(&self) -> Result<(), BrowserError> {
         if !nowcast_server::has_web_client() {
             return Err(BrowserError::NoClient);
@@ -341,7 +341,7 @@ fn ages(found: &Found) -> Section {
 
 fn encodings(found: &Found) -> Section {
     let mut section = Section::new("Encodings in this browser");
-    section.text("A thousand moving things: a number, three doubles and three bytes each.");
+    section.text("A thousand moving objects: a number, three doubles and three bytes each.");
     let mut table = Table::new(vec![
         Column::text("as"),
         Column::number("size", "bytes"),
@@ -365,7 +365,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stall_is_a_late_trip_of_one_carrier_alone() {
+    fn a_stall_is_a_late_trip_on_one_carrier_only() {
         let rtt = Duration::from_millis(50);
         let quick = vec![Some(52.0); 40];
         let mut stalled = quick.clone();

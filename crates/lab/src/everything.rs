@@ -191,7 +191,7 @@ impl Everything {
     }
 }
 
-/// An instrument that cannot run must not cost the others their pages.
+/// An instrument that cannot run must not remove the pages of the others.
 fn leave_out(book: &mut Book, what: &str, why: &str) {
     eprintln!("{}", left_out(what, why));
     book.notes.push(left_out(what, why));

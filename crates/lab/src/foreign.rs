@@ -1,10 +1,10 @@
 //! An end of a session in another process, written in another language.
 //!
-//! The protocol is described at the head of `packages/nowcast/test/session/peer.mjs`: requests and answers over pipes, in
-//! lock-step, so that virtual time passes there as here. One process serves one scenario after the other.
+//! The head of `packages/nowcast/test/session/peer.mjs` describes the protocol: requests and answers over pipes, in
+//! lock-step, so that both sides share virtual time. One process serves the scenarios one after the other.
 //!
-//! One thing scenarios do only to a [`Session`](nowcast_session::Session) and not to this end: they change byte budgets
-//! of lanes and of the session, which the TypeScript session takes once, when it begins.
+//! Scenarios change byte budgets of lanes and of the session only on a [`Session`](nowcast_session::Session), not on
+//! this end. The TypeScript session takes its budgets once, at its beginning.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, BufWriter, Read as _, Write as _};
@@ -27,7 +27,7 @@ pub enum PeerMissing {
     /// The script is part of the checkout, not of the program.
     #[error("there is no {}: run this in a checkout of nowcast, or name the file in {PEER_VARIABLE}", .0.display())]
     Script(PathBuf),
-    /// It runs what the compiler made of the package.
+    /// The peer runs the compiled output of the package.
     #[error("the TypeScript session is not built: run `npm install && npm run build --workspace nowcast`")]
     Build,
     /// Nothing to run it with.
@@ -37,7 +37,7 @@ pub enum PeerMissing {
 
 /// The environment variable that names the script.
 pub const PEER_VARIABLE: &str = "NOWCAST_TYPESCRIPT_PEER";
-/// Where the script stands in a checkout.
+/// The path of the script in a checkout.
 pub const PEER_PATH: &str = "packages/nowcast/test/session/peer.mjs";
 
 /// A process that can be the end of one pair at a time.
@@ -48,7 +48,7 @@ impl Peer {
     /// Starts Node with the script at `path`.
     ///
     /// # Errors
-    /// What is missing.
+    /// [`PeerMissing`] names the missing program.
     pub fn start(path: &Path) -> Result<Self, PeerMissing> {
         let script = path.canonicalize().map_err(|_| PeerMissing::Script(path.to_owned()))?;
         let package = script.ancestors().nth(3).unwrap_or(&script);
@@ -335,7 +335,7 @@ impl Request {
     }
 }
 
-/// The body of an answer, read from its start. The process is part of the test, so a short one is a panic.
+/// The body of an answer, read from its start. The process is part of the test, so a short body is a panic.
 struct Answer {
     bytes: Vec<u8>,
     offset: usize,
@@ -343,7 +343,7 @@ struct Answer {
 
 enum News {
     Notice(Notice),
-    /// The TypeScript session tells of replies among its notices.
+    /// The TypeScript session reports replies among its notices.
     Reply(PolledMessage),
 }
 

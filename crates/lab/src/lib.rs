@@ -1,8 +1,8 @@
 //! Instruments that measure Nowcast and its peers, honestly.
 //!
-//! Every instrument returns a [`report::Report`]: a table for the terminal, JSON for machines and one self-contained
-//! HTML page with charts for people. A figure is never printed without the machine it was measured on, the seed that
-//! made its input and the number of samples behind it, and peers are measured in the same run as our own code.
+//! Every instrument returns a [`report::Report`]: a table for the terminal, JSON for machines, and one self-contained
+//! HTML page with charts for people. Each figure is printed with its machine, the seed of its input and its number of
+//! samples. Peers are measured in the same run as our own code.
 
 #![cfg(target_os = "linux")]
 

@@ -1,8 +1,9 @@
-//! `lab motion`: how far off what a player sees is, of itself and of others, with the real SDK, a real server and an emulated link.
+//! `lab motion`: errors of displayed poses, of the own avatar and of others, with the real SDK, a real server and an
+//! emulated link.
 //!
-//! Node or Chromium runs the SDK on one host and the program serves a world on the other. Two people are in it: one
-//! walks about and predicts, one watches. The displayed poses are compared with those that the server later sent for
-//! the same moment.
+//! Node or Chromium runs the SDK on one host and the program serves a world on the other. One player walks and
+//! predicts, and one watches. The displayed poses are compared with those that the server later sent for the same
+//! moment.
 
 mod findings;
 mod football;
@@ -23,9 +24,9 @@ const PORT: u16 = 7_777;
 /// The script that walks and watches; Node finds the SDK from there.
 const SCRIPT: &str = "packages/lab/motion.mjs";
 const SDK: &str = "packages/nowcast/dist/world/index.js";
-/// How far the worlds' ground reaches from its middle at least, in metres.
+/// Minimum distance of the ground's edge from the middle, in metres.
 const EXTENT_M: u32 = 20;
-/// How often a run is repeated when the relay was late.
+/// Maximum runs if the relay was late.
 const TRIES: u32 = 2;
 
 /// The conditions of a link in a run.
@@ -35,7 +36,7 @@ pub struct Conditions {
     pub rtt: Duration,
     /// The share of packets that each direction loses, 0 to 1.
     pub loss: f64,
-    /// So many are lost in a row, on average.
+    /// Mean number of consecutive lost packets.
     pub burst: f64,
     /// Maximum additional delay of single packets.
     pub jitter: Duration,
@@ -83,7 +84,7 @@ pub const ALL: [Conditions; 12] = [
     Conditions::new(100, 0.05, 1.0, 20),
 ];
 
-/// The links of a first look.
+/// The links of a first overview.
 pub const FEW: [Conditions; 3] = [
     Conditions::new(50, 0.0, 1.0, 0),
     Conditions::new(100, 0.01, 1.0, 5),
@@ -93,10 +94,10 @@ pub const FEW: [Conditions; 3] = [
 /// The link over which football is played.
 pub const FOOTBALL: [Conditions; 1] = [Conditions::new(100, 0.05, 1.0, 0)];
 
-/// The links over which somebody waves its hands.
+/// The links for waving hands.
 pub const HANDS: [Conditions; 2] = [Conditions::new(100, 0.0, 1.0, 0), Conditions::new(100, 0.05, 1.0, 0)];
 
-/// Where somebody walks.
+/// The ground of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ground {
     /// On a floor with a ball on it.
@@ -115,7 +116,7 @@ impl Ground {
     }
 }
 
-/// Where the SDK runs, and what carries its messages.
+/// The runtime of the SDK, and its carrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Client {
     /// Node, over WebSocket.
@@ -127,7 +128,7 @@ pub enum Client {
 }
 
 impl Client {
-    /// The SDK's word for the carrier, if there is a choice.
+    /// The SDK's name of the carrier, if there is a choice.
     const fn carrier(self) -> Option<&'static str> {
         match self {
             Self::Node => None,
@@ -150,23 +151,23 @@ impl Client {
 pub struct Plan {
     /// One run each, for each client on each ground.
     pub conditions: Vec<Conditions>,
-    /// Where the SDK runs.
+    /// The runtimes of the SDK.
     pub clients: Vec<Client>,
-    /// Where somebody walks.
+    /// The grounds of the walks.
     pub grounds: Vec<Ground>,
     /// The browser's program, where a client needs one.
     pub browser: PathBuf,
-    /// For how long somebody walks about in each.
+    /// Duration of each walk.
     pub seconds: u32,
     /// Draws the walks and the fate of packets.
     pub seed: u64,
-    /// The program that serves: this one, unless a test says otherwise.
+    /// The program that serves: this one, unless a test sets another.
     pub server: Option<PathBuf>,
     /// The command line that repeats the run.
     pub command: String,
 }
 
-/// Why there are no figures.
+/// The reason why there are no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum MotionError {
     /// No hosts.
@@ -181,7 +182,7 @@ pub enum MotionError {
     /// No browser.
     #[error("{} is not there: install Chromium, or name another one with `nowcast lab motion --browser PROGRAM`", .0.display())]
     NoBrowser(PathBuf),
-    /// No Node, or one that does not run.
+    /// Node is missing or does not run.
     #[error("node does not start: install Node 20 or newer")]
     NoNode,
     /// A program did not start.
@@ -192,13 +193,13 @@ pub enum MotionError {
         /// The system's error.
         cause: io::Error,
     },
-    /// Node said why on the standard error.
+    /// Node failed; the standard error has the reason.
     #[error("no client walked over the link of {of}; see the output of Node or the server")]
     NoFigures {
         /// Which link.
         of: String,
     },
-    /// The figures are not what they should be.
+    /// The figures cannot be parsed.
     #[error("the figures of the walk cannot be read: {0}")]
     Figures(#[from] serde_json::Error),
 }
@@ -235,10 +236,10 @@ impl Plan {
         (self.seconds + 6) * (self.conditions.len() * self.clients.len() * self.grounds.len()) as u32
     }
 
-    /// Whether all is there that it needs.
+    /// Whether all required programs exist.
     ///
     /// # Errors
-    /// [`MotionError`] for what is missing.
+    /// [`MotionError`] names the missing program.
     pub fn check(&self) -> Result<(), MotionError> {
         for path in [SCRIPT, Ground::Free.world().0, Ground::Blocks.world().0, football::WORLD.0] {
             if !Path::new(path).exists() {
@@ -286,8 +287,8 @@ impl Plan {
         Ok(Run { of: *of, client, ground, found, is_trustworthy })
     }
 
-    /// Serves a room of a world on one host and has the script do `what` there on the other. Returns what it found, and whether the relay
-    /// between the two was in time.
+    /// Serves a room of a world on one host, and lets the script do `what` there on the other. Returns its findings,
+    /// and whether the relay was in time.
     fn play<F: DeserializeOwned>(
         &self,
         what: &str,

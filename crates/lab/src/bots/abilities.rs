@@ -8,7 +8,7 @@ use nowcast_wire::shape::{Field, NumberType, Range, Type};
 
 /// Distance for an action if its binding states none, in metres.
 const REACH: f64 = 2.5;
-/// Margin by which a bot goes nearer than required, because entities move, in metres.
+/// A bot goes nearer than required by this margin, in metres, because entities move.
 const MARGIN: f64 = 0.4;
 /// Upward angle of a bot's view when it uses full force, in radians.
 const UPWARD: f64 = 0.4;
@@ -45,7 +45,7 @@ pub(super) struct Abilities {
 struct Kind {
     is_walker: bool,
     is_dynamic: bool,
-    /// The edges of a box that stands still, in metres.
+    /// The edges of a fixed box, in metres.
     fixed_box: Option<[f64; 3]>,
     /// Attributes that may name an entity.
     naming: Vec<String>,
@@ -62,7 +62,7 @@ pub(super) enum Force {
 #[derive(Clone)]
 pub(super) struct Ability {
     name: String,
-    /// Arguments that are filled; the others have their defaults.
+    /// Arguments that the bot fills. The others have their defaults.
     arguments: Vec<(String, Filling)>,
     /// The kinds of possible targets; empty for everything that can be pushed.
     targets: Vec<String>,

@@ -1,5 +1,5 @@
-//! Decisions of a bot: it strolls, walks to entities, uses the actions that the world offers on them, carries them
-//! about, and chats. No sockets in here.
+//! Decisions of a bot: it strolls, walks to entities, uses the world's actions on them, carries them, and chats. This
+//! module uses no sockets.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use nowcast_wire::Value;
 
 use super::abilities::{Abilities, Ability, Area, Force};
 
-/// Thoughts a second. Each one is an input, well below the limit of a server.
+/// Decisions a second. Each one is an input, so the rate is well below the limit of a server.
 pub(super) const THOUGHTS_HZ: u32 = 20;
 
 /// Distance at which a bot has reached a place, in metres.
@@ -91,7 +91,7 @@ impl Brain {
         }
     }
 
-    /// Records an entity; `place` if it is known already.
+    /// Records an entity, with its `place` if that is known.
     pub(super) fn meet(
         &mut self,
         id: u32,
@@ -185,7 +185,7 @@ impl Brain {
         self.fetching().iter().map(Ability::reach).fold(ARRIVED, f64::min)
     }
 
-    /// Returns the actions on entities: where the world has none, all other actions, used beside an entity.
+    /// Returns the actions on entities. If the world has none, all other actions are used beside an entity.
     fn fetching(&self) -> &[Ability] {
         let Abilities { targeted, untargeted, .. } = &self.abilities;
         if targeted.is_empty() { untargeted } else { targeted }
@@ -322,7 +322,7 @@ mod tests {
         let mut brain = Brain::new(3);
         brain.welcomed(2);
         brain.offered(Abilities::new(kinds(), actions));
-        assert!(brain.think().is_empty(), "it knows not where it is");
+        assert!(brain.think().is_empty(), "its position is unknown");
         brain.meet(4, "block", [1.0; 3], Some([1.0, 0.25, 0.0]), &map(&[("holder", Value::Nil)]));
         brain.meet(9, "person", [1.0; 3], Some([0.0, 0.9, 0.0]), &holding(Value::Nil));
         brain.moves(2, Some(9));
@@ -333,7 +333,7 @@ mod tests {
         map(&[("color", "#ff0000".into()), ("holding", what)])
     }
 
-    /// Lets it think for a while; it gets where it looks at once. `acted` answers its deeds.
+    /// Runs the bot for a while; it reaches each target at once. `acted` receives its actions.
     fn live(brain: &mut Brain, mut acted: impl FnMut(&mut Brain, &str, &Value)) {
         for _ in 0..20_000 {
             for said in brain.think() {
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bot_that_sees_a_block_sooner_or_later_takes_it_and_lets_go_of_it() {
+    fn a_bot_that_sees_a_block_eventually_takes_and_releases_it() {
         let grab_hint = map(&[("target", "block".into()), ("of", "block".into()), ("reach", 1.9.into())]);
         let throw_hint = map(&[("charge", "power".into()), ("pitch", "pitch".into())]);
         let mut brain = bot_beside_a_block(&[
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn entities_that_somebody_else_carries_are_left_alone() {
+    fn entities_carried_by_other_players_are_left_alone() {
         let hint = map(&[("target", "block".into()), ("of", "block".into())]);
         let mut brain = bot_beside_a_block(&[action("grab", "block: u32?", hint)]);
         brain.meet(10, "person", [1.0; 3], None, &holding(4.into()));
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_asks_for_an_entity_bots_act_beside_what_can_be_pushed() {
+    fn without_actions_on_entities_bots_act_beside_pushable_ones() {
         let mut brain = bot_beside_a_block(&[action("kick", "power: range(0, 1, 0.01)", Value::Nil)]);
         let mut kicks = 0;
         live(&mut brain, |brain, action, arguments| {

@@ -236,7 +236,7 @@ fn abilities(kinds: Vec<Kind>, actions: Vec<Action>) -> Result<Abilities, Defini
     Ok(Abilities::new(kinds, &actions.collect::<Result<Vec<_>, _>>()?))
 }
 
-/// Names and types as they are told, as fields of a shape.
+/// Names and types from the definition, as fields of a shape.
 fn fields(told: &Fields) -> Result<Vec<Field>, DefinitionError> {
     let schema: String = told.iter().map(|(name, ty)| format!("{name}: {ty}, ")).collect();
     Ok(Attributes::parse(&schema)?.fields().to_vec())

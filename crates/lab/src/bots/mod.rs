@@ -1,6 +1,6 @@
 //! Bots: many simple clients at once, and their measurements.
 //!
-//! They use sessions, as our own clients do, or the plain protocol over WebSockets, as stock clients do. Meanwhile
+//! Bots use sessions, as our own clients do, or the plain protocol over WebSockets, as stock clients do. Meanwhile
 //! `/metrics` is read once a second, so one report shows both sides.
 
 mod abilities;
@@ -71,7 +71,7 @@ impl std::fmt::Display for Protocol {
 #[derive(Debug, thiserror::Error)]
 pub enum BotsError {
     /// The address is not one of a room.
-    #[error("'{url}' is not the address of a room ({why}); it looks like ws://127.0.0.1:7777/ws/plaza")]
+    #[error("'{url}' is not the address of a room ({why}). Example: ws://127.0.0.1:7777/ws/plaza")]
     Address {
         /// The given address.
         url: String,
@@ -109,7 +109,7 @@ struct Address {
 /// Runs the bots to the end.
 ///
 /// # Errors
-/// When the address is none, no server answers, or not one bot could join.
+/// If the address is invalid, no server answers, or no bot could join.
 pub fn run(plan: &Plan) -> Result<Report, BotsError> {
     let address = parse(&plan.url)?;
     // One thread, so that the bots take less processor time from the measured server.
@@ -128,7 +128,7 @@ async fn play(plan: &Plan, address: Address) -> Result<Report, BotsError> {
     let mut bots = JoinSet::new();
     for index in 0..plan.count {
         let (plan, address) = (plan.clone(), address.clone());
-        // Fifty a second: a rush of people, not an attack.
+        // Fifty joins a second: a rush of players, not an attack.
         let begin = start + Duration::from_millis(20) * index as u32;
         bots.spawn(async move {
             tokio::time::sleep_until(begin).await;
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_may_leave_out_what_is_usual() {
+    fn an_address_may_omit_its_usual_parts() {
         let address = |host: &str, path: &str| Address { host: host.into(), path: path.into() };
         assert_eq!(parse("ws://a:1/ws/plaza").unwrap(), address("a:1", "/ws/plaza"));
         assert_eq!(parse("ws://127.0.0.1:80").unwrap(), address("127.0.0.1:80", "/ws/bots"));

@@ -1,4 +1,4 @@
-//! Cold start: what a program pays that was launched a moment ago, with nothing warm but the file system.
+//! Cold start: the cost in a program that was launched a moment ago, when only the file system is warm.
 
 use std::fs;
 use std::path::Path;
@@ -15,10 +15,11 @@ use super::{CodecError, Result};
 /// The hidden argument with which this program starts itself.
 const ARGUMENTS: [&str; 3] = ["lab", "codec", "--cold-start"];
 
-/// The other side of a cold start: reads, unpacks and decodes one file with the codec of that number, and prints the nanoseconds.
+/// The child process of a cold start. It reads, unpacks and decodes one file with the codec of that number, and prints
+/// the nanoseconds.
 ///
 /// # Errors
-/// If the file is not what that codec wrote.
+/// If that codec did not write the file.
 pub fn run(codec: usize, file: &Path) -> std::result::Result<u128, CodecError> {
     let start = Instant::now();
     let failed = |reason: String| CodecError::Data { name: file.display().to_string(), reason };
@@ -33,7 +34,7 @@ pub fn run(codec: usize, file: &Path) -> std::result::Result<u128, CodecError> {
     Ok(elapsed)
 }
 
-/// For every codec the size of its file, and the milliseconds of cold starts in fresh processes, in turns.
+/// For every codec, the size of its file, and the milliseconds of cold starts in fresh processes, in turns.
 pub(super) fn measure(
     subjects: &[Subject<Save>],
     save: &Save,

@@ -51,7 +51,7 @@ pub(super) fn save() -> Result<Vec<u8>> {
     SAVE.open()
 }
 
-/// Where entities were: ids, then for each frame and entity six numbers.
+/// Positions of entities: ids, then six numbers for each frame and entity.
 pub(super) struct Moves {
     pub(super) ids: Vec<u32>,
     pub(super) frames: Vec<Vec<[f64; 6]>>,

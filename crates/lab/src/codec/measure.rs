@@ -22,7 +22,7 @@ pub(super) struct Measured {
     pub(super) decode: Samples,
 }
 
-/// One sample lasts about this long, so that the clock's own cost does not count.
+/// Approximate duration of a sample, so that the clock's own cost is negligible.
 const SAMPLE: Duration = Duration::from_millis(4);
 
 /// Checks every codec on `value`, then times them in turns. Times are in nanoseconds.
@@ -132,10 +132,10 @@ pub(super) fn timed(samples: &mut Samples) -> Cell {
 /// The sizes as an LZ4 block and in zstd at level 3, each checked by unpacking.
 pub(super) fn packed_sizes(bytes: &[u8]) -> [usize; 2] {
     let lz4 = lz4_flex::block::compress(bytes);
-    let back = lz4_flex::block::decompress(&lz4, bytes.len()).expect("LZ4 reads what it wrote");
-    assert_eq!(back, bytes, "LZ4 returns what it got");
+    let back = lz4_flex::block::decompress(&lz4, bytes.len()).expect("LZ4 restores its own output");
+    assert_eq!(back, bytes, "LZ4 returns its input");
     let zstd = zstd::bulk::compress(bytes, 3).expect("memory is enough");
-    let back = zstd::bulk::decompress(&zstd, bytes.len()).expect("zstd reads what it wrote");
-    assert_eq!(back, bytes, "zstd returns what it got");
+    let back = zstd::bulk::decompress(&zstd, bytes.len()).expect("zstd restores its own output");
+    assert_eq!(back, bytes, "zstd returns its input");
     [lz4.len(), zstd.len()]
 }

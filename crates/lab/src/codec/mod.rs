@@ -1,9 +1,9 @@
-//! The codec bench: how many bytes, how fast, ours and what people use today.
+//! The codec benchmark: sizes and speeds of our codec and of common alternatives.
 //!
-//! It repeats what three sources measured (the movement packets of "A wire protocol", the save file of the MessagePack
-//! article, the three messages of the WebSocket formats article) and adds replication deltas. Every codec's output is decoded
-//! and compared with its input before a figure of it is printed; all codecs of one table run in turns, so that a noisy
-//! machine is noisy for all.
+//! It repeats the measurements of three sources (the movement packets of "A wire protocol", the save file of the
+//! MessagePack article, the three messages of the WebSocket formats article) and adds replication deltas. Every codec's
+//! output is decoded and compared with its input before a figure is printed. All codecs of one table run in turns, so
+//! that noise of the machine affects all of them.
 
 mod cold;
 mod data;
@@ -26,7 +26,7 @@ pub use cold::run as cold_start;
 
 type Result<T> = std::result::Result<T, CodecError>;
 
-/// Why the bench could not run.
+/// The reason why the benchmark could not run.
 #[derive(Debug, Error)]
 pub enum CodecError {
     /// Input that cannot be used.
@@ -37,7 +37,7 @@ pub enum CodecError {
         /// The fault.
         reason: String,
     },
-    /// A codec returned something else than it was given.
+    /// A codec returned a value that differs from its input.
     #[error("{codec} does not return {what} unchanged, so its figures are invalid ({reason})")]
     Differs {
         /// The codec.
@@ -62,9 +62,9 @@ pub enum CodecError {
 pub struct Options {
     /// Only tests whose name contains one of these; all, if empty.
     pub only: Vec<String>,
-    /// How many samples each figure rests on.
+    /// Number of samples of each figure.
     pub samples: usize,
-    /// Moves or cubes of one's own, by the ending of the name.
+    /// The user's own moves or cubes, by the suffix of the file name.
     pub input: Option<PathBuf>,
     /// Measure JavaScript codecs in Node as well.
     pub node: bool,
@@ -88,7 +88,7 @@ pub const TESTS: [&str; 4] = ["messages", "movement", "save", "deltas"];
 /// Runs the bench.
 ///
 /// # Errors
-/// If input is unusable, a codec does not return what it was given, or Node or the browser does not run.
+/// If input is unusable, if a codec does not return its input, or if Node or the browser does not run.
 pub fn run(options: &Options) -> Result<Report> {
     let mut report = Report::new("Codecs: bytes and time", options.command.clone());
     report
@@ -124,7 +124,7 @@ mod tests {
 
     fn run_only(test: &str) -> Report {
         let options = Options { only: vec![test.into()], samples: 1, ..Options::default() };
-        run(&options).expect("every codec returns what it was given")
+        run(&options).expect("every codec returns its input")
     }
 
     fn figure(report: &Report, codec: &str, column: usize) -> Vec<f64> {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_stay_as_small_as_they_are() {
+    fn sizes_of_deltas_do_not_grow() {
         let report = run_only("deltas");
         assert!(figure(&report, "moves, fast (Rice)", 2)[0] < 27.0);
         assert!(figure(&report, "moves, small (range coder)", 2)[0] < 23.0);

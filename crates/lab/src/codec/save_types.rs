@@ -1,4 +1,4 @@
-//! The game save as types, with the attributes that each codec asks for. Ours asks for none.
+//! The game save as types, with the attributes that each codec requires. Our codec requires none.
 
 use std::collections::BTreeMap;
 

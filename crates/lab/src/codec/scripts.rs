@@ -94,7 +94,7 @@ fn script(options: &Options, browser: bool) -> Result<Printed> {
         return Err(failed(format!("the bench ended with {}", output.status)));
     }
     serde_json::from_slice(&output.stdout)
-        .map_err(|error| failed(format!("the bench printed something else: {error}")))
+        .map_err(|error| failed(format!("the output of the bench cannot be parsed: {error}")))
 }
 
 /// The script, in the checkout this program is run in.
@@ -143,7 +143,7 @@ fn table(test: &Test) -> Result<Table> {
         let speed = if total > 0.0 { Cell::number(reference / total, 2) } else { Cell::Missing };
         let body = from_hex(&row.body).ok_or_else(|| CodecError::Program {
             program: "node".into(),
-            reason: format!("{}: what it wrote is not hexadecimal", row.codec),
+            reason: format!("{}: its output is not hexadecimal", row.codec),
         })?;
         let [lz4, zstd] = packed_sizes(&body).map(Cell::count);
         table.row(vec![Cell::text(&row.codec), Cell::count(body.len()), lz4, zstd, encode, decode, speed]);

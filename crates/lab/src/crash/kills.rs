@@ -23,13 +23,13 @@ const WORLD: &str = "crash";
 /// Maximum time until all clients have joined, moved and have a confirmed action, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Maximum time until a server reaches a step after that. Then it is killed anyway.
+/// Maximum time until a server reaches its fail point. The server is killed after it in any case.
 const STEP_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Interval of checks of the clients and of the server's process.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Interval of changes of the rules, each of which makes a snapshot.
+/// Interval between changes of the rules. Each change takes a snapshot.
 const RULES_INTERVAL: Duration = Duration::from_millis(700);
 
 /// A carrier that ended at most this long before a kill was ended by the kill.
@@ -120,7 +120,7 @@ async fn kill_often(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Kills
     Ok(trial.kills)
 }
 
-/// Half of them come over WebTransport, half over WebSocket.
+/// Half of the clients use WebTransport, half WebSocket.
 fn witnesses(plan: &Plan, port: u16) -> Vec<Witness> {
     let url = format!("nowcast://127.0.0.1:{port}/{WORLD}");
     let carriers = [CarrierKind::WebTransport, CarrierKind::WebSocket].into_iter().cycle();
@@ -139,7 +139,7 @@ pub fn steps() -> impl Iterator<Item = FailPoint> + Clone {
     FailPoint::ALL.into_iter().filter(|point| *point != FailPoint::DatabaseMade)
 }
 
-/// Whether a server passes a step mostly when it takes a snapshot, because consecutive changes of one world become one
+/// Whether a server usually passes this step only with a snapshot, because consecutive changes of one world become one
 /// row.
 fn needs_snapshot(point: FailPoint) -> bool {
     use FailPoint::{BetweenRows, SnapshotAnnounced, SnapshotGiven, SnapshotHalfWritten, SnapshotTaken};
@@ -216,8 +216,8 @@ impl<'p> Trial<'p> {
         Process::start(&self.plan.program, &self.world(), &self.data(), port, aim)
     }
 
-    /// Returns the fail point at which the server that begins after this many kills is to end; `None` stands for a
-    /// random moment. The last one ends at such a moment, because nothing looks at the state that it leaves.
+    /// Returns the fail point at which the server after this many kills ends; `None` stands for a random moment. The
+    /// last server ends at a random moment, because no later server checks its state.
     fn next_aim(&mut self, kill: usize) -> Option<Aim> {
         if kill == self.plan.kills {
             return None;
@@ -235,7 +235,7 @@ impl<'p> Trial<'p> {
         Some(Aim { point, passage: u32::try_from(passage).expect("passages are few") })
     }
 
-    /// Runs one server to its end, and collects the effects of the previous kill that the clients find.
+    /// Runs one server to its end, and collects the effects of the previous kill from the clients.
     async fn live(&mut self, mut process: Process, aim: Option<Aim>) -> Result<(), CrashError> {
         let is_settled = self.settle(&mut process, aim).await?;
         let (killed, point) = match aim {
@@ -249,7 +249,7 @@ impl<'p> Trial<'p> {
         let seen: Vec<Seen> = self.witnesses.iter().map(|one| one.notes.take()).collect();
         let went_on = process.went_on(PATIENCE);
         if is_settled && went_on.is_none() && self.before.is_some() {
-            return Err(CrashError::Server(format!("after kill {} no world went on", self.kills.kills)));
+            return Err(CrashError::Server(format!("after kill {} no world resumed", self.kills.kills)));
         }
         self.note(&seen, &process, went_on, killed);
         self.before = Some((point, killed));
@@ -298,7 +298,7 @@ impl<'p> Trial<'p> {
         Ok((process.kill()?, None))
     }
 
-    /// A server whose world gets other rules takes a snapshot.
+    /// New rules make the server take a snapshot.
     fn provoke(&mut self, aim: Option<Aim>, due: &mut Instant) -> Result<(), CrashError> {
         if aim.is_some_and(|aim| needs_snapshot(aim.point)) && Instant::now() >= *due {
             *due = Instant::now() + RULES_INTERVAL;
@@ -421,11 +421,11 @@ mod tests {
         for point in steps() {
             assert!(aims.contains(&Some(point)), "{point:?}");
         }
-        assert_eq!(aims.last(), Some(&None), "the last one looks at what the one before left");
+        assert_eq!(aims.last(), Some(&None), "the last server checks the effects of the kill before it");
     }
 
     #[test]
-    fn a_trial_of_chosen_steps_kills_at_no_others() {
+    fn a_trial_with_chosen_steps_kills_at_no_others() {
         let chosen = vec![FailPoint::AfterCommit, FailPoint::BeforePrune];
         let aims = aims(&plan(7, chosen.clone()));
         assert!(aims[..6].iter().flatten().all(|point| chosen.contains(point)), "{aims:?}");

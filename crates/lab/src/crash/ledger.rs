@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::{AddAssign, Sub};
 
-/// A client sends no number this far above its oldest one without an answer (`spec/WORLD.md`, section 3).
+/// A client sends no number this far above its oldest unanswered one (`spec/WORLD.md`, section 3).
 const UNDER_WAY_MAX: u32 = 64;
 
-/// Numbers from 1: all up to one of them, and some beyond.
+/// A set of numbers from 1: all up to a limit, and some above it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Numbers {
     through: u32,
@@ -67,9 +67,9 @@ pub(super) struct Tally {
     pub(super) lost: u64,
     /// Number of applications beyond one for each number.
     pub(super) doubled: u64,
-    /// Without an answer at the end of the session, but applied, as the next session found.
+    /// Actions without an answer at the end of the session that were applied, as the next session found.
     pub(super) kept_unanswered: u64,
-    /// Without an answer at the end of the session, not applied, and sent again.
+    /// Actions without an answer at the end of the session that were not applied and were sent again.
     pub(super) undone: u64,
 }
 
@@ -97,7 +97,7 @@ impl Sub for Tally {
     }
 }
 
-/// The durable actions of one witness, over all lives of the server.
+/// The durable actions of one witness, over all server processes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     /// The newest number.
@@ -144,7 +144,7 @@ impl Ledger {
         self.compare(carried);
     }
 
-    /// Compares with the world: confirmed actions must be in it, and none more often than sent.
+    /// Compares with the world: it must contain all confirmed actions, and none more often than sent.
     pub(super) fn compare(&mut self, carried: &Carried) {
         self.lost.extend(self.confirmed.missing_in(&carried.numbers));
         self.tally.lost = self.lost.len() as u64;
@@ -161,7 +161,7 @@ mod tests {
         Carried::read(text).unwrap_or_else(|| panic!("{text}"))
     }
 
-    /// One that has begun five actions, of which the first three are confirmed.
+    /// A ledger with five sent actions. The first three are confirmed.
     fn ledger() -> Ledger {
         let mut ledger = Ledger::default();
         assert!(ledger.begin_session(&Carried::default()).is_empty());

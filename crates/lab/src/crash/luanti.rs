@@ -1,4 +1,4 @@
-//! The peer: Luanti's server (<https://www.luanti.org>), killed in the same way, where it is installed.
+//! Luanti's server (<https://www.luanti.org>) as a peer, killed in the same way, if it is installed.
 //!
 //! A mod counts in every step and prints each count. It stores the count and the server's clock in both places for a
 //! mod's durable data: its own storage, and the map (the metadata of a node). Each is a separate SQLite database. A
@@ -82,12 +82,12 @@ pub(super) struct Luanti {
     pub(super) started_ms: Samples,
 }
 
-/// Losses of one of its places.
+/// Losses in one of the two places.
 #[derive(Debug, Default)]
 pub(super) struct Lost {
-    /// Of the mod's clock, in milliseconds.
+    /// Loss of the mod's clock, in milliseconds.
     pub(super) lost_ms: Samples,
-    /// Counts that were said and not found.
+    /// Counts that were printed and not found.
     pub(super) counts_lost: Samples,
 }
 
@@ -116,9 +116,9 @@ enum Said {
 struct Life {
     storage: Mark,
     map: Mark,
-    /// The count that it printed last.
+    /// The last printed count.
     last: Mark,
-    /// From its start until it counted.
+    /// Time from the start until the mod counted.
     started: Duration,
 }
 
@@ -190,7 +190,7 @@ fn live(program: &str, user: &Path, world: &Path, length: Duration) -> Result<Li
         .map_err(|cause| CrashError::Peer(format!("it does not start: {cause}")))?;
     let said = listen(&mut child);
     let outcome = observe(&said, begun, length);
-    // One that has ended by itself cannot be killed, and is told by what it did not say.
+    // A server that ended by itself cannot be killed. Its missing output shows that.
     let _ = child.kill();
     child.wait().map_err(CrashError::Io)?;
     let mut life = outcome?;
@@ -207,7 +207,7 @@ fn listen(child: &mut Child) -> Receiver<Said> {
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if let Some(said) = parse(&line) {
-                // Nobody listens any more after the trial.
+                // The receiver is gone after the trial.
                 let _ = tell.send(said);
             }
         }

@@ -91,7 +91,7 @@ pub struct Outcome {
 /// Cuts the power, then kills servers.
 ///
 /// # Errors
-/// When a cut breaks a promise of the store, the server does not come again, or the trial cannot be made.
+/// If a cut breaks a guarantee of the store, the server does not restart, or the trial cannot be prepared.
 pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Outcome, CrashError> {
     let power = match plan.cuts {
         0 => None,

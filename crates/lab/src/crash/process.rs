@@ -11,13 +11,13 @@ use nowcast_store::{FAIL_POINT_VARIABLE, FailPoint};
 
 use super::CrashError;
 
-/// How long a server may take to start, on a machine that does a lot besides.
+/// Maximum start time of a server, on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The signal that nothing survives.
 const SIGKILL: i32 = 9;
 
-/// A step of the store's writing at which a server kills itself, when it is there for the n-th time.
+/// A step of the store's writing, and the pass of it at which a server kills itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Aim {
     pub(super) point: FailPoint,
@@ -29,9 +29,9 @@ pub(super) struct Process {
     child: Child,
     /// When it was started.
     pub(super) begun: Instant,
-    /// From its start until it said where it is; none if it was killed before.
+    /// Time from its start until it reported its address; `None` if it was killed before.
     pub(super) listening: Option<Duration>,
-    /// Where it listens, on this machine.
+    /// Its port on this machine.
     pub(super) port: u16,
     aim: Option<Aim>,
     goes_on: Receiver<(u64, Instant)>,
@@ -100,12 +100,13 @@ impl Process {
         Ok(process)
     }
 
-    /// The tick at which its world went on, and when it said so; none within this time, or before its end, if none did.
+    /// The tick at which its world resumed, and the time of that message; `None` if there was none within this time, or
+    /// before its end.
     pub(super) fn went_on(&self, within: Duration) -> Option<(u64, Instant)> {
         self.goes_on.recv_timeout(within).ok()
     }
 
-    /// Whether it has killed itself at the step that it was to; an error when it ended in another way.
+    /// Whether it killed itself at its fail point; an error if it ended in another way.
     pub(super) fn has_ended(&mut self) -> Result<bool, CrashError> {
         let status = self.child.try_wait().map_err(CrashError::Io)?;
         status.map_or(Ok(false), |status| self.judge(status).map(|()| true))
@@ -132,17 +133,17 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // One that was killed already cannot be killed again, and nobody else waits for it.
+        // A killed process cannot be killed again. Waiting for it removes the zombie.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Reads lines to the end, so that the process never waits for a reader, and tells what is found in them.
+/// Reads lines to the end, so that the process never blocks on its output, and sends the results of `find`.
 fn say<T>(output: impl Read, find: fn(&str) -> Option<T>, told: &Sender<(T, Instant)>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if let Some(found) = find(&line) {
-            // Nobody listens any more once the process is to be killed.
+            // The receiver is gone once the process is to be killed.
             let _ = told.send((found, Instant::now()));
         }
     }
@@ -153,7 +154,7 @@ fn port_in(line: &str) -> Option<u16> {
     line.strip_prefix("Nowcast is at ")?.trim().rsplit_once(':')?.1.parse().ok()
 }
 
-/// The tick in the line of the log that says that a world goes on.
+/// The tick in the log line which states that a world resumed.
 fn tick_in(line: &str) -> Option<u64> {
     let line: serde_json::Value = serde_json::from_str(line).ok()?;
     (line.get("message")?.as_str()? == "the world goes on where it was")

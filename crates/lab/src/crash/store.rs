@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Duration of a step of a world.
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
-/// Steps in which bodies come to rest before anything is measured.
+/// Steps until bodies have come to rest, before the measurement.
 const SETTLE_STEPS: u64 = 180;
 
 /// The plan of a run.
@@ -32,7 +32,7 @@ const SETTLE_STEPS: u64 = 180;
 pub struct Plan {
     /// Bodies of the world.
     pub bodies: usize,
-    /// People who walk and turn all the time.
+    /// Players who walk and turn all the time.
     pub players: u32,
     /// Seconds of the world's time for each measurement, and of the journal that a start replays.
     pub seconds: u64,
@@ -66,7 +66,7 @@ type Result<T> = std::result::Result<T, StoreFiguresError>;
 /// Measures everything.
 ///
 /// # Errors
-/// When the store fails, or what comes back is another world.
+/// If the store fails, or the restored world differs.
 pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Report> {
     let mut report = Report::new("Cost of storing worlds", command).seed(plan.seed);
     if !report.machine.release_build {
@@ -201,7 +201,7 @@ fn name() -> WorldName {
     WorldName::new("yard").expect("it is a name")
 }
 
-/// A grid of cubes at rest, and people.
+/// A grid of cubes at rest, and players.
 struct Rules {
     bodies: usize,
 }
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn every_part_measures_what_it_says() {
         let plan = Plan { bodies: 50, players: 4, seconds: 1, seed: 3 };
-        let report = run(&plan, "nowcast lab store".into(), &mut |_| {}).expect("the world comes back");
+        let report = run(&plan, "nowcast lab store".into(), &mut |_| {}).expect("the world is restored");
         let rows: Vec<usize> = report
             .sections
             .iter()

@@ -1,4 +1,4 @@
-//! A client that walks and counts by durable actions, records its observations with their times, and rejoins after a
+//! A client that walks and counts with durable actions, records its observations with their times, and rejoins after a
 //! kill as its earlier player.
 
 use std::collections::VecDeque;
@@ -16,24 +16,24 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::ledger::{Carried, Ledger, Tally};
 
-/// Between two acts: a server lets nobody act much faster for long.
+/// Interval between two actions. A server allows little more for long.
 const ACT_INTERVAL: Duration = Duration::from_millis(150);
 
-/// Between two changes of the controls.
+/// Interval between two changes of the input.
 const TURN_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Between two tries to come in.
+/// Interval between two attempts to join.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// A try that takes longer is given up.
+/// Maximum time of an attempt.
 const TRY_MAX: Duration = Duration::from_secs(2);
 
-/// So long after it came in, a witness that was told of no count takes it that there is none: one that never had an action confirmed,
-/// and one that had, who waits longer because all of it would be lost.
+/// A witness that receives no count for this time after joining concludes that there is none. A witness with confirmed
+/// actions waits longer, because it would report all of them as lost.
 const COUNT_PATIENCE: Duration = Duration::from_secs(1);
 const COUNT_PATIENCE_CONFIRMED: Duration = Duration::from_secs(20);
 
-/// How far its avatar has to come before it counts as moving, in metres: more than a fall onto the floor.
+/// Distance after which its avatar counts as moving, in metres: more than a fall onto the floor.
 const MOVED_METRES: f32 = 0.2;
 
 /// The observations of one witness in one life of the server.
@@ -43,13 +43,13 @@ pub(super) struct Seen {
     pub(super) confirmed: u64,
     /// The newest step of the world.
     pub(super) tick: u32,
-    /// When it first heard of movement.
+    /// When it first received movement.
     pub(super) first_update: Option<Instant>,
     /// When its own avatar had moved.
     pub(super) moved: Option<Instant>,
-    /// Why its last try to come in failed.
+    /// Why its last attempt to join failed.
     pub(super) last_try: Option<String>,
-    /// Why its connections ended, what it was refused, and when.
+    /// Why its connections ended, which requests were refused, and when.
     pub(super) troubles: Vec<(Instant, String)>,
 }
 
@@ -59,17 +59,17 @@ pub(super) struct Notes(Arc<Mutex<Noted>>);
 
 #[derive(Debug, Default)]
 struct Noted {
-    /// Of this life of the server, which has this number.
+    /// Observations in the server process with the number `life`.
     seen: Seen,
     life: u32,
-    /// Of all of them.
+    /// The actions over all server processes.
     ledger: Ledger,
-    /// Where the witness looks, so that it walks in circles over all its lives.
+    /// The direction of the witness. It continues over all processes, so the witness walks in circles.
     yaw: f32,
 }
 
 impl Notes {
-    /// Returns the observations since the last call; a new life begins.
+    /// Returns the observations since the last call, and begins a new life.
     pub(super) fn take(&self) -> Seen {
         let mut noted = self.lock();
         noted.life += 1;
@@ -99,13 +99,13 @@ pub(super) struct Witness {
     pub(super) index: u8,
     pub(super) carrier: CarrierKind,
     pub(super) url: String,
-    /// By what the server knows it again.
+    /// The key by which the server recognises it.
     pub(super) key: [u8; 16],
     pub(super) notes: Notes,
 }
 
 impl Witness {
-    /// Plays in every life of the server; `lives` says when one ends, and is closed at the end of all.
+    /// Plays with every server process; `lives` announces the end of each, and is closed at the end of the trial.
     pub(super) async fn play(self, mut lives: watch::Receiver<u32>) {
         loop {
             tokio::select! {
@@ -136,7 +136,7 @@ impl Witness {
         self.notes.lock().seen.troubles.push((Instant::now(), trouble));
     }
 
-    /// Walks and counts until the connection ends, and says why it did.
+    /// Walks and counts until the connection ends. Returns the reason of the end.
     async fn visit(&self, channel: Channel) -> String {
         let join = ToWorld::Join {
             protocol: PROTOCOL,
@@ -184,18 +184,18 @@ impl Witness {
 /// One connection of a witness.
 struct Visit<'w> {
     witness: &'w Witness,
-    /// The life of the server in which it began: what is still heard of a server that was killed belongs to no other.
+    /// The server process in which the visit began. Late messages of a killed server are not counted for the next one.
     life: u32,
     channel: Channel,
     replica: Replica,
     controls: Controls,
     player: Option<u32>,
     avatar: Option<u32>,
-    /// Where its avatar was first.
+    /// The first position of its avatar.
     began_at: Option<[f32; 3]>,
-    /// The actions that the world shows as applied; none until it is received.
+    /// The actions that the world shows as applied; `None` until it is received.
     carried: Option<Carried>,
-    /// When it is clear that there is none.
+    /// The time at which a missing count means that there is none.
     nothing_from: Option<Instant>,
     /// The actions to send again.
     again: VecDeque<u32>,
@@ -222,7 +222,7 @@ impl Visit<'_> {
         self.channel.try_state(CONTROLS_KEY, &state).map_err(|error| error.to_string())
     }
 
-    /// Counts, once it is known what was counted before: first what has no answer.
+    /// Sends the next action, once the earlier count is known. Unanswered actions go first.
     fn act(&mut self) -> Result<(), String> {
         if self.carried.is_none() && self.nothing_from.is_some_and(|from| Instant::now() >= from) {
             self.find(Carried::default());
@@ -239,7 +239,7 @@ impl Visit<'_> {
         self.say(&ToWorld::Act { action, arguments, number: Some(number), step: None, shown: None })
     }
 
-    /// The world shows this of what the witness did.
+    /// Records the actions that the world shows as applied.
     fn find(&mut self, carried: Carried) {
         let ledger = &mut self.witness.notes.lock().ledger;
         if self.carried.is_none() {
@@ -254,7 +254,7 @@ impl Visit<'_> {
         self.player = Some(player);
         let was_confirmed = self.witness.notes.tally().confirmed > 0;
         if was_confirmed && !resumed {
-            self.witness.note_trouble("came back as another player".to_owned());
+            self.witness.note_trouble("rejoined as another player".to_owned());
         }
         let patience = if was_confirmed { COUNT_PATIENCE_CONFIRMED } else { COUNT_PATIENCE };
         self.nothing_from = Some(Instant::now() + patience);

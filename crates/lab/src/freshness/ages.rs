@@ -59,7 +59,7 @@ impl Ages {
         shares
     }
 
-    /// Adds those of another run.
+    /// Adds the ages of another run.
     pub fn merge(&mut self, other: &Ages) {
         for (step, count) in &other.0 {
             *self.0.entry(*step).or_default() += count;
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_those_of_the_ages_within_a_step() {
+    fn quantiles_equal_those_of_the_ages_within_a_step() {
         let mut ages = Ages::default();
         (1..=1000).for_each(|ms| ages.push(ms * 1_000_000));
         for (p, expected) in [(0.5, 500.0), (0.99, 990.0), (0.999, 999.0), (1.0, 1000.0)] {

@@ -112,7 +112,7 @@ fn row(case: &Case, peer: Peer, measured: &Measured, columns: usize) -> Vec<Cell
     row
 }
 
-/// How often what was shown was older than that.
+/// The share of samples with an age above a limit.
 fn ages(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Measured>) -> Chart {
     let series =
         measured.iter().filter(|(_, measured)| !measured.runs.is_empty()).map(|(place, measured)| Series {

@@ -56,7 +56,7 @@ pub(super) struct Case {
 /// Time of the outage since the link was made. Connections open within a second, and the warm-up is over then.
 const OUTAGE: Range<Duration> = Duration::from_secs(6)..Duration::from_secs(8);
 const NARROW_BITS: u64 = 1_000_000;
-/// A full segment of a bulk transfer on the link, and what it brings.
+/// A full segment of a bulk transfer on the link, and its payload.
 const SEGMENT_BYTES: f64 = 1_500.0;
 const SEGMENT_PAYLOAD_BYTES: f64 = 1_448.0;
 
@@ -93,7 +93,7 @@ impl Case {
 
     fn jittery() -> impl Iterator<Item = Case> {
         let ms = Duration::from_millis;
-        // From the least delay to the most, one way; their mean is half of the round trip that the name says.
+        // Uniform delay between two limits, one way. Their mean is half of the round trip in the name.
         let uniform = |least, most| LinkConfig {
             delay: ms(least),
             jitter: Jitter::Uniform(ms(most - least)),
@@ -115,7 +115,7 @@ impl Case {
         .map(|(word, name, link)| Case { word, name, link, beside: None })
     }
 
-    /// Links whose capacity changes, as that of mobile links and Wi-Fi does.
+    /// Links with changing capacity, like mobile links and Wi-Fi.
     fn changing() -> impl Iterator<Item = Case> {
         let ms = Duration::from_millis;
         let link = |rate_bits, queue_bytes, variation| LinkConfig {
@@ -242,7 +242,7 @@ impl Plan {
         "walk-cubic",
     ];
 
-    /// The peers that can be measured: those that send state and events over one connection, with an order of the events.
+    /// The peers that can be measured: those that send state and ordered events over one connection.
     #[must_use]
     pub fn measured() -> Vec<Peer> {
         let sends_both = |peer: &Peer| !matches!(peer, Peer::QuicStream | Peer::QuicStreams);

@@ -13,7 +13,7 @@ impl Plan {
     /// Runs everything.
     ///
     /// # Errors
-    /// When there are no hosts, or a report cannot be read.
+    /// If there are no hosts, or a report cannot be read.
     pub fn run(&self, progress: &Mutex<Progress>) -> Result<Report, TrialError> {
         let jobs = self.jobs();
         let plain: Vec<Job> = jobs.iter().map(|(_, _, job)| job.clone()).collect();

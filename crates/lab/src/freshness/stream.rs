@@ -133,7 +133,7 @@ pub(crate) async fn send(
             connection.put(0, &message)?;
             event += 1;
         }
-        // If the link is too narrow, a fixed order would starve the last keys.
+        // On a narrow link, a fixed order would starve the last keys.
         for turn in 0..KEYS {
             let key = 1 + ((u32::from(turn) + tick * 37) % u32::from(KEYS)) as u16;
             let mut value = [0; STATE_BYTES];

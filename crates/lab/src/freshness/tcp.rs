@@ -1,12 +1,12 @@
-//! A TCP sender that always has something to send, to share a link with: its window, not its bytes.
+//! A TCP sender that always has data to send, to share a link. It models the window, not the bytes.
 //!
-//! Packets are numbered instead of bytes and every one is acknowledged, which is how a receiver with SACK looks to the
-//! congestion control. Reno is that of RFC 5681, CUBIC that of RFC 9438, the retransmission time-out that of RFC 6298.
+//! Packets are numbered instead of bytes, and each is acknowledged; congestion control sees a receiver with SACK in the
+//! same way. Reno follows RFC 5681, CUBIC RFC 9438, and the retransmission time-out RFC 6298.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How the window answers to loss.
+/// The window's reaction to loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// RFC 5681.
@@ -100,14 +100,14 @@ impl Tcp {
         }
     }
 
-    /// When [`Self::handle_timeout`] has something to do, unless an acknowledgement comes before.
+    /// The time for [`Self::handle_timeout`], unless an acknowledgement arrives before.
     pub fn next_timeout(&self) -> Option<Duration> {
         let smoothed = self.smoothed.unwrap_or(Duration::from_secs(1));
         let wait = (smoothed + 4 * self.variation).max(TIMEOUT_MIN);
         (!self.in_flight.is_empty()).then(|| self.heard_at + wait)
     }
 
-    /// When nothing was heard for this time, everything in flight counts as lost.
+    /// If no acknowledgement arrived for this time, everything in flight counts as lost.
     pub fn handle_timeout(&mut self, now: Duration) {
         if self.next_timeout().is_some_and(|at| at <= now) {
             self.in_flight.clear();
@@ -132,7 +132,7 @@ impl Tcp {
             Control::Reno => 0.5,
             Control::Cubic => CUBIC_BETA,
         };
-        // Fast convergence: a window that did not reach its last maximum leaves room to others.
+        // Fast convergence: a window that did not reach its last maximum leaves capacity for others.
         let shrank = self.window < self.cubic.window_max;
         self.cubic.window_max = if shrank { self.window * (1.0 + CUBIC_BETA) / 2.0 } else { self.window };
         self.cubic.began = None;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_alone_fills_a_link_whose_buffer_holds_a_round_trip() {
+    fn a_single_sender_fills_a_link_whose_buffer_holds_a_round_trip() {
         for control in [Control::Reno, Control::Cubic] {
             let share = utilisation(control, 62_500);
             assert!(share > 0.93, "{control:?}: {share}");

@@ -92,7 +92,7 @@ pub struct Outcome {
     pub packets_lost: u64,
     /// Packets that the session considered lost.
     pub packets_taken_for_lost: u64,
-    /// Values and events that it sent again after that.
+    /// Values and events that were sent again after that.
     pub resent: u64,
     /// Packets that entered the link.
     pub packets_sent: u64,
@@ -108,7 +108,7 @@ pub struct Outcome {
 const STATE_LANE: u8 = 1;
 const EVENT_LANE: u8 = 0;
 const SAMPLE_EVERY: Duration = Duration::from_millis(1);
-/// Not measured, because the session begins and finds its rate.
+/// Not measured, because the session starts and finds its rate.
 const WARM_UP: Duration = Duration::from_secs(2);
 /// After this time two senders on one link have found their shares.
 pub const SETTLED: Duration = Duration::from_secs(10);
@@ -319,7 +319,8 @@ impl<'a> Run<'a> {
             + stats.states_resent as f64 * (self.workload.value_bytes as f64 + 1.0)
             + (events - stats.events_sent as f64) * 32.0;
         let packets = (stats.packets_sent - stats.acks_sent) as f64;
-        // An event's own fields cost 8 bytes at most; the rest of what is neither payload nor value is the packets'.
+        // An event's own fields cost 8 bytes at most. The other bytes that are neither payload nor values belong to the
+        // packets.
         outcome.overhead_bytes_per_packet =
             (stats.bytes_sent as f64 - payload - 3.0 * values - 8.0 * events) / packets;
         outcome.packets_sent = counters.sent;

@@ -152,7 +152,7 @@ fn rates(results: &mut [Measured]) -> Section {
         Column::number("far, read", "million/s"),
     ]);
     for result in results.iter_mut().filter(|result| has_rate(result.carrier)) {
-        // Messages on their way at the edges of a slice make the two differ a little where they are the same.
+        // Messages in flight at the edges of a slice cause small differences between the two.
         let replaces = result.carrier.replaces();
         let Measured { written, read, .. } = result;
         let counted = if replaces { &mut *written } else { &mut *read };

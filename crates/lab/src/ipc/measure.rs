@@ -7,7 +7,7 @@ use crate::local::child::{Companion, Drained, Latencies, Orders, Task};
 use crate::local::{Carrier, Control, LocalError, Meeting, Message, Outlet, Pinned, Word, now_ns, two_cores};
 use crate::report::Samples;
 
-/// Whether a receiver can look for messages without the kernel.
+/// Whether a receiver can poll for messages without the kernel.
 pub(super) fn can_spin(carrier: Carrier) -> bool {
     use Carrier::{Blackboard, Events, Mailbox, Publish, Updates};
     matches!(carrier, Mailbox | Updates | Events | Blackboard | Publish)
@@ -19,7 +19,7 @@ pub(super) fn can_sleep(carrier: Carrier) -> bool {
     !matches!(carrier, Mailbox | Blackboard | Publish)
 }
 
-/// Whether it makes sense to ask how many messages it takes a second.
+/// Whether a rate is meaningful for the carrier.
 pub(super) fn has_rate(carrier: Carrier) -> bool {
     !matches!(carrier, Carrier::Futex | Carrier::PublishAndWake)
 }
@@ -50,14 +50,14 @@ pub(crate) fn begin(carrier: Carrier, task: Task) -> Result<Begun, LocalError> {
     Ok((control, companion, outlet))
 }
 
-/// A measurement that was kept off its cores for so long ends with the samples it has.
+/// A measurement that was preempted for this long ends with the samples it has.
 const TIME_MAX_NS: u64 = 1_500_000_000;
 /// Messages before those that count, close together: the first laps of slots touch fresh pages (blocks have longer ones).
 const WARM_UP: u64 = 2_048;
 const WARM_UP_PAUSE_NS: u64 = 1_000;
 
-/// One-way latency in nanoseconds of `count` messages, or of as many as there is time for. The next one leaves `pause_ns`
-/// after the one before was taken, so nothing ever queues.
+/// One-way latency in nanoseconds of `count` messages, or of fewer if the time runs out. Each message leaves `pause_ns`
+/// after the previous one was taken, so nothing queues.
 pub(super) fn latency(
     carrier: Carrier,
     asleep: bool,
@@ -92,19 +92,20 @@ pub(super) fn latency(
     Ok(latencies.ns.into_iter().skip(WARM_UP as usize).map(|ns| ns as f64).collect())
 }
 
-/// How many messages a second.
+/// Messages a second.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rate {
     pub(super) written: f64,
-    /// As many as were written, but for those that only the newest counts of.
+    /// Messages read. Equal to the messages written, unless only the newest message counts.
     pub(super) read: f64,
 }
 
-/// Messages a second while one side writes and the other reads as fast as they can. `None` if the two never ran together.
+/// Messages a second while one side writes and the other reads as fast as they can. `None` if the two never ran
+/// together.
 ///
-/// The time is cut into slices of a millisecond, and the median of those slices counts in which the reader read as well
-/// and neither was taken off its core for somebody else's sake: on a shared machine that happens, and is not the
-/// carrier's doing. A process that sleeps in the carrier goes on its own account, and that counts.
+/// The time is cut into slices of a millisecond. The median includes slices in which the reader read and neither side
+/// was preempted for another program, because preemption on a shared machine is not a property of the carrier. A
+/// process that sleeps in the carrier counts, because the carrier causes it.
 pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<Rate>, LocalError> {
     const SLICE_NS: u64 = 1_000_000;
     const READ_LEAST: u64 = 32;
@@ -133,7 +134,8 @@ pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<Rate>, Loca
             read.push(taken as f64 / (took as f64 / 1e9));
         }
     }
-    // A stream's reader sleeps in the kernel, and its end wakes it; others may lose what is left when the writer goes.
+    // A stream's reader sleeps in the kernel, and the stream's end wakes it. Other carriers may lose the remaining
+    // messages when the writer ends.
     let outlet = (!asleep).then_some(outlet);
     control.wait(Word::Taken, number, 10, "the rest to be delivered")?;
     control.word(Word::Stop).store(1, Ordering::Release);
@@ -146,14 +148,14 @@ pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<Rate>, Loca
     Ok((!written.is_empty()).then(|| Rate { written: written.quantile(0.5), read: read.quantile(0.5) }))
 }
 
-/// How often the kernel took a thread off its core while it had work to do. Where it does not say so: never.
+/// How often the kernel preempted a thread that had work to do; 0 if the kernel does not report it.
 fn preemptions(thread: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
     let count = status.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
     count.and_then(|count| count.trim().parse().ok()).unwrap_or_default()
 }
 
-/// How long a cache line takes to the other core and back, in nanoseconds: the median of batches.
+/// Round trip of a cache line to the other core, in nanoseconds: the median of batches.
 pub(super) fn round_trip_ns() -> Result<f64, LocalError> {
     const BATCH: u64 = 200;
     let (control, companion, outlet) = begin(Carrier::Mailbox, Task::Echo)?;

@@ -1,8 +1,8 @@
 //! `lab ipc`: how long a message of 80 bytes takes from one process to another, and how many fit into a second.
 //!
-//! Everything is measured in the same run, in rounds that take turns, because figures of different minutes do not
-//! compare on a shared machine; and beside the time that a cache line takes there and back, because virtual cores are
-//! placed near each other or far apart by chance.
+//! All carriers are measured in the same run, in rounds that take turns, because figures of different minutes are not
+//! comparable on a shared machine. Each round also measures the round trip of a cache line, because the distance of
+//! virtual cores varies.
 
 mod findings;
 mod measure;
@@ -14,17 +14,17 @@ use crate::local::{Carrier, LocalError};
 use crate::report::{Report, Samples};
 use std::time::{Duration, Instant};
 
-/// How long all rounds together may take.
+/// Maximum time of all rounds together.
 const TIME_MAX: Duration = Duration::from_secs(120);
 
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How often everything is measured; the medians over the rounds are reported.
+    /// Number of rounds; their medians are reported.
     pub rounds: usize,
-    /// Shorter runs, for a first look.
+    /// Shorter runs, for a first overview.
     pub quick: bool,
-    /// Only these; all if empty.
+    /// Only these carriers; all if empty.
     pub through: Vec<Carrier>,
 }
 
@@ -34,11 +34,11 @@ impl Default for Plan {
     }
 }
 
-/// A cache line that is there and back within this time went between cores that are near each other.
+/// A round trip of a cache line within this time means that the two cores are near each other.
 const NEAR_NS: f64 = 250.0;
 
-/// Samples by where the two virtual cores happened to be: the host moves them, and figures of the two cases do not
-/// compare.
+/// Samples by the distance of the two virtual cores. The host moves the cores, and figures of the two cases are not
+/// comparable.
 #[derive(Debug, Default)]
 struct Placed {
     near: Samples,
@@ -67,7 +67,7 @@ struct Measured {
 /// Measures everything.
 ///
 /// # Errors
-/// When the system or a carrier refuses something; no figure is made up for it.
+/// If the system or a carrier refuses a request. Then there is no figure.
 pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Report, LocalError> {
     let wanted = |carrier: &Carrier| plan.through.is_empty() || plan.through.contains(carrier);
     let mut results: Vec<Measured> = measured().into_iter().filter(wanted).map(Measured::new).collect();
@@ -75,7 +75,7 @@ pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Report, LocalE
     let start = Instant::now();
     let mut rounds = 0;
     for round in 1..=plan.rounds {
-        // On a busy machine fewer rounds have to do: the next one, which takes as long as those before, must fit in.
+        // On a busy machine fewer rounds suffice: the next round, estimated from the earlier ones, must fit.
         if round > 1 && start.elapsed() / (round - 1) as u32 * round as u32 > TIME_MAX {
             break;
         }

@@ -1,4 +1,4 @@
-//! How many system calls a put makes: the kernel stops the sender at each of them (ptrace), and we count.
+//! Number of system calls of a put. The kernel stops the sender at each call (ptrace), and this module counts.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use super::measure::unique_name;
 use crate::local::child::{Companion, Orders, Task};
 use crate::local::{Carrier, Control, LocalError, Word, two_cores};
 
-/// System calls of the sending thread in each phase, beside how many messages it sent.
+/// System calls of the sending thread in each phase, with the number of sent messages.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) carrier: Carrier,
@@ -53,13 +53,13 @@ fn trace(carrier: Carrier, counts: [u64; 3]) -> Result<Counted, LocalError> {
     control.wait(Word::Ping, 1, 10, "the two to meet")?;
     let calls = follow(Pid::from_raw(sender.id() as i32), &control)
         .map_err(|errno| LocalError::system("the sender could not be followed with ptrace")(errno.into()))?;
-    // Both have heard of the end from the page; a reader asleep in a stream wakes when the sender is gone.
+    // Both sides know the end from the page. A reader asleep in a stream wakes when the sender is gone.
     drop(sender);
     drop(reader);
     Ok(Counted { carrier, sent: counts, calls })
 }
 
-/// Follows the sender's first thread, the one that puts, from before the first message to its end.
+/// Traces the sender's first thread, which puts the messages, from before the first message to its end.
 fn follow(sender: Pid, control: &Control) -> nix::Result<[u64; 3]> {
     ptrace::seize(sender, ptrace::Options::PTRACE_O_TRACESYSGOOD)?;
     ptrace::interrupt(sender)?;

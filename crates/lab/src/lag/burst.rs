@@ -1,4 +1,4 @@
-//! Both ends of the paper's burst over a link: a thousand messages at once, and a reader with other things to do.
+//! Both ends of the paper's burst over a link: a thousand messages at once, and a reader with other work.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::peers::{Connection, PeerError};
 const MESSAGE_BYTES: usize = 80;
 const READ_AT_ONCE: usize = 10;
 const KEY: u16 = 1;
-/// Between opening and sending.
+/// Pause between opening and sending.
 const REST: Duration = Duration::from_millis(500);
-/// A reader that saw nothing for so long will not see more.
+/// A reader that received nothing for this long stops.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// One run of the burst.
@@ -24,12 +24,12 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub struct Burst {
     /// How the messages are sent.
     pub verb: Verb,
-    /// How long the reader works between two looks.
+    /// The reader's work between two reads.
     pub work: Duration,
 }
 
 impl Burst {
-    /// How long it takes at most, when every message is read.
+    /// Maximum duration, if every message is read.
     #[must_use]
     pub fn duration(&self) -> Duration {
         REST + self.work * (MESSAGES / READ_AT_ONCE as u64) as u32
@@ -39,7 +39,7 @@ impl Burst {
 /// The report of the sender.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sent {
-    /// From before the first message to when the program was free for other things.
+    /// From before the first message until the program was free for other work.
     pub(super) send_ns: u64,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Sent {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Received {
     pub(super) read: u64,
-    /// From the put of the last message to its reading; none if it was never read.
+    /// From the put of the last message to its reading; `None` if it was never read.
     pub(super) lag_ns: Option<u64>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) async fn receive(
     let mut inbox = Vec::new();
     let mut last_seen = Instant::now();
     while received.lag_ns.is_none() && last_seen.elapsed() < PATIENCE {
-        // A peer whose stack needs calls gets one; a whole look takes no time.
+        // A peer whose stack needs calls gets one; a whole poll takes no time.
         let glance = Instant::now() + Duration::from_millis(1);
         connection.work(glance, READ_AT_ONCE, &mut inbox).await?;
         let now = now_ns();

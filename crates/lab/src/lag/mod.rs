@@ -1,8 +1,9 @@
 //! `lab lag`: the experiment of the updatable queue's paper (section 6 and figure 8; `spec/QUEUE.md` names it), run
 //! today.
 //!
-//! A sender sends a thousand messages at once. A receiver reads up to ten of them, then does something else for a
-//! while, and so on until it has the last one. How late is that one, and for how long was the sender busy?
+//! A sender sends a thousand messages at once. A receiver reads up to ten of them, then works for a while, and repeats
+//! until it has the last message. The test measures the delay of the last message, and the time for which the sender
+//! was busy.
 
 mod burst;
 mod findings;
@@ -20,7 +21,7 @@ use crate::local::child::{Lagged, Task};
 use crate::local::{Carrier, LocalError, Message, Pinned, Word, now_ns, two_cores};
 use crate::report::Report;
 
-/// As many as in the paper.
+/// The same number as in the paper.
 const MESSAGES: u64 = 1000;
 
 /// The paper's delays: as fast as possible, and at 30, 20 and 10 frames a second.
@@ -29,7 +30,7 @@ const WORK_MS: [u64; 4] = [0, 33, 50, 100];
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How often each combination is measured; four times in the paper.
+    /// Repetitions of each combination; four in the paper.
     pub runs: usize,
     /// Whether peers are measured as well.
     pub peers: bool,
@@ -56,7 +57,7 @@ struct Run {
 /// Runs the experiment.
 ///
 /// # Errors
-/// When the system or a carrier refuses something, or the last message never comes.
+/// If the system or a carrier refuses a request, or the last message does not arrive.
 pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Report, LocalError> {
     let mut runs = Vec::new();
     for work_ms in WORK_MS {
@@ -72,8 +73,8 @@ fn carriers(plan: &Plan) -> Vec<Carrier> {
     all.into_iter().filter(|carrier| carrier.is_built() && (plan.peers || !carrier.is_peer())).collect()
 }
 
-/// Everything with one amount of work. With work the receivers mostly sleep, so the runs overlap; only one sends at a
-/// time. Without work they would be in each other's way, so they take turns.
+/// All combinations with one amount of work. With work the receivers mostly sleep, so the runs overlap, and only one
+/// sends at a time. Without work they would disturb each other, so they take turns.
 fn all_at(plan: &Plan, work_ms: u64) -> Result<Vec<Run>, LocalError> {
     let combinations: Vec<(usize, Carrier)> = (0..plan.runs)
         .flat_map(|run| carriers(plan).into_iter().map(move |carrier| (run, carrier)))
@@ -99,8 +100,7 @@ fn single(carrier: Carrier, work_ms: u64, offset_us: u64, sending: &Mutex<()>) -
     // The sender begins at a random moment of the receiver's work.
     std::thread::sleep(Duration::from_micros(offset_us));
     let start = {
-        // A sender that waits in a full socket must not keep the others from sending, so the turn ends with the first
-        // part.
+        // A sender that waits in a full socket must not block the others, so the turn ends with the first part.
         let turn = sending.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let pinned = Pinned::to(two_cores()[0]);
         let blocks = matches!(carrier, Carrier::Unix | Carrier::Tcp);
@@ -130,7 +130,7 @@ fn single(carrier: Carrier, work_ms: u64, offset_us: u64, sending: &Mutex<()>) -
     })
 }
 
-/// Waits for the receiver to have the last message, without a core of one's own.
+/// Waits without spinning until the receiver has the last message.
 fn wait_asleep(control: &crate::local::Control, seconds: u64) -> Result<(), LocalError> {
     let until = now_ns() + seconds * 1_000_000_000;
     while control.word(Word::Taken).load(Ordering::Acquire) < MESSAGES {

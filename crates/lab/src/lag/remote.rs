@@ -18,7 +18,7 @@ const DELAY: Duration = Duration::from_micros(500);
 /// The plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// How often each combination is measured; four times in the paper.
+    /// Repetitions of each combination; four in the paper.
     pub runs: u32,
     /// The first seed.
     pub seed: u64,
@@ -108,7 +108,7 @@ impl Plan {
     /// Runs everything.
     ///
     /// # Errors
-    /// When there are no hosts, or a peer does not get its messages through.
+    /// If there are no hosts, or a peer loses messages.
     pub fn run(&self, progress: &Mutex<Progress>) -> Result<Report, TrialError> {
         let jobs = self.jobs();
         let plain: Vec<Job> = jobs.iter().map(|(_, _, job)| job.clone()).collect();
@@ -216,9 +216,8 @@ fn figure(
 
 fn read(entries: &[Entry], measured: &mut [Vec<Measured>]) -> Section {
     let mut section = Section::new("Messages that were read");
-    section.text(format!(
-        "Of {MESSAGES}: an updatable queue shows the newest value, and need not show the others."
-    ));
+    section
+        .text(format!("Of {MESSAGES}: an updatable queue shows the newest value, and may skip the others."));
     let mut table = Table::new(columns(""));
     for (entry, measured) in entries.iter().zip(measured) {
         let mut row = vec![Cell::text(entry.name())];

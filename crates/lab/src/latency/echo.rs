@@ -1,4 +1,4 @@
-//! Both ends of the echo: one asks every so often without waiting, the other sends back what comes.
+//! Both ends of the echo: one sends at intervals without waiting, the other sends each message back.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use tokio::time::Instant;
 use crate::local::now_ns;
 use crate::peers::{Connection, Message, PeerError};
 
-/// How long stragglers are waited for after the last message.
+/// Maximum wait for late messages after the last one.
 const GRACE: Duration = Duration::from_secs(4);
-/// How long a connection rests after it was opened, so that its handshake is over.
+/// Pause after a connection was opened, so that its handshake is over.
 const REST: Duration = Duration::from_millis(500);
 /// The key of a message that is sent as state.
 const KEY: u16 = 1;
@@ -31,24 +31,24 @@ pub enum Verb {
 pub struct Echo {
     /// The verb of the messages.
     pub verb: Verb,
-    /// How often.
+    /// Interval between messages.
     pub interval: Duration,
-    /// How many messages.
+    /// Number of messages.
     pub samples: u32,
 }
 
 impl Echo {
-    /// How long it takes.
+    /// Total duration.
     #[must_use]
     pub fn duration(&self) -> Duration {
         REST + self.interval * self.samples
     }
 }
 
-/// How long each message took there and back, in nanoseconds; `None` if it was not back in time.
+/// Round-trip time of each message in nanoseconds; `None` if it did not return in time.
 pub type RoundTrips = Vec<Option<u64>>;
 
-/// The end that asks.
+/// The end that sends requests.
 pub(crate) async fn ask(connection: &mut dyn Connection, echo: &Echo) -> Result<RoundTrips, PeerError> {
     let mut asked = Vec::with_capacity(echo.samples as usize);
     let mut answered: RoundTrips = vec![None; echo.samples as usize];
@@ -68,7 +68,7 @@ pub(crate) async fn ask(connection: &mut dyn Connection, echo: &Echo) -> Result<
     Ok(answered)
 }
 
-/// The end that answers, until the other one ends.
+/// The end that answers, until the other end stops.
 pub(crate) async fn answer(connection: &mut dyn Connection) -> Result<(), PeerError> {
     let mut inbox = Vec::new();
     loop {
@@ -96,7 +96,7 @@ async fn until(
     Ok(())
 }
 
-/// Works until `time`, or until everything that was asked is answered if that is the end of all.
+/// Works until `time`, or until all requests are answered.
 async fn until_answered(
     connection: &mut dyn Connection,
     time: Instant,

@@ -1,8 +1,8 @@
 //! `lab latency`: the experiment of source 003, on real kernels.
 //!
-//! A small message every 100 ms, without waiting for the answer to the one before it; the other side sends it back. How
-//! long is each under way when the link loses packets? A message that waits for the retransmission of another one comes
-//! in time for nobody.
+//! A small message every 100 ms, without waiting for the previous answer; the other side returns it. The test measures
+//! each message's delay on a link that loses packets. A message that waits for the retransmission of another one is
+//! late.
 
 mod echo;
 mod findings;
@@ -58,7 +58,7 @@ impl Default for Plan {
     }
 }
 
-/// A message is on time when it is back within the round-trip time and this.
+/// A message is on time if it returns within the round-trip time plus this margin.
 pub const ON_TIME: Duration = Duration::from_millis(5);
 
 /// One link and one interval.
@@ -84,10 +84,10 @@ impl Setting {
     }
 }
 
-/// Events of all of which they make sense, and state where a peer has it.
+/// Events for all peers, and state for peers that have it.
 fn verbs(peer: Peer) -> &'static [Verb] {
     match peer {
-        // It is TCP here, where nothing waits long enough to be replaced.
+        // Here it equals TCP, because no message waits long enough to be replaced.
         Peer::TcpConflating | Peer::TcpConflatingEager => &[],
         Peer::QuicDatagrams => &[Verb::State],
         Peer::QuicDatagramsTuned => &[],
@@ -214,7 +214,7 @@ impl Plan {
             let measured = measured[*setting].entry(place).or_default();
             match outcome {
                 Ok(outcome) => measured.add(&outcome)?,
-                // Without hosts there is nothing to measure at all.
+                // Without hosts no measurement is possible.
                 Err(error @ trial::TrialError::Host(_)) => return Err(error),
                 Err(error) => measured.error = Some(error.to_string()),
             }

@@ -1,4 +1,4 @@
-//! The link held against itself: what was configured, and what programs on the hosts measure.
+//! Checks the link: compares the configuration with measurements of programs on the hosts.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -12,7 +12,7 @@ use crate::report::{Cell, Column, Samples, Section, Table};
 /// Numbered datagrams of a case.
 const DATAGRAMS: u32 = 2_000;
 const INTERVAL: Duration = Duration::from_micros(700);
-/// How long a receiver waits for the next datagram.
+/// Maximum wait of a receiver for the next datagram.
 const SILENCE: Duration = Duration::from_millis(400);
 const DELAY: Duration = Duration::from_millis(30);
 const LOSS: f64 = 0.05;
@@ -20,7 +20,7 @@ const REORDER: f64 = 0.1;
 const DUPLICATE: f64 = 0.05;
 const RATE_BITS: u64 = 4_000_000;
 const TRANSFER: Duration = Duration::from_secs(3);
-/// How often a case is run when the relay was late.
+/// Maximum runs of a case whose relay was late.
 const TRIES: usize = 3;
 
 /// One property of a link.
@@ -34,12 +34,12 @@ pub struct Finding {
     pub configured: f64,
     /// The value that programs on the hosts measured.
     pub measured: f64,
-    /// Where a measurement agrees with what was asked for.
+    /// The range of measurements that agrees with the configuration.
     pub allowed: (f64, f64),
 }
 
 impl Finding {
-    /// Whether the link did what was asked.
+    /// Whether the measurement agrees with the configuration.
     #[must_use]
     pub fn agrees(&self) -> bool {
         (self.allowed.0..=self.allowed.1).contains(&self.measured)
@@ -148,7 +148,7 @@ impl Seen {
 fn delay(seen: &Seen, lateness: Lateness) -> Finding {
     let mut ages: Samples = seen.arrivals.iter().map(|(_, age)| *age as f64 / 1e6).collect();
     let configured = DELAY.as_secs_f64() * 1e3;
-    // Never early, and late by what the relay says of itself and the wake-up of the receiver.
+    // Never early, and late by at most the relay's reported lateness plus the wake-up of the receiver.
     let late = lateness.p50_us as f64 / 1e3 + 1.0;
     let (what, measured) = ("delay, median", ages.quantile(0.5));
     Finding { what, unit: "ms", configured, measured, allowed: (configured, configured + late) }
@@ -241,7 +241,7 @@ fn rate(seed: u64) -> Result<Finding, CheckError> {
     let measured = thread::scope(|scope| {
         scope.spawn(move || {
             let end = Instant::now() + TRANSFER;
-            // Ends when time is over or the other side is.
+            // Ends when the time is over, or when the other side has ended.
             while Instant::now() < end && sender.write_all(&[0; 8_192]).is_ok() {}
         });
         let mut buffer = [0; 65_536];

@@ -1,4 +1,4 @@
-//! Runs a person's programs on the hosts of a link, and cleans up whatever happens.
+//! Runs a user's programs on the hosts of a link, and always cleans up.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -13,11 +13,11 @@ use nix::unistd::Pid;
 
 use super::{EmulatedLink, Host, sys};
 
-/// How long a program may take to end after it was asked to.
+/// Maximum time for a program to end after the request.
 const GRACE: Duration = Duration::from_secs(2);
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Why the programs did not run to their end.
+/// The reason why the programs did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The program is not there, or may not be started.
@@ -30,7 +30,7 @@ pub enum CommandError {
         /// The system's error.
         cause: io::Error,
     },
-    /// A program that serves the others failed before the main one ended.
+    /// A program on another host failed before the main one ended.
     #[error("`{program}` on host {host} failed ({status})")]
     Failed {
         /// The program that ended.
@@ -40,7 +40,7 @@ pub enum CommandError {
         /// How.
         status: ExitStatus,
     },
-    /// Somebody pressed Ctrl-C or asked us to end.
+    /// The user pressed Ctrl-C, or a signal ended the program.
     #[error("interrupted")]
     Interrupted,
     /// The signals that should interrupt could not be watched.
@@ -98,7 +98,7 @@ pub fn run(link: &EmulatedLink, main: &[String], others: &[String]) -> Result<Ex
     })
 }
 
-/// Runs a program that serves the others; that it fails before it was told to stop is an error.
+/// Runs a program on another host. A failure before the request to stop is an error.
 fn serve(
     link: &EmulatedLink,
     host: &Host,
@@ -154,7 +154,7 @@ fn on_host(
     }
 }
 
-/// Asks, waits, then insists.
+/// Requests the end, waits, then kills.
 fn end(child: &mut Child, role: Role) -> io::Result<ExitStatus> {
     signal(child, role, Signal::SIGTERM);
     let deadline = Instant::now() + GRACE;
@@ -179,7 +179,7 @@ fn signal(child: &Child, role: Role, signal: Signal) {
     }
 }
 
-/// A group that has no member left is what we want, so the error of there being none is none.
+/// A group without members is the goal, so the error for a missing group is ignored.
 fn end_group(child: &Child, signal: Signal) {
     let _ = killpg(pid(child), signal);
 }

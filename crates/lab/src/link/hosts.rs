@@ -1,7 +1,7 @@
-//! Hosts: network namespaces of this machine, each with a kernel network stack of its own and one TUN device.
+//! Hosts: network namespaces of this machine, each with its own kernel network stack and one TUN device.
 //!
-//! A namespace lives as long as a descriptor or a thread refers to it, so nothing is left behind, however the process
-//! ends. A thread that enters a namespace stays there, and the sockets it opens and the programs it starts belong to it.
+//! A namespace exists while a descriptor or a thread refers to it, so nothing remains however the process ends. A
+//! thread that enters a namespace stays there; its sockets and the programs that it starts belong to the namespace.
 
 use std::fs::File;
 use std::io;
@@ -17,7 +17,7 @@ use super::sys;
 /// Hosts of one link: their addresses end in 1 to 250.
 pub const HOSTS_MAX: usize = 250;
 
-/// Maximum transmission unit of a TUN device; also that of Ethernet, and so of most paths.
+/// Maximum transmission unit of a TUN device. It equals that of Ethernet, and so of most paths.
 pub const MTU: u16 = 1500;
 
 /// One host on the emulated link.
@@ -61,7 +61,7 @@ impl Host {
 
     /// Makes a host and the device through which the relay exchanges packets with it.
     pub(super) fn new(number: u8) -> Result<(Self, SyncDevice), HostError> {
-        // The thread that makes a namespace is in it for good, so it is one that ends here.
+        // A thread that creates a namespace stays in it, so a temporary thread does it.
         thread::scope(|scope| {
             scope.spawn(|| Self::new_in_this_thread(number)).join().expect("no panic inside")
         })
@@ -82,7 +82,7 @@ impl Host {
     /// Moves the calling thread to this host for the rest of its life.
     ///
     /// # Errors
-    /// Those of `setns(2)`.
+    /// The errors of `setns(2)`.
     pub fn enter(&self) -> io::Result<()> {
         Ok(setns(self.namespace.as_fd(), CloneFlags::CLONE_NEWNET)?)
     }
@@ -90,7 +90,7 @@ impl Host {
     /// The same host, for another thread.
     ///
     /// # Errors
-    /// Those of `dup(2)`.
+    /// The errors of `dup(2)`.
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self { number: self.number, namespace: self.namespace.try_clone()? })
     }
@@ -98,7 +98,7 @@ impl Host {
     /// Runs `work` on this host, in a thread of its own, and waits for it.
     ///
     /// # Errors
-    /// Those of [`Host::enter`].
+    /// The errors of [`Host::enter`].
     ///
     /// # Panics
     /// If `work` does.
@@ -110,8 +110,8 @@ impl Host {
     }
 }
 
-/// Moves the calling thread, for the rest of its life, into a network of its own that has a loopback and nothing else: what the kernel
-/// counts there is of this thread and of what it starts.
+/// Moves the calling thread permanently into a new network with a loopback only. The kernel's counts there cover only
+/// this thread and the programs that it starts.
 ///
 /// # Errors
 /// [`HostError::Namespace`] where the system does not allow it.
@@ -120,8 +120,8 @@ pub fn go_apart() -> Result<(), HostError> {
     sys::bring_loopback_up().map_err(HostError::Namespace)
 }
 
-/// Gives a process without privileges a user namespace in which it may make hosts. Call it before any thread starts;
-/// for root it does nothing.
+/// Gives an unprivileged process a user namespace in which it may create hosts. Call it before any thread starts. For
+/// root it does nothing.
 ///
 /// # Errors
 /// [`HostError::Namespace`] where the system does not allow it.

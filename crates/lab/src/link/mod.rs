@@ -1,9 +1,9 @@
 //! Emulated links between real kernels' network stacks.
 //!
-//! Every host is a network namespace with a TUN device; a relay carries packets between the devices and treats them as
-//! the seeded model [`nowcast_sim::link::Link`] says. So TCP is the real TCP, sockets are real sockets, and the n-th
-//! packet toward a host meets the same fate in every run with the same seed. No traffic shaper of the kernel is needed,
-//! nor root where unprivileged user namespaces are allowed.
+//! Every host is a network namespace with a TUN device. A relay carries packets between the devices, and treats them by
+//! the seeded model [`nowcast_sim::link::Link`]. The TCP and the sockets are therefore real, and the n-th packet toward
+//! a host has the same fate in every run with the same seed. No traffic shaper of the kernel is needed, and no root
+//! where unprivileged user namespaces are allowed.
 //!
 //! ```no_run
 //! use nowcast_lab::link::{EmulatedLink, LinkConfig, Loss};
@@ -98,7 +98,7 @@ impl EmulatedLink {
         self.shared.with(|state| state.links.iter_mut().for_each(|link| link.reconfigure(config.clone())));
     }
 
-    /// How long the link exists: the time on which its outages are set.
+    /// The age of the link, on which its outages are scheduled.
     pub fn elapsed(&self) -> Duration {
         self.shared.elapsed()
     }
@@ -108,7 +108,7 @@ impl EmulatedLink {
         self.shared.with(|state| Summary::of(state))
     }
 
-    /// Stops the relay and tells what happened.
+    /// Stops the relay and returns the summary.
     pub fn finish(self) -> Summary {
         self.summary()
     }

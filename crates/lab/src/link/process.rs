@@ -25,7 +25,7 @@ impl HostProcess {
     /// Starts a program on a host. It has no standard input; its standard output is [`HostProcess::output`].
     ///
     /// # Errors
-    /// When the host cannot be entered or the program not be started.
+    /// If the host cannot be entered, or the program cannot be started.
     pub fn start(host: &Host, mut command: Command) -> io::Result<Self> {
         let host = host.try_clone()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -68,7 +68,7 @@ impl HostProcess {
     /// Waits for the end of the program.
     ///
     /// # Errors
-    /// When the system does not tell.
+    /// If the system does not report it.
     pub fn wait(mut self) -> io::Result<ExitStatus> {
         self.keeper.take().map_or(Err(io::ErrorKind::NotFound.into()), |keeper| {
             keeper.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))

@@ -1,4 +1,5 @@
-//! The relay: takes packets from every host's device, gives them to the link model, and hands them on when they are due.
+//! The relay: reads packets from every host's device, passes them to the link model, and forwards them when they are
+//! due.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -15,13 +16,13 @@ use tun_rs::SyncDevice;
 use super::hosts::{Host, MTU};
 use super::sys;
 
-/// How often the relay looks whether it should stop while nothing is due.
+/// Interval of the relay's checks for its end while nothing is due.
 const IDLE: Duration = Duration::from_millis(20);
 
-/// Above that of the programs on the hosts ([`super::PRIORITY_OF_HOSTS`]).
+/// Higher than the priority of the programs on the hosts ([`super::PRIORITY_OF_HOSTS`]).
 const PRIORITY: i32 = 20;
 
-/// The relay's side of a link: one model per receiving host, shared with whoever watches or changes it.
+/// The relay's side of a link: one model for each receiving host, shared with observers and controllers.
 pub(super) struct Relay {
     devices: Vec<SyncDevice>,
     shared: Arc<Shared>,
@@ -38,7 +39,7 @@ pub(super) struct Shared {
 pub(super) struct State {
     /// `links[i]` leads to host `i + 1`.
     pub(super) links: Vec<Link>,
-    /// By how many microseconds packets were handed on after they were due.
+    /// Delay of forwarding after the due time, in microseconds.
     pub(super) lateness_us: Histogram<u64>,
     /// Packets that were not IPv4, or for no host of the link: the kernel's own announcements.
     pub(super) strays: u64,
@@ -108,7 +109,7 @@ impl Relay {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     Err(error) => return Err(error),
                 };
-                // Sorted out before the model sees them, so that they draw no random values.
+                // Removed before the model sees them, so that they draw no random values.
                 match destination(packet, state.links.len()) {
                     Some(host) => state.links[host].send(self.shared.start.elapsed(), packet.to_vec()),
                     None => state.strays += 1,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::relay::State;
 
-/// Above this 99.9th percentile of lateness a figure says more about this machine than about the link.
+/// Above this 99.9th percentile of lateness, a figure shows this machine more than the link.
 const LATENESS_P999_MAX: Duration = Duration::from_millis(2);
 /// And above this single lateness.
 const LATENESS_MAX: Duration = Duration::from_millis(20);
@@ -26,7 +26,7 @@ pub struct Summary {
     pub refused: u64,
 }
 
-/// By how much packets were handed on after they were due.
+/// Delay of forwarding after the due time.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Lateness {
     /// Half of the packets were later.

@@ -25,15 +25,15 @@ pub(super) fn bring_loopback_up() -> io::Result<()> {
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Has the kernel kill the program when the thread that starts it ends, so that none outlives the link.
+/// Makes the kernel kill the program when the thread that starts it ends, so that no program outlives the link.
 pub(crate) fn die_with_starter(command: &mut Command) -> &mut Command {
     let request = || Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?);
     // SAFETY: between fork and exec only async-signal-safe calls are allowed; `prctl` is one system call.
     unsafe { command.pre_exec(request) }
 }
 
-/// Asks the kernel to run this thread before all ordinary ones, so that other programs of a shared machine change no
-/// figure; returns whether it does. Where that is not allowed, lateness is measured all the same.
+/// Requests real-time priority for this thread, so that other programs of a shared machine change no figure. Returns
+/// whether it was granted. Without it, lateness is still measured.
 pub fn run_before_others(priority: i32) -> bool {
     let wanted = libc::sched_param { sched_priority: priority };
     // SAFETY: the call reads one `sched_param`, which lives here; 0 is the calling thread.

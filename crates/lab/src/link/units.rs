@@ -1,4 +1,4 @@
-//! Quantities as people write them on a command line: `25ms`, `0.5%`, `1Mbit`, `64KB`, `10s+2s`.
+//! Quantities in command-line notation: `25ms`, `0.5%`, `1Mbit`, `64KB`, `10s+2s`.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -11,7 +11,7 @@ const DURATION_MAX_S: f64 = 86_400.0;
 /// A time: `25ms`, `1.5s`, `800us`; a bare number is milliseconds.
 ///
 /// # Errors
-/// One line that says what is expected.
+/// One line with the expected form.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let units = [("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("", 1e-3)];
     let seconds =
@@ -26,7 +26,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// packets takes much longer).
 ///
 /// # Errors
-/// One line that says what is expected.
+/// One line with the expected form.
 pub fn jitter(text: &str) -> Result<Jitter, String> {
     if let Some(deviation) = text.strip_prefix("normal:") {
         return duration(deviation).map(Jitter::Normal);
@@ -40,7 +40,7 @@ pub fn jitter(text: &str) -> Result<Jitter, String> {
 /// A share of packets in percent, with or without the sign; the result is 0 to 1.
 ///
 /// # Errors
-/// One line that says what is expected.
+/// One line with the expected form.
 pub fn share(text: &str) -> Result<f64, String> {
     let percent = scaled(text, &[("%", 1.0), ("", 1.0)])
         .ok_or_else(|| format!("`{text}` is not a percentage; write 0.5 or 0.5%"))?;
@@ -53,7 +53,7 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// A rate in bits a second: `10Mbit`, `512kbit`, `1Gbit`, or a bare number of bits.
 ///
 /// # Errors
-/// One line that says what is expected.
+/// One line with the expected form.
 pub fn rate(text: &str) -> Result<u64, String> {
     let bits = scaled(text, &[("kbit", 1e3), ("Mbit", 1e6), ("Gbit", 1e9), ("bit", 1.0), ("", 1.0)])
         .ok_or_else(|| format!("`{text}` is not a rate; write 10Mbit or 512kbit"))?;
@@ -66,7 +66,7 @@ pub fn rate(text: &str) -> Result<u64, String> {
 /// A size in bytes: `64KB` (of 1,000), `64KiB` (of 1,024), `1MB`, or a bare number.
 ///
 /// # Errors
-/// One line that says what is expected.
+/// One line with the expected form.
 pub fn bytes(text: &str) -> Result<usize, String> {
     let units =
         [("KiB", 1024.0), ("MiB", 1_048_576.0), ("KB", 1e3), ("kB", 1e3), ("MB", 1e6), ("B", 1.0), ("", 1.0)];
@@ -80,7 +80,7 @@ pub fn bytes(text: &str) -> Result<usize, String> {
 /// An outage, as the time at which it starts and how long it lasts: `10s+2s`.
 ///
 /// # Errors
-/// One line that says what is expected.
+/// One line with the expected form.
 pub fn outage(text: &str) -> Result<Range<Duration>, String> {
     let (start, length) = text
         .split_once('+')
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_are_read_as_people_write_them() {
+    fn quantities_are_parsed_in_their_usual_notation() {
         assert_eq!(duration("25ms").unwrap(), Duration::from_millis(25));
         assert_eq!(duration("25").unwrap(), Duration::from_millis(25));
         assert_eq!(duration("1.5s").unwrap(), Duration::from_millis(1500));

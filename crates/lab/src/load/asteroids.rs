@@ -1,8 +1,8 @@
-//! Bytes of a scene in which everything moves: 250 rocks, one client, all headers, links that lose.
+//! Bytes of a scene in which all bodies move: 250 rocks, one client, all headers, links with loss.
 //!
 //! The server is on one emulated host and the client on the other; the kernel counts the bytes of both interfaces. A
-//! second client, on the server's own host, receives every pose to a tenth of a millimetre at every step. The poses
-//! that the first one shows are compared with those.
+//! second client, on the server's own host, receives every pose to a tenth of a millimetre at every step. The first
+//! client's poses are compared with those.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -35,28 +35,28 @@ const PORT: u16 = 7_777;
 const ROOM: &str = "asteroids";
 const DEVICE: &str = "link0";
 
-/// Updates a second, as the benchmark that this scene is from has them.
+/// Updates a second, as in the benchmark that this scene repeats.
 const HZ: u32 = 30;
 
 /// There and back.
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 
-/// Of the packets in each direction.
+/// Loss of packets in each direction.
 const LOSSES: [f64; 3] = [0.0, 0.01, 0.05];
 
 /// Poses are compared in two of this many steps, which is enough and spares memory.
 const STEPS_PER_SAMPLE: u32 = 10;
 
-/// How long everybody may take to come in, on a machine that does a lot besides.
+/// Maximum time for all clients to join, on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Between two looks whether it is over.
+/// Interval between checks for the end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Between the moment at which everybody is in and the measurement; no longer than that takes.
+/// Maximum time between the last join and the measurement.
 const SETTLE_MAX: Duration = Duration::from_secs(3);
 
-/// Where an entity is at a step.
+/// The position of an entity at a step.
 type Places = HashMap<(u32, u32), [f64; 3]>;
 
 /// The findings of one run.
@@ -67,7 +67,7 @@ struct Counted {
     toward: Flow,
     /// And back.
     back: Flow,
-    /// Distances between what the client shows and where it is, in metres.
+    /// Distances between displayed and true positions, in metres.
     errors: Vec<f64>,
     lateness: Lateness,
 }
@@ -78,7 +78,7 @@ struct Flow {
     packets: f64,
 }
 
-/// Whether those who run beside each other are in, and whether it is over.
+/// Whether the concurrent clients have joined, and whether the run is over.
 #[derive(Default)]
 struct Stage {
     truth_is_in: AtomicBool,
@@ -135,21 +135,21 @@ fn once(plan: &Plan, world: &Path, carrier: CarrierKind, loss: f64) -> Result<Co
         };
         (flows, joined(truth), joined(shown))
     });
-    // Why somebody did not come in says more than that nobody did.
+    // The reason of a failed join is more useful than the time-out, so it is checked first.
     let (truth, shown) = (truth.map_err(LoadError::Reader)?, shown.map_err(LoadError::Reader)?);
     let [toward, back] = flows?;
     let errors = shown.iter().filter_map(|(place, shown)| Some(distance(truth.get(place)?, shown))).collect();
-    // Before the link, so that it does not see it go.
+    // Dropped before the link, so that the server does not see the link end.
     drop(server);
     Ok(Counted { carrier, loss, toward, back, errors, lateness: link.finish().lateness })
 }
 
-/// Waits until everybody is in, and counts what the server's host and the client's host send.
+/// Waits until all clients have joined, and counts the bytes that the hosts of the server and the client send.
 fn measure(plan: &Plan, near: &Host, far: &Host, stage: &Stage) -> Result<[Flow; 2], LoadError> {
     let deadline = Instant::now() + PATIENCE;
     while !(stage.truth_is_in.load(Ordering::Acquire) && stage.client_is_in.load(Ordering::Acquire)) {
         if Instant::now() > deadline {
-            return Err(LoadError::Reader(format!("nobody came in within {} s", PATIENCE.as_secs())));
+            return Err(LoadError::Reader(format!("no client joined within {} s", PATIENCE.as_secs())));
         }
         thread::sleep(LOOK);
     }
@@ -169,7 +169,7 @@ fn measure(plan: &Plan, near: &Host, far: &Host, stage: &Stage) -> Result<[Flow;
     Ok([flow(&before.1, &after.1), flow(&before.2, &after.2)])
 }
 
-/// Runs something on a host until it is over; errors are told as text.
+/// Runs a future on a host. Errors are returned as text.
 fn on<T>(host: &Host, work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     host.enter().map_err(|error| error.to_string())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -181,7 +181,7 @@ fn is_sampled(tick: u32) -> bool {
     tick % STEPS_PER_SAMPLE < 2
 }
 
-/// Where everything is, from the plain protocol on the server's own host.
+/// Records all true positions, from the plain protocol on the server's own host.
 async fn watch_truth(address: SocketAddr, stage: &Stage) -> Result<Places, String> {
     let url = format!("ws://{address}/ws/{ROOM}?encoding=custom&hz={STEP_HZ}&name=truth");
     let deadline = Instant::now() + PATIENCE;
@@ -216,7 +216,7 @@ async fn watch_truth(address: SocketAddr, stage: &Stage) -> Result<Places, Strin
 
 /// Records the poses that the client on the other host shows at each step that it receives.
 async fn watch_link(address: SocketAddr, carrier: CarrierKind, stage: &Stage) -> Result<Places, String> {
-    // The server is asked once it is sure to be there.
+    // The server receives requests only once it is ready.
     while !stage.truth_is_in.load(Ordering::Acquire) && !stage.is_over() {
         tokio::time::sleep(LOOK).await;
     }
@@ -272,7 +272,7 @@ fn report(plan: &Plan, all: &[Counted]) -> Report {
         "Errors are distances between the client's and the server's position of a rock at the same step. A second client on the server's host receives the server's positions to a tenth of a millimetre. The published figures of this scene, of 30 updates with positions to 0.01: 15 kB/s (Reactor), 112 (Fusion 2), 185 (Netcode for GameObjects).",
     );
     if all.iter().any(|one| !one.lateness.is_trustworthy()) {
-        report.note("† The relay was late: delays were longer than the table says.");
+        report.note("† The relay was late: delays were longer than the table states.");
     }
     let mut section = Section::new("One client");
     let mut table = Table::new(vec![

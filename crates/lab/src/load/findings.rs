@@ -48,8 +48,10 @@ pub(super) fn report(
     }
     let trials = Trials::of(measured);
     report.section(costs(&trials, Sight::All, "Everybody sees everything"));
-    let others =
-        [(Sight::Near, "Everybody sees what is near"), (Sight::Crowd, "Among more things than anybody sees")];
+    let others = [
+        (Sight::Near, "Everybody sees what is near"),
+        (Sight::Crowd, "Among more things than a client sees"),
+    ];
     for (sight, title) in others {
         if measured.iter().any(|one| one.scenario.sight == sight) {
             report.section(costs(&trials, sight, title));
@@ -105,7 +107,7 @@ fn note_trouble(report: &mut Report, one: &Measured) {
 /// The measurements of a trial, by place, protocol and scenario.
 struct Trials<'a>(BTreeMap<(Place, Speech, bool), Vec<&'a Measured>>);
 
-/// Where a trial is: all of its scenario but the number of clients.
+/// The scenario of a trial without its number of clients.
 type Place = (Sight, u32, u32);
 
 fn place_of(scenario: Scenario) -> Place {
@@ -169,7 +171,7 @@ impl<'a> Trials<'a> {
             if let Some(left) = one.resident_bytes_left {
                 cost.memory_left_megabytes.push(left as f64 / 1e6);
             }
-            // The one that was measured beside it.
+            // The trial measured beside it.
             let Some(base) = alone.get(at) else { continue };
             let others = f64::from(one.joined.saturating_sub(1).max(1));
             let base_a_second = milliseconds(base.server_time) / base.time.as_secs_f64();
@@ -264,7 +266,7 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
     section
 }
 
-/// Costs over numbers of clients or of things; as bars where there is one number.
+/// Costs by the number of clients or of things; bars if there is only one number.
 fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>, over: Axis) -> Option<Chart> {
     let title = "Processor time of the network for each client and second";
     let is_line = lines.values().any(|points| points.len() > 1);
@@ -365,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_costs_what_a_full_server_costs_more_than_one_with_a_single_client() {
+    fn a_clients_cost_is_the_difference_between_a_full_server_and_one_client() {
         let all = [
             measured(Speech::WebSocket, 1, 500, 10_000_000),
             measured(Speech::WebTransport, 11, 1_500, 11_000_000),
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_has_a_row_for_each_full_server_and_says_what_went_wrong() {
+    fn a_report_has_a_row_for_each_full_server_and_names_problems() {
         let plan = Plan::quick("nowcast".into(), "nowcast lab load".into());
         let mut all = vec![
             measured(Speech::WebSocket, 1, 500, 10_000_000),

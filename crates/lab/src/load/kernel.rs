@@ -5,13 +5,13 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
-/// Ticks a second in which the kernel tells processor time, on every Linux that Nowcast supports.
+/// Clock ticks of the kernel's processor times, on every Linux that Nowcast supports.
 const TICKS_HZ: u64 = 100;
 
-/// Processor time of a process so far, of all its threads, in its own code and in the kernel's for it.
+/// Processor time of a process so far: all threads, user and kernel time.
 ///
 /// # Errors
-/// When there is no such process.
+/// If there is no such process.
 pub(super) fn processor_time(pid: u32) -> io::Result<Duration> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     processor_time_in(&text).ok_or_else(|| unexpected("/proc/PID/stat"))
@@ -31,8 +31,8 @@ pub(super) fn resident_bytes(pid: u32) -> io::Result<u64> {
 /// Packets and bytes of the calling thread's network namespace, so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traffic {
-    /// Datagrams that programs sent. Where both ends are in the namespace, those of both directions. One system call may send several
-    /// to the same place, which the kernel counts as one.
+    /// Datagrams that programs sent. If both ends are in the namespace, this includes both directions. One system call
+    /// may send several to the same address, which the kernel counts as one.
     pub(super) udp_datagrams: u64,
     /// Segments that programs' connections sent, acknowledgements among them, likewise.
     pub(super) tcp_segments: u64,
@@ -44,7 +44,7 @@ impl Traffic {
     /// Reads the counters.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// If the kernel does not report it.
     pub(super) fn now() -> io::Result<Traffic> {
         let counted = fs::read_to_string("/proc/thread-self/net/snmp")?;
         let extended = fs::read_to_string("/proc/thread-self/net/netstat")?;
@@ -119,7 +119,8 @@ fn table(text: &str) -> BTreeMap<(&str, &str), u64> {
     pairs.flatten().collect()
 }
 
-/// User and system time are the 14th and 15th figure. The program's name may hold spaces; it ends with the last parenthesis.
+/// User and system time are the 14th and 15th figure. The program's name may contain spaces; it ends at the last
+/// parenthesis.
 fn processor_time_in(stat: &str) -> Option<Duration> {
     let mut figures = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let user: u64 = figures.next()?.parse().ok()?;
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processor_time_is_that_of_the_program_and_of_the_kernel_for_it() {
+    fn processor_time_includes_user_and_kernel_time() {
         let stat = "42 (a (strange) name) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 7 7 20 0 4 0 100 0 0";
         assert_eq!(processor_time_in(stat), Some(Duration::from_secs(3)));
         assert_eq!(processor_time_in("42 (cut"), None);

@@ -1,8 +1,8 @@
-//! `lab load`: what clients cost a server, beside Colyseus under the same load.
+//! `lab load`: the cost of clients for a server, compared with Colyseus under the same load.
 //!
-//! The server is a process of its own on one core, the readers are processes on another. The kernel counts the cost of
-//! a client: processor time, memory, packets, bytes. A server with one client and equally many avatars is measured,
-//! too, so that the world's own work (rules, physics) can be told from the network's.
+//! The server is a separate process on one core, and the readers are processes on another. The kernel counts the cost
+//! of a client: processor time, memory, packets, bytes. A server with one client and equally many avatars is measured,
+//! too, to separate the world's own work (rules, physics) from the network's.
 
 mod asteroids;
 mod findings;
@@ -33,31 +33,31 @@ pub const COLYSEUS: &str = "target/peers/colyseus";
 pub struct Plan {
     /// The `nowcast` program.
     pub program: PathBuf,
-    /// How many clients see all of as many avatars, one trial each.
+    /// Numbers of clients that see all of as many avatars, one trial each.
     pub all: Vec<u32>,
-    /// How many clients see a fifth of as many avatars; 0 for none.
+    /// Number of clients that see a fifth of as many avatars; 0 for none.
     pub near: u32,
-    /// How many clients and avatars are among things that lie about, and how many things there are; none for not at all.
+    /// Numbers of clients (and avatars), each with a number of things on the ground; empty for none.
     pub crowds: Vec<(u32, u32)>,
     /// Updates a second.
     pub hz: u32,
-    /// Times a second that each client says what its controls are; 0 for never.
+    /// Inputs a second of each client; 0 for none.
     pub controls_hz: u32,
-    /// For how long each server is measured, once all clients are in.
+    /// Duration of each measurement, after all clients have joined.
     pub measured: Duration,
-    /// How often everything is measured.
+    /// Repetitions of all measurements.
     pub repeats: u32,
     /// Processes of readers.
     pub processes: u32,
-    /// So long after all clients have left the server's memory is looked at; zero for not at all.
+    /// The server's memory is read this long after all clients have left; zero for never.
     pub linger: Duration,
-    /// Whether Colyseus is measured, where it is installed.
+    /// Whether Colyseus is measured, if it is installed.
     pub peers: bool,
     /// The folder with the packages of Colyseus.
     pub colyseus: PathBuf,
     /// The cores of the server and of the readers.
     pub cores: [usize; 2],
-    /// Draws where everybody walks, and the fate of packets on links.
+    /// Seed of the avatars' walks, and of the fate of packets on links.
     pub seed: u64,
     /// The command line that repeats the run.
     pub command: String,
@@ -86,7 +86,7 @@ impl Plan {
         }
     }
 
-    /// A first look, in some five minutes.
+    /// A first overview, in some five minutes.
     #[must_use]
     pub fn quick(program: PathBuf, command: String) -> Plan {
         let plan = Plan::full(program, command);
@@ -104,12 +104,12 @@ impl Plan {
             let is_apart = go_apart().is_ok();
             Ok((is_apart, self.measure(peer.is_ok(), progress)?))
         };
-        // The kernel counts the traffic of this thread's network, in which it also starts the programs.
+        // The kernel counts the traffic of this thread's network. The programs start in the same network.
         let (is_apart, measured) = in_a_thread(measure)?;
         Ok(findings::report(self, &measured, is_apart, &peer))
     }
 
-    /// Counts the bytes of a scene in which everything moves, and compares where it is shown with where it is.
+    /// Counts the bytes of a scene in which all bodies move, and compares displayed with true positions.
     ///
     /// # Errors
     /// [`LoadError`]
@@ -121,7 +121,7 @@ impl Plan {
         asteroids::run(self, world, progress)
     }
 
-    /// Servers take turns, so that what changes on the machine meanwhile meets all of them.
+    /// Servers take turns, so that changes on the machine affect all of them.
     fn measure(
         &self,
         has_peer: bool,
@@ -152,7 +152,7 @@ impl Plan {
         })
     }
 
-    /// Which version of the peer is measured, or why it is left out, as a sentence.
+    /// The version of the measured peer, or the reason for its omission, as a sentence.
     fn peer(&self) -> Result<String, String> {
         if !self.peers {
             return Err("Colyseus is omitted as requested.".to_owned());
@@ -172,24 +172,24 @@ impl Plan {
     }
 }
 
-/// Why there is nothing to report.
+/// The reason why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A server or a process of readers did not do its part.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// The server is there, and lets nobody in.
+    /// The server runs, and refuses all clients.
     #[error("none of {clients} clients could join; the reason of the first: {why}")]
     NobodyJoined {
-        /// How many tried.
+        /// Number of attempts.
         clients: u32,
-        /// The reason that one of them was given.
+        /// The reason of one refusal.
         why: String,
     },
-    /// The server does not say how it is.
+    /// The server's metrics cannot be read.
     #[error("the server's /metrics cannot be read: {0}")]
     Metrics(io::Error),
-    /// The kernel does not tell what it counted.
+    /// The kernel's counts cannot be read.
     #[error("the kernel's counters cannot be read: {0}")]
     Kernel(io::Error),
     /// The folder of the trial.
@@ -215,11 +215,11 @@ fn trials(scenario: Scenario, has_peer: bool) -> impl Iterator<Item = (Speech, S
         (Speech::WebTransport, scenario),
         (Speech::Plain, scenario),
     ];
-    // The plain protocol tells everybody of everything.
+    // The plain protocol sends everything to all clients.
     let is_offered =
         move |(speech, _): &(Speech, Scenario)| scenario.sight == Sight::All || *speech != Speech::Plain;
     let theirs = [(Speech::Colyseus, alone), (Speech::Colyseus, scenario)];
-    // The peer's room has avatars and nothing else.
+    // The peer's room has avatars only.
     let has_peer = has_peer && scenario.sight != Sight::Crowd;
     ours.into_iter().filter(is_offered).chain(theirs.into_iter().filter(move |_| has_peer))
 }
@@ -231,7 +231,7 @@ fn colyseus_version(folder: &Path) -> Option<String> {
     Some(package.get("version")?.as_str()?.to_owned())
 }
 
-/// Does something in a thread of its own, and waits for it.
+/// Runs `work` in a separate thread, and waits for it.
 fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }

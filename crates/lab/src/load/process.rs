@@ -1,4 +1,4 @@
-//! Programs that an instrument runs: pinned to a core, heard by the lines that they say, and ended with their owner.
+//! Programs of an instrument: pinned to a core, controlled by lines, and ended with their owner.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use crate::link::die_with_starter;
 use crate::local::Pinned;
 
-/// No line that a program says is longer, in bytes.
+/// Maximum length of a line, in bytes.
 const LINE_BYTES_MAX: u64 = 256 << 20;
 
-/// Lines that may wait to be heard; what is said beyond them waits in the pipe.
+/// Maximum waiting lines. Further output waits in the pipe.
 const LINES_MAX: usize = 256;
 
-/// Why a program is of no use.
+/// The reason why a program failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// It did not start.
@@ -26,14 +26,14 @@ pub enum ProcessError {
         /// The system's error.
         cause: io::Error,
     },
-    /// It ended; it may have said why on the standard error.
-    #[error("{what} ended before its time")]
+    /// It ended; the standard error may have the reason.
+    #[error("{what} ended too early")]
     Ended {
         /// The process.
         what: &'static str,
     },
-    /// It says nothing.
-    #[error("{what} said nothing within {seconds} s")]
+    /// It printed nothing.
+    #[error("{what} printed nothing within {seconds} s")]
     Silent {
         /// The process.
         what: &'static str,
@@ -42,7 +42,7 @@ pub enum ProcessError {
     },
 }
 
-/// A program that runs until it is dropped. The thread that starts it has to live as long.
+/// A program that runs until it is dropped. The thread that starts it must exist as long.
 #[derive(Debug)]
 pub(super) struct Program {
     what: &'static str,
@@ -67,7 +67,7 @@ impl Program {
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
         let (heard, lines) = sync_channel(LINES_MAX);
-        // Ends with the program, whose output closes.
+        // The thread ends with the program, whose output closes.
         thread::spawn(move || {
             let mut output = BufReader::new(output);
             let mut line = String::new();
@@ -85,7 +85,7 @@ impl Program {
         self.child.id()
     }
 
-    /// Waits for a line of which something can be made; others are passed over.
+    /// Waits for a line that `parse` accepts; other lines are skipped.
     pub(super) fn hear<T>(
         &self,
         patience: Duration,
@@ -108,7 +108,7 @@ impl Program {
         }
     }
 
-    /// Says a line to it.
+    /// Writes a line to its standard input.
     pub(super) fn tell(&mut self, line: &str) -> Result<(), ProcessError> {
         let what = self.what;
         let input = self.input.as_mut().ok_or(ProcessError::Ended { what })?;
@@ -118,7 +118,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // One that ended already cannot be ended again, and nobody else waits for it.
+        // An ended process cannot be killed again. Waiting for it removes the zombie.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_heard_and_told() {
+    fn lines_are_exchanged_with_a_program() {
         let mut echo = Program::start("the echo", shell("echo begin; exec cat"), 0).unwrap();
         let patience = Duration::from_secs(30);
         assert_eq!(echo.hear(patience, |line| line.strip_prefix("be").map(str::to_owned)).unwrap(), "gin");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ends_or_says_nothing_is_no_use() {
+    fn a_program_that_ends_or_prints_nothing_is_an_error() {
         let ended = Program::start("the liar", shell("echo x"), 0).unwrap();
         let heard = ended.hear(Duration::from_secs(30), |_| None::<()>);
         assert!(matches!(heard, Err(ProcessError::Ended { what: "the liar" })), "{heard:?}");

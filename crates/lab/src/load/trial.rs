@@ -22,28 +22,28 @@ const ROOM: &str = "load";
 /// The figures of a server's `/metrics` that say how long its ticks take.
 const TICK: &str = "nowcast_tick_seconds";
 
-/// How long a server may take to start, on a machine that does a lot besides.
+/// Maximum start time of a server, on a machine that is busy with other work.
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long all clients may take to come in beyond the pauses between them, likewise.
+/// Maximum time for all clients to join, besides the intervals between them.
 const JOIN_PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long a process of readers may take to say what it felt.
+/// Maximum time for a process of readers to report.
 const REPORT_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Between two clients that come in.
+/// Interval between two joins.
 const JOIN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Between the last one that came in and the measurement; no longer than that takes.
+/// Maximum time between the last join and the measurement.
 const SETTLE_MAX: Duration = Duration::from_secs(2);
 
-/// The ground reaches so far from its middle, in metres.
+/// Half the edge of the ground, in metres.
 const HALF_METRES: f32 = 50.0;
 
-/// In a crowd there is one avatar on this many square metres: sixty are within a client's interest.
+/// Square metres for each avatar in a crowd: sixty avatars are within a client's interest.
 const AVATAR_SQUARE_METRES: f32 = 44.0;
 
-/// From one thing to the next, in metres, in both directions.
+/// Distance between neighbouring things, in metres, in both directions.
 const THING_PITCH_METRES: f32 = 2.1;
 
 /// Within this radius on such a ground are a fifth of all avatars, on average over those in the middle and those at the edges.
@@ -54,7 +54,7 @@ const NEAR_METRES: f32 = 29.0;
 pub(super) enum Sight {
     /// All avatars.
     All,
-    /// The fifth of them that is nearest.
+    /// The nearest fifth of the avatars.
     Near,
     /// Nearby entities, among many that rest.
     Crowd,
@@ -64,16 +64,16 @@ pub(super) enum Sight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Scenario {
     pub(super) sight: Sight,
-    /// Avatars that walk about, whoever is there.
+    /// Avatars that walk about, independent of clients.
     pub(super) avatars: u32,
     /// Things that lie on the ground.
     pub(super) things: u32,
-    /// Clients, each of which looks with the eyes of one of them.
+    /// Clients. Each one sees from the position of one avatar.
     pub(super) clients: u32,
 }
 
 impl Scenario {
-    /// How far avatars walk from the middle, in metres.
+    /// Maximum distance of avatars from the middle, in metres.
     fn half_metres(&self) -> f32 {
         match self.sight {
             Sight::All | Sight::Near => HALF_METRES,
@@ -89,16 +89,16 @@ pub(super) struct Measured {
     pub(super) scenario: Scenario,
     /// Clients that came in.
     pub(super) joined: u32,
-    /// For how long it was measured.
+    /// Duration of the measurement.
     pub(super) time: Duration,
-    /// Processor time of the server and of all readers meanwhile.
+    /// Processor time of the server and of all readers during the measurement.
     pub(super) server_time: Duration,
     pub(super) readers_time: Duration,
     /// The traffic of the trial.
     pub(super) traffic: Traffic,
     /// The server's memory at the end.
     pub(super) resident_bytes: u64,
-    /// The same, so long after all clients had left as the plan says.
+    /// The same, some time after all clients had left (`Plan::linger`).
     pub(super) resident_bytes_left: Option<u64>,
     /// The updates that the clients received.
     pub(super) felt: Felt,
@@ -110,10 +110,10 @@ pub(super) struct Measured {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ServerFigures {
-    /// In milliseconds. Of Colyseus: of its steps and its patches.
+    /// In milliseconds. For Colyseus: of its steps and patches.
     #[serde(rename = "tickP99Ms")]
     pub(super) tick_p99_ms: Option<f64>,
-    /// Entities that a client is told of, on average.
+    /// Average number of entities that a client receives.
     pub(super) seen: Option<f64>,
     /// Steps that were left out because the server did not keep up.
     pub(super) steps_skipped: Option<f64>,
@@ -189,7 +189,7 @@ struct Server {
 enum SaidByServer {
     /// Its page of metrics, of all its time.
     Ours(Figures),
-    /// Its figures since it was asked before.
+    /// Its figures since the last request.
     Theirs(ServerFigures),
 }
 
@@ -215,7 +215,7 @@ impl Server {
             let said = self.program.hear(START_PATIENCE, |line| serde_json::from_str(line).ok())?;
             return Ok(SaidByServer::Theirs(said));
         }
-        // Asked from this thread, whose network the server is in.
+        // Requested from this thread, because the server is in its network.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let host = format!("127.0.0.1:{}", self.port);
         let page = runtime.and_then(|runtime| runtime.block_on(Figures::fetch(&host, None)));
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_the_peer_are_read_as_it_writes_them() {
+    fn figures_of_the_peer_are_parsed() {
         let said: ServerFigures = serde_json::from_str(r#"{"tickP99Ms":1.5,"seen":60.5}"#).unwrap();
         assert_eq!((said.tick_p99_ms, said.seen, said.steps_skipped), (Some(1.5), Some(60.5), None));
     }

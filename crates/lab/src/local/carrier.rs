@@ -11,7 +11,7 @@ use super::{Control, Inlet, LocalError, Outlet, Patience, kernel, queue};
 /// One way to talk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Carrier {
-    /// A seqlock in shared memory and nothing else: the limit.
+    /// Only a seqlock in shared memory: the lower limit.
     Mailbox,
     /// The same with a bare futex.
     Futex,
@@ -23,7 +23,7 @@ pub enum Carrier {
     Blackboard,
     /// iceoryx2's publish-subscribe; a full buffer makes the publisher wait.
     Publish,
-    /// The same with a buffer of one that overflows.
+    /// The same with a buffer for one message that overflows.
     PublishNewest,
     /// iceoryx2's publish-subscribe with an event for waking up.
     PublishAndWake,
@@ -67,7 +67,7 @@ impl Carrier {
         }
     }
 
-    /// How the child is told which one.
+    /// The name of the carrier for the child process.
     pub fn word(self) -> String {
         format!("{self:?}")
     }
@@ -82,13 +82,13 @@ impl Carrier {
         cfg!(feature = "peers") || !self.is_peer()
     }
 
-    /// Whether it is somebody else's library.
+    /// Whether it is a foreign library.
     pub fn is_peer(self) -> bool {
         use Carrier::{Blackboard, Publish, PublishAndWake, PublishNewest};
         matches!(self, Blackboard | Publish | PublishNewest | PublishAndWake)
     }
 
-    /// Whether only the newest message counts, so that one that was not read in time is never read.
+    /// Whether only the newest message counts, so that a message that was not read in time is never read.
     pub fn replaces(self) -> bool {
         use Carrier::{Blackboard, Mailbox, PublishNewest, Updates};
         matches!(self, Mailbox | Updates | Blackboard | PublishNewest)
@@ -97,7 +97,7 @@ impl Carrier {
 
 /// The part that the sender prepares before the receiver starts.
 pub struct Meeting {
-    /// How the receiver finds it.
+    /// The address for the receiver.
     pub address: String,
     door: Prepared,
 }
@@ -110,7 +110,7 @@ enum Prepared {
 }
 
 impl Meeting {
-    /// Prepares the sender's side under a name that nobody else uses.
+    /// Prepares the sender's side under a unique name.
     ///
     /// # Errors
     /// Fails if the system refuses the segment, socket or pipe.

@@ -1,4 +1,4 @@
-//! The other process: this program again, told what to do by its arguments.
+//! The other process: this program again, with arguments for its task.
 
 use std::io::Read;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -26,16 +26,16 @@ pub enum Task {
         /// Whether it sleeps.
         asleep: bool,
     },
-    /// Reads up to ten messages, works, and so on until it has seen the last one.
+    /// Reads up to ten messages, works, and repeats until it has the last one.
     Lag {
         /// How long it works.
         work_ms: u64,
         /// The number of the last message.
         last: u64,
     },
-    /// Sends, in phases, while somebody counts its system calls.
+    /// Sends in phases, while the parent counts its system calls.
     Send {
-        /// How many updates nobody reads, how many to a reader who is awake, how many to one who sleeps.
+        /// Number of updates without a reader, with an awake reader, and with a sleeping reader.
         counts: [u64; 3],
     },
     /// Reads for [`Task::Send`].
@@ -47,11 +47,11 @@ pub enum Task {
 pub struct Orders {
     /// The task.
     pub task: Task,
-    /// Over what ([`Carrier::word`]).
+    /// The carrier ([`Carrier::word`]).
     pub carrier: String,
-    /// Where the carrier is.
+    /// The address of the carrier.
     pub address: String,
-    /// Where the shared page is.
+    /// The path of the shared page.
     pub page: String,
     /// On which core.
     pub core: usize,
@@ -67,14 +67,14 @@ pub struct Latencies {
 /// The report of [`Task::Drain`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Drained {
-    /// How many messages came.
+    /// Number of received messages.
     pub received: u64,
 }
 
 /// The report of [`Task::Lag`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Lagged {
-    /// How many messages were read.
+    /// Number of read messages.
     pub read: u64,
     /// From the send of the last message to its reading.
     pub lag_ns: u64,
@@ -103,7 +103,7 @@ impl Companion {
         Ok(Companion { process: start().map_err(failed)? })
     }
 
-    /// The child's standard input, if it was asked for.
+    /// The child's standard input, if it was requested.
     pub fn input(&mut self) -> Option<ChildStdin> {
         self.process.stdin.take()
     }
@@ -132,7 +132,7 @@ impl Companion {
 
 impl Drop for Companion {
     fn drop(&mut self) {
-        // After `report` there is nothing left to end; otherwise the parent has failed, and nobody needs the child.
+        // After `report` the child has already ended. Otherwise the parent has failed and does not need the child.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -284,8 +284,7 @@ fn lag(mut inlet: Box<dyn Inlet>, control: &Control, work_ms: u64, last: u64) ->
 }
 
 /// The phases of [`Task::Send`], as [`Word::Phase`] shows them.
-pub const PHASES: [&str; 3] =
-    ["nobody reads, every put replaces", "the reader is awake", "the reader sleeps"];
+pub const PHASES: [&str; 3] = ["no reader, every put replaces", "the reader is awake", "the reader sleeps"];
 
 fn send(
     carrier: Carrier,
@@ -304,7 +303,7 @@ fn send(
         control.word(Word::Figure).store(phase, Ordering::Release);
         // The reader goes to sleep, or wakes up.
         spin_ns(50_000_000);
-        // Messages that the reader has not read before this phase are not part of it.
+        // Messages not read before this phase do not count in it.
         control.word(Word::Phase).store(phase, Ordering::Release);
         for _ in 0..count {
             number += 1;
@@ -326,7 +325,7 @@ fn send(
 
 fn attend(carrier: Carrier, address: &str, control: &Arc<Control>) -> Result<String, LocalError> {
     let mut inlet = carrier.receive_at(address, control, Patience::Sleep, 1)?;
-    // A stream can be looked at without waiting only if it was opened so; then it is read asleep all the time.
+    // A stream can be polled without waiting only if it was opened that way; the reader then always sleeps.
     let looks = !matches!(carrier, Carrier::Unix | Carrier::Tcp | Carrier::Pipe);
     ready(control);
     while !is_over(control) {

@@ -36,9 +36,9 @@ pub enum Word {
     Figure,
     /// One direction of the cache line that goes to and fro.
     Ping,
-    /// The other direction.
+    /// The answer to `Ping`.
     Pong,
-    /// Where the bare futex sleeps.
+    /// The word of the bare futex.
     Futex,
     /// The first of the words that the raw mailbox uses.
     Mailbox,
@@ -51,7 +51,7 @@ pub struct Control {
     file: OwnedFd,
 }
 
-// SAFETY: Only shared references to atomics are given out, and the mapping lives as long as the value.
+// SAFETY: Only shared references to atomics are given out, and the mapping exists as long as the value.
 unsafe impl Send for Control {}
 // SAFETY: As for `Send`.
 unsafe impl Sync for Control {}
@@ -71,17 +71,17 @@ impl Control {
         create().map_err(|errno: rustix::io::Errno| failed(errno.into())).and_then(Control::map)
     }
 
-    /// The page that another process made, by the path that [`Control::path`] told it.
+    /// Opens the page of another process, by its [`Control::path`].
     ///
     /// # Errors
-    /// Fails if the page is gone, or is none of these.
+    /// Fails if the page is gone, or is not a control page.
     pub fn open(path: &str) -> Result<Control, LocalError> {
         let failed = LocalError::system("the shared page could not be opened");
         let file = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, rustix::fs::Mode::empty());
         file.map_err(|errno| failed(errno.into())).and_then(Control::map)
     }
 
-    /// Where a child finds this page for as long as this process lives.
+    /// The path by which a child finds this page while this process runs.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
     }
@@ -122,10 +122,10 @@ impl Control {
         unsafe { &*word }
     }
 
-    /// Spins until a word reaches a value. Both processes have cores of their own, so spinning keeps nobody from working.
+    /// Spins until a word reaches a value. Each process has its own core, so spinning blocks no other work.
     ///
     /// # Errors
-    /// Fails if the other process does not come to the value in time.
+    /// Fails if the other process does not reach the value in time.
     pub fn wait(
         &self,
         word: Word,

@@ -1,8 +1,8 @@
-//! Where the two processes run.
+//! The cores of the two processes.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Two cores that this process may use, or the same twice where there is only one.
+/// Two cores that this process may use, or the same core twice if there is only one.
 pub fn two_cores() -> [usize; 2] {
     let allowed = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     let mut cores = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core));

@@ -19,7 +19,7 @@ pub trait Inlet {
     /// Fails if the carrier fails, or if a message is damaged.
     fn try_receive(&mut self) -> Result<Option<Message>, LocalError>;
 
-    /// Sleeps until there is a message, in the carrier's own way. `None`: look at the page whether to stop.
+    /// Sleeps until there is a message, in the carrier's own way. `None` means: check the page whether to stop.
     ///
     /// # Errors
     /// Fails if the carrier fails, or if a message is damaged.
@@ -28,10 +28,10 @@ pub trait Inlet {
     }
 }
 
-/// How a receiver waits.
+/// A receiver's way of waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
-    /// It looks again and again.
+    /// Polls repeatedly.
     Spin,
     /// It sleeps.
     Sleep,

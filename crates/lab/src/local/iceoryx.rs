@@ -1,4 +1,4 @@
-//! The peer: iceoryx2, with its blackboard, its publish-subscribe, and its event for waking up.
+//! The peer iceoryx2: its blackboard, its publish-subscribe, and its event for waking up.
 
 use std::time::Duration;
 

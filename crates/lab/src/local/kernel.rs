@@ -82,7 +82,7 @@ impl<R: Read + AsFd> Inlet for Receiving<R> {
     }
 }
 
-/// Where a stream's other end will be found.
+/// The address of a stream's other end.
 pub(super) enum Door {
     Unix(UnixListener),
     Tcp(TcpListener),

@@ -10,8 +10,8 @@ use super::{Control, Inlet, LocalError, Outlet, Word};
 
 const WORDS: usize = MESSAGE_BYTES / 8;
 
-/// A seqlock of one message (Lameter 2005; Boehm 2012): the writer never waits, the reader tries again when the number
-/// changed under its hands.
+/// A seqlock of one message (Lameter 2005; Boehm 2012). The writer never waits. The reader tries again if the number
+/// changed during the read.
 pub(super) struct Mailbox {
     control: Arc<Control>,
     last: u64,
@@ -72,7 +72,7 @@ impl Outlet for FutexMailbox {
         self.0.send(message)?;
         let word = self.0.control.futex();
         word.fetch_add(1, Ordering::SeqCst);
-        // The flags leave out PRIVATE: whoever sleeps is another process.
+        // The flags leave out PRIVATE, because the sleeping reader is another process.
         let _ = futex::wake(word, futex::Flags::empty(), 1);
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Inlet for FutexMailbox {
                 return Ok(None);
             }
             let timeout = futex::Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-            // Every outcome means: look again.
+            // Every outcome means: check again.
             let _ = futex::wait(word, futex::Flags::empty(), seen, Some(&timeout));
         }
     }

@@ -7,7 +7,7 @@ use super::LocalError;
 /// Two numbers and sixteen floats (its section 6).
 pub const MESSAGE_BYTES: usize = 80;
 
-/// One message as it travels.
+/// One message of the measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message(pub [u8; MESSAGE_BYTES]);
 
@@ -24,7 +24,7 @@ impl Message {
         Message(bytes)
     }
 
-    /// Notes when it leaves; done last, so that making a message is not measured.
+    /// Writes the send time. Called last, so that building a message is not measured.
     #[inline]
     pub fn stamp(&mut self, time_ns: u64) {
         self.0[..8].copy_from_slice(&time_ns.to_le_bytes());
@@ -42,7 +42,7 @@ impl Message {
         u64::from_le_bytes(std::array::from_fn(|at| self.0[8 + at]))
     }
 
-    /// Checks that the content is the one of this number.
+    /// Checks that the content belongs to this number.
     ///
     /// # Errors
     /// Fails if the content is of another number, or damaged.

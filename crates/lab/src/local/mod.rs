@@ -1,8 +1,8 @@
-//! Two processes of one machine and everything they can talk through: our queue, the limit of the hardware, the
-//! kernel's means, and peers.
+//! Two processes of one machine and all carriers between them: our queue, the limit of the hardware, the kernel's
+//! means, and peers.
 //!
 //! The program starts itself as a child ([`child`]), so every figure is between real processes. Sender and receiver
-//! stand on cores of their own, and share a page (`control`) for what is not measured: ready, go, acknowledged, stop.
+//! have their own cores, and share a page (`control`) for signals that are not measured: ready, go, acknowledged, stop.
 
 mod carrier;
 pub mod child;
@@ -38,24 +38,24 @@ pub enum LocalError {
     Carrier {
         /// Which one.
         carrier: &'static str,
-        /// In its own words.
+        /// The carrier's own text.
         cause: String,
     },
-    /// The other process did not do its part in time.
+    /// The other process did not act in time.
     #[error("the other process did not answer within {seconds} s ({waiting_for})")]
     Late {
         /// The event that did not come.
         waiting_for: &'static str,
-        /// For how long.
+        /// Length of the wait.
         seconds: u64,
     },
-    /// The other process ended with an error; it has said why on the standard error.
+    /// The other process ended with an error; the standard error has the reason.
     #[error("the other process failed")]
     Child,
-    /// A message arrived that is not what was sent.
+    /// A message differs from the sent one.
     #[error("a message was torn: its number is {number}, but its content belongs to another one")]
     Torn {
-        /// The number it says.
+        /// Its number.
         number: u64,
     },
 }
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// Between two threads here, between two processes in life: the carriers do not know the difference.
+    /// Two threads in this test, two processes in a measurement: the carriers treat both alike.
     #[test]
     fn every_carrier_delivers_whole_messages_in_order() {
         use Carrier::{Blackboard, Events, Futex, Mailbox, Publish, PublishNewest, Tcp, Unix, Updates};

@@ -10,7 +10,7 @@ use super::{Inlet, LocalError, Outlet};
 
 const NAME: &str = "nowcast queue";
 
-/// One direction of a channel; the other one idles.
+/// One direction of a channel; the other direction is idle.
 pub(super) struct Queue {
     channel: ShmChannel,
     key: Key,

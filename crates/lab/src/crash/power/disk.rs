@@ -1,12 +1,12 @@
-//! A disk that remembers what was written to it and what was synced, so that one can have it as a power cut would have left it
-//! at any moment; that fails when it is told to; and that can be slow.
+//! A disk model that records writes and syncs, and restores the disk as a power cut at any moment would leave it. It
+//! can also fail on request, and be slow.
 //!
-//! The model: a cut keeps everything that was synced. Of what was written since to a file, each sector of 512 bytes is there,
-//! is not there, or is there up to some byte; what lies behind the old end of a file and was not written is nulls or anything.
-//! New and deleted names reach the disk in order, up to some one of them; a new file that is synced has its name there, too. A sync
-//! that fails loses some of what it was to keep, for ever, as Linux does (<https://lwn.net/Articles/752063/>).
+//! The model: a cut keeps all synced data. Of the later writes to a file, each sector of 512 bytes is present, absent,
+//! or present up to some byte. Unwritten bytes behind the old end of a file are zeros or random. New and deleted names
+//! reach the disk in order, up to a random one. A synced new file also has its name on the disk. A failed sync loses
+//! part of its data for ever, as on Linux (<https://lwn.net/Articles/752063/>).
 //!
-//! Not modelled: disks that lie about syncs, sectors that change without a write, and readers that see an error.
+//! Not modelled: disks that report a sync before it is done, sectors that change without a write, and read errors.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ const SECTOR: usize = 512;
 /// Requests that fail in a row, at most.
 const FAULTS_IN_ROW: u64 = 4;
 
-/// How often a disk that is to fail begins to. A transaction of a large snapshot has some three hundred writes, of which one in fifty
-/// fails: nearly every try would be in vain, and a store that waits up to two seconds between them would not come to an end. With so
-/// few rows all pauses together are about a minute.
+/// Maximum rows of failures. A transaction of a large snapshot has some three hundred writes. If one in fifty failed,
+/// nearly every attempt would fail, and a store that waits up to two seconds between attempts would never finish. With
+/// this limit all pauses together are about a minute.
 const FAULT_ROWS: u64 = 8;
 
 /// Which file of a disk, in the order of their making: a name that is deleted and made again is another file.
@@ -77,7 +77,7 @@ impl Faults {
     }
 }
 
-/// How many requests work before one fails: on average one less than `one_in`, and never twice as many.
+/// The number of requests before the next failure: on average one less than `one_in`, and always below twice that.
 fn pause(one_in: u64, random: &mut Random) -> u64 {
     random.bits() % (2 * one_in - 1)
 }
@@ -90,7 +90,7 @@ enum Step {
         file: FileId,
         name: String,
     },
-    /// A file is there that was renamed into place after it was synced.
+    /// A file appears that was renamed into place after it was synced.
     Appear {
         file: FileId,
         name: String,
@@ -116,7 +116,7 @@ enum Step {
 }
 
 impl Disk {
-    /// Watches a folder that is there, as long as the disk lives; the VFS has to be installed.
+    /// Watches an existing folder while the disk exists. The VFS must be installed.
     pub(in crate::crash) fn watch(folder: &Path) -> std::io::Result<Arc<Disk>> {
         let folder = folder.canonicalize()?;
         let mut state = State {
@@ -131,7 +131,7 @@ impl Disk {
         for entry in std::fs::read_dir(&folder)? {
             let path = entry?.path();
             let name = name_of(&path);
-            // A log's index in shared memory is made anew after a cut, and a lock holds nothing.
+            // After a cut, a log's shared-memory index is rebuilt, and locks are released.
             if path.is_file() && name != "lock" && !name.ends_with("-shm") {
                 state.appear(name, std::fs::read(&path)?);
             }
@@ -151,28 +151,28 @@ impl Disk {
         watched.iter().find(|(folder, _)| folder == parent).and_then(|(_, disk)| disk.upgrade())
     }
 
-    /// Steps so far. A cut at this place has them all behind it.
+    /// Number of steps so far. A cut at this position is after all of them.
     pub(super) fn position(&self) -> usize {
         self.lock().log.len()
     }
 
-    /// Lets one write, truncation or sync in `one_in` fail on average from now on, the first among the first `2 *
-    /// one_in`, and up to three after it, a few times; 0 ends that.
+    /// From now on, one write, truncation or sync in `one_in` fails on average, the first one among the first `2 *
+    /// one_in`, with up to three directly after it. A few failures follow; 0 stops them.
     pub(super) fn fail(&self, one_in: u64, seed: u64) {
         self.lock().faults = (one_in > 0).then(|| Faults::new(one_in, seed));
     }
 
-    /// Whether from now on a sync keeps nothing, as with disks that say so before it is true.
+    /// If set, syncs keep nothing from now on, like disks that report a sync too early.
     pub(super) fn lie(&self, is_lying: bool) {
         self.lock().is_lying = is_lying;
     }
 
-    /// How many requests failed because they were to.
+    /// Number of requests that failed on purpose.
     pub(super) fn failed(&self) -> u64 {
         self.lock().failed
     }
 
-    /// From now on a sync takes so much longer, and what happened is not remembered for cuts.
+    /// From now on a sync takes this much longer, and steps are not recorded for cuts.
     pub(in crate::crash) fn delay_syncs(&self, delay: Duration) {
         self.lock().sync_delay = delay;
     }
@@ -210,7 +210,7 @@ impl Disk {
         outcome
     }
 
-    /// `write` is told how many of the bytes are to be written, and what becomes of the request.
+    /// `write` receives the number of bytes to write, and the outcome of the request.
     pub(super) fn write(
         &self,
         file: FileId,
@@ -249,7 +249,7 @@ impl Disk {
             state.log.push(Step::Sync { file, worked: outcome == 0 });
         }
         if delay > Duration::ZERO {
-            // Slow disks are for long measurements, which would fill the memory; nobody asks for cuts of them.
+            // Slow disks serve long measurements, whose log would fill the memory. They need no cuts.
             state.log.clear();
         }
         outcome
@@ -306,7 +306,7 @@ impl State {
 /// The folder's files after a cut, by name.
 pub(super) type Image = BTreeMap<String, Vec<u8>>;
 
-/// The states that power cuts would leave. The disk stands still meanwhile.
+/// The states that power cuts would leave. The disk is locked meanwhile.
 pub(super) struct Cuts<'d> {
     state: MutexGuard<'d, State>,
     at: usize,
@@ -323,7 +323,7 @@ struct File {
     pending: Vec<Change>,
 }
 
-/// Where in the log the bytes of a change are.
+/// The position in the log of a change's bytes.
 #[derive(Clone, Copy)]
 struct Change(usize);
 
@@ -333,7 +333,7 @@ impl Cuts<'_> {
         self.state.log.len()
     }
 
-    /// Whether a step is a sync, so that what was waiting for it is about to be lost or was just kept.
+    /// Whether a step is a sync: unsynced data is about to be lost, or was just saved.
     pub(super) fn is_sync(&self, step: usize) -> bool {
         matches!(self.state.log.get(step), Some(Step::Sync { .. }))
     }
@@ -391,7 +391,7 @@ impl Cuts<'_> {
     /// A file as a cut leaves it.
     fn torn(&self, file: &File, random: &mut Random) -> Vec<u8> {
         let mut bytes = file.synced.clone();
-        // Nothing, a quarter, a half, three quarters or all of it.
+        // None, a quarter, a half, three quarters or all of the bytes.
         let share = random.bits() % 5;
         let is_junk = random.bits().is_multiple_of(2);
         for change in &file.pending {

@@ -1,4 +1,4 @@
-//! A world in which bodies fall, people walk, and everybody counts, recorded as a server records one.
+//! A world with falling bodies and players who walk and count, recorded as by a server.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ const CLIENT: [u8; 16] = [7; 16];
 const BEGIN_MS: u64 = 1_700_000_000_000;
 const ORIGIN: Origin = Origin { definition: [1; 32], sources: [2; 32], seed: 1 };
 
-/// The actions of people in the garden.
+/// The players' actions in the garden.
 struct Garden;
 
 impl Behaviour for Garden {
@@ -66,7 +66,7 @@ pub(super) fn restore(snapshot: &Snapshot) -> Result<World, RestoreError> {
     World::restore(definition, Box::new(Garden), &snapshot.world)
 }
 
-/// How often somebody counted in a world.
+/// The number of counts in a world.
 pub(super) fn count(world: &World) -> u64 {
     counted(world.scene())
 }
@@ -91,7 +91,7 @@ pub(super) struct Least {
 }
 
 impl Confirmed {
-    /// Calls `position` and notes what is kept, when it is.
+    /// Returns a completion that calls `position` and records which data is stored, when it is stored.
     fn when_kept(&self, what: Kept, position: &Position) -> Completion {
         let (told, position) = (self.clone(), Arc::clone(position));
         Box::new(move |outcome| {
@@ -119,10 +119,10 @@ impl Confirmed {
     }
 }
 
-/// How far the disk is.
+/// Returns the current position of the disk.
 pub(super) type Position = Arc<dyn Fn() -> usize + Send + Sync>;
 
-/// A garden with its recorder, where people do things that are drawn from a seed.
+/// A garden with its recorder. Its players' actions are drawn from a seed.
 pub(super) struct Story {
     pub(super) world: World,
     recorder: Recorder,
@@ -131,7 +131,7 @@ pub(super) struct Story {
     /// Durable actions that were tried, and marks.
     pub(super) tried: u64,
     pub(super) marked: u64,
-    /// Each tick at which the store may have it, and the world's hash then.
+    /// Each tick that the store may have, with the world's hash at that tick.
     pub(super) states: BTreeSet<(u64, u64)>,
     pub(super) confirmed: Confirmed,
     position: Position,
@@ -156,7 +156,7 @@ impl Story {
         }
     }
 
-    /// Goes on with a world that came back.
+    /// Resumes a restored world.
     pub(super) fn resume(
         saved: &SavedWorld,
         world: World,
@@ -178,7 +178,7 @@ impl Story {
         }
     }
 
-    /// Goes on from where the world is, with a store that was opened again.
+    /// Continues the world with a reopened store.
     pub(super) fn reopen(&mut self, saved: &SavedWorld) {
         self.recorder = Recorder::resume(saved);
     }
@@ -191,7 +191,7 @@ impl Story {
             while self.world.poll_event().is_some() {}
             self.states.insert((self.world.tick(), self.world.hash()));
         }
-        // Large ones now and then, so that the log is written back and begins anew.
+        // Occasionally a large snapshot, so that the log is checkpointed and restarted.
         let snapshot_bytes = match self.random.bits() % 16 {
             0 => Some(600_000),
             1..4 => Some(2_000),
@@ -224,7 +224,7 @@ impl Story {
         let host = (0..host_bytes / 8).flat_map(|_| self.random.bits().to_le_bytes()).collect();
         let now_ms = self.now_ms();
         self.recorder.snapshot(&mut self.world, store, now_ms, host);
-        // Physics is made anew for it, so that the state of this tick is another one.
+        // The restart rebuilds the physics, so the state of this tick changes.
         self.states.insert((self.world.tick(), self.world.hash()));
     }
 

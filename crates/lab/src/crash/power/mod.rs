@@ -1,10 +1,11 @@
 //! Power cuts at every write and every sync of a store, and disks that fail.
 //!
-//! A life is a run of a store in which a world goes on; its disk ([`disk`]) notes every write and sync of SQLite. Afterwards the
-//! files are made as a cut at this or that step would have left them, and what opens there has to be whole: the store opens and
-//! its check is clean, what was confirmed before that step is there, every durable action is there once or not at all, the world
-//! is one of those that were, to the last bit, and it goes on. The next life begins from what one of the cuts left, so that
-//! cuts follow upon cuts. In every third life writes and syncs fail now and then, and in the end nothing may be missing.
+//! A life is one run of a store with a world; its disk ([`disk`]) records every write and sync of SQLite. Afterwards
+//! the files are restored as a cut at some step would have left them, and checked. The store must open, and its check
+//! must be clean. All actions confirmed before that step must be present, and every durable action once or not at all.
+//! The world must equal an earlier state to the last bit, and must continue. The next life begins with the result of
+//! one cut, so that cuts follow on cuts. In every third life writes and syncs sometimes fail, and at the end nothing
+//! may be missing.
 
 mod disk;
 mod garden;
@@ -33,7 +34,7 @@ const CUTS_OF_LIFE: usize = 50;
 /// One request of a failing disk in this many begins a row of failures.
 const FAILS_ONE_IN: u64 = 50;
 
-/// The findings. A loss, a double or a torn state is an error, which says how to repeat it.
+/// The findings. A lost, duplicated or torn state is an error that states how to repeat it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Survived {
     /// Lives of the store.
@@ -42,13 +43,13 @@ pub struct Survived {
     pub steps: usize,
     /// Cuts that were tried.
     pub cuts: usize,
-    /// Of these, those beside a sync.
+    /// The number of these cuts beside a sync.
     pub cuts_at_syncs: usize,
     /// Cuts before anything was kept.
     pub cuts_before_first: usize,
-    /// Of the others, those that found more than what was confirmed.
+    /// The number of cuts after which more than the confirmed actions was found.
     pub found_more: usize,
-    /// Durable actions that were confirmed, and had to be there after each later cut.
+    /// Durable actions that were confirmed, and had to be present after each later cut.
     pub actions: u64,
     /// Writes and syncs that failed because they were to.
     pub failures: u64,
@@ -77,7 +78,7 @@ pub enum PowerError {
     Folder(#[from] std::io::Error),
 }
 
-/// Watches a folder that is there, as long as the disk lives.
+/// Watches an existing folder while the disk exists.
 pub(super) fn watch(folder: &Path) -> std::io::Result<Arc<Disk>> {
     vfs::install();
     Disk::watch(folder)
@@ -125,7 +126,7 @@ struct Life<'s> {
 }
 
 impl Life<'_> {
-    /// Lives once, tries cuts, and returns what one of them left for the next life.
+    /// Runs one life, tries cuts, and returns the result of one of them for the next life.
     fn live(
         &mut self,
         folder: &Path,
@@ -170,7 +171,7 @@ impl Life<'_> {
         Ok(left)
     }
 
-    /// A world goes on in a store.
+    /// Runs a world with a store.
     fn play(
         &self,
         folder: &Path,
@@ -212,7 +213,7 @@ impl Life<'_> {
         Ok(story)
     }
 
-    /// A disk that works again gets all of it.
+    /// A working disk receives all pending data.
     fn settle(&self, story: &mut Story, store: &SqliteStore) -> Result<(), PowerError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -240,7 +241,7 @@ impl Life<'_> {
         PowerError::Broken { seed: self.seed, life: self.life, step: 0, what: what.to_string() }
     }
 
-    /// Opens what a cut left, and returns what is in it; none where nothing was ever kept.
+    /// Opens the files after a cut, and returns their contents; `None` if nothing was ever stored.
     fn recover(&self, image: &Image, story: &Story, least: &Least) -> Result<Option<Found>, String> {
         let folder = super::TrialFolder::new("after").map_err(|error| error.to_string())?;
         write_image(image, &folder.path).map_err(|error| error.to_string())?;
@@ -251,7 +252,7 @@ impl Life<'_> {
 /// The state after a cut.
 struct Found {
     tick: u64,
-    /// Durable actions that were done: these first ones of all that were tried.
+    /// The durable actions that were applied: these first ones of all attempts.
     actions: u64,
 }
 
@@ -286,7 +287,7 @@ fn recover(folder: &Path, story: &Story, least: &Least, was_empty: bool) -> Resu
     if garden::count(&world) != actions {
         return Err(format!("{} actions are done, and happened {} times", done.len(), garden::count(&world)));
     }
-    // The world goes on, which writes where the torn bytes are.
+    // The world continues, and writes over the torn bytes.
     let tick = saved.tick;
     let mut next = Story::resume(&saved, world, [story.tried, story.marked], tick, Arc::new(|| 0));
     (0..2).for_each(|_| next.round(&store));
@@ -294,12 +295,12 @@ fn recover(folder: &Path, story: &Story, least: &Least, was_empty: bool) -> Resu
     let again = store.load(&name(), Moment::Last).map_err(text)?.ok_or("the world is gone")?;
     let again = again.replay(garden::restore).map_err(|error| error.to_string())?;
     if again.hash() != next.world.hash() {
-        return Err("the world does not go on as it was kept".to_owned());
+        return Err("the world does not continue as stored".to_owned());
     }
     Ok(Some(Found { tick, actions }))
 }
 
-/// Whether a world was like this, to the last bit.
+/// Whether a world had this state, to the last bit.
 fn is_one_of(story: &Story, world: &World) -> Result<(), String> {
     let is_known = story.states.contains(&(world.tick(), world.hash()));
     if is_known { Ok(()) } else { Err(format!("the world never was like this at tick {}", world.tick())) }
@@ -360,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_disk_that_lies_about_syncs_is_found_out() {
-        let lost = run_on(100, 1, true, &mut |_| {}).expect_err("a cut loses what no sync kept");
+        let lost = run_on(100, 1, true, &mut |_| {}).expect_err("a cut loses unsynced data only");
         assert!(matches!(lost, PowerError::Broken { .. }), "{lost}");
     }
 }

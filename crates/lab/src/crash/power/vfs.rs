@@ -1,7 +1,7 @@
-//! SQLite's files, watched: what it writes and syncs in a watched folder goes through a [`Disk`] first.
+//! SQLite's files under observation: writes and syncs in a watched folder first pass through a [`Disk`].
 //!
-//! SQLite asks a "VFS" for its files (<https://sqlite.org/vfs.html>). This one is the system's own, but for four methods of the
-//! files of watched folders: write, truncate, sync and close. All other files, and all other methods, are the system's.
+//! SQLite accesses files through a "VFS" (<https://sqlite.org/vfs.html>). This one is the system's own, except for four
+//! methods of files in watched folders: write, truncate, sync and close. All other files and methods are the system's.
 //!
 //! | memory | acquired | released |
 //! | --- | --- | --- |
@@ -46,16 +46,16 @@ struct Watched {
     file: FileId,
 }
 
-/// Watches the files of this process from now on. Those of folders that no [`Disk`] watches are the system's.
+/// Watches the files of this process from now on. Files in other folders use the system's VFS.
 pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: a null name asks for the default VFS, which SQLite makes when there is none.
+        // SAFETY: a null name requests the default VFS, which SQLite creates if there is none.
         let system = unsafe { sqlite3_vfs_find(ptr::null()) };
         assert!(!system.is_null(), "SQLite has files");
         SYSTEM.get_or_init(|| System(system));
-        // SAFETY: SQLite's VFS is a valid structure as long as the program runs. It is copied with its private data, which its
-        // methods look for in whatever VFS they are called with.
+        // SAFETY: SQLite's VFS is a valid structure until the program ends. It is copied with its private data, which
+        // its methods expect in any VFS that they are called with.
         let mut ours = unsafe { *system };
         ours.szOsFile = c_int::try_from(watched_at() + size_of::<Watched>()).expect("a file is small");
         ours.pNext = ptr::null_mut();
@@ -63,7 +63,7 @@ pub(super) fn install() {
         ours.xOpen = Some(open);
         ours.xDelete = Some(delete);
         let ours = Box::leak(Box::new(ours));
-        // SAFETY: the structure and its name live as long as the program.
+        // SAFETY: the structure and its name exist until the program ends.
         let registered = unsafe { sqlite3_vfs_register(ours, 1) };
         assert_eq!(registered, SQLITE_OK, "SQLite takes a VFS");
     });
@@ -73,7 +73,7 @@ fn system() -> *mut sqlite3_vfs {
     SYSTEM.get().expect("nothing is opened before it is installed").0
 }
 
-/// Where [`Watched`] lies in the memory of a file: behind the system's own part.
+/// The offset of [`Watched`] in the memory of a file: behind the system's own part.
 fn watched_at() -> usize {
     // SAFETY: it is SQLite's own structure, which lives as long as the program.
     let bytes = unsafe { (*system()).szOsFile };
@@ -97,7 +97,7 @@ unsafe fn path<'n>(name: *const c_char) -> Option<&'n Path> {
     if name.is_null() {
         return None;
     }
-    // SAFETY: the caller says so.
+    // SAFETY: the caller guarantees it.
     let name = unsafe { CStr::from_ptr(name) };
     Some(Path::new(OsStr::from_bytes(name.to_bytes())))
 }

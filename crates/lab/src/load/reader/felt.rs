@@ -2,21 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Values that one process notes of each kind; what comes after them is counted alone.
+/// Maximum recorded values of each kind in one process; further ones are only counted.
 const NOTED_MAX: usize = 1 << 20;
 
 /// The updates that the readers of one process received between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(in crate::load) struct Felt {
-    /// Between two updates of a client, in microseconds.
+    /// Intervals between two updates of a client, in microseconds.
     pub(in crate::load) intervals_us: Vec<u32>,
-    /// How much later updates came than the step they tell of, in microseconds, on clocks whose difference is the same for all.
+    /// Delay of updates after their step, in microseconds, on clocks with the same offset for all clients.
     pub(in crate::load) delays_us: Vec<i64>,
     /// Updates that came.
     pub(in crate::load) updates: u64,
-    /// Bytes of messages, without the headers of what carries them.
+    /// Bytes of messages, without the headers of their carrier.
     pub(in crate::load) payload_bytes: u64,
-    /// Clients that ended before they were asked to, and why the first of them did.
+    /// Clients that ended before the request, and the reason of the first.
     pub(in crate::load) lost: u32,
     pub(in crate::load) why_lost: Option<String>,
 }
@@ -47,7 +47,7 @@ impl Felt {
         self.why_lost.get_or_insert_with(|| why.to_string());
     }
 
-    /// Adds what another process felt of the same server.
+    /// Adds the observations of another process on the same server.
     pub(in crate::load) fn add(&mut self, other: Felt) {
         self.intervals_us.extend(other.intervals_us);
         self.delays_us.extend(other.delays_us);

@@ -1,12 +1,13 @@
-//! WebSocket frames (RFC 6455, section 5.2) as far as a reader that decodes nothing needs them: where one ends, and how it begins.
+//! WebSocket frames (RFC 6455, section 5.2), as far as a reader that decodes nothing needs them: the end of each frame,
+//! and its first bytes.
 
-/// So much of a frame's payload is kept: enough for any control frame, and for the head of any other.
+/// Bytes of a frame's payload that are kept: enough for any control frame, and for the head of any other.
 const HEAD_BYTES: usize = 125;
 
 /// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opcode {
-    /// Text, bytes, or what continues them.
+    /// Text, binary, or a continuation.
     Data,
     Close,
     Ping,
@@ -33,12 +34,12 @@ pub(super) struct NoFrame;
 pub(super) struct Frames {
     /// The head that is not complete, or the beginning of the payload.
     kept: Vec<u8>,
-    /// Of the frame whose payload comes: what it is, its length, and how much is to come.
+    /// Of the current frame: its opcode, its length, and the remaining bytes.
     inside: Option<(Opcode, u64, u64)>,
 }
 
 impl Frames {
-    /// Takes in what was read, and hands over each frame that it completes.
+    /// Parses received bytes, and passes on each frame that they complete.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(Frame<'_>)) -> Result<(), NoFrame> {
         loop {
             let Some((opcode, payload_bytes, mut left)) = self.inside else {
@@ -76,7 +77,7 @@ impl Frames {
     }
 }
 
-/// Reads a header, once it is complete. Servers do not mask.
+/// Reads a complete header. Servers do not mask.
 fn read_head(head: &[u8]) -> Result<Option<(Opcode, u64)>, NoFrame> {
     let [first, second, length @ ..] = head else { return Ok(None) };
     let opcode = match first & 0x0F {
@@ -98,8 +99,8 @@ fn read_head(head: &[u8]) -> Result<Option<(Opcode, u64)>, NoFrame> {
     })
 }
 
-/// Appends a frame of a client, whose mask is nothing because nothing between these two processes could be confused by it. `first`
-/// is the first byte: the opcode with the bit that says that the message ends.
+/// Appends a client's frame with a mask of zero, because no proxy between these two processes could be confused by it.
+/// `first` is the first byte: the opcode with the final bit.
 pub(super) fn put_frame(first: u8, payload: &[u8], out: &mut Vec<u8>) {
     const MASKED: u8 = 0x80;
     out.push(first);
@@ -118,7 +119,7 @@ pub(super) fn put_frame(first: u8, payload: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// Frames as a server writes them: what they are, how long, and the first bytes.
+    /// Frames as a server writes them: opcode, length, and the first bytes.
     fn cut(stream: &[u8], piece: usize) -> Vec<(Opcode, u64, Vec<u8>)> {
         let (mut frames, mut found) = (Frames::default(), Vec::new());
         for bytes in stream.chunks(piece) {
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_s_frame_says_its_length_and_its_mask() {
+    fn a_client_frame_has_its_length_and_its_mask() {
         let mut out = Vec::new();
         put_frame(0x82, &[5, 6], &mut out);
         assert_eq!(out, [0x82, 0x82, 0, 0, 0, 0, 5, 6]);

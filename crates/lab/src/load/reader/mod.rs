@@ -1,7 +1,7 @@
-//! Readers: clients in processes of their own that cost less than the server that they load.
+//! Readers: clients in separate processes that cost less than the server under load.
 //!
-//! A reader acknowledges, notes when updates come and of which step, says what its controls are, and decodes nothing else. The
-//! parent tells each process what to do by a line on its standard input, and reads what it found from its standard output.
+//! A reader acknowledges, records the times and steps of updates, sends inputs, and decodes nothing else. The parent
+//! sends each process its orders as a line on standard input, and reads the findings from standard output.
 
 mod felt;
 mod frames;
@@ -24,7 +24,7 @@ use tokio::task::LocalSet;
 use self::stream::Dialect;
 pub(super) use felt::Felt;
 
-/// How far the controls turn with each message, in radians, so that no two in a row say the same.
+/// Turn of the input with each message, in radians, so that consecutive inputs differ.
 const TURN: f32 = 0.01;
 
 /// The protocol of a reader.
@@ -47,15 +47,15 @@ pub(super) struct Orders {
     pub(super) speech: Speech,
     pub(super) address: SocketAddr,
     pub(super) room: String,
-    /// How many clients.
+    /// Number of clients.
     pub(super) clients: u32,
-    /// The number of the first of them.
+    /// The number of the first client.
     pub(super) first: u32,
-    /// Updates a second that each of them asks for.
+    /// Updates a second that each client requests.
     pub(super) hz: u32,
-    /// Times a second that each says what its controls are; 0 for never.
+    /// Inputs a second of each client; 0 for none.
     pub(super) controls_hz: u32,
-    /// Between two that come in, in milliseconds.
+    /// Interval between two joins, in milliseconds.
     pub(super) join_interval_ms: u64,
 }
 
@@ -85,7 +85,7 @@ pub(super) enum Said {
     Felt(Felt),
 }
 
-/// State shared by the readers of one process. They live on one thread.
+/// State shared by the readers of one process. All run on one thread.
 struct Shared {
     orders: Orders,
     felt: RefCell<Felt>,
@@ -115,7 +115,7 @@ impl Shared {
     }
 }
 
-/// The controls of one client: always forward, and on a slow turn.
+/// The inputs of one client: always forward, slowly turning.
 #[derive(Debug, Default)]
 struct ControlsSent(u16);
 
@@ -130,7 +130,7 @@ impl ControlsSent {
     }
 }
 
-/// When a step is, in nanoseconds since the world's first.
+/// The time of a step, in nanoseconds since the world's first.
 fn ns_of_tick(tick: u32) -> u64 {
     u64::from(tick) * 1_000_000_000 / u64::from(STEP_HZ)
 }
@@ -138,7 +138,7 @@ fn ns_of_tick(tick: u32) -> u64 {
 /// The body of the hidden command `nowcast lab readers`: ends when its standard input does.
 ///
 /// # Errors
-/// When the orders cannot be read, or nobody hears the answers.
+/// If the orders cannot be read, or the answers cannot be written.
 pub fn main(orders: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let orders: Orders = serde_json::from_str(orders)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -176,7 +176,7 @@ async fn read_all(orders: Orders) -> io::Result<()> {
     Ok(())
 }
 
-/// One client, for as long as it lasts; returns why it ended.
+/// Runs one client until it ends. Returns the reason of the end.
 async fn read_one(shared: &Shared, at: u32) -> String {
     let Orders { speech, address, ref room, first, hz, .. } = shared.orders;
     let name = format!("reader-{}", first + at);

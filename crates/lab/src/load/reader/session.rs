@@ -1,4 +1,4 @@
-//! A client on a session, over one carrier, that decodes no more of movement than the step that it is of.
+//! A client on a session over one carrier. It decodes only the step of each movement packet.
 
 use std::convert::Infallible;
 
@@ -10,7 +10,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::{ControlsSent, Shared, ns_of_tick};
 use crate::local::now_ns;
 
-/// Comes in, says `shared.joined`, and reads until the session ends or the task is dropped.
+/// Joins, counts itself in `shared.joined`, and reads until the session ends or the task is dropped.
 pub(super) async fn read(
     url: &str,
     carrier: CarrierKind,
@@ -43,7 +43,7 @@ pub(super) async fn read(
 
 struct Client<'a> {
     shared: &'a Shared,
-    /// The newest step that was heard of, and when.
+    /// The newest received step, and the time of its arrival.
     newest: Option<(u32, u64)>,
 }
 
@@ -57,7 +57,7 @@ impl Client<'_> {
         }
     }
 
-    /// A round may take several packets; the first of them counts, and none that another one overtook.
+    /// A round may take several packets. The first one counts, unless a newer round overtook it.
     fn update(&mut self, payload: &[u8]) {
         let Some(tick) = payload.first_chunk().copied().map(u32::from_le_bytes) else { return };
         let is_newer = self.newest.is_none_or(|(newest, _)| tick.wrapping_sub(newest) as i32 > 0);

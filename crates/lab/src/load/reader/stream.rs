@@ -17,7 +17,7 @@ const TEXT: u8 = 0x81;
 const BYTES: u8 = 0x82;
 const PONG: u8 = 0x8A;
 
-/// No answer to a request that begins a connection is longer.
+/// Maximum length of the answer to the opening request, in bytes.
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
 
 /// The protocol on the stream.
@@ -28,7 +28,7 @@ pub(super) enum Dialect {
         /// The room, and the parameters of the address.
         path: String,
     },
-    /// Colyseus 0.18, of a room whose state begins with the time of its newest step.
+    /// Colyseus 0.18, with a room whose state begins with the time of its newest step.
     Colyseus {
         /// The name of the room.
         room: String,
@@ -49,7 +49,7 @@ mod colyseus {
     pub(super) const FIRST_FIELD: [u8; 2] = [0, 128];
 }
 
-/// Comes in, says `shared.joined`, and reads until the server ends it or the task is dropped.
+/// Joins, counts itself in `shared.joined`, and reads until the server ends it or the task is dropped.
 pub(super) async fn read(address: SocketAddr, dialect: &Dialect, shared: &Shared) -> io::Result<Infallible> {
     let path = match dialect {
         Dialect::Plain { path } => path.clone(),
@@ -74,7 +74,7 @@ struct Client<'a> {
     frames: Frames,
     /// Bytes to send.
     out: Vec<u8>,
-    /// When the newest update came.
+    /// The arrival of the previous update.
     before_ns: Option<u64>,
 }
 
@@ -163,7 +163,7 @@ fn answer_to(dialect: &Dialect, frame: &Frame<'_>) -> Option<&'static [u8]> {
     is_entry.then_some(&[colyseus::JOIN_ROOM])
 }
 
-/// When the step was that an update tells of; `None` if it is no update.
+/// The time of an update's step; `None` if the frame is no update.
 fn stamp_of(dialect: &Dialect, frame: &Frame<'_>) -> Option<u64> {
     match dialect {
         Dialect::Plain { .. } if is_move(frame) => {
@@ -187,7 +187,7 @@ fn is_move(frame: &Frame<'_>) -> bool {
     frame.head.starts_with(&[1, 0])
 }
 
-/// Asks for a seat in a room of Colyseus, which is made if there is none, and returns the path of its WebSocket.
+/// Requests a seat in a room of Colyseus, creating the room if needed, and returns the path of its WebSocket.
 async fn reserve_seat(address: SocketAddr, room: &str) -> io::Result<String> {
     let mut socket = TcpStream::connect(address).await?;
     let request = format!(
@@ -212,7 +212,7 @@ fn path_of_seat(answer: &str) -> Option<String> {
     Some(format!("/{process}/{room_id}?sessionId={}", text(&seat, "sessionId")?))
 }
 
-/// Reads the answer to the upgrade, and returns what came behind it.
+/// Reads the answer to the upgrade, and returns the bytes after it.
 async fn upgraded(socket: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut answer = Vec::new();
     loop {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seat_is_found_in_what_newer_and_older_versions_answer() {
+    fn a_seat_is_parsed_from_answers_of_newer_and_older_versions() {
         let newer = "HTTP/1.1 200 OK\r\n\r\n{\"name\":\"load\",\"sessionId\":\"s\",\"roomId\":\"r\",\"processId\":\"p\"}";
         let older = "HTTP/1.1 200 OK\r\n\r\n{\"sessionId\":\"s\",\"room\":{\"roomId\":\"r\",\"processId\":\"p\"}}\r\n";
         for answer in [newer, older] {
