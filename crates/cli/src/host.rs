@@ -1,10 +1,11 @@
-//! Hosts as people write them.
+//! Parsing of hosts on the command line.
 
 use std::net::{IpAddr, ToSocketAddrs};
 
 use anyhow::bail;
 
-/// The addresses of a host; `localhost` may be one of each family. `flag` is what stands before it on the command line.
+/// The addresses of a host; `localhost` may have one of each family. `flag` is the flag of the host on the command
+/// line.
 pub(crate) fn resolve(flag: &str, host: &str) -> anyhow::Result<Vec<IpAddr>> {
     if let Ok(address) = host.trim_matches(['[', ']']).parse() {
         return Ok(vec![address]);

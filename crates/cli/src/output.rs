@@ -52,7 +52,7 @@ pub(crate) fn note(line: impl Display) {
 /// Prints a text for people to the standard error, such as a progress bar.
 pub(crate) fn note_part(text: &str) {
     let mut out = io::stderr().lock();
-    // If this fails, nobody reads it.
+    // A failure means that the reader is gone.
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 

@@ -1,4 +1,4 @@
-//! Connecting to services by the addresses that people write.
+//! Connecting to services by their addresses.
 
 use std::pin::Pin;
 use std::process::ExitCode;
@@ -59,7 +59,7 @@ impl Reach {
             (Some(_), Some(_)) => bail!("a token is given twice: in the address and by --token"),
             (Some(query), None) => match query.strip_prefix("token=") {
                 Some(token) if !token.contains('&') => Ok(Some(token.to_owned())),
-                _ => bail!("an address may end in ?token=TOKEN and in nothing else"),
+                _ => bail!("an address may end in ?token=TOKEN only"),
             },
         }
     }
@@ -85,7 +85,7 @@ impl Reach {
         match connector.connect(&url).await {
             Ok(channel) => Ok(channel),
             Err(error @ ConnectError::NoSuchName { .. }) if is_on_segment(&url) && HAS_MULTICAST => {
-                Err(error).context("nobody on this network announces it: `nowcast listen NAME --mdns` does")
+                Err(error).context("no program on this network announces it: `nowcast listen NAME --mdns` does")
             }
             Err(error @ ConnectError::NoSuchName { .. }) => {
                 Err(error).context("`nowcast names` lists the names that are known here")
@@ -130,7 +130,7 @@ pub(crate) fn interrupted() -> ExitCode {
     ExitCode::from(EXIT_BY_INTERRUPT)
 }
 
-/// Listens for Ctrl-C as soon as it is made, so that a command can clean up.
+/// Listens for Ctrl-C from its creation on, so that a command can clean up.
 pub(crate) struct Stop(Pin<Box<dyn Future<Output = ()>>>);
 
 impl Stop {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_may_stand_in_the_address() {
+    fn an_address_may_contain_a_token() {
         let reach = |service: &str, token: Option<&str>| Reach {
             service: service.into(),
             token: token.map(str::to_owned),

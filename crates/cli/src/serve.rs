@@ -467,7 +467,7 @@ pub(crate) fn raise_open_files_limit() {
 fn raise_limit_of_unix() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    // If it is refused, the server has fewer places and reports that where it matters.
+    // If the request is refused, the server supports fewer clients, and reports that at the limit.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 

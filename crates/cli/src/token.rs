@@ -102,7 +102,7 @@ fn make_key(path: &Path) -> anyhow::Result<ExitCode> {
     })?;
     writeln!(file, "{}", new_secret())?;
     output::line(format_args!(
-        "A new secret is in {}: give it to the endpoint and to whoever makes tokens, and to nobody else.",
+        "A new secret is in {}: give it only to the endpoint and to the programs that make tokens.",
         path.display()
     ))?;
     Ok(ExitCode::SUCCESS)
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_as_people_write_them() {
+    fn durations_are_parsed_in_their_usual_form() {
         assert_eq!(time("10m"), Ok(Duration::from_secs(600)));
         assert_eq!(time("7d"), Ok(Duration::from_secs(7 * 86_400)));
         for wrong in ["", "m", "10", "-1m", "1.5h", "10 m", "0s", "99999999999999999999d", "9999999d", "5µ"]

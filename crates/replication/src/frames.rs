@@ -232,8 +232,8 @@ impl Kept {
         Self { frame, quantization, tick_before, bounds, moved, size, shared }
     }
 
-    /// Drops the encodings, because there is a newer frame. If a reader holds the lock now, the encodings are dropped
-    /// with the frame instead: nobody waits for the lock.
+    /// Drops the encodings, because there is a newer frame. If a reader holds the lock now, they are dropped with the
+    /// frame instead, so no thread waits for the lock.
     pub(crate) fn retire(&self) {
         if let Ok(mut shared) = self.shared.try_lock() {
             *shared = Shared { made: Vec::new(), is_retired: true };

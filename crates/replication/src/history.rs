@@ -121,7 +121,7 @@ impl History {
         self.snapshots.publish(FramesDelta { tick, frames, sections });
     }
 
-    /// Returns the current state of an entity; `None` if there is no group for it.
+    /// Returns the current state of an entity; `None` if no group has a free place.
     fn place(&mut self, known: Option<Known>, moving: &Moving) -> Option<Known> {
         let Moving { id, transform, section, size, quantization } = *moving;
         if let Some(known) = known {

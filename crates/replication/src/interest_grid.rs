@@ -174,7 +174,7 @@ impl InterestGrid {
     fn relocate(&mut self, tick: u32, id: u32, from: Option<SectionId>, to: Option<SectionId>) {
         if let Some(from) = from {
             self.touched.insert(from);
-            let section = self.sections.get_mut(&from).expect("it is kept while somebody is in it");
+            let section = self.sections.get_mut(&from).expect("it is kept while it has an entity");
             let section = Arc::make_mut(section);
             if let Ok(place) = section.members.binary_search(&id) {
                 section.members.remove(place);

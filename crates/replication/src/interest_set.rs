@@ -50,7 +50,7 @@ impl InterestSet {
     }
 
     /// Adds the new sections of a grid update, if they are in range. Call it for each update before its relocations are
-    /// handled. Otherwise an entity that moves into a new section would be out of sight for a moment. A new section
+    /// handled; otherwise an entity that moves into a new section would be out of sight for a moment. A new section
     /// holds only entities that moved there in that update.
     pub fn add_created(&mut self, created: &[NewSection]) {
         if self.looked.is_none() {
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(
             seen(&spectator, &interest_grid),
             [1, 3, 5],
-            "one without an eye sees what is everybody's"
+            "without an eye a client sees public entities"
         );
     }
 

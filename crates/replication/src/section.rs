@@ -9,7 +9,7 @@ const CELLS_PER_RADIUS: f32 = 4.0;
 /// The side of a cell for policies without a radius, in metres.
 const PLAIN_CELL_METRES: f32 = 64.0;
 
-/// An entity leaves its cell when it is outside by this share of the cell's side.
+/// An entity leaves its cell when it is outside by this fraction of the cell's side.
 const MARGIN: f32 = 0.25;
 
 /// An eye that moved less than this on each axis keeps its interest set.
@@ -65,7 +65,7 @@ pub(crate) enum Policy {
 #[derive(Clone, Debug)]
 pub(crate) struct Layer {
     pub(crate) policy: Policy,
-    /// The side of its cells, in metres; `None` if it is not divided.
+    /// The side of its cells, in metres; `None` if the policy has no cells.
     pub(crate) side: Option<f32>,
     pub(crate) by_cell: BTreeMap<Cell, SectionId>,
 }
@@ -127,7 +127,7 @@ impl Section {
         libm::sqrtf(away.sum())
     }
 
-    /// Whether a position is in the cell, or so little outside that an entity from inside stays in it.
+    /// Whether a position is in the cell, or so little outside that an entity from inside stays in the cell.
     pub(crate) fn nearly_holds(&self, position: [f32; 3]) -> bool {
         let [low, high] = self.bounds;
         (0..3).all(|axis| {

@@ -21,9 +21,9 @@ pub trait ApplyDelta: Clone + Default {
 
 /// The newest snapshot of a value, for any number of readers, and old snapshots for reuse.
 ///
-/// A new snapshot is an old one that no reader holds any more, with the missed changes applied. So its cost depends on
-/// the changes, not on the size of the value. If readers hold all old snapshots, the new one is a copy: that costs
-/// more, but nobody waits.
+/// A new snapshot is an old one that no reader holds any more, with the missed changes applied. Its cost therefore
+/// depends on the changes, not on the size of the value. If readers hold all old snapshots, the new one is a copy: that
+/// costs more, but no thread waits.
 pub struct SnapshotPool<T: ApplyDelta> {
     newest: Arc<T>,
     earlier: Vec<Earlier<T>>,

@@ -277,7 +277,7 @@ fn a_tight_budget_prefers_near_groups_and_starves_none() {
     let mut history = History::default();
     let mut viewer = Viewer::with_bytes_per_round_max(200);
     let mut replica = Replica::default();
-    // One beside the viewer, and four far groups; all of them move all the time.
+    // One group beside the viewer, and four far ones; all of them always move.
     let at = |id: u32, tick: u32| pose(if id <= 20 { 0.0 } else { 300.0 } + (tick * id % 101) as f32, 0.0);
     let mut last_heard = BTreeMap::new();
     let (mut near, mut far) = (0, 0);
@@ -327,7 +327,7 @@ fn a_viewer_that_lost_its_baselines_receives_everything_again() {
 
 /// `spec/vectors/world/replication.json`: payloads, some lost and some late, and the rows that are known in the end.
 ///
-/// `NOWCAST_BLESS=1` writes it anew after a deliberate change of the format.
+/// `NOWCAST_BLESS=1` writes the file again after a deliberate change of the format.
 #[test]
 fn replication_vectors_match() {
     let mut history = History::default();

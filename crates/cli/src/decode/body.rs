@@ -10,7 +10,7 @@ use super::reading::Reading;
 
 /// The messages of a world (`spec/WORLD.md`, section 3).
 const WORLD: &str = include_str!("../../../../packages/nowcast/src/world/session/messages.schema");
-/// Parts of other messages, which never stand alone.
+/// Parts of other messages, which never appear alone.
 const PARTS: [&str; 6] = ["Definition", "Kind", "Action", "Declared", "Outcome", "Place"];
 
 /// The shapes by which values are read.
@@ -34,7 +34,7 @@ impl Shapes {
         Ok(Shapes { shapes: schema::parse(text)?, is_world: false, kinds: Kinds::default() })
     }
 
-    /// Whether one of the shapes reads all of it.
+    /// Whether one of the shapes decodes all bytes.
     pub(super) fn read(&self, bytes: &[u8]) -> bool {
         !bytes.is_empty() && self.shapes.iter().any(|shape| decode_value(shape, bytes).is_ok())
     }

@@ -132,14 +132,14 @@ mod tests {
             events: Vec::new(),
             assets: Vec::new(),
         };
-        // One is lit, with half its power.
+        // One entity is lit, with half its power.
         let attributes = vec![1, 1];
         let entity =
             Entity { kind: 0, scale: [1.0; 3], parent: Some(3), place: None, attributes, owner: None };
         let entity = encode_to_vec(&entity);
 
         let mut shapes = Shapes::of_a_world();
-        assert!(lines(&mut shapes, &entity).contains("\"kind\":0"), "nobody said what it is");
+        assert!(lines(&mut shapes, &entity).contains("\"kind\":0"), "it was never described");
         let said = lines(&mut shapes, &encode_to_vec(&FromWorld::Define { definition }));
         assert!(said.contains("{\"Define\":{\"version\":7}}"), "{said}");
         assert!(said.contains("kind 0, lamp, attributes (lit: bool, power: range(0, 1, 0.5))"), "{said}");

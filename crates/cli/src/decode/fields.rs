@@ -183,7 +183,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A number as it is.
+/// A number without conversion.
 pub(super) fn as_is(value: u64) -> String {
     value.to_string()
 }

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_read_as_people_copy_them() {
+    fn bytes_are_parsed_in_the_usual_copied_forms() {
         assert_eq!(hexadecimal("0x01ff 02\n0xAB").unwrap(), [1, 255, 2, 0xab]);
         assert!(hexadecimal("01f").unwrap_err().to_string().contains("3 hexadecimal digits"));
         assert!(hexadecimal("01 é0").unwrap_err().to_string().contains('é'));

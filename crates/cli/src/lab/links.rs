@@ -22,7 +22,7 @@ pub(crate) fn command() -> String {
 
 /// Longest round trip over which every peer opens a connection in time.
 const RTT_MAX: Duration = Duration::from_secs(2);
-/// With more loss, some peers do not even open a connection.
+/// With more loss, some peers cannot open a connection.
 const LOSS_MAX: f64 = 0.3;
 const INTERVAL_MIN: Duration = Duration::from_millis(1);
 const INTERVAL_MAX: Duration = Duration::from_secs(10);
@@ -57,10 +57,10 @@ pub(crate) fn finish(progress: &Mutex<Progress>) {
     progress.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).finish();
 }
 
-/// Reads the words of those peers that an instrument measures, and names them all in the help.
+/// Parses the names of the peers that an instrument measures, and lists them in the help.
 pub(crate) fn peers(measured: &[Peer]) -> impl TypedValueParser<Value = Peer> + use<> {
     PossibleValuesParser::new(measured.iter().map(|peer| peer.word())).try_map(|word| {
-        let peer = Peer::from_word(&word).ok_or("nothing of that name can be measured")?;
+        let peer = Peer::from_word(&word).ok_or("no peer of that name can be measured")?;
         peer.missing().map_or(Ok(peer), Err)
     })
 }

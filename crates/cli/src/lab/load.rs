@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         links::begin()?;
         plan.run_asteroids(&args.world, &mut progress)?
     } else {
-        // Without its own network namespace it counts the packets of all programs, and says so.
+        // Without its own network namespace, it counts the packets of all programs, and reports that.
         let _ = link::become_able();
         plan.run(&mut progress)?
     };

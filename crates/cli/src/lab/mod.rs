@@ -18,7 +18,7 @@ mod store;
 
 use std::process::ExitCode;
 
-/// In the order that helps a newcomer.
+/// In the order that helps a new user.
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {

@@ -1,8 +1,8 @@
-//! Keys that are pressed while a live view is shown.
+//! Keys pressed during a live view.
 
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// Hears the keys of a terminal without waiting for the end of a line. Dropped, it leaves the terminal as it was.
+/// Reads the keys of a terminal without waiting for the end of a line. When dropped, it restores the terminal.
 pub(super) struct Keys {
     pressed: Receiver<u8>,
     #[cfg(unix)]
@@ -17,7 +17,7 @@ impl Keys {
         {
             let before = single_keys();
             if before.is_some() {
-                // It ends with the program: nothing else wants the keys.
+                // The thread ends with the program, because no other code reads the keys.
                 std::thread::spawn(move || {
                     let mut input = std::io::stdin().lock();
                     let mut key = [0];
@@ -59,7 +59,7 @@ impl Drop for Keys {
     }
 }
 
-/// Has the terminal hand over each key as it is pressed, without showing it; Ctrl-C stays what it is. Returns how it was before.
+/// Lets the terminal deliver each key at once, without echo; Ctrl-C keeps its meaning. Returns the earlier settings.
 #[cfg(unix)]
 fn single_keys() -> Option<rustix::termios::Termios> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};

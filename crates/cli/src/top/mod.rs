@@ -19,13 +19,14 @@ use crate::screen;
 use keys::Keys;
 use overview::Overview;
 
-/// Between the two looks of which rates are made, where there is one line to show.
+/// Interval between the two samples of rates, for output of one line.
 const ONCE: Duration = Duration::from_secs(1);
 
 /// Show what a server does: rooms, clients, ticks, scripts, bytes, ages
 ///
-/// A live view in a terminal, from the server's /metrics, until q or Ctrl-C; elsewhere, or with --once, one look. The server shows its
-/// figures to programs on its own machine; to others with a token that has the role operator, or when it is started with --expose metrics.
+/// A live view in a terminal, from the server's /metrics, until q or Ctrl-C. Otherwise, or with --once, a single
+/// sample. The server shows its metrics to programs on its own machine, to others with a token of the role operator, or
+/// if it was started with --expose metrics.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The server: HOST:PORT or http://HOST:PORT
@@ -36,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long)]
     token: Option<String>,
 
-    /// One look, which takes a second, as text
+    /// Print one sample, which takes a second, as text
     #[arg(long)]
     once: bool,
 
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Seconds between two looks
+    /// Seconds between two samples
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     interval: Duration,
 }
@@ -70,16 +71,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         match stop.before(looking).await {
             Some(done) => done.map(|()| ExitCode::SUCCESS),
-            // Lines go on until somebody stops them; one look was not done.
+            // Repeated lines end only by interruption; a single sample was not finished.
             None => Ok(if args.once { interrupted() } else { ExitCode::SUCCESS }),
         }
     });
-    // A look-up of a name may still be under way, and nobody waits for it.
+    // A name lookup may still be running; the program does not wait for it.
     runtime.shutdown_background();
     ended
 }
 
-/// Where the figures are.
+/// The address of the metrics.
 struct Server {
     host: String,
     token: Option<String>,
@@ -98,19 +99,19 @@ impl Server {
     }
 }
 
-/// The address of a server as people write it.
+/// Parses the address of a server.
 fn host(server: &str) -> anyhow::Result<String> {
     let rest = match server.split_once("://") {
         None => server,
         Some(("http", rest)) => rest,
         Some((scheme, _)) => {
-            bail!("figures are read over http, not {scheme}: ask on the server's own machine")
+            bail!("metrics are read over http, not {scheme}: ask on the server's own machine")
         }
     };
     let host = rest.split(['/', '?']).next().unwrap_or_default();
     if host.is_empty() || host.contains(|sign: char| sign.is_whitespace() || sign.is_control() || sign == '@')
     {
-        bail!("'{server}' is not the address of a server; it looks like 127.0.0.1:7777");
+        bail!("'{server}' is not the address of a server; example: 127.0.0.1:7777");
     }
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     Ok(if has_port { host.to_owned() } else { format!("{host}:7777") })
@@ -145,7 +146,7 @@ async fn lines(args: &Args, server: &Server) -> anyhow::Result<()> {
     }
 }
 
-/// Shows the view until somebody leaves it.
+/// Shows the view until the user leaves it.
 async fn live(args: &Args, server: &Server, stop: &mut Stop) -> anyhow::Result<ExitCode> {
     let Some(first) = stop.before(server.look()).await else { return Ok(interrupted()) };
     let first = first?;
@@ -163,7 +164,7 @@ async fn live(args: &Args, server: &Server, stop: &mut Stop) -> anyhow::Result<E
     ended.unwrap_or(Ok(())).map(|()| ExitCode::SUCCESS)
 }
 
-/// Draws after each look. A server that does not answer is waited for.
+/// Draws after each sample. If the server does not answer, it is tried again.
 async fn draw(args: &Args, server: &Server, first: (Instant, Figures)) -> anyhow::Result<Infallible> {
     let mut looks = looks(args);
     let mut overview = Overview::between(&first, &first);

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 /// The classes of messages to clients, as `/metrics` names them.
 pub(super) const CLASSES: [&str; 3] = ["description", "event", "movement"];
 
-/// How far from a client's avatar something is, likewise.
+/// The distance bands of entities from a client's avatar, likewise.
 pub(super) const DISTANCES: [&str; 3] = ["near", "middle", "far"];
 
-/// A server between two looks.
+/// A server between two samples.
 pub(super) struct Overview {
     pub(super) clients: f64,
     pub(super) connections: f64,
@@ -26,29 +26,29 @@ pub(super) struct Overview {
     pub(super) rooms: Vec<Room>,
 }
 
-/// A room between two looks.
+/// A room between two samples.
 pub(super) struct Room {
-    /// The name on the page of metrics: to be escaped where it is shown.
+    /// The name in the metrics. Escape it before display.
     pub(super) name: String,
     pub(super) world: String,
     pub(super) clients: f64,
     pub(super) entities: f64,
     pub(super) bodies_awake: f64,
-    /// In seconds; nothing where there was no tick.
+    /// In seconds; `None` if there was no tick.
     pub(super) tick_p50: Option<f64>,
     pub(super) tick_p99: Option<f64>,
-    /// Of it, rules and physics.
+    /// The part of it for rules and physics.
     pub(super) step_p99: Option<f64>,
     /// The share of its budget that the script spends.
     pub(super) script: f64,
     /// Entities that a client sees.
     pub(super) in_sight: f64,
-    /// By [`CLASSES`], a second.
+    /// Bytes a second, by [`CLASSES`].
     pub(super) bytes: [f64; CLASSES.len()],
     /// A second.
     pub(super) put_off: f64,
     pub(super) steps_skipped: f64,
-    /// By [`DISTANCES`], in seconds.
+    /// In seconds, by [`DISTANCES`].
     pub(super) ages: [f64; DISTANCES.len()],
 }
 
@@ -69,7 +69,7 @@ impl Overview {
         }
     }
 
-    /// For scripts: rates are by the second, times in milliseconds.
+    /// JSON for scripts: rates by the second, times in milliseconds.
     pub(super) fn to_json(&self) -> Value {
         let Overview { clients, connections, resident_bytes, cores, bytes_in, bytes_out, dropped, rooms } =
             self;
@@ -111,7 +111,7 @@ impl Room {
     }
 }
 
-/// Two pages, and how long it was from one to the other.
+/// Two samples of the metrics, and the time between them.
 struct Span<'a> {
     before: &'a Figures,
     now: &'a Figures,
@@ -123,7 +123,7 @@ impl Span<'_> {
         self.now.value(name, labels).unwrap_or(0.0)
     }
 
-    /// How fast a counter grows. One that is less than before began anew.
+    /// The rate of a counter. A counter that decreased was restarted.
     fn rate(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
         let before = self.before.value(name, labels).unwrap_or(0.0);
         self.by_the_second(self.level(name, labels) - before)
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_and_quantiles_are_those_between_two_looks() {
+    fn rates_and_quantiles_cover_the_time_between_two_samples() {
         let start = Instant::now();
         let before = look(start, 1_000, 0, 5_000);
         let now = look(start + Duration::from_secs(2), 1_000, 120, 9_000);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_began_anew_has_no_negative_rates() {
+    fn a_restarted_server_has_no_negative_rates() {
         let start = Instant::now();
         let (before, now) = (look(start, 1_000, 0, 5_000), look(start + Duration::from_secs(1), 10, 0, 100));
         let overview = Overview::between(&before, &now);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn one_look_alone_has_levels_and_no_rates() {
+    fn a_single_sample_has_levels_and_no_rates() {
         let one = look(Instant::now(), 10, 0, 100);
         let json = Overview::between(&one, &one).to_json();
         assert_eq!(json["clients"], 3.0);

@@ -3,7 +3,7 @@
 use super::overview::{Overview, Room};
 use crate::output::printable;
 
-/// A live page: what there is, and what is wrong with the newest look.
+/// A live page: the metrics, and the problem of the newest sample.
 pub(super) fn page(host: &str, overview: &Overview, trouble: Option<&str>) -> Vec<String> {
     let mut lines = lines(host, overview);
     if let Some(trouble) = trouble {
@@ -14,7 +14,7 @@ pub(super) fn page(host: &str, overview: &Overview, trouble: Option<&str>) -> Ve
     lines
 }
 
-/// One look, as lines of text.
+/// One sample, as lines of text.
 pub(super) fn lines(host: &str, overview: &Overview) -> Vec<String> {
     let Overview { clients, connections, resident_bytes, cores, bytes_in, bytes_out, dropped, rooms } =
         overview;
@@ -68,7 +68,7 @@ pub(super) fn lines(host: &str, overview: &Overview) -> Vec<String> {
     lines
 }
 
-/// Returns the name of a room, and the world that it shows where that has another name.
+/// Returns the name of a room, with its world if that has another name.
 fn name(room: &Room) -> String {
     let name = printable(&room.name);
     if room.world == room.name { name } else { format!("{name} ({})", printable(&room.world)) }
@@ -98,7 +98,7 @@ fn cells(room: &Room) -> [String; 13] {
     ]
 }
 
-/// Bytes as people read them.
+/// Bytes in readable form.
 fn bytes(bytes: f64) -> String {
     if bytes >= 1e6 {
         format!("{:.1} MB", bytes / 1e6)
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn rooms_stand_below_each_other_in_columns() {
+    fn rooms_are_listed_below_each_other_in_columns() {
         let page = "nowcast_room_clients{room=\"park\",world=\"park\"} 3\n\
                     nowcast_room_clients{room=\"yard-2\",world=\"yard\"} 1200\n";
         let lines = lines("box:7777", &overview(page));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_rooms_says_so() {
+    fn a_server_without_rooms_is_reported() {
         assert!(lines("box:7777", &overview("")).contains(&"No room is open.".to_owned()));
     }
 }

@@ -22,8 +22,8 @@ const FRAME: Duration = Duration::from_millis(200);
 
 /// Show what a service sends: keys, events, rates, ages, carrier
 ///
-/// A live view in a terminal; elsewhere, or with --lines, a line for each message. It connects as a task of its own, so it
-/// shows what the service sends to those who come. A world tells nothing to those who do not join it: see --join.
+/// A live view in a terminal; otherwise, or with --lines, a line for each message. It connects as its own client, so it
+/// shows the messages to new clients. A world sends nothing to clients that do not join it: see --join.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Join the world there under this name, and show what it says in words
+    /// Join the world there under this name, and describe its messages in words
     #[arg(long, value_name = "NAME")]
     join: Option<String>,
 

@@ -1,4 +1,4 @@
-//! Where messages come from.
+//! The source of messages.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::send::text;
 /// A watched channel.
 pub(super) struct Source {
     channel: Channel,
-    /// Reads what a world says, if one was joined.
+    /// Decodes the messages of a world, if one was joined.
     reader: Option<WorldReader>,
 }
 
@@ -26,9 +26,9 @@ pub(super) struct Seen {
     /// The key of a state.
     pub(super) key: Option<u64>,
     pub(super) bytes: Vec<u8>,
-    /// The message in words, where it came from a world; a terminal can show it.
+    /// The message in words, if it came from a world; safe for a terminal.
     pub(super) words: Option<String>,
-    /// When it was produced, where that is known.
+    /// When it was produced, if known.
     pub(super) produced_at: Option<Instant>,
 }
 
@@ -105,7 +105,7 @@ impl Source {
         ]
     }
 
-    /// Says goodbye.
+    /// Closes the channel.
     pub(super) async fn close(self) {
         self.channel.leave(0, "").await;
     }

@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 
 use super::source::Seen;
 
-/// Keys that are shown one by one; the others are only counted.
+/// Maximum keys that are shown separately; further ones are only counted.
 const KEYS_MAX: usize = 1_000;
 
-/// Events that are kept to be shown.
+/// Maximum events that are kept for display.
 const EVENTS_MAX: usize = 50;
 
-/// Bytes of a value that are kept to be shown, and characters of what a world says with it.
+/// Maximum bytes of a value that are kept for display, and maximum characters of its description.
 const SHOWN_BYTES_MAX: usize = 64;
 const SHOWN_CHARS_MAX: usize = 512;
 
-/// How long rates are averaged.
+/// Averaging time of rates.
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Counters of the messages that arrived.

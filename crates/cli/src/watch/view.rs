@@ -6,7 +6,7 @@ use super::tally::Tally;
 use crate::reach::milliseconds;
 use crate::screen::Size;
 
-/// The page: what the channel is like, keys, and the latest events in what is left.
+/// The page: the state of the channel, keys, and the latest events in the remaining space.
 pub(super) fn page(head: &[String], tally: &Tally, size: Size) -> String {
     let mut lines = head.to_vec();
     lines.push(format!(
@@ -21,7 +21,7 @@ pub(super) fn page(head: &[String], tally: &Tally, size: Size) -> String {
     let events = tally.events.len().min((size.rows / 3).max(1));
     let rest = size.rows.saturating_sub(lines.len() + events + 4);
     if tally.keys.is_empty() && tally.event_count == 0 {
-        lines.push("Nothing has come yet. Some services wait to be spoken to first; a world is joined with --join NAME.".into());
+        lines.push("No message has arrived yet. Some services wait for a first message; join a world with --join NAME.".into());
     }
     if !tally.keys.is_empty() {
         lines.push(format!("{:>20} {:>8} {:>10} {:>8}  VALUE", "KEY", "RATE", "AGE", "BYTES"));

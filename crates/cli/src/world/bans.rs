@@ -1,4 +1,4 @@
-//! `nowcast world ban`, `unban` and `bans`: who may not come in, while no server runs.
+//! `nowcast world ban`, `unban` and `bans`: manages bans while no server runs.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -11,13 +11,13 @@ use nowcast_server::{BANS_MAX, Ban, BanScope, BannedBy};
 use super::past::now_ms;
 use crate::output::{self, printable};
 
-/// How long the disk may take.
+/// Maximum wait for the disk.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The client to ban, the worlds, and the duration.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The room, or with --world the world, in all of whose rooms it holds
+    /// The room; or with --world the world, for all of its rooms
     place: String,
     /// Ban every bearer of a token with this name
     #[arg(long, value_name = "NAME", conflicts_with = "address", required_unless_present = "address")]
@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// In all rooms of the world
     #[arg(long)]
     world: bool,
-    /// For so long, such as 2h (s, m, h or d) [default: an address for a day, a name until it is taken back]
+    /// Duration, such as 2h (s, m, h or d) [default: a day for an address; until it is lifted for a name]
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     lasts: Option<Duration>,
     /// Reason that the banned client is shown
@@ -40,14 +40,14 @@ fn duration(text: &str) -> Result<Duration, String> {
     read_duration(text).ok_or_else(|| "expected how long, such as 2h (s, m, h or d)".to_owned())
 }
 
-/// Keeps somebody out from the next start of the server on.
+/// Bans a client from the next start of the server on.
 pub(super) fn ban(folder: &Path, args: Args) -> anyhow::Result<()> {
     let Args { place, token, address, world, lasts, why } = args;
     let scope = if world { BanScope::World(place) } else { BanScope::Room(place) };
     let (by, name) = match (token, address) {
         (Some(name), _) => (BannedBy::token(&name), name),
         (None, Some(address)) => (BannedBy::address(address), String::new()),
-        (None, None) => bail!("say whom: --token NAME or --address ADDRESS"),
+        (None, None) => bail!("name the client: --token NAME or --address ADDRESS"),
     };
     let ban = Ban::new(scope, by, lasts, &name, &why, now_ms())?;
     let store = SqliteStore::open(folder, Options::default())?;
@@ -61,7 +61,7 @@ pub(super) fn ban(folder: &Path, args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes back the bans of a room or a world that have this name or this id.
+/// Lifts the bans of a room or a world with this name or id.
 pub(super) fn unban(folder: &Path, place: &str, who: &str) -> anyhow::Result<()> {
     drop(SqliteReader::open(folder)?);
     let store = SqliteStore::open(folder, Options::default())?;

@@ -1,4 +1,4 @@
-//! `nowcast check`: the mistakes of a world, before anybody is in it.
+//! `nowcast check`: finds the mistakes of a world before a player joins it.
 
 use std::fmt::Arguments;
 use std::path::PathBuf;
@@ -16,11 +16,11 @@ use crate::output;
 
 /// Check a world: its kinds, actions, scripts, assets and tests
 ///
-/// Errors are printed with file, line, column and cure, and the exit code is 1: modules that do not load, names that nobody
-/// defines, members that `world`, a kind, an entity or a library does not have, calls with too few arguments. Warnings leave the
-/// exit code 0: locals that a reload forgets, actions without a key, keys, looks, timers, arguments that are ignored, modules
-/// that nobody requires. In a module that begins with `--!strict`, names that read as nil are errors too. Functions that the
-/// world calls while it runs are read and not called: `nowcast test` plays them.
+/// Errors are printed with file, line, column and cure, and the exit code is 1: modules that do not load; undefined
+/// names; members that `world`, a kind, an entity or a library does not have; calls with too few arguments. Warnings
+/// leave the exit code 0: locals that a reload forgets, actions without a key, keys, looks, timers, ignored arguments,
+/// unused modules. In a module that begins with `--!strict`, names that read as nil are errors, too. Functions that the
+/// world calls at run time are read and not called; `nowcast test` runs them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The world's folder
@@ -107,7 +107,7 @@ impl Folder {
     }
 }
 
-/// Returns the assets that looks name and that are missing. A broken file is reported once, and not again as missing.
+/// Returns the missing assets that looks name. A broken file is reported once, and not again as missing.
 fn not_there(
     sources: &Sources,
     definition: &Definition,

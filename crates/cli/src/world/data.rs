@@ -1,11 +1,11 @@
-//! Where worlds are kept when nothing else is said.
+//! The default folder of stored worlds.
 
 use std::env::var_os;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// Where worlds are kept: here, or in this user's folder.
+/// The folder of stored worlds: the chosen one, or the default in this user's home.
 pub(crate) fn folder(chosen: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     chosen
         .or_else(of_user)

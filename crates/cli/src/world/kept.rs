@@ -16,14 +16,15 @@ use super::past::{moment, now_ms};
 use super::{bans, data, migrate, past, restore, salvage};
 use crate::output::{self, printable};
 
-/// Look after the worlds that a server keeps
+/// Manage the worlds that a server has stored
 ///
-/// `list`, `show`, `export`, `replay`, `backup`, `check`, `bans`, `migrate --plan` and `restore` without `--replace` work while a
-/// server runs; `import`, `copy`, `migrate`, `restore`, `remove`, `prune`, `ban` and `unban` want it ended. On the pages of a server
-/// that runs, who may edit looks back at `/r/NAME?at=-5m`, and says `/ban` and `/unban` as lines of chat.
+/// `list`, `show`, `export`, `replay`, `backup`, `check`, `bans`, `migrate --plan` and `restore` without `--replace`
+/// work while a server runs. `import`, `copy`, `migrate`, `restore`, `remove`, `prune`, `ban` and `unban` require that
+/// no server runs. On the pages of a running server, editors can view history at `/r/NAME?at=-5m`, and use `/ban` and
+/// `/unban` as lines of chat.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder of the worlds [default: that of this user, which `nowcast serve` names]
+    /// The folder of the worlds [default: the folder of this user, which `nowcast serve` prints]
     #[arg(long, global = true, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(subcommand)]
@@ -32,11 +33,11 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// List the worlds: name, time played, bytes, when something was last kept
+    /// List the worlds: name, time played, bytes, time of the last change stored
     List,
-    /// Show what is in a world: what it has of everything, and how far one can look back
+    /// Show the contents of a world: the number of entities of each kind, and the length of its history
     Show {
-        /// The world's name, which is that of its room
+        /// The world's name, which is the name of its room
         name: String,
         #[command(flatten)]
         at: AtArgs,
@@ -50,7 +51,7 @@ enum Command {
         #[command(flatten)]
         at: AtArgs,
     },
-    /// Copy a world, as it is or as it was, into a new one, which a room of that name shows
+    /// Copy a world, in its current or an earlier state, to a new one; a room of that name shows it
     Copy {
         /// The world's name
         name: String,
@@ -59,7 +60,8 @@ enum Command {
         #[command(flatten)]
         at: AtArgs,
     },
-    /// Show a world as it was in a browser, on this machine alone: it goes on from there, and nothing of that is kept
+    /// Show an earlier state of a world in a browser, on this machine only: the world runs on from there, and nothing
+    /// of that is stored
     Replay {
         /// The world's name
         name: String,
@@ -69,12 +71,12 @@ enum Command {
         #[arg(long, default_value_t = 0)]
         port: u16,
     },
-    /// Have the rules of a folder hold in a world, and say what that changes; rules that fail with it change nothing
+    /// Apply the rules of a folder to a world, and print the changes; rules that fail with it change nothing
     Migrate {
-        /// Only say what would change
+        /// Only print the changes
         #[arg(long)]
         plan: bool,
-        /// A kind whose entities are left behind; may be repeated
+        /// A kind whose entities are removed; may be repeated
         #[arg(long = "lose", value_name = "KIND")]
         lost: Vec<String>,
         /// The world's name
@@ -86,16 +88,17 @@ enum Command {
     Import {
         /// A file that `export` wrote
         file: PathBuf,
-        /// The name of the room that shows it [default: the name that it had]
+        /// The name of the room that shows it [default: its earlier name]
         #[arg(long)]
         name: Option<String>,
     },
-    /// Copy all worlds into one file, as they are at this moment
+    /// Copy all worlds in their current state to one file
     Backup {
-        /// The file to make; it must not be there yet. Put it as `worlds.db` into a folder of its own to use it
+        /// The file to create; it must not exist. To use it, put it as `worlds.db` into a separate folder
         file: PathBuf,
     },
-    /// Bring a world back to what a file has, or to what it was: says what differs, and changes nothing without --replace
+    /// Restore a world from a file, or to an earlier state: prints the differences, and changes nothing without
+    /// --replace
     Restore {
         /// The world's name
         name: String,
@@ -104,7 +107,7 @@ enum Command {
         file: Option<PathBuf>,
         #[command(flatten)]
         at: AtArgs,
-        /// Do it; what is there now is kept with its past as NAME@STEP, which no room is called
+        /// Replace the world; its current state is kept with its history as NAME@STEP, a name that no room can have
         #[arg(long)]
         replace: bool,
     },
@@ -112,36 +115,36 @@ enum Command {
     Check {
         /// Only this world
         name: Option<String>,
-        /// Write what can be read of damaged worlds into save files, and say what is lost; nothing is changed
+        /// Write the readable part of damaged worlds to save files, and print the losses; the store does not change
         #[arg(long)]
         salvage: bool,
         /// The file to make of the one world that is damaged [default: NAME.salvaged.ncs, here]
         #[arg(long, value_name = "FILE", requires = "salvage")]
         into: Option<PathBuf>,
     },
-    /// Keep somebody out of a room, or out of all rooms of a world
+    /// Ban a client from a room, or from all rooms of a world
     Ban {
         #[command(flatten)]
         args: bans::Args,
     },
-    /// Let somebody in again
+    /// Lift a ban
     Unban {
         /// The room or the world of the ban
         place: String,
         /// The name or the id of the ban, which `bans` shows
         who: String,
     },
-    /// List who is kept out: the ban's id, the name, where, by what, until when, why
+    /// List the bans: id, name, scope, mark, end, reason
     Bans {
-        /// Only those of this room or world
+        /// Only the bans of this room or world
         place: Option<String>,
     },
-    /// Forget the past of worlds; where they are now stays
+    /// Delete the history of worlds; their current state stays
     Prune {
-        /// How many hours back one can look afterwards
+        /// Hours of history that are kept
         #[arg(long, default_value_t = 24)]
         keep_hours: u64,
-        /// How many megabytes each world may have; beyond that the oldest goes
+        /// Maximum megabytes of each world; the oldest history above that is deleted
         #[arg(long, default_value_t = Retention::default().world_bytes_max >> 20)]
         keep_mb: u64,
     },
@@ -219,7 +222,7 @@ fn world_name(text: &str) -> anyhow::Result<WorldName> {
     Ok(WorldName::new(text)?)
 }
 
-/// The store that is there, for changes: none is made where there is none.
+/// Opens the existing store for changes; does not create one.
 fn writer(folder: &Path) -> anyhow::Result<SqliteStore> {
     drop(SqliteReader::open(folder)?);
     Ok(SqliteStore::open(folder, Options::default())?)
@@ -353,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_said_in_one_unit() {
+    fn durations_are_printed_in_one_unit() {
         for (seconds, said) in [(0, "0 s"), (59, "59 s"), (60, "1 min"), (7_200, "2 h"), (259_200, "3 days")]
         {
             assert_eq!(duration(seconds), said);

@@ -10,10 +10,10 @@ use nowcast_server::{MigrationError, migrate, read_world};
 use super::past::{self, now_ms};
 use crate::output::{self, printable};
 
-/// How long the disk may take.
+/// Maximum wait for the disk.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Tells what the rules of a folder would change, and has them hold unless only the plan is wanted.
+/// Prints the changes that the rules of a folder would make, and applies them unless only the plan is wanted.
 pub(super) fn run(
     folder: &Path,
     name: &WorldName,

@@ -13,14 +13,14 @@ use crate::output;
 /// Make a new world: a folder with rules in Luau, tests, and types for editors
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder to make; it must not be there yet. To be served under its name: 1 to 32 of a-z, 0-9, - and _
+    /// The folder to create; it must not exist. To be served under its name: 1 to 32 of a-z, 0-9, - and _
     dir: PathBuf,
     /// Sample to start from
     #[arg(long, value_enum, default_value_t = Sample::Minimal)]
     template: Sample,
 }
 
-/// Where editors find the types of `@nowcast/…`.
+/// The place of the types of `@nowcast/…` for editors.
 const ALIASES: &str = "{\n\t\"aliases\": { \"nowcast\": \".nowcast\" }\n}\n";
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -63,7 +63,7 @@ fn check_name(dir: &Path) -> anyhow::Result<()> {
     )
 }
 
-/// The name that a world may have in place of one that it may not.
+/// A valid name that is similar to an invalid one.
 fn name_like(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
     let letters: String = name.chars().map(letter).collect();

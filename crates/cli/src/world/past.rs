@@ -16,10 +16,10 @@ use crate::serve::{announce, asked_to_stop, run_to_end, web_address};
 /// Names that are tried for a world that makes room for another.
 const ASIDE_TRIES: u32 = 100;
 
-/// The room of a world whose own name is none of a room's.
+/// The room of a world whose own name is no room name.
 const ROOM: &str = "past";
 
-/// Copies a world as it was into a new one.
+/// Copies an earlier state of a world to a new world.
 pub(super) fn copy(
     folder: &Path,
     name: &WorldName,
@@ -33,7 +33,7 @@ pub(super) fn copy(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves a world as it was, until it is asked to stop. Nothing of that is kept.
+/// Serves an earlier state of a world until the request to stop. Nothing of that is stored.
 pub(super) fn replay(folder: &Path, name: &WorldName, moment: Moment, port: u16) -> anyhow::Result<ExitCode> {
     let saved = load(&SqliteReader::open(folder)?, name, moment)?;
     let (offered, sources) =
@@ -64,7 +64,7 @@ pub(super) fn replay(folder: &Path, name: &WorldName, moment: Moment, port: u16)
     })
 }
 
-/// A world as it was.
+/// Loads an earlier state of a world.
 pub(super) fn load(reader: &SqliteReader, name: &WorldName, moment: Moment) -> anyhow::Result<SavedWorld> {
     if let Some(saved) = reader.load(name, moment)? {
         return Ok(saved);
@@ -73,18 +73,18 @@ pub(super) fn load(reader: &SqliteReader, name: &WorldName, moment: Moment) -> a
         None => bail!("there is no world {name}; `nowcast world list` lists them"),
         Some(world) => {
             let seconds = now_ms().saturating_sub(world.since_ms) / 1_000;
-            bail!("nothing is kept of {name} from then: one can look back {seconds} s")
+            bail!("no history of {name} from then is stored: it covers the last {seconds} s")
         }
     }
 }
 
-/// When a world was like this.
+/// The time of this state of a world.
 pub(super) fn told(saved: &SavedWorld) -> String {
     let seconds = now_ms().saturating_sub(saved.time_ms()) / 1_000;
     format!("at step {}, about {seconds} s ago", saved.tick)
 }
 
-/// Keeps a world under a name that no room has, so that nobody goes on with it by chance.
+/// Stores a world under a name that no room can have, so that no client continues it by chance.
 pub(super) fn aside(
     name: &WorldName,
     tick: u64,
@@ -101,7 +101,7 @@ pub(super) fn aside(
     bail!("there are {ASIDE_TRIES} worlds called {name}@{tick} already")
 }
 
-/// The moment that was asked for, or the newest.
+/// The requested moment, or the newest.
 pub(super) fn moment(at: Option<At>) -> Moment {
     at.map_or(Moment::Last, |at| at.moment(now_ms()))
 }
@@ -111,7 +111,7 @@ pub(super) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// A folder that goes with what is in it.
+/// A folder that is removed with its contents.
 struct Copy(PathBuf);
 
 impl Copy {

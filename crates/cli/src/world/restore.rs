@@ -1,4 +1,4 @@
-//! `nowcast world restore`: a kept world as it was, or as a file has it, in the place of what is there now.
+//! `nowcast world restore`: replaces a stored world by an earlier state, or by the state in a file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) enum To {
     Moment(Moment),
 }
 
-/// Prints the differences, and restores a world if it is to be replaced, or is not there. The replaced world is kept
+/// Prints the differences. Restores the world if it is to be replaced, or does not exist. The replaced world is kept
 /// under another name.
 pub(super) fn run(folder: &Path, name: &WorldName, to: To, is_to_replace: bool) -> anyhow::Result<ExitCode> {
     // A change of a world locks its folder from the beginning, so nothing happens between the report and the change.
@@ -74,7 +74,7 @@ pub(super) fn load_file(file: &Path, name: &WorldName) -> anyhow::Result<SavedWo
     Ok(SavedWorld { name: name.clone(), snapshot, batches, tick, damage: Vec::new() })
 }
 
-/// Says what differs from what is kept now. Returns the tick of that, if there is such a world.
+/// Prints the differences from the stored state. Returns the tick of that state, if there is such a world.
 fn tell_difference(
     reader: &SqliteReader,
     name: &WorldName,
@@ -120,7 +120,7 @@ fn tell_difference(
     Ok(Some(summary.tick))
 }
 
-/// Says of which kinds there are more or fewer.
+/// Prints the kinds with more or fewer entities.
 fn tell_entities(now: &World, then: &World) -> anyhow::Result<()> {
     let (now, then) = (entities_by_kind(now), entities_by_kind(then));
     for kind in now.keys().chain(then.keys().filter(|kind| !now.contains_key(*kind))) {

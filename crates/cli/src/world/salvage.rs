@@ -1,4 +1,4 @@
-//! `nowcast world check --salvage`: what of damaged worlds can be read, as save files.
+//! `nowcast world check --salvage`: writes the readable part of damaged worlds to save files.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use nowcast_server::world::STEP_HZ;
 use super::files::write_new;
 use crate::output::{self, printable};
 
-/// Writes what can be read of each damaged world into a file, and says what is lost. The store stays as it is.
+/// Writes the readable part of each damaged world to a file, and prints the losses. The store does not change.
 pub(super) fn run(
     reader: &SqliteReader,
     worlds: &[WorldName],
@@ -65,7 +65,7 @@ fn salvage(reader: &SqliteReader, world: &WorldName, file: &Path) -> anyhow::Res
     Ok(())
 }
 
-/// How far what was read is known to be right.
+/// The part of the data that is known to be correct.
 fn proof(saved: &SavedWorld) -> String {
     match saved.replay(restore_kept) {
         Ok(_) => "it was replayed, and every hash is right".to_owned(),
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_lies_in_this_folder_whatever_a_world_is_called() {
+    fn a_file_is_in_this_folder_whatever_the_name_of_a_world() {
         for (name, file) in [
             ("plaza", "plaza.salvaged.ncs"),
             ("plaza@500.2", "plaza@500_2.salvaged.ncs"),

@@ -1,4 +1,4 @@
-//! The sample worlds, which the program carries: to serve when nothing else is said, and to begin with.
+//! The sample worlds inside the program: the default worlds to serve, and templates for new ones.
 
 use nowcast_script::{Assets, Sources};
 use nowcast_server::{Rules, WorldConfig};
@@ -33,7 +33,7 @@ macro_rules! assets {
 }
 
 impl Sample {
-    /// Those that are served when nothing else is said; the first is where people come in.
+    /// The worlds that are served by default; new players join the first.
     const SERVED: [Sample; 5] =
         [Sample::Playground, Sample::Football, Sample::TowerDefence, Sample::Gallery, Sample::Robots];
 

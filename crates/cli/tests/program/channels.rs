@@ -102,7 +102,7 @@ fn a_command_is_received_and_answered_over_either_carrier() {
 }
 
 #[test]
-fn ping_tells_round_trips_and_a_summary() {
+fn ping_prints_round_trips_and_a_summary() {
     let (_service, address) = listen("pinged", &[]);
     for carrier in ["webtransport", "websocket"] {
         let said =
@@ -147,7 +147,7 @@ fn a_client_without_a_token_is_refused() {
 }
 
 #[test]
-fn watch_prints_a_line_for_each_message_when_nobody_looks() {
+fn watch_prints_a_line_for_each_message_without_a_terminal() {
     let name = format!("watched-{}", std::process::id());
     let mut service = nowcast::blocking::advertise(&name).unwrap();
     let mut watching = Running::start(&["watch", &name]);
@@ -159,7 +159,7 @@ fn watch_prints_a_line_for_each_message_when_nobody_looks() {
 }
 
 #[test]
-fn a_name_server_knows_what_is_advertised() {
+fn a_name_server_lists_advertised_names() {
     let mut server = Running::start(&["names", "serve", "--port", "0", "--host", "127.0.0.1"]);
     let said = server.until("Names are served at ");
     let address = said.trim_start_matches("Names are served at ").trim_end_matches('.').to_owned();

@@ -1,4 +1,4 @@
-//! `nowcast decode` on the vectors of the specification: it reads what is valid to the end, and names what is wrong.
+//! `nowcast decode` on the vectors of the specification: valid input is decoded to the end, and faults are named.
 
 use std::fs;
 use std::io::Write as _;
@@ -75,7 +75,7 @@ fn saves_movement_and_plain_messages_are_recognised() {
 }
 
 #[test]
-fn damage_in_a_save_is_found_and_told() {
+fn damage_in_a_save_is_found_and_reported() {
     let cases = vectors("wire/saves.json");
     let file = cases["cases"][0]["file"].as_str().unwrap();
     let cut = complaint(&[&file[..file.len() - 4]]);

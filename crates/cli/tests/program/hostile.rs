@@ -1,4 +1,5 @@
-//! `nowcast serve` with worlds whose authors are the attackers: it says what it ends, stays small, and ends when it is asked to.
+//! `nowcast serve` with worlds from hostile authors: it reports the rooms that it ends, stays small, and ends on
+//! request.
 //!
 //! `cargo test --workspace --test program -- --nocapture hostile_worlds` prints the figures.
 
@@ -15,10 +16,10 @@ use rustix::process::Signal;
 use crate::own;
 use crate::serve::{end, get, join, port_of, upgrade};
 
-/// How long a condition may take to come true, on a machine that does a lot besides.
+/// Maximum wait for a condition, on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program that was asked to end has ended after this time, whatever its scripts do.
+/// Maximum time for the program to end after a request, whatever its scripts do.
 const SHUTDOWN_MAX: Duration = Duration::from_secs(3);
 
 /// Memory of the process that a hostile world may bring about, in kilobytes.
@@ -28,7 +29,7 @@ const MEMORY_KB_MAX: u64 = 300_000;
 const HANG: &str = "local a, b = ('x'):rep(4e6) .. 'a', ('x'):rep(4e6) .. 'b'
     while true do local _ = a < b end";
 
-/// A server of one world in a folder, and of a quiet one beside it. Both go with the test.
+/// A server with the world of one folder, and with a quiet world. The test removes both.
 struct Server {
     child: Child,
     port: u16,
@@ -69,7 +70,7 @@ impl Server {
         until(&format!("{text:?} on {path}"), || get(self.port, path).contains(text));
     }
 
-    /// Asks the program to end, and returns how long that took.
+    /// Requests the end of the program, and returns the time that it took.
     fn terminate(&mut self) -> Duration {
         let begun = Instant::now();
         assert_eq!(end(&mut self.child, Signal::TERM), Some(0));
@@ -98,7 +99,7 @@ impl Drop for Server {
     }
 }
 
-/// A world in which something moves.
+/// A world with a moving entity.
 const QUIET: &str = "local world = require('@nowcast/world')
     local Ball = world.kind('ball', { body = { shape = 'sphere', radius = 0.5 } })
     world.on('start', function()
@@ -133,7 +134,7 @@ fn hang_on_join() -> String {
 }
 
 #[test]
-fn room_whose_step_hangs_is_named_by_healthz_and_counted_by_metrics() {
+fn a_room_with_a_hanging_step_is_named_by_healthz_and_counted_by_metrics() {
     let server = Server::start("healthz", &hang_on_join(), &["--no-data", "--step-timeout", "1"]);
     let _client = upgrade(server.port, "hostile");
     server.until_page("/healthz", "ok, but room hostile was ended: a step of its world took too long");
@@ -162,7 +163,7 @@ fn server_with_a_new_version_that_hangs_while_it_loads_answers_and_ends_within_t
 }
 
 #[test]
-fn server_whose_world_hangs_while_the_server_begins_ends_within_three_seconds() {
+fn a_server_whose_world_hangs_at_the_start_ends_within_three_seconds() {
     let folder = std::env::temp_dir().join(format!("nowcast-hostile-begin-{}", std::process::id()));
     for (world, rules) in [("hostile", HANG), ("quiet", QUIET)] {
         fs::create_dir_all(folder.join(world)).expect("the temporary folder can be written");

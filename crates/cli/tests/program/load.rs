@@ -24,7 +24,7 @@ fn fresh_page(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("nowcast-{name}-{}.html", std::process::id()))
 }
 
-/// The figures of a column, by the words of the first one.
+/// The figures of a column, with the texts of the first column.
 fn column(table: &Value, name: &str) -> Vec<(String, Option<f64>)> {
     let columns = table["columns"].as_array().expect("a table has columns");
     let at = columns.iter().position(|column| column["name"] == name).unwrap_or_else(|| panic!("no {name}"));
@@ -37,7 +37,7 @@ fn column(table: &Value, name: &str) -> Vec<(String, Option<f64>)> {
 }
 
 #[test]
-fn ten_clients_over_each_carrier_are_told_of_everything_and_cost_something() {
+fn ten_clients_over_each_carrier_receive_all_updates_at_a_measurable_cost() {
     let page = fresh_page("load");
     let args = [
         "--clients",
@@ -71,14 +71,14 @@ fn ten_clients_over_each_carrier_are_told_of_everything_and_cost_something() {
         assert!(packets.is_some_and(|packets| packets > 5.0), "{server}: {packets:?}");
     }
     for (server, updates) in column(feelings, "updates") {
-        // Twenty a second to each of ten, less what a busy machine leaves out.
+        // Twenty updates a second for each of ten clients, minus those that a busy machine skips.
         assert!(updates.is_some_and(|updates| updates > 20.0), "{server}: {updates:?}");
     }
     assert!(std::fs::read_to_string(&page).unwrap().contains("Processor time of the network"));
     std::fs::remove_file(page).unwrap();
 }
 
-/// How far off the rocks of worlds/asteroids may be told, in metres, as its rules say.
+/// Precision of the rocks of worlds/asteroids, in metres, as its rules declare it.
 fn stated_precision() -> f64 {
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds/asteroids/world.luau");
     let rules = std::fs::read_to_string(rules).unwrap();
@@ -87,7 +87,7 @@ fn stated_precision() -> f64 {
 }
 
 #[test]
-fn asteroids_are_counted_by_the_kernel_and_shown_where_they_are() {
+fn asteroids_are_counted_by_the_kernel_and_shown_at_their_positions() {
     let page = fresh_page("asteroids");
     let output = lab_load(&["--asteroids", "--seconds", "1"], &page);
     let told = String::from_utf8_lossy(&output.stderr);
@@ -104,7 +104,7 @@ fn asteroids_are_counted_by_the_kernel_and_shown_where_they_are() {
     let measured = column(table, "largest error");
     let errors: Vec<f64> = measured.iter().filter_map(|(_, error)| *error).collect();
     assert!(2 * errors.len() > measured.len(), "most carriers show places that are compared: {measured:?}");
-    // The other client, with which they are compared, is told to a tenth of a millimetre.
+    // The reference client receives positions to a tenth of a millimetre.
     let precise = stated_precision() + 0.000_1;
     assert!(errors.iter().all(|error| *error <= precise), "{errors:?} of {precise}");
     std::fs::remove_file(page).unwrap();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::own;
 
-/// Parts of messages about what a machine may lack, with the names of the latter.
+/// Fragments of messages about missing programs, with the names of those programs.
 const LACKING: [(&str, &str); 4] = [
     ("network namespace", "namespaces"),
     ("TUN device", "namespaces"),

@@ -1,4 +1,4 @@
-//! Output that nobody reads, and output of text from a hostile peer.
+//! Output whose reader has left, and output with text from a hostile peer.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, pipe};
@@ -66,7 +66,7 @@ fn loses_its_output(args: &[&str]) {
 }
 
 #[test]
-fn a_command_whose_output_is_lost_fails_and_says_so() {
+fn a_command_whose_output_is_lost_fails_with_a_message() {
     let key = fresh_file("key");
     std::fs::write(&key, "0123456789abcdef0123456789abcdef").unwrap();
     let schema = fresh_file("types.schema");
@@ -96,7 +96,7 @@ fn a_save_that_is_not_read_to_its_end_is_an_error() {
 }
 
 #[test]
-fn a_command_on_a_channel_whose_output_is_lost_fails_and_says_so() {
+fn a_command_on_a_channel_whose_output_is_lost_fails_with_a_message() {
     let service = Service::start("answers");
     let address = service.1.as_str();
     loses_its_output(&["ping", address, "--count", "2"]);
@@ -180,7 +180,7 @@ async fn text_from_a_service_cannot_control_the_terminal() {
 }
 
 #[test]
-fn a_listener_shows_what_turns_the_direction_of_writing() {
+fn a_listener_escapes_characters_that_change_the_writing_direction() {
     let mut child = nowcast(&["listen", "careful"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let said = lines.next().unwrap();
@@ -228,13 +228,13 @@ impl Heard {
         soon(self.messages.recv()).await.unwrap();
     }
 
-    /// How the next channel that ends does.
+    /// Waits for the end of the next channel, and returns its code.
     async fn ending(&mut self) -> CloseCode {
         soon(self.endings.recv()).await.unwrap()
     }
 }
 
-/// Long before a session would be given up.
+/// Limits the wait to far less than the time after which a session is given up.
 async fn soon<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), work).await.expect("it happens soon")
 }
@@ -259,7 +259,7 @@ async fn a_sender_that_is_interrupted_announces_it_to_the_service() {
     let commands: [(&[&str], i32); 3] = [
         (&["ping", "--interval", "20"], 0),
         (&["watch", "--lines", "--for", "600"], 0),
-        // Nobody answers commands there.
+        // No service answers commands there.
         (&["send", "--command", "?", "--timeout", "600"], 130),
     ];
     for (command, code) in commands {
@@ -270,7 +270,7 @@ async fn a_sender_that_is_interrupted_announces_it_to_the_service() {
         if command[0] == "send" {
             heard.message().await;
         } else {
-            // Of ping the first answer, of watch the greeting.
+            // For ping the first answer, for watch the greeting.
             let before = usize::from(command[0] == "ping");
             let heard = tokio::task::spawn_blocking(move || lines.nth(before).map(|_| lines).unwrap());
             lines = heard.await.unwrap();

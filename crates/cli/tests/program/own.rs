@@ -1,4 +1,4 @@
-//! The program under test, with folders of its own: no test reads or writes the worlds of the person who runs it.
+//! The program under test with separate folders, so that no test reads or writes the worlds of the user.
 //!
 //! `cargo xtask tidy` refuses a test that starts the program in another way.
 
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The path of the program under test, for the few tests that another program starts it in: see [`isolated`].
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_nowcast");
 
-/// The program under test, with a home and a data folder that nobody else has.
+/// The program under test, with its own home and data folder.
 pub(crate) fn program() -> Command {
     isolated(PROGRAM)
 }
@@ -22,14 +22,14 @@ pub(crate) fn isolated(program: &str) -> Command {
     command
 }
 
-/// The things that this machine lacks, with commas between them: tests that need one of them are left out. A test whose tool is
-/// missing fails otherwise, so that no machine passes for nothing.
+/// The programs that this machine lacks, separated by commas. Tests that need one of them are left out. Without this
+/// variable, a test with a missing tool fails, so that no machine passes without testing.
 const WITHOUT: &str = "NOWCAST_WITHOUT";
 
 /// Leaves the calling test out because the machine lacks something that it needs.
 ///
 /// # Panics
-/// Where [`WITHOUT`] does not name what is lacking.
+/// Panics unless [`WITHOUT`] names the missing program.
 #[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
 pub(crate) fn leave_out(lacking: &str, cause: impl std::fmt::Display) {
     let without = std::env::var(WITHOUT).unwrap_or_default();
@@ -47,14 +47,14 @@ fn names(without: &str, lacking: &str) -> bool {
 }
 
 #[test]
-fn test_is_left_out_only_where_the_person_says_what_the_machine_lacks() {
+fn a_test_is_left_out_only_if_the_user_names_the_missing_program() {
     assert!(names("node, python3", "python3") && names("script", "script"));
     assert!(!names("", "python3") && !names("python", "python3"));
     let unnamed = std::panic::catch_unwind(|| leave_out("a thing that no machine has", "it does not start"));
     assert!(unnamed.is_err(), "a test whose tool is missing fails");
 }
 
-/// A folder that no other command has. It is made by the program that keeps something in it.
+/// A unique folder for one command. The program creates it when it stores data.
 fn own_home() -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = format!("home-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));

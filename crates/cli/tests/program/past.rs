@@ -1,4 +1,4 @@
-//! `nowcast world` as whoever keeps worlds meets it: the past of a world, and other rules for it.
+//! `nowcast world` as an operator uses it: the history of a world, and new rules for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::own;
 /// A world that a server has kept.
 const KEPT: &str = "../../spec/vectors/store/0.1.0.ncs";
 
-/// A folder that goes with the test, with the store and the rules in it.
+/// A folder with a store and rules, removed with the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -22,7 +22,7 @@ impl Folder {
         folder
     }
 
-    /// `nowcast world …`, and what it says; what it says of a failure otherwise.
+    /// Runs `nowcast world …`, and returns its output, or its error output.
     fn world(&self, arguments: &[&str]) -> Result<String, String> {
         let mut command = own::program();
         let data = self.0.join("data");
@@ -62,7 +62,7 @@ impl Drop for Folder {
 }
 
 #[test]
-fn a_world_as_it_was_is_shown_copied_and_exported() {
+fn an_earlier_state_of_a_world_is_shown_copied_and_exported() {
     let folder = Folder::new("copy");
     let now = folder.world(&["show", "park"]).unwrap();
     assert!(now.contains("1 lamp") && !now.contains("as it was"), "{now}");
@@ -83,10 +83,10 @@ fn a_world_as_it_was_is_shown_copied_and_exported() {
 }
 
 #[test]
-fn a_moment_that_is_not_kept_or_not_meant_is_told_with_what_is() {
+fn an_unavailable_or_invalid_moment_is_reported_with_the_available_ones() {
     let folder = Folder::new("moment");
     let early = folder.world(&["copy", "park", "older", "--at", "0"]).unwrap_err();
-    assert!(early.contains("nothing is kept of park from then: one can look back"), "{early}");
+    assert!(early.contains("no history of park from then is stored: it covers the last"), "{early}");
     let unknown = folder.world(&["show", "plaza", "--at", "-5m"]).unwrap_err();
     assert!(unknown.contains("`nowcast world list` lists them"), "{unknown}");
     let wrong = folder.world(&["show", "park", "--at", "yesterday"]).unwrap_err();
@@ -121,7 +121,7 @@ fn other_rules_are_planned_taken_or_refused_and_then_nothing_is_changed() {
 }
 
 #[test]
-fn a_world_is_restored_only_when_that_is_meant_and_what_was_there_is_kept() {
+fn a_world_is_replaced_only_on_request_and_the_earlier_one_is_kept() {
     let folder = Folder::new("restore");
     let warmer = folder.rules("warmer", |rules| rules.replace("heat = \"f32\"", "warmth = \"f32\""));
     let file = folder.0.join("park.ncs");

@@ -1,4 +1,4 @@
-//! `nowcast save` as a person uses it: files in, files out, and what it says about broken ones.
+//! `nowcast save` as a user runs it: files in, files out, and messages about broken ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn game() -> String {
 }
 
 #[test]
-fn json_becomes_a_smaller_save_file_and_comes_back_the_same() {
+fn json_becomes_a_smaller_save_file_and_is_restored_unchanged() {
     let folder = folder("json");
     fs::write(folder.join("game.json"), game()).unwrap();
     done(&folder, &["pack", "game.json"]);
@@ -53,7 +53,7 @@ fn messagepack_and_zstd_are_ways_there_and_back() {
 }
 
 #[test]
-fn inspect_names_shapes_and_columns_and_diff_names_what_changed() {
+fn inspect_names_shapes_and_columns_and_diff_names_changes() {
     let folder = folder("inspect");
     fs::write(folder.join("game.json"), game()).unwrap();
     fs::write(folder.join("later.json"), game().replace("18234", "7")).unwrap();

@@ -1,4 +1,4 @@
-//! `nowcast serve` as a person meets it: what it prints, how it fails, how it ends.
+//! `nowcast serve` as a user runs it: its output, its failures, its end.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +13,7 @@ fn nowcast(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a command that is expected to fail, and returns its exit code and the one line it says.
+/// Runs a command that is expected to fail, and returns its exit code and its single line of output.
 fn mistake(arguments: &[&str]) -> (Option<i32>, String) {
     let Output { status, stdout, stderr } = nowcast(arguments).output().expect("the program starts");
     let said = String::from_utf8(stderr).expect("it is text");
@@ -29,7 +29,7 @@ fn start_with(logs: Stdio) -> (Child, u16) {
 
 /// The same with more or less in its logs.
 fn start_saying(logs: Stdio, what: &str) -> (Child, u16) {
-    // So many joins may come at once.
+    // The burst of joins that the test needs.
     let mut command =
         nowcast(&["serve", "--no-data", "--port", "0", "--connections-per-address-max", "8192"]);
     let mut server = command.env("RUST_LOG", what).stderr(logs).spawn().expect("the program starts");
@@ -37,7 +37,7 @@ fn start_saying(logs: Stdio, what: &str) -> (Child, u16) {
     (server, port)
 }
 
-/// The port that a server says it has.
+/// The port in a server's output.
 pub(crate) fn port_of(server: &mut Child) -> u16 {
     let mut line = String::new();
     let stdout = server.stdout.as_mut().expect("it is piped");
@@ -172,7 +172,7 @@ const SHUTDOWN_MAX: Duration = Duration::from_secs(4);
 
 #[cfg(target_os = "linux")]
 #[test]
-fn server_whose_reader_left_after_one_line_goes_on() {
+fn a_server_whose_reader_left_after_one_line_continues() {
     use rustix::process::Signal;
     let mut server = nowcast(&["serve", "--no-data", "--port", "0"]).spawn().expect("the program starts");
     let port = port_of(&mut server);
@@ -200,7 +200,7 @@ fn server_whose_reader_left_after_one_line_goes_on() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn server_beyond_its_limit_of_file_sizes_says_so_and_ends_in_time() {
+fn a_server_beyond_its_file_size_limit_reports_it_and_ends_in_time() {
     use rustix::process::Signal;
     let folder = Folder::new("file-size");
     // 100 KiB: the database fits, and its log soon does not.
@@ -262,7 +262,7 @@ fn damage_marks(database: &std::path::Path) {
 fn a_termination_signal_ends_it_with_code_0() {
     use rustix::process::Signal;
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        // These tests may run below `nohup`, whose programs are to outlive the terminal.
+        // These tests may run below `nohup`, whose programs outlive the terminal.
         let mut server = own::isolated("env")
             .args(["--default-signal=HUP", own::PROGRAM, "serve", "--no-data", "--port", "0"])
             .stdout(Stdio::piped())
@@ -276,7 +276,7 @@ fn a_termination_signal_ends_it_with_code_0() {
     }
 }
 
-/// How long anything may take on a machine that does a lot besides.
+/// Maximum wait on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn open(port: u16, head: &str) -> TcpStream {
@@ -306,7 +306,7 @@ pub(crate) fn join(port: u16, room: &str) -> TcpStream {
     stream
 }
 
-/// Asks to join by the plain protocol, and reads no answer.
+/// Requests to join by the plain protocol, and reads no answer.
 pub(crate) fn upgrade(port: u16, room: &str) -> TcpStream {
     let upgrade = "Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\n\
                    Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
@@ -330,7 +330,7 @@ fn metric(port: u16, name: &str) -> u64 {
     line.map_or(0, |value| value.parse().expect("it is a number"))
 }
 
-/// Asks the program to end by this signal, and returns its exit code.
+/// Sends the program this signal, and returns its exit code.
 #[cfg(unix)]
 pub(crate) fn end(server: &mut Child, signal: rustix::process::Signal) -> Option<i32> {
     let pid = rustix::process::Pid::from_raw(server.id().cast_signed()).expect("a child has an id");
@@ -366,8 +366,8 @@ fn a_full_disk_under_the_logs_costs_lines_and_no_room() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn logs_that_nobody_reads_hold_up_nobody_and_go_on_when_somebody_does() {
-    /// Capacity of a pipe on Linux, and the part of it that is left for the server.
+fn unread_logs_block_no_client_and_continue_when_they_are_read() {
+    /// Capacity of a pipe on Linux, and the part of it that remains for the server.
     const PIPE_BYTES: usize = 64 * 1_024;
     const LEFT_BYTES: usize = 1_024;
     let (mut reader, mut writer) = std::io::pipe().expect("there are files left");
@@ -389,7 +389,7 @@ fn logs_that_nobody_reads_hold_up_nobody_and_go_on_when_somebody_does() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_server_whose_logs_are_stuck_still_ends_when_asked() {
+fn a_server_with_stuck_logs_still_ends_on_request() {
     let (_reader, mut writer) = std::io::pipe().expect("there are files left");
     writer.write_all(&[b'\n'; 64 * 1_024]).expect("it has room");
     let (mut server, port) = start_with(writer.into());
@@ -419,7 +419,7 @@ fn a_server_started_with_nohup_outlives_its_terminal() {
 
 #[cfg(unix)]
 #[test]
-fn a_token_stands_in_no_log_at_any_level() {
+fn no_log_at_any_level_contains_a_token() {
     use nowcast::admission::{Claims, TokenKey, unix_time};
     use nowcast::{CarrierKind, Connector};
 

@@ -1,4 +1,4 @@
-//! `nowcast top` on a server of the real program, and on what only looks like one.
+//! `nowcast top` on a server of the real program, and on a fake one.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, pipe};
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::own;
 
-/// How long a server may take to do what is waited for, on a machine that does a lot besides.
+/// Maximum wait for the server, on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn nowcast(args: &[&str]) -> Command {
@@ -38,7 +38,7 @@ impl Server {
         Server(child, address)
     }
 
-    /// Somebody who plays in a room, for as long as the channel is held.
+    /// Joins a room as a player, until the channel is dropped.
     async fn join(&self, room: &str) -> Channel {
         let channel = Connector::new().connect(&format!("nowcast://{}/{room}", self.1)).await.unwrap();
         let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 20, key: Vec::new() };
@@ -59,7 +59,7 @@ fn top(args: &[&str]) -> Output {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_look_tells_of_a_room_and_who_is_in_it() {
+async fn one_sample_lists_a_room_and_its_players() {
     let server = Server::start();
     let _ada = server.join("playground").await;
     let deadline = Instant::now() + PATIENCE;
@@ -83,7 +83,7 @@ async fn one_look_tells_of_a_room_and_who_is_in_it() {
 }
 
 #[test]
-fn a_look_whose_output_is_lost_fails_and_says_so() {
+fn a_sample_whose_output_is_lost_fails_with_a_message() {
     let server = Server::start();
     for args in [&["top", &server.1, "--once"][..], &["top", &server.1, "--json"]] {
         let full = File::options().write(true).open("/dev/full").unwrap();
@@ -133,10 +133,10 @@ fn a_server_that_does_not_answer_is_named_with_a_cure() {
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
-/// In a terminal that `script` makes.
+/// In a terminal created by `script`.
 #[cfg(target_os = "linux")]
 #[test]
-fn the_live_view_ends_with_q_and_leaves_the_terminal_as_it_was() {
+fn the_live_view_ends_with_q_and_restores_the_terminal() {
     let server = Server::start();
     let line = format!("stty -a; {} top {} --interval 0.2; echo ended $?; stty -a", own::PROGRAM, server.1);
     let terminal = own::isolated("script")

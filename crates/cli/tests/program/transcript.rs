@@ -1,5 +1,6 @@
-//! `spec/TRANSCRIPT.md`: a session of a world from its first packet to its last, in virtual time and without chance, so that
-//! every run gives the bytes of the page. `NOWCAST_BLESS=1` writes the page and `spec/vectors/transcript.json` anew.
+//! `spec/TRANSCRIPT.md`: a session of a world from its first packet to its last, in virtual time and without
+//! randomness, so that every run gives the bytes of the page. `NOWCAST_BLESS=1` writes the page and
+//! `spec/vectors/transcript.json` again.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -35,15 +36,14 @@ const DELAY_MS: u64 = 10;
 /// Length of a step of the world, and of a round of movement, in milliseconds.
 const STEP_MS: u64 = 17;
 const ROUND_MS: u64 = 200;
-/// When the client presses a key and holds it, when it waves, when its connection is lost, when another is there, and when it
-/// leaves.
+/// Times at which the client presses a key and holds it, waves, loses its connection, gets another one, and leaves.
 const FORWARD_MS: u64 = 250;
 const WAVE_MS: u64 = 500;
 const CUT_MS: u64 = 680;
 const BACK_MS: u64 = 900;
 const LEAVE_MS: u64 = 1_300;
 const END_MS: u64 = 1_400;
-/// The two clocks differ, as those of two machines do.
+/// The two clocks differ, like those of two machines.
 const CLOCKS_MS: [u64; 2] = [1_000, 5_000];
 
 struct Client {

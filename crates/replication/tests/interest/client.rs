@@ -58,7 +58,8 @@ pub(crate) struct Client {
     pub(crate) last_packet: u64,
     replica: Replica,
     described: BTreeSet<u32>,
-    /// The row that each described entity was last known at. An entity that left its group keeps it until another group has it.
+    /// The last known row of each described entity. An entity that left its group keeps its row until another group has
+    /// it.
     known: BTreeMap<u32, (Row, Option<Quantization>)>,
     /// The step since which each entity was described without a break, as far as the server knows.
     pub(crate) in_sight_since: BTreeMap<u32, u32>,
@@ -137,7 +138,7 @@ impl Client {
             let mut payload = Vec::new();
             self.last_packet += 1;
             self.viewer.fill(history.frames(), self.last_packet, 1_000, &mut payload);
-            // A payload in which nothing fits waits for the next round.
+            // A payload that has no room for any group waits for the next round.
             if payload.is_empty() {
                 break;
             }
@@ -199,7 +200,7 @@ impl Client {
         }
     }
 
-    /// Remembers where an entity is, if it is in the newest frame of a group.
+    /// Stores the position of an entity, if it is in the newest frame of a group.
     fn learn(&mut self, id: u32) {
         if let Some(row) = self.replica.row(id) {
             self.known.insert(id, (row, self.replica.quantization(id)));
@@ -214,7 +215,7 @@ impl Client {
         heard.into_iter().for_each(|(_, number)| self.viewer.on_outcome(number, true));
     }
 
-    /// For a while the client receives nothing but the time.
+    /// For a while the client receives only the time.
     pub(crate) fn lull(&mut self, tick: u32) {
         self.note(|| json!({ "lull": LULL_ROUNDS, "tick": tick, "every": ROUND_STEPS }));
         for round in 1..=LULL_ROUNDS {
@@ -224,7 +225,7 @@ impl Client {
         }
     }
 
-    /// The described entities whose row is known, each with that row.
+    /// The described entities with a known row, each with that row.
     pub(crate) fn shown(&self) -> BTreeMap<u32, Row> {
         self.known.iter().map(|(id, (row, _))| (*id, *row)).collect()
     }

@@ -1,5 +1,5 @@
-//! Interest over lossy links: a client shows exactly the rows that the server would show it, whatever moves in or out
-//! of sight.
+//! Interest over lossy links: whatever moves in or out of sight, a client shows exactly the rows that the server would
+//! show it.
 //!
 //! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` only one. `NOWCAST_PLAYS=FILE` writes the
 //! clients' input there, one play a line. `packages/nowcast/test/world/sight.test.ts` plays it to the other
@@ -47,7 +47,7 @@ fn a_client_shows_the_rows_of_the_server_and_none_from_before_an_entity_came_int
 
 /// `spec/vectors/world/sight.json`: the clients' input in order, and the rows that they show then.
 ///
-/// `NOWCAST_BLESS=1` writes it anew after a deliberate change of the format.
+/// `NOWCAST_BLESS=1` writes the file again after a deliberate change of the format.
 #[test]
 fn interest_vectors_match() {
     let plays = [3, 5, 11].map(|seed| {

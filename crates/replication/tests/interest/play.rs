@@ -1,4 +1,4 @@
-//! A world whose entities spawn, despawn and move, and clients whose eyes wander.
+//! A world whose entities spawn, despawn and move, and clients whose eyes move.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(crate) struct Play {
     interest_grid: InterestGrid,
     history: History,
     pub(crate) clients: Vec<Client>,
-    /// Where each entity was at each step.
+    /// The position of each entity at each step.
     past: BTreeMap<u32, Vec<(u32, Row)>>,
     link: Link,
 }
@@ -87,7 +87,7 @@ impl Play {
         self.bodies.insert(self.last_id, Body { position, velocity, reach, quantization });
     }
 
-    /// Things come, go, move, jump and change owners; eyes wander and jump.
+    /// Entities spawn, despawn, move, jump and change owners; eyes move and jump.
     fn live(&mut self) {
         if self.bodies.len() < ENTITIES_MAX && self.chance.happens(15) {
             self.appear();
@@ -130,8 +130,8 @@ impl Play {
         }
     }
 
-    /// Makes some clients look elsewhere for very long, and then back. They may have forgotten the entities that they
-    /// saw, and their earlier acknowledgements may arrive only now.
+    /// Lets some clients look elsewhere for very long, and then back. They may have forgotten the entities, and their
+    /// earlier acknowledgements may arrive only now.
     fn lull(&mut self, step: u32) {
         let eyes: Vec<[f32; 3]> = self.clients.iter().map(|client| client.eye).collect();
         for client in &mut self.clients {
@@ -139,7 +139,7 @@ impl Play {
                 client.eye = NOWHERE;
             }
         }
-        // Until nothing is left to send, because a server would not be silent before.
+        // Runs until nothing is left to send, because a server would not be silent before that.
         let link = Link { loss: 0, states_percent: 100, ..self.link };
         let link = std::mem::replace(&mut self.link, link);
         for more in 0..BEFORE_LULL_STEPS {
