@@ -8,7 +8,8 @@ use anyhow::{Context, bail};
 use nowcast_script::{Limits, Script};
 use nowcast_server::read_world;
 use nowcast_wire::Shape;
-use nowcast_wire_tools::{schema, typescript};
+use nowcast_wire::schema;
+use nowcast_wire_tools::typescript;
 
 use crate::output;
 

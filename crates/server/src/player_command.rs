@@ -211,7 +211,7 @@ impl PlayerCommand {
             Self::Move { .. } => MessageKind::Move,
             Self::Set { .. } => MessageKind::Set,
             Self::Own { .. } | Self::Release { .. } | Self::Spawn { .. } | Self::Despawn { .. } => {
-                MessageKind::Own
+                MessageKind::Ownership
             }
         }
     }

@@ -24,7 +24,7 @@ pub(crate) enum MessageKind {
     /// `set`.
     Set,
     /// `own`, `release`, `spawn` and `despawn`.
-    Own,
+    Ownership,
 }
 
 impl MessageKind {
@@ -37,7 +37,7 @@ impl MessageKind {
         Self::Ping,
         Self::Move,
         Self::Set,
-        Self::Own,
+        Self::Ownership,
     ];
 
     /// Whether only the newest message of the kind counts.
@@ -56,7 +56,7 @@ impl MessageKind {
             Self::Ping => "ping: at most 10 a second",
             Self::Move => "move: at most 1000 a second",
             Self::Set => "set: at most 60 a second",
-            Self::Own => "own, release, spawn and despawn: at most 20 a second, 40 at once",
+            Self::Ownership => "own, release, spawn and despawn: at most 20 a second, 40 at once",
         }
     }
 
@@ -71,7 +71,7 @@ impl MessageKind {
             Self::Ping => (10.0, 10.0),
             Self::Move => (1_000.0, 1_000.0),
             Self::Set => (60.0, 60.0),
-            Self::Own => (20.0, 40.0),
+            Self::Ownership => (20.0, 40.0),
         }
     }
 }
@@ -207,7 +207,7 @@ mod tests {
         let cut = Duration::from_secs(20);
         assert_eq!(resume(MessageKind::Action, 20.0, cut), [400, 0, 0]);
         assert_eq!(resume(MessageKind::Chat, 1.0, cut), [20, 0, 0]);
-        assert_eq!(resume(MessageKind::Own, 20.0, cut), [400, 0, 0]);
+        assert_eq!(resume(MessageKind::Ownership, 20.0, cut), [400, 0, 0]);
     }
 
     #[test]

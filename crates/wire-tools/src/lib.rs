@@ -5,7 +5,6 @@
 //!
 //! | to | use |
 //! | --- | --- |
-//! | describe types in a text file | [`schema::parse`] |
 //! | turn types into TypeScript | [`typescript::generate`] |
 //! | turn JSON, MessagePack and save files into each other | [`convert()`] |
 //! | compare two files of values | [`read_values`], [`diff()`] |
@@ -13,7 +12,6 @@
 mod convert;
 mod diff;
 mod json;
-pub mod schema;
 pub mod typescript;
 
 pub use convert::{Format, Progress, convert, read_values};

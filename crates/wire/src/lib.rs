@@ -27,6 +27,7 @@
 //! | send many types, read by other versions of them | [`Sender`], [`Receiver`] |
 //! | read what a known other version wrote | [`Reader`] |
 //! | handle values whose type is known only at run time | [`Value`], [`infer`](infer()), [`encode_value`], [`decode_value`] |
+//! | describe types in a text | [`schema`] |
 //! | save and load files | [`save`] |
 //! | exchange values with anybody | [`any`]: plain MessagePack |
 //!
@@ -45,6 +46,7 @@ mod output;
 mod plan;
 pub mod quantise;
 pub mod save;
+pub mod schema;
 mod scope;
 pub mod shape;
 mod types;

@@ -1,12 +1,14 @@
 //! Attributes of a kind: a shape of the wire format with quantisers and defaults.
 
-use nowcast_wire::shape::{Field, Range, Type};
-use nowcast_wire::{Shape, Value};
+use nowcast_wire::shape::{Definition, DefinitionKind, Field, Range, Type};
+use nowcast_wire::{Shape, Value, schema};
 
 use crate::conform::{self, MisfitError, OutOfRange};
-use crate::fields;
 use crate::limits::ATTRIBUTES_MAX;
 use crate::problem::{DefinitionError, Path, Problem};
+
+/// The name of the struct in each shape. Clients receive it, and nothing depends on it.
+const SHAPE_NAME: &str = "Attributes";
 
 /// Named and typed values with defaults.
 ///
@@ -67,19 +69,26 @@ impl Attributes {
         })
     }
 
-    /// Parses attributes from text: names and types, separated by commas.
+    /// Attributes with these names and types, each with the default of its type.
     ///
-    /// | written | means |
-    /// | --- | --- |
-    /// | `bool` `u8` … `i64` `f32` `f64` `uvar` `ivar` `text` `bytes` `any` | these types |
-    /// | `T?` `[T]` `[T; 3]` | option, list, array |
-    /// | `range(0, 100, 0.5)` `quat(10)` `angle(16)` | quantisers |
+    /// # Errors
+    /// Fails if two have one name, or for the reasons of [`Attributes::new`].
+    pub fn from_fields(fields: Vec<Field>) -> Result<Attributes, DefinitionError> {
+        let definition = Definition { name: SHAPE_NAME.to_owned(), kind: DefinitionKind::Struct(fields) };
+        let shape = Shape { root: Type::Ref(0), definitions: vec![definition] };
+        // The reader of shapes checks the rest.
+        let shape = Shape::from_bytes(&shape.to_bytes())
+            .map_err(|error| Path::default().field("attributes").error(Problem::Shape(error.to_string())))?;
+        Attributes::new(shape)
+    }
+
+    /// Parses attributes from text: names and types, separated by commas, in the notation of [`schema`].
     ///
     /// # Errors
     /// Fails if the text is malformed, with the place, or for the reasons of [`Attributes::new`].
     pub fn parse(fields: &str) -> Result<Attributes, DefinitionError> {
-        let shape = fields::parse(fields)
-            .map_err(|reason| Path::default().field("attributes").error(Problem::Shape(reason)))?;
+        let shape = schema::parse_fields(SHAPE_NAME, fields)
+            .map_err(|error| Path::default().field("attributes").error(Problem::Shape(error.problem)))?;
         Attributes::new(shape)
     }
 

@@ -226,12 +226,6 @@ impl World {
                 }
                 scene.remove_player(player);
             }
-            Command::Own { .. }
-            | Command::Release { .. }
-            | Command::Move { .. }
-            | Command::Set { .. }
-            | Command::Spawn { .. }
-            | Command::Despawn { .. } => owner_commands::carry_out(scene, behaviour.as_mut(), command)?,
             Command::Input { input, .. } => expect_known(scene.set_player_input(player, input)),
             Command::StallStep { .. } => scene.set_pace(player, Pace::Stalls),
             Command::CatchUpStep { first, .. } => scene.set_pace(player, Pace::CatchesUp(first)),
@@ -259,6 +253,7 @@ impl World {
             Command::Edit { edit, .. } => {
                 make_edit(scene, edit).map_err(|error| Refusal::Edit(error.to_string()))?
             }
+            command => owner_commands::carry_out(scene, behaviour.as_mut(), command)?,
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! - Every file of tests belongs to a program.
 //! - Tests start the program with folders of their own.
 //! - The files and functions that ARCHITECTURE.md's walks name are there.
+//! - A verb of players is named in the files that ARCHITECTURE.md lists, which are few (`verbs.rs`).
 //! - `unsafe` stands only where that page says.
 //! - The TypeScript SDK has no runtime dependency, and what draws with three.js brings none of its own.
 //! - The lock files name no download hosts.
@@ -16,6 +17,7 @@ mod dependency_page;
 mod own_folders;
 mod rust_paths;
 mod sentences;
+mod verbs;
 mod walks;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +38,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let rooms = check_dependencies(&mut complaints)?;
     circles::check(&root(), &rooms, &mut complaints)?;
     walks::check(&root(), &mut complaints)?;
+    verbs::check(&root(), &mut complaints)?;
     check_unsafe(&mut complaints)?;
     check_packages(&mut complaints)?;
     check_tests(&mut complaints)?;

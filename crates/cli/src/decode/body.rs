@@ -1,8 +1,8 @@
 //! Values without a shape id (`spec/WIRE.md`, section 4.1).
 
+use nowcast_wire::schema;
 use nowcast_wire::shape::Type;
 use nowcast_wire::{Shape, decode_value};
-use nowcast_wire_tools::schema;
 
 use super::definition::{self, Kinds};
 use super::fields::{Fault, Fields};

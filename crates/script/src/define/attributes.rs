@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mlua::Value as Luau;
+use nowcast_world::shape::{Field, NumberType, Range, Type};
 use nowcast_world::{Attributes, Value};
 
 use super::Special;
@@ -49,7 +50,7 @@ pub(super) fn read_arguments(fields: &Fields<'_>) -> Declared<(Attributes, BTree
     let mut names = fields.names()?;
     // Tables have no order of writing, and clients receive the order, so fields are sorted.
     names.sort_unstable();
-    let mut schema = String::new();
+    let mut types = Vec::new();
     let mut defaults = Vec::new();
     let mut specials = BTreeMap::new();
     let mut formerly = Vec::new();
@@ -63,12 +64,12 @@ pub(super) fn read_arguments(fields: &Fields<'_>) -> Declared<(Attributes, BTree
         }
         let AttributeType { ty, default, special, formerly: former } = read_type(fields, name)?;
         specials.extend(special.map(|special| (name.clone(), special)));
-        schema.push_str(&format!("{name}: {ty}, "));
+        types.push(Field::new(name, ty));
         defaults.extend(default.map(|default| (name.clone(), default)));
         formerly.extend(former.into_iter().map(|former| (name.clone(), former)));
     }
     let place = |error: nowcast_world::DefinitionError| format!("{}: {error}", fields.path);
-    let mut attributes = Attributes::parse(&schema).map_err(place)?;
+    let mut attributes = Attributes::from_fields(types).map_err(place)?;
     for (name, default) in defaults {
         attributes = attributes.with_default(&name, default).map_err(place)?;
     }
@@ -80,8 +81,7 @@ pub(super) fn read_arguments(fields: &Fields<'_>) -> Declared<(Attributes, BTree
 
 /// The declaration of one attribute.
 struct AttributeType {
-    /// Its type in the notation of the wire format's schemas.
-    ty: String,
+    ty: Type,
     default: Option<Value>,
     special: Option<Special>,
     /// Its names in earlier versions.
@@ -112,7 +112,7 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
                         inner.path
                     ));
                 }
-                written = format!("range({min}, {max}, {step})");
+                written = Type::Range(Range { low: min, high: max, step });
             } else if bounds.0.is_some() || bounds.1.is_some() || bounds.2.is_some() {
                 return Err(format!("{}: `min` and `max` go together, `step` beside them", inner.path));
             }
@@ -125,19 +125,25 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
     }
 }
 
-fn type_of(text: &str) -> Option<String> {
-    let (plain, optional) = text.strip_suffix('?').map_or((text, ""), |plain| (plain, "?"));
-    let written = match plain {
-        "bool" | "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" | "f32" | "f64" | "text"
-        | "any" => plain,
-        "string" => "text",
-        "number" => "f64",
-        "boolean" => "bool",
-        "entity" | "player" => "u32",
-        "vector" => "[f32; 3]",
-        _ => return None,
-    };
-    Some(format!("{written}{optional}"))
+fn type_of(text: &str) -> Option<Type> {
+    if let Some(plain) = text.strip_suffix('?') {
+        return Some(Type::Option(Box::new(plain_type_of(plain)?)));
+    }
+    plain_type_of(text)
+}
+
+fn plain_type_of(text: &str) -> Option<Type> {
+    use NumberType::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+    let numbers = [U8, U16, U32, U64, I8, I16, I32, I64, F32, F64];
+    Some(match text {
+        "bool" | "boolean" => Type::Bool,
+        "text" | "string" => Type::Text,
+        "any" => Type::Any,
+        "number" => Type::Number(F64),
+        "entity" | "player" => Type::Number(U32),
+        "vector" => Type::Array(3, Box::new(Type::Number(F32))),
+        _ => Type::Number(numbers.into_iter().find(|number| number.name() == text)?),
+    })
 }
 
 fn special_of(text: &str) -> Option<Special> {

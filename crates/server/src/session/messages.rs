@@ -536,7 +536,7 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use nowcast_wire::Shape;
-    use nowcast_wire_tools::schema;
+    use nowcast_wire::schema;
 
     use super::*;
 

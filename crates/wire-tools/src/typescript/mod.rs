@@ -15,7 +15,7 @@ use types::Names;
 /// A module with one codec for each shape. `import_from` names the SDK, usually `nowcast`.
 ///
 /// ```
-/// let types = nowcast_wire_tools::schema::parse("struct Chat { text: text, num: u8 }").unwrap();
+/// let types = nowcast_wire::schema::parse("struct Chat { text: text, num: u8 }").unwrap();
 /// let module = nowcast_wire_tools::typescript::generate(&types, "nowcast");
 /// assert!(module.contains("export interface Chat {"));
 /// assert!(module.contains("export const chatCodec: Codec<Chat> = /* @__PURE__ */ defineCodec({"));
@@ -51,7 +51,7 @@ pub fn generate(shapes: &[Shape], import_from: &str) -> String {
 /// The type of a struct's values on one line, for modules that need no codec.
 ///
 /// ```
-/// let shape = &nowcast_wire_tools::schema::parse("struct Kick { power: range(0, 1, 0.01), at: [f32; 3]?, why: any }").unwrap()[0];
+/// let shape = &nowcast_wire::schema::parse("struct Kick { power: range(0, 1, 0.01), at: [f32; 3]?, why: any }").unwrap()[0];
 /// assert_eq!(
 ///     nowcast_wire_tools::typescript::members(shape),
 ///     "{ power: number; at: [number, number, number] | null; why: unknown }"

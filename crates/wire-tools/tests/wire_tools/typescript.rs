@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use nowcast_wire_tools::{schema, typescript};
+use nowcast_wire::schema;
+use nowcast_wire_tools::typescript;
 
 #[test]
 fn the_committed_module_of_the_sdk_tests_is_up_to_date() {

@@ -1,13 +1,18 @@
-//! Types described in a small text file, for programs whose types are not written in Rust.
+//! The text notation of types: for files of types, and for the attributes of a kind.
 //!
 //! ```
-//! let types = nowcast_wire_tools::schema::parse(
+//! use nowcast_wire::schema;
+//!
+//! let types = schema::parse(
 //!     "struct Chat { from: u32, text: text }   // a line of chat
 //!      enum Action { Wave, Throw { power: f32, at: [f64; 3] } }",
 //! )?;
 //! assert_eq!(types[0].to_string(), "Chat { from: u32, text: text }");
 //! assert_eq!(types[1].to_string(), "Wave | Throw { power: f32, at: [f64; 3] }");
-//! # Ok::<(), nowcast_wire_tools::schema::SchemaError>(())
+//!
+//! let heated = schema::parse_fields("Heated", "heat: range(0, 1, 0.01), carrier: u32?")?;
+//! assert_eq!(heated.to_string(), "Heated { heat: range(0, 1, 0.01), carrier: u32? }");
+//! # Ok::<(), schema::SchemaError>(())
 //! ```
 //!
 //! | written | means |
@@ -21,8 +26,12 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-use nowcast_wire::Shape;
-use nowcast_wire::shape::{Definition, DefinitionKind, Field, NumberType, Range, Type, Variant};
+use crate::Shape;
+use crate::limits::DEFINITIONS_MAX;
+use crate::shape::{Definition, DefinitionKind, Field, NumberType, Range, Type, Variant};
+
+/// The number of types that may stand inside of one another.
+const DEPTH_MAX: usize = 64;
 
 /// A mistake in a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,7 +48,7 @@ pub struct SchemaError {
 /// # Errors
 /// Returns the first mistake in the schema, with its line.
 pub fn parse(text: &str) -> Result<Vec<Shape>, SchemaError> {
-    let mut parser = Parser { text, tokens: text.char_indices().peekable(), line: 1 };
+    let mut parser = Parser::new(text);
     let mut named = Vec::new();
     while let Some(definition) = parser.definition()? {
         if named.iter().any(|known: &Named| known.name == definition.name) {
@@ -48,6 +57,21 @@ pub fn parse(text: &str) -> Result<Vec<Shape>, SchemaError> {
         named.push(definition);
     }
     named.iter().map(|root| shape_of(root, &named)).collect()
+}
+
+/// The shape of a struct called `name`, from the text of its fields with commas between them. The types of the fields have
+/// no names of their own.
+///
+/// # Errors
+/// Returns the first mistake, with its line.
+pub fn parse_fields(name: &str, fields: &str) -> Result<Shape, SchemaError> {
+    let mut parser = Parser::new(fields);
+    let fields = parser.items(None, Parser::field)?;
+    let mut resolver = Resolver::new(&[]);
+    let at_line = |problem| SchemaError { line: parser.line, problem };
+    let root = resolver.take_place("", name).map_err(at_line)?;
+    resolver.definitions[root].kind = DefinitionKind::Struct(resolver.fields(&fields).map_err(at_line)?);
+    resolver.shape(Type::Ref(root as u32)).map_err(at_line)
 }
 
 /// A type as it is written: other types are still names.
@@ -83,15 +107,23 @@ struct Resolver<'a> {
 }
 
 fn shape_of(root: &Named, named: &[Named]) -> Result<Shape, SchemaError> {
-    let mut resolver = Resolver { named, met: Vec::new(), definitions: Vec::new() };
+    let mut resolver = Resolver::new(named);
     let at_line = |problem| SchemaError { line: root.line, problem };
     let ty = resolver.reference(&root.name).map_err(at_line)?;
-    let shape = Shape { root: ty, definitions: resolver.definitions };
-    // All other rules of shapes are checked when the shape is read.
-    Shape::from_bytes(&shape.to_bytes()).map_err(|error| at_line(format!("{}: {error}", root.name)))
+    resolver.shape(ty).map_err(|problem| at_line(format!("{}: {problem}", root.name)))
 }
 
 impl<'a> Resolver<'a> {
+    fn new(named: &'a [Named]) -> Self {
+        Resolver { named, met: Vec::new(), definitions: Vec::new() }
+    }
+
+    /// The reader of shapes checks all other rules.
+    fn shape(self, root: Type) -> Result<Shape, String> {
+        let shape = Shape { root, definitions: self.definitions };
+        Shape::from_bytes(&shape.to_bytes()).map_err(|error| error.to_string())
+    }
+
     fn reference(&mut self, name: &str) -> Result<Type, String> {
         // Tuples take places of their own among the definitions, under an empty name.
         if let Some(index) = self.met.iter().position(|met| *met == name) {
@@ -102,7 +134,7 @@ impl<'a> Resolver<'a> {
             .iter()
             .find(|named| named.name == name)
             .ok_or_else(|| format!("no type is called {name}"))?;
-        let index = self.take_place(&named.name);
+        let index = self.take_place(&named.name, &named.name)?;
         self.definitions[index].kind = match &named.kind {
             NamedKind::Struct(fields) => DefinitionKind::Struct(self.fields(fields)?),
             NamedKind::Enum(variants) => {
@@ -114,10 +146,14 @@ impl<'a> Resolver<'a> {
         Ok(Type::Ref(index as u32))
     }
 
-    fn take_place(&mut self, name: &'a str) -> usize {
-        self.met.push(name);
+    /// Adds a definition that types refer to by `reference`; nothing refers to an empty one.
+    fn take_place(&mut self, reference: &'a str, name: &str) -> Result<usize, String> {
+        if self.definitions.len() == DEFINITIONS_MAX {
+            return Err(format!("a type refers to at most {DEFINITIONS_MAX} others"));
+        }
+        self.met.push(reference);
         self.definitions.push(Definition { name: name.to_owned(), kind: DefinitionKind::Struct(Vec::new()) });
-        self.definitions.len() - 1
+        Ok(self.definitions.len() - 1)
     }
 
     fn fields(&mut self, fields: &'a WrittenFields) -> Result<Vec<Field>, String> {
@@ -135,7 +171,7 @@ impl<'a> Resolver<'a> {
                 Type::Map(key, Box::new(self.resolve(value)?))
             }
             Written::Tuple(items) => {
-                let index = self.take_place("");
+                let index = self.take_place("", "")?;
                 let fields = items.iter().enumerate();
                 let fields = fields.map(|(i, item)| Ok(Field::new(&i.to_string(), self.resolve(item)?)));
                 self.definitions[index].kind = DefinitionKind::Struct(fields.collect::<Result<_, String>>()?);
@@ -150,9 +186,15 @@ struct Parser<'a> {
     text: &'a str,
     tokens: Peekable<CharIndices<'a>>,
     line: usize,
+    /// The number of types around the one that is read.
+    depth: usize,
 }
 
 impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        Parser { text, tokens: text.char_indices().peekable(), line: 1, depth: 0 }
+    }
+
     fn error(&self, problem: String) -> SchemaError {
         SchemaError { line: self.line, problem }
     }
@@ -186,8 +228,12 @@ impl<'a> Parser<'a> {
         if self.next_is(wanted) {
             return Ok(());
         }
-        let found = self.peek().map_or_else(|| "the end of the file".to_owned(), |c| format!("`{c}`"));
-        Err(self.error(format!("`{wanted}` is expected, not {found}")))
+        Err(self.expected(&format!("`{wanted}`")))
+    }
+
+    fn expected(&mut self, wanted: &str) -> SchemaError {
+        let found = self.peek().map_or_else(|| "the end of the text".to_owned(), |c| format!("`{c}`"));
+        self.error(format!("{wanted} is expected, not {found}"))
     }
 
     /// A run of characters that `belongs` accepts.
@@ -244,11 +290,13 @@ impl<'a> Parser<'a> {
     }
 
     fn fields(&mut self) -> Result<WrittenFields, SchemaError> {
-        self.list('{', '}', |parser| {
-            let name = parser.name()?.to_owned();
-            parser.expect(':')?;
-            Ok((name, parser.ty()?))
-        })
+        self.list('{', '}', Self::field)
+    }
+
+    fn field(&mut self) -> Result<(String, Written), SchemaError> {
+        let name = self.name()?.to_owned();
+        self.expect(':')?;
+        Ok((name, self.ty()?))
     }
 
     /// Items between brackets, separated by commas; one more comma may stand at the end.
@@ -256,21 +304,45 @@ impl<'a> Parser<'a> {
         &mut self,
         open: char,
         close: char,
-        mut item: impl FnMut(&mut Self) -> Result<T, SchemaError>,
+        item: impl FnMut(&mut Self) -> Result<T, SchemaError>,
     ) -> Result<Vec<T>, SchemaError> {
         self.expect(open)?;
+        self.items(Some(close), item)
+    }
+
+    /// Items up to a bracket or, without one, to the end of the text.
+    fn items<T>(
+        &mut self,
+        close: Option<char>,
+        mut item: impl FnMut(&mut Self) -> Result<T, SchemaError>,
+    ) -> Result<Vec<T>, SchemaError> {
         let mut items = Vec::new();
-        while !self.next_is(close) {
+        while self.peek() != close {
             items.push(item(self)?);
-            if !self.next_is(',') {
-                self.expect(close)?;
-                break;
+            if self.peek() != close && !self.next_is(',') {
+                let wanted = close.map_or_else(|| "a comma".to_owned(), |close| format!("`{close}`"));
+                return Err(self.expected(&wanted));
             }
         }
+        self.tokens.next();
         Ok(items)
     }
 
     fn ty(&mut self) -> Result<Written, SchemaError> {
+        if self.depth == DEPTH_MAX {
+            return Err(self.too_deep());
+        }
+        self.depth += 1;
+        let ty = self.nested_type();
+        self.depth -= 1;
+        ty
+    }
+
+    fn too_deep(&self) -> SchemaError {
+        self.error(format!("a type is at most {DEPTH_MAX} deep"))
+    }
+
+    fn nested_type(&mut self) -> Result<Written, SchemaError> {
         let mut ty = match self.peek() {
             Some('[') => self.list_or_array()?,
             Some('{') => {
@@ -284,7 +356,12 @@ impl<'a> Parser<'a> {
             Some('(') => Written::Tuple(self.list('(', ')', Self::ty)?),
             _ => self.named_type()?,
         };
+        let mut options = self.depth;
         while self.next_is('?') {
+            if options == DEPTH_MAX {
+                return Err(self.too_deep());
+            }
+            options += 1;
             ty = Written::Option(Box::new(ty));
         }
         Ok(ty)
@@ -377,7 +454,39 @@ mod tests {
         for (schema, message) in mistakes {
             assert_eq!(parse(schema).unwrap_err().to_string(), message, "{schema}");
         }
+        let mistakes = [
+            ("heat: warm", "line 1: no type is called warm"),
+            ("heat u8", "line 1: `:` is expected, not `u`"),
+            ("a: u8 b: u8", "line 1: a comma is expected, not `b`"),
+            ("a: range(0, x, 1)", "line 1: `x` is not a number"),
+            ("a: [Heated]", "line 1: no type is called Heated"),
+        ];
+        for (fields, message) in mistakes {
+            assert_eq!(parse_fields("Heated", fields).unwrap_err().to_string(), message, "{fields}");
+        }
+        assert!(parse_fields("Heated", "a: u8, a: u8").is_err());
         assert!(parse("struct A { a: A }").is_err());
         assert!(parse("struct A { x: quat(3) }").is_err());
+    }
+    #[test]
+    fn deep_types_and_long_chains_are_refused() {
+        let deep = "[".repeat(100_000);
+        assert_eq!(
+            parse_fields("A", &format!("a: {deep}")).unwrap_err().problem,
+            "a type is at most 64 deep"
+        );
+        let options = format!("a: u8{}", "?".repeat(100_000));
+        assert_eq!(parse_fields("A", &options).unwrap_err().problem, "a type is at most 64 deep");
+        let chain: String = (0..5_000).map(|n| format!("struct S{n} {{ next: S{} }}\n", n + 1)).collect();
+        let problem = parse(&chain).unwrap_err().problem;
+        assert_eq!(problem, "a type refers to at most 1024 others");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[a-zA-Z0-9:,?\\[\\]{}();. \n]{0,80}") {
+            let _ = parse(&text);
+            let _ = parse_fields("A", &text);
+        }
     }
 }
