@@ -3,22 +3,19 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::{console, step};
+use crate::step;
 
 /// The client, in the version that the script was written for.
 const AIOQUIC: &str = "aioquic==1.7.2";
 
-/// Runs it, or says why it cannot be run here.
+/// Runs it. The error is [`step::NotRun`] where the client cannot be installed.
 pub(crate) fn run() -> anyhow::Result<()> {
     match python_with_aioquic() {
         Ok(python) => step::run_with_env(
             &["cargo", "test", "--workspace", "--test", "aioquic", "--", "--nocapture"],
             &[("NOWCAST_AIOQUIC_PYTHON", &python.to_string_lossy())],
         ),
-        Err(missing) => {
-            eprintln!("{} interop with aioquic: {missing}", console::yellow("NOT RUN"));
-            Ok(())
-        }
+        Err(missing) => Err(step::NotRun(missing).into()),
     }
 }
 

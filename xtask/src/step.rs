@@ -8,6 +8,18 @@ use serde_json::Value;
 
 use crate::console;
 
+/// Why a step could not run here although nothing is wrong with the checkout.
+#[derive(Debug)]
+pub(crate) struct NotRun(pub(crate) String);
+
+impl std::fmt::Display for NotRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for NotRun {}
+
 /// The root of the checkout.
 pub(crate) fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

@@ -69,10 +69,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         eprintln!("\n{} {}", console::bold("==>"), console::bold(step.name));
         let start = Instant::now();
         let outcome = (step.run)();
-        if let Err(error) = &outcome {
-            eprintln!("{} {}: {error:#}", console::red("failed:"), step.name);
-        }
-        let failed = outcome.is_err();
+        let failed = match &outcome {
+            Ok(()) => false,
+            Err(error) if error.is::<step::NotRun>() => {
+                eprintln!("{} {}: {error}", console::yellow("not run:"), step.name);
+                false
+            }
+            Err(error) => {
+                eprintln!("{} {}: {error:#}", console::red("failed:"), step.name);
+                true
+            }
+        };
         outcomes.push((step.name, outcome, start.elapsed()));
         if failed && args.fail_fast {
             break;
@@ -83,8 +90,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 
 fn summarise(outcomes: &[(&str, anyhow::Result<()>, Duration)], without_browser: bool) -> anyhow::Result<()> {
     eprintln!("\n{}", console::bold("summary"));
+    let (mut failed, mut not_run) = (0, 0);
     for (name, outcome, elapsed) in outcomes {
-        let verdict = if outcome.is_ok() { console::green("passed") } else { console::red("FAILED") };
+        let verdict = match outcome {
+            Ok(()) => console::green("passed"),
+            Err(error) if error.is::<step::NotRun>() => {
+                not_run += 1;
+                eprintln!("  {}  {name}: {error}", console::yellow("NOT RUN"));
+                continue;
+            }
+            Err(_) => {
+                failed += 1;
+                console::red("FAILED")
+            }
+        };
         eprintln!("  {verdict}  {name:<28} {:>6.1} s", elapsed.as_secs_f32());
     }
     if without_browser {
@@ -93,8 +112,7 @@ fn summarise(outcomes: &[(&str, anyhow::Result<()>, Duration)], without_browser:
     if let Some(lacking) = tools::lacking() {
         eprintln!("  {}  tests that need {lacking}, which this machine lacks", console::yellow("NOT RUN"));
     }
-    let failed = outcomes.iter().filter(|(_, outcome, _)| outcome.is_err()).count();
-    println!("steps: {} passed, {failed} failed", outcomes.len() - failed);
+    println!("steps: {} passed, {failed} failed", outcomes.len() - failed - not_run);
     if failed > 0 {
         bail!("{failed} of {} steps failed", outcomes.len());
     }
@@ -102,6 +120,7 @@ fn summarise(outcomes: &[(&str, anyhow::Result<()>, Duration)], without_browser:
 }
 
 fn check_tools() -> anyhow::Result<()> {
+    tools::warn_of_a_full_disk();
     tools::require_c_compiler()?;
     tools::require_rust_components()?;
     tools::require_node()

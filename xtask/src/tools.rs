@@ -8,6 +8,8 @@ use anyhow::{Context as _, bail};
 use crate::{console, step};
 
 const NODE_MAJOR_MIN: u32 = 20;
+/// Measured with debug information and incremental state, and rounded up.
+const FIRST_RUN_GIB: u64 = 16;
 const CHROMIUM_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
 /// Node 20 or newer, and npm.
@@ -21,6 +23,29 @@ pub(crate) fn require_node() -> anyhow::Result<()> {
     }
     output_of("npm", &["--version"]).with_context(|| format!("npm is missing: {cure}"))?;
     Ok(())
+}
+
+/// Warns before a first run if the disk has less space than such a run has been seen to take.
+pub(crate) fn warn_of_a_full_disk() {
+    let target = step::target_dir();
+    if target.join("debug").is_dir() {
+        return;
+    }
+    let root = step::root().to_string_lossy().into_owned();
+    let free_kib = output_of("df", &["-Pk", &root]).ok().and_then(|table| free_kib(&table));
+    if let Some(free_gib) = free_kib.map(|free| free >> 20).filter(|free| *free < FIRST_RUN_GIB) {
+        eprintln!(
+            "{} a first run takes up to {FIRST_RUN_GIB} GiB below {}, and {free_gib} GiB are free there: make room, or set \
+             CARGO_TARGET_DIR to a folder on another disk",
+            console::yellow("note:"),
+            target.display()
+        );
+    }
+}
+
+/// The fourth column of the last line that `df -Pk` prints.
+fn free_kib(table: &str) -> Option<u64> {
+    table.lines().last()?.split_whitespace().nth(3)?.parse().ok()
 }
 
 /// A C compiler: some of the libraries below us bring C code.
@@ -95,4 +120,17 @@ fn output_of(program: &str, args: &[&str]) -> anyhow::Result<String> {
         bail!("`{program} {}` failed", args.join(" "));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_free_space_is_the_fourth_column() {
+        let table =
+            "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/vda 264000 12000 80000 13% /";
+        assert_eq!(free_kib(table), Some(80_000));
+        assert_eq!(free_kib(""), None);
+    }
 }
