@@ -4,16 +4,39 @@
 //! then applies them to the world. A client receives the state of the world at the moment when its socket has space, so
 //! no stale state waits in a buffer.
 //!
-//! ```no_run
+//! A world's rules are scripts in a folder (`docs/WORLDS.md`), or a behaviour in Rust:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use nowcast_server::world::{Behaviour, Definition, Kind, PlayerId, Scene, Spawn, Walker, World};
 //! use nowcast_server::{Config, Rules, Server, WorldConfig};
 //!
-//! # async fn example() -> Result<(), nowcast_server::BindError> {
-//! let park = WorldConfig { name: "park".into(), rules: Rules::Folder("worlds/park".into()) };
+//! /// Each player gets a body.
+//! struct Park;
+//!
+//! impl Behaviour for Park {
+//!     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
+//!         let person = scene.kind("person").expect("the definition has it");
+//!         // A full world refuses the body, and the player watches.
+//!         let _ = scene.spawn_avatar(player, person, Spawn::at([0.0, 0.9, 0.0]));
+//!     }
+//! }
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), nowcast_server::BindError> {
+//! let rules = Rules::Program(Arc::new(|seed, _players_max| {
+//!     let kinds = vec![Kind::walker("person", Walker::default())];
+//!     let definition = Definition { kinds, ..Definition::default() };
+//!     World::new(definition, seed, Box::new(Park)).expect("the definition has no mistake")
+//! }));
+//! let park = WorldConfig { name: "park".into(), rules };
 //! let server = Server::bind(Config { worlds: vec![park], port: 0, ..Config::default() }).await?;
 //! println!("listening on {:?}", server.addresses());
+//!
 //! let handle = server.handle();
 //! tokio::spawn(async move {
-//!     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+//!     // A real host waits for a signal.
 //!     println!("{}", handle.metrics());
 //!     handle.shutdown();
 //! });

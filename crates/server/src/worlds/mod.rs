@@ -27,34 +27,7 @@ pub struct WorldConfig {
     pub rules: Rules,
 }
 
-/// The rules of a world.
-///
-/// ```
-/// use std::sync::Arc;
-///
-/// use nowcast_server::world::{Behaviour, Definition, Kind, PlayerId, Scene, Spawn, Walker, World};
-/// use nowcast_server::{Config, Rules, WorldConfig};
-///
-/// /// Rules in Rust: each player gets a body.
-/// struct Park;
-///
-/// impl Behaviour for Park {
-///     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
-///         let person = scene.kind("person").expect("the definition has it");
-///         let _ = scene.spawn_avatar(player, person, Spawn::at([0.0, 0.9, 0.0]));
-///     }
-/// }
-///
-/// let rules = Rules::Program(Arc::new(|seed, _players_max| {
-///     let kinds = vec![Kind::walker("person", Walker::default())];
-///     let definition = Definition { kinds, ..Definition::default() };
-///     World::new(definition, seed, Box::new(Park)).expect("the definition has no mistake")
-/// }));
-/// let park = WorldConfig { name: "park".into(), rules };
-/// // `Server::bind` of this configuration serves the park.
-/// let config = Config { worlds: vec![park], port: 0, ..Config::default() };
-/// assert_eq!(config.worlds[0].name, "park");
-/// ```
+/// The rules of a world. The [crate's page](crate) has an example with rules in Rust.
 #[derive(Clone)]
 pub enum Rules {
     /// The scripts and assets of a folder (`docs/WORLDS.md`). When a file there changes, rooms take the new version at their next
