@@ -32,6 +32,8 @@ use crate::shape::{Definition, DefinitionKind, Field, NumberType, Range, Type, V
 
 /// The number of types that may stand inside of one another.
 const DEPTH_MAX: usize = 64;
+/// The number of named types that may refer to one another in a chain.
+const CHAIN_MAX: usize = 128;
 
 /// A mistake in a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,6 +106,8 @@ struct Resolver<'a> {
     named: &'a [Named],
     met: Vec<&'a str>,
     definitions: Vec<Definition>,
+    /// The number of named types around the one that is resolved.
+    depth: usize,
 }
 
 fn shape_of(root: &Named, named: &[Named]) -> Result<Shape, SchemaError> {
@@ -115,7 +119,7 @@ fn shape_of(root: &Named, named: &[Named]) -> Result<Shape, SchemaError> {
 
 impl<'a> Resolver<'a> {
     fn new(named: &'a [Named]) -> Self {
-        Resolver { named, met: Vec::new(), definitions: Vec::new() }
+        Resolver { named, met: Vec::new(), definitions: Vec::new(), depth: 0 }
     }
 
     /// The reader of shapes checks all other rules.
@@ -134,6 +138,10 @@ impl<'a> Resolver<'a> {
             .iter()
             .find(|named| named.name == name)
             .ok_or_else(|| format!("no type is called {name}"))?;
+        if self.depth == CHAIN_MAX {
+            return Err(format!("types refer to others at most {CHAIN_MAX} deep"));
+        }
+        self.depth += 1;
         let index = self.take_place(&named.name, &named.name)?;
         self.definitions[index].kind = match &named.kind {
             NamedKind::Struct(fields) => DefinitionKind::Struct(self.fields(fields)?),
@@ -143,6 +151,7 @@ impl<'a> Resolver<'a> {
                 DefinitionKind::Enum(variants.collect::<Result<_, String>>()?)
             }
         };
+        self.depth -= 1;
         Ok(Type::Ref(index as u32))
     }
 
@@ -479,6 +488,10 @@ mod tests {
         assert_eq!(parse_fields("A", &options).unwrap_err().problem, "a type is at most 64 deep");
         let chain: String = (0..5_000).map(|n| format!("struct S{n} {{ next: S{} }}\n", n + 1)).collect();
         let problem = parse(&chain).unwrap_err().problem;
+        assert_eq!(problem, "types refer to others at most 128 deep");
+        let many: String = (0..1_024).map(|n| format!("struct S{n} {{}} ")).collect();
+        let fields: String = (0..1_024).map(|n| format!("f{n}: S{n}, ")).collect();
+        let problem = parse(&format!("struct Root {{ {fields} }} {many}")).unwrap_err().problem;
         assert_eq!(problem, "a type refers to at most 1024 others");
     }
 

@@ -110,7 +110,7 @@ pub use input::{CHAT_CHARS_MAX, Input, InputError, NAME_CHARS_MAX};
 pub use joint::{Joint, JointId, JointKind, Motor};
 pub use kind::{Interest, Kind};
 pub use limits::Limits;
-pub use nowcast_wire::{Value, shape};
+pub use nowcast_wire::Value;
 pub use owner::{Area, Beyond, OWNED_MAX, OwnedBy, OwnerError, OwnerLeaves, OwnerRequest, OwnerRules};
 pub use physics::SPEED_MAX;
 pub use planned_move::Easing;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mlua::Value as Luau;
-use nowcast_world::shape::{Field, NumberType, Range, Type};
+use nowcast_wire::shape::{Field, NumberType, Range, Type};
 use nowcast_world::{Attributes, Value};
 
 use super::Special;
