@@ -22,7 +22,7 @@ export interface CarrierHandlers {
   packet(bytes: Uint8Array, arrivedAtMs: number): void;
   /** There is room again after there was none. */
   room(): void;
-  /** It is gone, and was not closed by us. Called at most once; nothing is called afterwards. */
+  /** The carrier ended, and we did not close it. Called at most once; no other handler is called afterwards. */
   ended(reason: string): void;
 }
 
@@ -31,12 +31,12 @@ export interface OpenCarrier {
   readonly kind: CarrierKind;
   /** Whether a packet that is sent now leaves at once. Without room nothing may be sent, so that nothing waits here. */
   readonly hasRoom: boolean;
-  /** Says who hears; what arrived before is told first. */
+  /** Sets the handlers. Packets that arrived before are delivered first. */
   begin(handlers: CarrierHandlers): void;
   send(packet: Uint8Array): void;
   /** Ends it without telling the handlers. `code` is of section 4: 1000, 1001 or 1002. */
   close(code: number, reason: string): void;
 }
 
-/** Opens a carrier, or fails; gives up when `signal` says so. */
+/** Opens a carrier, or fails. Gives up when `signal` aborts. */
 export type OpenCarrierKind = (kind: CarrierKind, signal: AbortSignal) => Promise<OpenCarrier>;

@@ -1,13 +1,15 @@
 /**
- * Runs a session on a carrier: packets in, packets out, timers. A packet is filled when the carrier takes it at once, and
- * puts of one task leave together at its end.
+ * Runs a session on a carrier: incoming packets, outgoing packets, timers. A packet is filled only when the carrier
+ * accepts it at once. All puts of one task leave together at the end of the task.
  */
 import type { Session } from "../session/session.js";
 import { type CarrierKind, type OpenCarrier, PROPERTIES } from "./carrier.js";
 
-/** The least wait for a timer; a session that wants to be called now, but has nothing to send, is called so much later. */
+/**
+ * Minimum wait for a timer. A session that asks to be called now, but has nothing to send, is called after this time.
+ */
 const WAIT_MS_MIN = 1;
-/** Without room nothing can leave, but time-outs pass all the same. */
+/** While the carrier is full nothing can leave, but time-outs are still handled. */
 const WAIT_MS_WITHOUT_ROOM = 50;
 const WAIT_MS_MAX = 60_000;
 
@@ -47,7 +49,10 @@ export class Driver {
     this.#handlers = handlers;
   }
 
-  /** Runs the session on this carrier from now on; it was made for it, or {@link resume} attached it. */
+  /**
+   * Runs the session on this carrier from now on. The session was created for the carrier, or {@link resume} attached
+   * it.
+   */
   adopt(carrier: OpenCarrier): void {
     this.#drop(1000, "the session moved to another carrier");
     this.#carrier = carrier;
@@ -59,14 +64,14 @@ export class Driver {
     this.pump();
   }
 
-  /** The session goes on over another carrier. */
+  /** Continues the session over another carrier. */
   resume(carrier: OpenCarrier, role: "initiator" | "acceptor", first?: Uint8Array): void {
     this.session.attach(clockUs(), PROPERTIES[carrier.kind], randomEntropy(), role);
     if (first !== undefined) this.session.handlePacket(clockUs(), first);
     this.adopt(carrier);
   }
 
-  /** Something was put: it leaves with what else this task puts. */
+  /** The application put a message; it leaves together with the other puts of this task. */
   wake(): void {
     if (this.#isWoken) return;
     this.#isWoken = true;
@@ -86,7 +91,7 @@ export class Driver {
       if (packet === undefined) break;
       carrier.send(packet);
     }
-    // A carrier that is only silent is kept until another takes its place: it may be heard again.
+    // A carrier that is only silent is kept until another replaces it, because its packets may arrive again.
     if (!this.session.isAttached) this.#drop(1000, "the session left it");
     this.#schedule(nowUs);
     this.#handlers?.changed();
@@ -99,7 +104,7 @@ export class Driver {
     carrier?.close(code, reason);
   }
 
-  /** Closes the session; the peer is told if it can be. */
+  /** Closes the session. The peer is informed if a carrier is attached. */
   close(code: number, reason: string, carrierCode = 1000): void {
     this.session.close(clockUs(), code, reason);
     this.pump();
@@ -122,7 +127,7 @@ export class Driver {
 
   #schedule(nowUs: number): void {
     clearTimeout(this.#timer);
-    // A closed session without a carrier has nobody left to tell.
+    // A closed session without a carrier cannot inform its peer any more.
     const isOver = this.session.isOver || (this.session.isClosed && this.#carrier === undefined);
     const dueUs = isOver ? undefined : this.session.pollTimeout(nowUs);
     if (dueUs === undefined) return;

@@ -6,7 +6,7 @@ import { type CarrierHandlers, type OpenCarrier, PROPERTIES } from "./carrier.js
 
 export const SUBPROTOCOL = "nowcast.1";
 const PACKET_BYTES_MAX = PROPERTIES.websocket.packetBytesMax;
-/** Nothing tells when a WebSocket's backlog has drained; while there is one, it is looked at so often. */
+/** WebSockets have no event for a drained backlog; while there is a backlog, it is polled at this interval. */
 const DRAIN_LOOK_MS = 4;
 
 /** Opens a WebSocket and waits until packets can be sent. */
@@ -34,7 +34,7 @@ export async function openWebSocket(
       signal.removeEventListener("abort", abort);
       resolve(carrier);
     });
-    // A close event follows every error event and says more; Node's `ws` throws when nobody listens.
+    // A close event follows every error event and has more details. Node's `ws` throws if there is no listener.
     socket.addEventListener("error", () => {});
     socket.addEventListener("close", ({ code, reason }) => {
       fail(
@@ -117,6 +117,6 @@ function closeQuietly(socket: WebSocketLike, code: number, reason: string): void
     const isOurs = code === 1000 || !("onopen" in socket);
     socket.close(isOurs ? code : 1000, reason.slice(0, 41));
   } catch {
-    // Closing a socket that never opened may throw; it is gone either way.
+    // Closing a socket that never opened may throw. The socket is gone in either case.
   }
 }

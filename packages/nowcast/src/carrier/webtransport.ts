@@ -2,11 +2,11 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { CarrierHandlers, OpenCarrier } from "./carrier.js";
 
-/** Packets that the browser may hold unsent: more would wait there while they age. */
+/** Packets that the browser may hold unsent. More of them would wait there and become old. */
 const OUTSTANDING_MAX = 2;
 /** A datagram that waits is read within this many microtasks. */
 const IDLE_TURNS = 12;
-/** Datagrams that may wait for the page to read them; browsers keep one by default and drop the others. */
+/** Datagrams that may wait for the page to read them. Browsers keep one by default and drop the others. */
 const INCOMING_MAX = 256;
 
 export function hasWebTransport(): boolean {
@@ -23,7 +23,7 @@ export async function openWebTransport(
   const serverCertificateHashes = certificateHashes.map((value) => ({ algorithm: "sha-256", value }));
   const options = serverCertificateHashes.length === 0 ? {} : { serverCertificateHashes };
   const transport = new WebTransport(url, options);
-  // Both promises are refused together; only one of them is waited for here.
+  // Both promises are rejected together; the code here waits for only one of them.
   transport.closed.catch(() => {});
   const abort = (): void => closeQuietly(transport, "another carrier was ready first");
   signal.addEventListener("abort", abort);
@@ -99,7 +99,10 @@ class WebTransportCarrier implements OpenCarrier {
     closeQuietly(this.#transport, reason);
   }
 
-  /** Takes all datagrams that wait before it handles the first of them, so that handling one does not date the next. */
+  /**
+   * Reads all waiting datagrams before it handles the first one, so that handling one does not falsify the arrival time
+   * of the next.
+   */
   async #read(): Promise<void> {
     const reader = this.#transport.datagrams.readable.getReader();
     const arrived: [bytes: Uint8Array, atMs: number][] = [];
@@ -133,7 +136,7 @@ function closeQuietly(transport: WebTransport, reason: string): void {
   try {
     transport.close({ closeCode: 0, reason });
   } catch {
-    // One that never opened may throw; it is gone either way.
+    // Closing a transport that never opened may throw. The transport is gone in either case.
   }
 }
 

@@ -3,12 +3,12 @@ import { kindOf, NowcastError } from "../errors/nowcast-error.js";
 import type { UInt64 } from "../queue/uint64.js";
 
 const KEY_MAX = 2n ** 64n - 1n;
-/** Of `setTimeout`, which takes longer waits for none: some 24 days. */
+/** The maximum of `setTimeout`, some 24 days; it does not wait at all for longer times. */
 const DURATION_MS_MAX = 2 ** 31 - 1;
 
 /** Bytes of the caller. Any other view would be converted element by element, and text or an object to nothing at all. */
 export function checkValue(value: unknown, verb: "state" | "event" | "command" | "reply"): Uint8Array {
-  // By the name and not by the class, so that arrays of another realm (a frame, a test's environment) are accepted too.
+  // Compares the name and not the class, so that arrays of another realm (a frame, a test's environment) are accepted.
   if (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]") {
     return value as Uint8Array;
   }

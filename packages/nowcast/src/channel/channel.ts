@@ -20,17 +20,17 @@ import { TypedLane, type ValueCodec } from "./typed-lane.js";
 const APPLICATION_CODE_MIN = 64;
 
 export interface ChannelEvents {
-  /** As long as anybody listens to this, messages go there as they come. */
+  /** While this event has a listener, messages go to the listener as they arrive. */
   message: ChannelMessage;
   /** The phase or the carrier changed. */
   status: ChannelStatus;
-  /** An event was given up at the end of its lifetime; the peer may have it all the same. */
+  /** An event was given up at the end of its lifetime. The peer may still have received it. */
   expired: { readonly lane: number; readonly event: number };
 }
 
 /** The client that joined, as far as the endpoint knows; empty on the side that connected. */
 export interface Entry {
-  /** The player or device, as the token says. */
+  /** The player or device named by the token. */
   readonly name?: string | undefined;
   /** The name that was entered. */
   readonly room?: string | undefined;
@@ -83,14 +83,14 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return this.lane(0).command(value, options);
   }
 
-  /** Answers a command, whatever lane it came on. */
+  /** Answers a command on the lane on which it arrived. */
   reply(command: CommandMessage, value: Uint8Array): boolean {
     return this.lane(checkCommand(command).lane).reply(command, value);
   }
 
   /**
-   * A lane with an order of its own: 0 to 7 by default, lane 0 if only a codec is given. Messages on other lanes do not wait for
-   * it. With a codec it takes and gives values instead of bytes.
+   * A lane with its own order: 0 to 7 by default, lane 0 if only a codec is given. Messages on other lanes do not wait
+   * for it. With a codec the lane takes and returns values instead of bytes.
    */
   lane(number: number): Lane;
   lane<T>(codec: ValueCodec<T>): TypedLane<T>;
@@ -109,7 +109,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return lane;
   }
 
-  /** Lets a source fill what room the packets have, besides the queue of the lane. */
+  /** Lets a source fill the remaining room of packets, besides the queue of the lane. */
   replicate(lane: number, source: ReplicationSource | undefined): void {
     this.#driver.session.replicate(lane, source);
     this.#driver.wake();
@@ -130,7 +130,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     });
   }
 
-  /** The next message, if there is one now. */
+  /** The next message, if one has arrived. */
   tryReceive(): ChannelMessage | undefined {
     const message = this.#inbox.take();
     // A received message gives the peer room.
@@ -139,15 +139,15 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /**
-   * All messages, until one of both sides closes the channel in good order. Throws when the channel died: nobody answered
-   * until the resume time-out, the peer went away, or one of both broke the protocol.
+   * All messages, until either side closes the channel normally. Throws if the channel failed: no answer until the
+   * resume time-out, the peer went away, or one side broke the protocol.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<ChannelMessage, void> {
     for (let next = await this.receive(); next !== undefined; next = await this.receive()) yield next;
     if (this.#closed !== undefined && !isGoodEnd(this.#closed)) throw closedError(this.#closed);
   }
 
-  /** Listens until the returned function is called or `signal` says so. */
+  /** Listens until the returned function is called or `signal` aborts. */
   on<K extends keyof ChannelEvents>(
     type: K,
     listener: (event: ChannelEvents[K]) => void,
@@ -172,12 +172,12 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return stop;
   }
 
-  /** The next event of this type; refused when the channel is closed before, or `signal` gives up. */
+  /** The next event of this type. Rejected if the channel is closed before, or if `signal` aborts. */
   once<K extends keyof ChannelEvents>(type: K, { signal }: WaitOptions = {}): Promise<ChannelEvents[K]> {
     return this.#listeners.wait(signal, (resolve) => this.on(type, resolve));
   }
 
-  /** How the channel is now. Cheap to ask a few times a second. */
+  /** The current state of the channel. Cheap enough for a few calls a second. */
   get status(): ChannelStatus {
     return readStatus(this.#driver, { resumed: this.#resumed, closed: this.#closed });
   }
@@ -193,21 +193,21 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     });
   }
 
-  /** At the end of `await using`: waits until all that was put has arrived, or cannot any more, and closes. */
+  /** At the end of `await using`: waits until all messages have arrived, or no longer can, and closes. */
   async [ASYNC_DISPOSE](): Promise<void> {
     await this.drained().catch(() => {});
     this.close();
   }
 
   /**
-   * Ends the channel at once; the peer receives `code` (0, or 64 and above for the application's own) and `reason`. Messages that
-   * have not arrived are given up: wait for {@link drained} first.
+   * Ends the channel at once. The peer receives `code` (0, or 64 and above for the application's own codes) and
+   * `reason`. Messages that have not arrived are given up, so wait for {@link drained} first.
    */
   close(code: number = CloseCode.done, reason = ""): void {
     this.#driver.close(code, reason);
   }
 
-  /** Called by what runs the channel, after anything happened. */
+  /** Called by the driver of the channel after each change. */
   changed(): void {
     const { session } = this.#driver;
     this.#inbox.deliver();
@@ -268,12 +268,12 @@ const END_CODES: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [CloseCode.behind, "too_slow"],
 ]);
 
-/** Whether somebody ended the channel on purpose: `done`, or a code of the application's own. */
+/** Whether one side ended the channel on purpose: `done`, or a code of the application. */
 function isGoodEnd({ code, by }: Closed): boolean {
   return by !== "silence" && (code === CloseCode.done || code >= APPLICATION_CODE_MIN);
 }
 
-/** The end of a channel as an error for those who wait for something. */
+/** Converts the end of a channel to an error for pending promises. */
 export function closedError({ code, reason, by }: Closed): NowcastError {
   const name = Object.entries(CloseCode).find(([, known]) => known === code)?.[0] ?? "code";
   const words = `the channel is closed: ${name} (${code})${reason === "" ? "" : `, ${reason}`}`;

@@ -18,7 +18,7 @@ export class Commands {
     return this.#waiting.size === 0;
   }
 
-  /** Why no command gets an answer any more. */
+  /** The reason why commands get no answer any more. */
   get closed(): NowcastError {
     return this.#closed ?? new NowcastError("misuse", "the channel is closed", { code: "closed_here" });
   }

@@ -1,4 +1,7 @@
-/** Hands messages to whoever receives; what nobody takes stays in the session, where newer values replace it. */
+/**
+ * Delivers messages to the receiver. Messages that are not received stay in the session, where newer values replace
+ * them.
+ */
 import { clockUs } from "../carrier/driver.js";
 import { EventKind } from "../session/packet/frames.js";
 import type { Session } from "../session/session.js";
@@ -11,7 +14,7 @@ export class Inbox {
   readonly #session: Session;
   readonly #schemas: Schemas;
   readonly #waiting: Receiver[] = [];
-  /** Takes everything as it comes. */
+  /** Receives all messages as they arrive. */
   listener: ((message: ChannelMessage) => void) | undefined;
 
   constructor(session: Session, schemas: Schemas) {
@@ -19,7 +22,7 @@ export class Inbox {
     this.#schemas = schemas;
   }
 
-  /** Whether anybody wants messages now. */
+  /** Whether a receiver waits for messages now. */
   get isWanted(): boolean {
     return this.#waiting.length > 0 || this.listener !== undefined;
   }
@@ -40,7 +43,7 @@ export class Inbox {
     }
     if (message.kind === EventKind.command) return { type: "command", lane, id: message.number, value };
     const event = this.#schemas.takeIn(lane, value);
-    // An announcement is no message: the next one may be.
+    // An announcement is not a message, so the next entry is taken.
     return event === undefined ? this.take() : { type: "event", lane, value: event };
   }
 
@@ -53,7 +56,7 @@ export class Inbox {
     };
   }
 
-  /** Hands out what there is to those who wait. */
+  /** Delivers the available messages to the waiting receivers. */
   deliver(): void {
     while (this.isWanted) {
       const message = this.take();

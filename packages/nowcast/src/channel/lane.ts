@@ -1,4 +1,4 @@
-/** One ordering domain of a channel: what is put on different lanes does not wait for each other. */
+/** One ordering domain of a channel. Messages on different lanes do not wait for each other. */
 
 import { clockUs, type Driver } from "../carrier/driver.js";
 import { copyOf } from "../codec/copy-of.js";
@@ -13,12 +13,12 @@ import { asEvent } from "./schemas.js";
 const DEADLINE_MS = 5_000;
 
 export interface EventOptions {
-  /** After so long without an acknowledgement it is given up, and the channel says so by its "expired" event. */
+  /** An event without an acknowledgement is given up after this time, and the channel emits "expired". */
   readonly lifetimeMs?: number | undefined;
 }
 
 export interface CommandOptions extends WaitOptions {
-  /** How long to wait for the reply; 5,000 by default. */
+  /** Maximum wait for the reply; 5,000 by default. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -38,8 +38,8 @@ export class Lane {
   }
 
   /**
-   * The newest value of `key` (1 to 2^64 − 1): it replaces one that has not left. False if it was not taken, because the
-   * lane holds as many keys as it may or the channel is closed.
+   * Puts the newest value of `key` (1 to 2^64 − 1), which replaces an unsent value of the key. Returns false if the
+   * value was not accepted, because the lane holds its maximum of keys or the channel is closed.
    */
   state(key: number | bigint, value: Uint8Array): boolean {
     const [count, bytes] = [checkKey(key), checkValue(value, "state")];
@@ -49,8 +49,8 @@ export class Lane {
   }
 
   /**
-   * Something that happened: delivered once, in order, after the states before it. The number that the "expired" event
-   * would name, or false if it was not taken, because the lane is full or the channel closed.
+   * Puts an event: delivered once, in order, after the states before it. Returns the number that the "expired" event
+   * would name, or false if the event was not accepted, because the lane is full or the channel closed.
    */
   event(value: Uint8Array, { lifetimeMs }: EventOptions = {}): number | false {
     const bytes = checkValue(value, "event");
@@ -58,7 +58,7 @@ export class Lane {
     return this.#event(asEvent(bytes), lifetimeUs);
   }
 
-  /** @internal Puts an event as it stands. False if it was not taken. */
+  /** @internal Puts an event without conversion. Returns false if it was not accepted. */
   announce(event: Uint8Array): boolean {
     return this.#event(event) !== false;
   }
@@ -74,7 +74,7 @@ export class Lane {
     return this.#driver.session.isClosed ? this.#commands.closed : full(this.number);
   }
 
-  /** Something that wants an answer, which this resolves to. Refused with a `NowcastError` when none comes in time. */
+  /** Puts a command, and resolves to its reply. Rejected with a `NowcastError` if no reply arrives in time. */
   async command(
     value: Uint8Array,
     { deadlineMs = DEADLINE_MS, signal }: CommandOptions = {},

@@ -6,7 +6,7 @@ export interface StateMessage {
   readonly lane: number;
   readonly key: number | bigint;
   readonly value: Uint8Array;
-  /** How old the value was when it was received, by the estimate of the peer's clock. */
+  /** The age of the value when it was received, by the estimate of the peer's clock. */
   readonly ageMs: number;
 }
 
@@ -26,13 +26,16 @@ export interface CommandMessage {
   readonly value: Uint8Array;
 }
 
-/** Bytes of the peer's replication source, which belong to the packet that they came in. */
+/** Bytes of the peer's replication source, which belong to the packet in which they arrived. */
 export interface ReplicationMessage {
   readonly type: "replication";
   readonly lane: number;
   readonly packet: number;
   readonly value: Uint8Array;
-  /** When the carrier received the packet, as `performance.now()` counts: however long the program was busy before it read this. */
+  /**
+   * When the carrier received the packet, in `performance.now()` time, even if the program was busy and read this
+   * message later.
+   */
   readonly arrivedAtMs: number;
 }
 

@@ -1,12 +1,12 @@
 /**
- * How the two ends of a typed lane understand each other although their types may be of different versions
- * (`spec/WIRE.md`, section 3.2): before the first value of a type, an event on the same lane announces its shape under a number,
- * and each value begins with that number. Such events end here. A reply has its announcement within, because whoever waits for
- * it may not read events.
+ * Typed lanes let two ends with different versions of a type understand each other (`spec/WIRE.md`, section 3.2).
+ * Before the first value of a type, an event on the same lane announces its shape under a number, and each value begins
+ * with that number. Announcements are not passed on to the application. A reply contains its announcement, because its
+ * receiver may not read events.
  */
 import { WireError } from "../errors/nowcast-error.js";
 
-/** `\0NCTYPED`: begins the events that are not the application's own as they stand, and typed replies. */
+/** `\0NCTYPED`: the prefix of typed replies, and of events that are not sent as the application wrote them. */
 const MARK = [0, 0x4e, 0x43, 0x54, 0x59, 0x50, 0x45, 0x44];
 /** After the mark: the application's event, which begins like the mark. */
 const ESCAPED = 1;
@@ -15,12 +15,12 @@ const ID_MAX = 16_383;
 const SHAPES_MAX = 1_024;
 const SHAPES_BYTES_MAX = 1_024 * 1_024;
 
-/** An event of the application as it is put. */
+/** Encodes an event of the application. */
 export function asEvent(bytes: Uint8Array): Uint8Array {
   return isMarked(bytes) ? joined(Uint8Array.of(...MARK, ESCAPED), bytes) : bytes;
 }
 
-/** The announcement of a shape, and the number that stands before its values. */
+/** The announcement of a shape, and the number that precedes its values. */
 interface Announcement {
   readonly event: Uint8Array;
   readonly head: Uint8Array;
@@ -63,7 +63,7 @@ export class Schemas {
     return known;
   }
 
-  /** Looks at an event that arrived: the application's, or nothing where it was an announcement. */
+  /** Handles a received event. Returns the application's event, or `undefined` for an announcement. */
   takeIn(lane: number, event: Uint8Array): Uint8Array | undefined {
     if (!isMarked(event)) return event;
     const kind = event[MARK.length];
@@ -85,7 +85,7 @@ export class Schemas {
     return this.#typed.has(lane);
   }
 
-  /** The shape and the body of a value; of a reply that says nothing of a shape, the body alone. */
+  /** The shape and the body of a value. For a reply without a shape, only the body. */
   split(message: Uint8Array, isReply: boolean): [shape: Uint8Array | undefined, body: Uint8Array] {
     if (isReply && !isMarked(message)) return [undefined, message];
     const [id, at] = this.#open(message, isReply ? MARK.length : 0);
@@ -131,7 +131,7 @@ export class Schemas {
   }
 }
 
-/** The two one after the other. */
+/** Concatenates the two. */
 export function joined(head: Uint8Array, tail: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(head.length + tail.length);
   bytes.set(head);

@@ -1,4 +1,4 @@
-/** How a channel is: for programs that decide, and for displays. */
+/** The state of a channel, for decisions of programs and for displays. */
 import type { CarrierKind } from "../carrier/carrier.js";
 import type { Driver } from "../carrier/driver.js";
 import type { Closed } from "../session/fault.js";
@@ -6,7 +6,10 @@ import type { Closed } from "../session/fault.js";
 export type ChannelPhase =
   /** Packets flow. */
   | "open"
-  /** The carrier is lost; what is put waits, and the channel goes on over the next one or gives up after the resume time-out. */
+  /**
+   * The carrier is lost. Messages wait, and the channel continues over the next carrier or gives up after the resume
+   * time-out.
+   */
   | "interrupted"
   | "closed";
 
@@ -15,21 +18,21 @@ export interface ChannelStatus {
   /** The present carrier; undefined while there is none. */
   readonly carrier: CarrierKind | undefined;
   readonly isOpen: boolean;
-  /** Smoothed round-trip time; nothing before it is known. */
+  /** Smoothed round-trip time; `undefined` before the first sample. */
   readonly rttMs: number | undefined;
   /** Lost packets per packet sent, 0 to 1. */
   readonly loss: number;
-  /** How old the peer's newest values were when they arrived, of late; the clocks' offset is estimated. */
+  /** Average age of the peer's newest values on arrival, by the estimated offset of the clocks. */
   readonly ageMs: number | undefined;
   /** Values that were never sent, because a newer one replaced them. */
   readonly superseded: number;
   /** Values and events that were sent again. */
   readonly resent: number;
-  /** How often the channel went on over a new carrier. */
+  /** Number of times that the channel continued over a new carrier. */
   readonly resumed: number;
   readonly bytesSent: number;
   readonly bytesReceived: number;
-  /** Why it ended. */
+  /** The reason of its end. */
   readonly closed: Closed | undefined;
 }
 

@@ -2,30 +2,33 @@ import type { CommandOptions, EventOptions, Lane } from "./lane.js";
 import type { ChannelMessage, CommandMessage } from "./message.js";
 import { joined, type Schemas } from "./schemas.js";
 
-/** Bytes of one type, there and back: one of `nowcast/codec`, or your own. */
+/** Encodes and decodes values of one type: a codec of `nowcast/codec`, or your own. */
 export interface ValueCodec<T> {
   encode(value: T): Uint8Array;
-  /** As `encode`, into memory that the next call may write again; used where there is one, because a lane copies at once. */
+  /**
+   * Like `encode`, but into memory that the next call may overwrite. Lanes use it if it exists, because they copy at
+   * once.
+   */
   encodeShared?(value: T): Uint8Array;
   decode(bytes: Uint8Array): T;
   /**
-   * The announcement of the type, so that the peer can have another version of it. A codec of your own without it is for peers
-   * that put bytes.
+   * The announcement of the type, so that the peer can have another version of it. Without it, your own codec works
+   * only with peers that put bytes.
    */
   readonly schemaBytes?: Uint8Array;
-  /** Reads what a peer with this shape encodes; throws where it cannot. Asked once for each shape. */
+  /** Returns a decoder for a peer's shape; throws if the shape cannot be read. Called once for each shape. */
   reading?(schemaBytes: Uint8Array): (body: Uint8Array) => T;
 }
 
-/** A message with the value that its bytes stand for. */
+/** A message with its decoded value. */
 export type Typed<T, M extends ChannelMessage = ChannelMessage> = M extends ChannelMessage
   ? Omit<M, "value"> & { readonly value: T }
   : never;
 
-/** A lane whose values are all of one type. The peer may have another version of it: fields are matched by name. */
+/** A lane whose values all have one type. The peer may have another version of the type: fields are matched by name. */
 export class TypedLane<T> {
   readonly #schemas: Schemas;
-  /** How values of each shape that the peer has announced are read. */
+  /** The decoders of the shapes that the peer has announced. */
   readonly #readers = new Map<Uint8Array, (body: Uint8Array) => T>();
 
   constructor(
@@ -67,8 +70,9 @@ export class TypedLane<T> {
   }
 
   /**
-   * A message of this lane with its value; `undefined` for one of another lane. Throws what the codec throws for bytes that
-   * are none of its own, or of a type that it cannot read: a `WireError`, or one that names the field, from those of `nowcast/codec`.
+   * A message of this lane with its value; `undefined` for a message of another lane. Throws the error of the codec if
+   * the bytes are invalid, or have a type that it cannot read. Codecs of `nowcast/codec` throw a `WireError`, or an
+   * error that names the field.
    */
   read(message: ChannelMessage): Typed<T> | undefined {
     if (message.lane !== this.lane.number || message.type === "replication") return undefined;

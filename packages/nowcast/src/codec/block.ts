@@ -7,7 +7,7 @@ export const PLAIN_ROWS_MAX = 3;
 /** Leaves of a type that matter for the layout of its blocks. */
 export interface BlockLayout {
   readonly leaves: number;
-  /** Leaves that are bool or option, whose bits stand in front of a plain block. */
+  /** Leaves of type bool or option, whose bits precede a plain block. */
   readonly bitLeaves: number;
 }
 
@@ -32,7 +32,7 @@ export function layoutOfFields(
   return { leaves, bitLeaves };
 }
 
-/** A block that is being read: its rows, and the bits in front of it when it is plain. */
+/** A block being read: its rows, and the bits before it if it is plain. */
 export class Block {
   readonly count: number;
   private bit: number;

@@ -9,14 +9,14 @@ export interface ReadOptions {
   readonly memoryMax?: number;
 }
 
-/** Reads bodies of one shape: the same writer's shape every time, so that the matching of fields is done once. */
+/** Reads bodies of one shape. The writer's shape is always the same, so fields are matched only once. */
 export class BodyReader {
   private readonly plan: ReadPlan;
   private readonly flat: boolean;
   private readonly flatTexts: number;
   private readonly memoryMax: number | undefined;
 
-  /** With a `reader` shape values come out as that one's; without, as the writer's. */
+  /** With a `reader` shape, values are converted to that shape; without one, they have the writer's. */
   constructor(writer: WireSchema, reader?: WireSchema, options: ReadOptions = {}) {
     this.plan = planReading(writer, reader);
     this.flat = isFlat(writer.root, writer);

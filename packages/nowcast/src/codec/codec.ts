@@ -12,30 +12,33 @@ export interface CodecParts<T> {
   /** The bytes of the shape, in hexadecimal. */
   readonly schema: string;
   /**
-   * Makes a function that writes a body into the encoder's memory; false when the value wants a layout that this code does not
-   * know, such as a long text, or the encoder has taken other memory.
+   * Makes a function that writes a body into the encoder's memory. It returns false if the value needs a layout that
+   * this code does not support, such as a long text, or if the encoder has new memory.
    */
   readonly write?: (encoder: MessageEncoder) => (value: T) => boolean;
   /** Makes a function that reads the decoder's body; `undefined` when it has such a layout, or is invalid. */
   readonly read?: (decoder: MessageDecoder) => () => T | undefined;
 }
 
-/** Bodies of one type, there and back. */
+/** Encodes and decodes bodies of one type. */
 export interface Codec<T> {
   readonly schema: WireSchema;
   readonly schemaBytes: Uint8Array;
   /** Equal hashes mean equal layouts. */
   readonly hash: string;
-  /** The body of a value, to keep as long as you like. */
+  /** The body of a value. It stays valid. */
   encode(value: T): Uint8Array<ArrayBuffer>;
   /**
-   * The body of a value, valid until the next one is encoded by any codec: for what copies it at once, as sending does. It
-   * costs no memory.
+   * The body of a value, valid until any codec encodes the next one. For callers that copy it at once, such as a send.
+   * It allocates nothing.
    */
   encodeShared(value: T): Uint8Array<ArrayBuffer>;
-  /** A value from a body of exactly this shape; throws a `WireError` that names the place for anything else. */
+  /** Decodes a body of exactly this shape; throws a `WireError` with the place of the fault otherwise. */
   decode(body: Uint8Array): T;
-  /** How values of another version's shape, or the bytes of one, are read as this type: ask once per shape. */
+  /**
+   * Returns a decoder of this type for values of another version's shape, or the bytes of one. Call it once for each
+   * shape.
+   */
   reading(writer: WireSchema | Uint8Array): (body: Uint8Array) => T;
 }
 
@@ -81,7 +84,7 @@ export function defineCodec<T>(parts: CodecParts<T>): Codec<T> {
   };
 }
 
-/** Generated code for the memory that the encoder has, which may be another one whenever a body needed more. */
+/** Generated code bound to the encoder's memory, which is replaced when a body needs more. */
 function writing<T>(bind: (encoder: MessageEncoder) => (value: T) => boolean): (value: T) => boolean {
   let { memory } = encoder;
   let bound = bind(encoder);
@@ -94,7 +97,7 @@ function writing<T>(bind: (encoder: MessageEncoder) => (value: T) => boolean): (
   };
 }
 
-/** The general reader reads again where generated code gives up: its errors name the field. */
+/** If generated code gives up, the general reader reads again, because its errors name the field. */
 function attempt<T>(read: () => T | undefined): T | undefined {
   try {
     return read();

@@ -1,4 +1,7 @@
-/** The same bytes in memory of their own. `slice` would do, were it not that Node's `Buffer` gives a view of its memory instead. */
+/**
+ * Copies the bytes into new memory. `slice` is not enough, because for Node's `Buffer` it returns a view of the same
+ * memory.
+ */
 export function copyOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes);
 }

@@ -1,4 +1,4 @@
-/** Bytes and values: codecs of one type, shapes, and what needs neither (`spec/WIRE.md`). */
+/** Bytes and values: codecs of one type, shapes, and functions without either (`spec/WIRE.md`). */
 
 export { BodyReader, type ReadOptions } from "./body.js";
 export { type Codec, type CodecParts, defineCodec } from "./codec.js";

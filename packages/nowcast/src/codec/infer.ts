@@ -4,7 +4,7 @@ import type { Definition, WireSchema, WireType } from "./wire-schema.js";
 const FIELDS_MAX = 64;
 const DEPTH_MAX = 32;
 
-/** The type inferred for a place from the values seen there. It never changes: a wider one replaces it. */
+/** The type inferred for a place from its values so far. It is immutable: a wider type replaces it. */
 export type Guess =
   /** Nothing has been seen, as in an empty list. */
   | { readonly tag: "nothing" }
@@ -19,7 +19,7 @@ export const NOTHING: Guess = { tag: "nothing" };
 
 const ANY: Guess = { tag: "any" };
 
-/** The guess for everything seen so far and `value`; the same object when `value` brings nothing new. */
+/** Returns the guess that covers the values so far and `value`; the same object if nothing changed. */
 export function widen(guess: Guess, value: WireValue | undefined, depth = 0): Guess {
   if (guess.tag === "any") return guess;
   if (value === null || value === undefined) return optional(guess, value === undefined);
@@ -44,7 +44,7 @@ export function widen(guess: Guess, value: WireValue | undefined, depth = 0): Gu
   }
 }
 
-/** The shape that holds everything a guess stands for. */
+/** The shape that covers every value of a guess. */
 export function wireSchemaOf(guess: Guess): WireSchema {
   const definitions: Definition[] = [];
   const type = (of: Guess, name: string): WireType => {
@@ -61,7 +61,8 @@ export function wireSchemaOf(guess: Guess): WireSchema {
         return { tag: "map", key: { tag: "text" }, value: type(of.item, name) };
       case "struct": {
         const index = definitions.length;
-        // The place is taken before the fields are walked: definitions stand in the order in which they are met.
+        // The index is reserved before the fields are visited, because definitions are ordered by their first
+        // occurrence.
         definitions.push({ tag: "struct", name, fields: [] });
         const fields = [...of.fields].map(([field, item]) => ({
           name: field,
@@ -153,6 +154,6 @@ function widenStruct(guess: Guess, value: { readonly [key: string]: WireValue },
     changed.set(key, wider);
   }
   if (changed === undefined) return guess;
-  // Objects that share few keys are a table, of which no more is known than that.
+  // Objects that share few keys become a map with unknown values.
   return changed.size > FIELDS_MAX ? { tag: "map", item: ANY } : { tag: "struct", fields: changed };
 }

@@ -8,18 +8,18 @@ const COUNT_MAX = 0xffff_ffff;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * A body that is being read: never past its end, never more memory than it may use, and with the path of fields for
- * errors.
+ * A body being read. It never reads past its end and never uses more memory than allowed, and records the path of
+ * fields for errors.
  */
 export class WireInput {
   readonly bytes: Uint8Array;
   readonly view: DataView;
-  /** Names of fields from the root to what is being read. */
+  /** Names of fields from the root to the current value. */
   readonly path: string[] = [];
   at = 0;
-  /** Where the blocks end and the text area begins. */
+  /** The end of the blocks, where the text area begins. */
   end: number;
-  /** Where the next text begins. */
+  /** The start of the next text. */
   textAt = 0;
 
   private flatTextsLeft = 0;
@@ -28,7 +28,7 @@ export class WireInput {
   private memoryLeft: number;
   private textStart = 0;
   private textEnd = 0;
-  /** The whole text area, when it is ASCII: byte offsets are string offsets then. */
+  /** The whole text area if it is ASCII; byte offsets then equal string offsets. */
   private asciiText: string | undefined;
 
   constructor(bytes: Uint8Array, memoryMax = MESSAGE_MEMORY_MAX) {
@@ -84,7 +84,7 @@ export class WireInput {
     return value;
   }
 
-  /** LEB128 of up to 64 bits: a number when it is safe as one. */
+  /** LEB128 of up to 64 bits; a number if it is a safe integer. */
   varint(what: string): number | bigint {
     const start = this.at;
     let value = 0;
@@ -140,7 +140,7 @@ export class WireInput {
     if (whole.length === end - start) this.asciiText = whole;
   }
 
-  /** The text area of a body that is not flat, whose length stands in front of everything. */
+  /** Opens the text area of a body that is not flat. Its length precedes all other data. */
   openText(): void {
     const length = this.count("the length of the text area");
     if (length > this.end - this.at) this.fail(`a text area of ${length} bytes, more than the body holds`);
@@ -148,8 +148,8 @@ export class WireInput {
   }
 
   /**
-   * A flat body: its last text takes what remains. Without `textStart` this is the walk that finds it, for which every
-   * text is empty.
+   * Begins a flat body, whose last text takes the remaining bytes. Without `textStart` this is the pass that finds it,
+   * in which every text is empty.
    */
   beginFlat(texts: number, textStart: number | undefined): void {
     this.flatTextsLeft = texts;
@@ -162,7 +162,7 @@ export class WireInput {
     return --this.flatTextsLeft === 0;
   }
 
-  /** How much text is left: the length of the last text of a flat body. */
+  /** The remaining text: the length of the last text of a flat body. */
   get textLeft(): number {
     return this.textEnd - this.textAt;
   }

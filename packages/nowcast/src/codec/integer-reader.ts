@@ -7,46 +7,49 @@ const BITS = [0, 1, 2, 4, 8, 16, 24] as const;
 export interface IntegerBounds {
   readonly min: number;
   readonly max: number;
-  /** Bytes of a number that is written as it stands. */
+  /** Bytes of an unpacked number. */
   readonly width: number;
 }
 
 /**
- * Where the integers of a column are and how one follows from the one before: `nextInteger` says how. Raw, packed and delta
- * columns are all of this form, so that one loop reads whichever it gets.
+ * The position of a column's integers, and their relation to the previous one; see `nextInteger`. Raw, packed and delta
+ * columns all have this form, so one loop reads all of them.
  */
 export interface IntegerColumn {
-  /** Where the column ends. */
+  /** The end of the column. */
   readonly end: number;
-  /** The bit of the memory, which has less than 2^31 of them, at which the first number begins, and from one to the next. */
+  /** The bit at which the first number begins (the memory has less than 2^31 bits), and the distance of two numbers. */
   readonly bit: number;
   readonly bits: number;
   readonly mask: number;
   /** The number added to every value. */
   readonly step: number;
-  /** All bits where the integer before is added too, else none. */
+  /** All bits if the previous integer is added, else none. */
   readonly kept: number;
   /** The integer assumed before the first. */
   readonly before: number;
 }
 
-/** Integer i of a column, after the one before it. Those of u32 from 2^31 on are negative; those of i16 lack their sign. */
+/**
+ * Integer i of a column, after the previous one. Values of u32 from 2^31 on are negative; values of i16 lack their
+ * sign.
+ */
 export function nextInteger(view: DataView, column: IntegerColumn, before: number, i: number): number {
   const bit = column.bit + i * column.bits;
   const number = (view.getInt32(bit >> 3, true) >> (bit & 7)) & column.mask;
   return ((before & column.kept) + column.step + number) | 0;
 }
 
-/** `count` integers that stand side by side from a byte on. */
+/** `count` adjacent integers from a byte on. */
 export function rawIntegers(at: number, count: number, width: number): IntegerColumn {
   const mask = width === 4 ? -1 : 0xffff;
   return { end: at + count * width, bit: at * 8, bits: width * 8, mask, step: 0, kept: 0, before: 0 };
 }
 
 /**
- * Opens a raw, packed or delta column of `count` integers of at most 32 bits. None for every other coding, where something is
- * wrong or not known to fit, and so near the end of the memory that four bytes cannot be read everywhere: that is left to the
- * general reader.
+ * Opens a raw, packed or delta column of `count` integers of at most 32 bits. Returns `undefined` for every other
+ * coding, for columns with a fault or without a known bound, and for columns so near the end of the memory that four
+ * bytes cannot be read everywhere. The general reader handles these.
  */
 export function openIntegers(
   view: DataView,
@@ -72,7 +75,7 @@ export function openIntegers(
   if (length > end - start || start + length + 4 > view.byteLength) return undefined;
   const used = (numbers * bits) & 7;
   if (used !== 0 && view.getUint8(start + length - 1) >> used !== 0) return undefined;
-  // No number can be beyond these, and where they are within bounds none needs to be looked at. Too long a zigzag is no number.
+  // If these bounds are within range, no single number needs a check. A zigzag that is too long is invalid.
   const times = isDelta ? numbers : 1;
   const least = base + times * Math.min(0, step);
   const greatest = base + times * Math.max(0, step + 2 ** bits - 1);
@@ -81,17 +84,17 @@ export function openIntegers(
   if (!isDelta) {
     return { end: start + length, bit: start * 8, bits, mask, step: base | 0, kept: 0, before: 0 };
   }
-  // The first integer has no number of its own: it takes the bits in front, and what they are is taken off before.
+  // The first integer has no packed number. It reads the bits before the column, which are subtracted first.
   const bit = start * 8 - bits;
   const first = (view.getInt32(bit >> 3, true) >> (bit & 7)) & mask;
   const before = (base - step - first) | 0;
   return { end: start + length, bit, bits, mask, step: step | 0, kept: -1, before };
 }
 
-/** Where the last zigzag ended. */
+/** The end of the last zigzag. */
 let zigzagEnd = 0;
 
-/** A zigzag of up to 42 bits; NaN for anything else. */
+/** Reads a zigzag of up to 42 bits; NaN if it is invalid. */
 function readZigzag(view: DataView, at: number, end: number): number {
   let value = 0;
   let scale = 1;

@@ -1,17 +1,17 @@
 import type { Memory } from "./memory.js";
 import { CODING } from "./number-columns.js";
 
-/** Widths that integers of 32 bits are packed to, by index; wider than the last they go as they stand. */
+/** Widths in bits of packed 32-bit integers, by index. Wider integers are written unpacked. */
 const BITS = [0, 1, 2, 4, 8, 16, 24] as const;
 /** Maximum size of a coding's header: its byte, and two zigzags of five. */
 const HEAD_BYTES = 11;
 const TWO_32 = 2 ** 32;
 
 /**
- * Writes `count` integers of at most 32 bits, at least four, that stand from `from` on in the memory's words as a column at `at`:
- * as raw, packed or delta, whichever is smallest; returns where it ends. One look at each value decides. There must be room for
- * the raw column and its head, and the head must end before the integers begin. Unsigned values from 2^31 on are negative
- * words.
+ * Writes a column of `count` integers of at most 32 bits, at least four, that are in the memory's words from `from` on.
+ * The column begins at `at`, and is raw, packed or delta, whichever is smallest. Returns its end. One pass over the
+ * values decides. There must be room for the raw column and its head, and the head must end before the integers begin.
+ * Unsigned values from 2^31 on are negative words.
  */
 export type IntegerWriter = (
   at: number,
@@ -34,9 +34,9 @@ export function integerWriter(memory: Memory): IntegerWriter {
     let before = first;
     for (let i = from + 1; i < end; i++) {
       const value = words[i]!;
-      // In 32 bits, where steps between numbers far apart wrap: that is looked at below.
+      // In 32 bits, where steps between distant numbers wrap; the code below checks for that.
       const above = (value - before - minStep) | 0;
-      // As unsigned numbers, what is below the least step is beyond the greatest too: one question in place of two.
+      // As unsigned numbers, values below the least step also exceed the span, so one comparison covers both bounds.
       if (above >>> 0 > stepSpan >>> 0) {
         if (above >= 0) {
           stepSpan = above;
@@ -61,7 +61,7 @@ export function integerWriter(memory: Memory): IntegerWriter {
         max = value > max ? value : max;
       }
     }
-    // All of the upper half are only shifted; those of both halves are too far apart to be worth packing.
+    // Values that are all in the upper half are only shifted. Values in both halves are too far apart to pack.
     const shift = isUnsigned && max < 0 ? TWO_32 : 0;
     const isSplit = (isUnsigned && min < 0 && max >= 0) || max - min >= 2 ** 31;
     const packed = isSplit ? -1 : widthIndex(max - min);
@@ -83,7 +83,7 @@ export function integerWriter(memory: Memory): IntegerWriter {
     return pack(at + 1, from, end, width * 8, false, 0);
   };
 
-  /** As `pack` does in 4 bits, what ids that rise with gaps mostly take: steps above the least one. */
+  /** Like `pack` with 4 bits, the usual width for rising ids with gaps: steps above the least one. */
   function packRising(at: number, from: number, end: number, minStep: number): number {
     let before = words[from - 1]!;
     let to = at;
@@ -102,8 +102,8 @@ export function integerWriter(memory: Memory): IntegerWriter {
   }
 
   /**
-   * `packed` of section 5.1 for what the words from `from` to `end`, or the steps that lead to them, are above `base`; of 32 bits
-   * it is the raw column.
+   * Writes `packed` of section 5.1 for the words from `from` to `end`, or for the steps between them, relative to
+   * `base`. With 32 bits it is the raw column.
    */
   function pack(at: number, from: number, end: number, bits: number, isDelta: boolean, base: number): number {
     if (bits === 0) return at;

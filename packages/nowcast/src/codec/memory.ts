@@ -1,8 +1,8 @@
 /**
  * One piece of memory, seen as numbers of several widths. Every engine that runs JavaScript today is little-endian.
  *
- * Loops over it stand in functions that are made for one piece of memory and keep these views as constants of their own:
- * engines compile such loops to half the instructions that they need for views which might be others the next time.
+ * Functions with loops over the memory are created for one piece of memory, and keep these views as constants. Engines
+ * compile such loops to half the instructions that replaceable views need.
  */
 export interface Memory {
   readonly bytes: Uint8Array<ArrayBuffer>;

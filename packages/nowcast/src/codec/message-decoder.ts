@@ -10,9 +10,11 @@ import { CODING, readNumberColumn } from "./number-columns.js";
 import { KINDS, type NumberColumn } from "./numbers.js";
 import { readTextColumn, TEXT_DIRECT } from "./read-leaves.js";
 
-/** Longer bodies are left to the general reader: with what is spilled of shorter ones, bits are counted in 32 bits. */
+/**
+ * Longer bodies are left to the general reader, because bits of a body and its spilled columns are counted in 32 bits.
+ */
 const BYTES_MAX = 2 ** 27;
-/** So many bytes are kept for columns that are spilled. */
+/** Memory that is kept for spilled columns, in bytes. */
 const SPILL_BYTES_MAX = 256 * 1024;
 
 /** Integers of up to 32 bits. */
@@ -30,24 +32,24 @@ const UNITS_MAX = "process" in globalThis ? 28 : 56;
 /** Lists for such calls, by length: an engine passes a list of small integers on at once. */
 const UNITS = Array.from({ length: UNITS_MAX + 1 }, (_, length) => new Array<number>(length).fill(0));
 
-/** Where eight bytes become a number, without a view of every body. */
+/** Converts eight bytes to a number, without a view for every body. */
 const DOUBLE = new Float64Array(1);
 const SINGLE = new Float32Array(DOUBLE.buffer);
 const BITS = new Uint8Array(DOUBLE.buffer);
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The reader of generated code. It reports that it gives up, and the general reader finds the fault. */
+/** The reader of generated code. If it gives up, the general reader finds the fault. */
 export class MessageDecoder {
   /** The body. */
   bytes: Uint8Array = new Uint8Array(0);
   private textAt = 0;
-  /** The whole text area, when it is ASCII. */
+  /** The whole text area, if it is ASCII. */
   private ascii: string | undefined;
   private asciiStart = 0;
   /** The columns of a list. */
   private input = new WireInput(this.bytes);
-  /** Where `place` finds columns: the body, or a copy of it with spilled columns behind. */
+  /** The memory of the columns from `place`: the body, or a copy of it followed by spilled columns. */
   view = this.input.view;
   private cells: Uint8Array = this.bytes;
   private spilled = 0;
@@ -67,7 +69,7 @@ export class MessageDecoder {
     return true;
   }
 
-  /** The next `length` bytes of text; `undefined` when they are not there or not whole characters. */
+  /** The next `length` bytes of text; `undefined` if they are missing or end inside a character. */
   text(length: number): string | undefined {
     const at = this.textAt;
     if (length > this.bytes.length - at) return undefined;
@@ -83,7 +85,10 @@ export class MessageDecoder {
     return this.text(this.bytes.length - this.textAt);
   }
 
-  /** Opens a body of one list with this many values in a row; returns the number of its rows, 0 where the body is too long. */
+  /**
+   * Opens a body of one list with this many values in a row. Returns the number of its rows, or 0 if the body is too
+   * long.
+   */
   rows(values: number): number {
     if (this.bytes.length > BYTES_MAX) return 0;
     const input = new WireInput(this.bytes);
@@ -93,14 +98,14 @@ export class MessageDecoder {
     if (this.spill.length > SPILL_BYTES_MAX) this.spill = new Uint8Array(0);
     input.openText();
     const count = input.count("the length of a list");
-    // As the general reader accounts for the root, for the list and for its rows.
+    // The general reader charges the same for the root, the list and its rows.
     input.charge(72 + count * values * 8);
     return count;
   }
 
   /**
-   * A column of numbers that are mostly written as they stand: where its values lie in `view`, which is asked for when all
-   * columns are open.
+   * Opens a column of numbers that are usually unpacked, and returns the position of its values in `view`. Read `view`
+   * only when all columns are open.
    */
   place(kind: "u8" | "i8" | "f32" | "f64", count: number): number {
     const { input } = this;
@@ -110,7 +115,7 @@ export class MessageDecoder {
     return this.put(readNumberColumn(input, KINDS[kind], count) as Exclude<NumberColumn, unknown[]>);
   }
 
-  /** Spills a column that was not raw, and before the first one the body, so that everything lies in one view. */
+  /** Spills a column that was not raw. Before the first one it copies the body, so that all data is in one view. */
   private put({ buffer, byteOffset, byteLength }: Exclude<NumberColumn, unknown[]>): number {
     const start = this.cells === this.bytes ? this.bytes.length : this.spilled;
     this.spilled = start + byteLength;
@@ -133,7 +138,7 @@ export class MessageDecoder {
     const bounds = INTEGER_BOUNDS[kind];
     let column = openIntegers(this.view, input.at, input.end, bounds, count);
     if (column === undefined && this.cells === this.bytes) {
-      // Mostly the last column, behind which four bytes cannot be read: in a longer copy of the body they can.
+      // Usually the last column, behind which four bytes cannot be read. In a longer copy of the body they can.
       this.put(new Int32Array(1));
       column = openIntegers(this.view, input.at, input.end, bounds, count);
     }
@@ -203,7 +208,7 @@ export class MessageDecoder {
   }
 }
 
-/** Returns the text that follows `start`, when it is short and ASCII. */
+/** Returns the text after `start`, if it is short and ASCII. */
 function shortAscii(bytes: Uint8Array, start: number): string | undefined {
   const length = bytes.length - start;
   if (length > UNITS_MAX) return undefined;

@@ -21,20 +21,20 @@ const COUNTS_BYTES = 16;
 const LOOP_UNITS_MAX = "process" in globalThis ? 24 : 224;
 
 /**
- * The writer of generated code. A body begins at the first byte of memory that is used again for the next one, so that offsets
- * are constants and the views that the engine's encoder wants can be kept. Code is bound to that memory, and must be bound again
- * when it was exchanged for more.
+ * The writer of generated code. A body begins at the first byte of memory that is reused for the next body, so offsets
+ * are constants and the views for the engine's encoder can be kept. Code is bound to that memory, and must be bound
+ * again when the memory is replaced by a larger one.
  */
 export class MessageEncoder {
   memory = allocate(MEMORY_BYTES);
-  /** Where the body ends. */
+  /** The end of the body. */
   at = 0;
   private writeIntegers = integerWriter(this.memory);
-  /** Where the next column of a list waits. */
+  /** The position of the next waiting column of a list. */
   private waiting = 0;
   private chunk = new Uint8Array(CHUNK_BYTES);
   private chunkAt = 0;
-  /** Views of the first bytes, by length, and of what follows, by offset. */
+  /** Views of the first bytes, by length, and of the following bytes, by offset. */
   private heads: Uint8Array<ArrayBuffer>[] = [];
   private tails: Uint8Array<ArrayBuffer>[] = [];
 
@@ -48,7 +48,10 @@ export class MessageEncoder {
     return fresh;
   }
 
-  /** A copy of the body. Short ones share chunks that are never written again: memory of its own for each would cost more. */
+  /**
+   * A copy of the body. Short bodies share chunks that are never overwritten, because separate memory for each would
+   * cost more.
+   */
   copy(): Uint8Array<ArrayBuffer> {
     const { at } = this;
     if (at > CUT_BYTES_MAX) return this.memory.bytes.slice(0, at);
@@ -77,7 +80,9 @@ export class MessageEncoder {
     return units <= LOOP_UNITS_MAX;
   }
 
-  /** Writes ASCII, for which there is room; returns all units or'ed together, so more than 127 for anything else. */
+  /**
+   * Writes ASCII text into reserved room. Returns the bitwise or of all units, which exceeds 127 for any other text.
+   */
   ascii(text: string, at: number): number {
     const { bytes } = this.memory;
     const { length } = text;
@@ -90,13 +95,13 @@ export class MessageEncoder {
     return all;
   }
 
-  /** Writes a text for which there is room; returns its end. A lone surrogate becomes U+FFFD. */
+  /** Writes a text into reserved room, and returns its end. A lone surrogate becomes U+FFFD. */
   utf8(text: string, at: number): number {
     const tail = (at < KEPT_VIEWS ? this.tails[at] : undefined) ?? this.tail(at);
     return at + utf8.encodeInto(text, tail).written;
   }
 
-  /** Ends a body with a text for which there is room; whether it was ASCII, so that units were bytes. */
+  /** Ends a body with a text in reserved room. Returns whether the text was ASCII, with one byte for each unit. */
   ascii7(text: string): boolean {
     const start = this.at;
     this.at = this.utf8(text, start);
@@ -104,11 +109,11 @@ export class MessageEncoder {
   }
 
   /**
-   * Begins a body of one list: `count` rows of `rowBytes` each while they wait, in `columns` columns, and `text` units of text
-   * behind them. Makes room for all of it; false when the memory is another one now.
+   * Begins a body of one list: `count` rows of `rowBytes` each while they wait, in `columns` columns, followed by
+   * `text` units of text. Reserves room for all of it. Returns false if the memory was replaced.
    *
-   * One loop over the rows puts their values into aligned columns, where they wait behind the room that the heads of columns
-   * take at most. From there they are put to their place in their order, each never past where it waited.
+   * One loop over the rows puts their values into aligned columns. There they wait behind the maximum room for the
+   * heads of columns. Then each column is moved to its final place, in order, never past its waiting place.
    */
   rows(count: number, rowBytes: number, columns: number, text: number): boolean {
     const heads = COUNTS_BYTES + columns * COLUMN_HEAD_BYTES;
@@ -126,7 +131,7 @@ export class MessageEncoder {
     return at;
   }
 
-  /** Puts a column that waits at a byte to its place, as it stands. */
+  /** Moves a waiting column at a byte to its place, unpacked. */
   raw(from: number, length: number): void {
     const { at } = this;
     const { bytes } = this.memory;
@@ -135,12 +140,12 @@ export class MessageEncoder {
     this.at = at + 1 + length;
   }
 
-  /** Puts a column of integers that waits at a word to its place, of `width` bytes each where that is needed. */
+  /** Moves a waiting column of integers at a word to its place, with `width` bytes each if they are unpacked. */
   integers(from: number, count: number, width: number, isUnsigned: boolean): void {
     this.at = this.writeIntegers(this.at, from, count, width, isUnsigned);
   }
 
-  /** A column of text whose lengths wait at a word. */
+  /** Writes a column of text whose lengths wait at a word. */
   textLengths(from: number, count: number): void {
     this.memory.bytes[this.at++] = CODING.raw;
     this.integers(from, count, 4, true);

@@ -4,8 +4,8 @@ import { copyOf } from "./copy-of.js";
 /**
  * MessagePack (https://github.com/msgpack/msgpack/blob/master/spec.md), whole and small.
  *
- * Integers that a double holds exactly are numbers, others bigints. A map is a plain object when all of its keys are
- * strings, otherwise a `Map`. Floats come back as numbers, so 1.0 and 1 are the same value.
+ * Integers that a double holds exactly are numbers, others bigints. A map is a plain object if all its keys are
+ * strings, otherwise a `Map`. Floats are decoded to numbers, so 1.0 and 1 are the same value.
  */
 export type MsgpackValue =
   | null
@@ -20,7 +20,7 @@ export type MsgpackValue =
   | ReadonlyMap<MsgpackValue, MsgpackValue>
   | { readonly [key: string]: MsgpackValue | undefined };
 
-/** An application's own type, passed through as it is. */
+/** An application's own type, passed through unchanged. */
 export class MsgpackExtension {
   constructor(
     /** −128 to 127; negative ones are the specification's. */
@@ -46,7 +46,7 @@ export interface MsgpackDecodeOptions {
 
 const DEPTH_MAX = 128;
 
-/** Decodes exactly one value; throws a {@link WireError} for anything else. Binary values are copies. */
+/** Decodes exactly one value; throws a {@link WireError} for all other input. Binary values are copies. */
 export function decodeMsgpack(bytes: Uint8Array, options?: MsgpackDecodeOptions): MsgpackValue {
   const reader = new MsgpackReader(bytes, options?.depthMax ?? DEPTH_MAX);
   const value = reader.value();
@@ -63,7 +63,9 @@ export function encodeMsgpack(value: MsgpackValue): Uint8Array<ArrayBuffer> {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads values one after another from one message; never past its end, never allocating what it has not seen. */
+/**
+ * Reads consecutive values from one message. It never reads past the end, and never allocates by an unchecked length.
+ */
 export class MsgpackReader {
   private readonly bytes: Uint8Array;
   private readonly view: DataView;
@@ -228,7 +230,7 @@ export class MsgpackWriter {
   private offset = 0;
   private depth = 0;
 
-  /** A copy of what was written, and a fresh start. */
+  /** Returns a copy of the written bytes, and starts again. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.bytes.slice(0, this.offset);
     this.offset = 0;
@@ -279,7 +281,7 @@ export class MsgpackWriter {
     this.depth--;
   }
 
-  /** A key whose value is `undefined` is left out, as in JSON. */
+  /** A key with the value `undefined` is omitted, as in JSON. */
   private record(value: { readonly [key: string]: MsgpackValue | undefined }): void {
     const keys = Object.keys(value).filter((key) => value[key] !== undefined);
     this.collection(keys.length, 0x80, 0xde);
@@ -291,7 +293,7 @@ export class MsgpackWriter {
 
   private number(value: number): void {
     if (Number.isSafeInteger(value) && !Object.is(value, -0)) return this.integer(value);
-    // Shorter where nothing is lost; −0 is rare enough to be left to the wider form, as NaN is.
+    // Uses the shorter form if it is exact. −0 and NaN are rare, and use the wider form.
     if (Math.fround(value) === value && value !== 0) {
       const at = this.tag(0xca, 4);
       this.view.setFloat32(at, value);
@@ -379,7 +381,9 @@ export class MsgpackWriter {
     this.view.setBigUint64(at, value);
   }
 
-  /** Writes a tag and returns where its `length` bytes go. Call it before touching `view`, which growing replaces. */
+  /**
+   * Writes a tag and returns the position of its `length` bytes. Call it before using `view`, which may be replaced.
+   */
   private tag(tag: number, length: number): number {
     const at = this.reserve(1 + length);
     this.bytes[at] = tag;
@@ -432,7 +436,7 @@ export function utf8Length(text: string): number {
     if (unit > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) {
       throw new NowcastError("misuse", `a lone surrogate at index ${i} has no UTF-8 form`);
     }
-    // Two units stand for four bytes: two are counted as units, one above as beyond 0x7f, one as beyond 0x7ff.
+    // Two units stand for four bytes. Two are counted as units, one as above 0x7f, and one as above 0x7ff.
     i++;
   }
   return length;

@@ -80,7 +80,7 @@ function readOne(input: WireInput, kind: NumberKind): number | bigint {
   return kind.read(input.view, input.advance(kind.width, `a ${kind.name}`));
 }
 
-/** `count` numbers as they stand. */
+/** `count` unpacked numbers. */
 export function readRaw(input: WireInput, kind: NumberKind, count: number): NumberColumn {
   const at = input.advance(count * kind.width, `${count} values of ${kind.name}`);
   const values = kind.make(count);

@@ -14,7 +14,7 @@ export type NumberColumn =
   | Float64Array
   | (number | bigint)[];
 
-/** How the numbers of one type lie in memory and on the wire. */
+/** The layout of one number type in memory and on the wire. */
 export interface NumberKind {
   readonly name: string;
   /** Bytes on the wire. */

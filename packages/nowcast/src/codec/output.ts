@@ -4,7 +4,7 @@ export class WireOutput {
   view = new DataView(this.bytes.buffer);
   at = 0;
 
-  /** A copy of what was written, and a fresh start. */
+  /** Returns a copy of the written bytes, and starts again. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.bytes.slice(0, this.at);
     this.at = 0;
@@ -24,7 +24,7 @@ export class WireOutput {
     return at;
   }
 
-  /** As `reserve`, with all bits cleared. */
+  /** Like `reserve`, with all bits cleared. */
   reserveZeros(length: number): number {
     const at = this.reserve(length);
     this.bytes.fill(0, at, this.at);
@@ -71,7 +71,7 @@ export class WireOutput {
     this.varint(BigInt.asUintN(64, (big << 1n) ^ (big >> 63n)));
   }
 
-  /** UTF-8; what has none (a lone surrogate) becomes U+FFFD. Returns the number of bytes. */
+  /** Writes UTF-8, with U+FFFD for a lone surrogate. Returns the number of bytes. */
   text(text: string): number {
     const start = this.reserve(text.length * 3);
     if (text.length < 24) {

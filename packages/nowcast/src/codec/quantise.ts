@@ -83,7 +83,7 @@ export function readPlainQuat(input: WireInput, bits: number): number[] {
   return dequantiseQuat(input, [Number(packed & 3n), part(0), part(1), part(2)], bits);
 }
 
-/** A column of steps as the numbers they stand for. */
+/** Converts a column of steps to numbers. */
 export function dequantiseRange(
   input: WireInput,
   steps: NumberColumn,

@@ -82,7 +82,7 @@ export function readChunks(
 
 /** One MessagePack value of known length. */
 export function readAny(input: WireInput, raw: Uint8Array, at: number): WireValue {
-  // An empty array is one byte there and some dozen here.
+  // An empty array is one byte in the message and a dozen bytes in memory.
   input.charge(raw.length * 16);
   try {
     const reader = new MsgpackReader(raw);
@@ -95,7 +95,7 @@ export function readAny(input: WireInput, raw: Uint8Array, at: number): WireValu
   }
 }
 
-/** Reads a leaf of numbers, quantised ones included, as the numbers they stand for. */
+/** Reads a leaf of numbers, including quantised ones, as numbers. */
 export function numberReader(type: WireType): (input: WireInput, block: Block) => NumberColumn {
   switch (type.tag) {
     case "range": {

@@ -34,20 +34,20 @@ import {
   type WireType,
 } from "./wire-schema.js";
 
-/** How to read rows of a writer's type, and make of them what the reader wants. */
+/** A plan for reading rows of a writer's type and converting them to the reader's. */
 export interface ReadPlan extends BlockLayout {
   readonly read: (input: WireInput, block: Block) => Column;
 }
 
 /**
- * Prepares reading values of a writer's shape, into those of the reader's own shape when there is one. Contradictions of the two
- * shapes are found here, before any message is read; those of single values are found when they are read.
+ * Prepares reading of a writer's shape, with conversion to the reader's shape if there is one. Contradictions of the
+ * two shapes throw here, before any message is read. Contradictions of single values throw when they are read.
  */
 export function planReading(writer: WireSchema, reader?: WireSchema): ReadPlan {
   return new Planner(writer, reader).plan(writer.root, reader?.root, []);
 }
 
-/** All rows of a block, which is one level deeper than what it stands in. */
+/** All rows of a block, which is one level deeper than its parent. */
 export function readBlock(plan: ReadPlan, input: WireInput, count: number): Column {
   if (count === 0) return [];
   input.enter();
@@ -66,7 +66,7 @@ class Planner {
     this.reader = reader;
   }
 
-  /** `to` is `undefined` where the reader has no wish: for tools, and for fields that are skipped. */
+  /** `to` is `undefined` if the reader has no type for it: in tools, and for skipped fields. */
   plan(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan {
     const layout = layoutOf(from, this.writer);
     if (to !== undefined) {
@@ -123,7 +123,7 @@ class Planner {
     return convert === undefined ? read : (input, block) => convert(input, read(input, block));
   }
 
-  /** `absent` stands for what is not there. */
+  /** `absent` is the value of an absent option. */
   private option(
     item: WireType,
     to: WireType | undefined,
@@ -214,7 +214,7 @@ class Planner {
     if (to !== undefined && wanted?.tag !== from.tag) {
       incompatible({ tag: "ref", index }, this.writer, to, this.reader!, path);
     }
-    // A type may contain itself: the plan is known before it is made.
+    // A type may contain itself, so the plan is registered before it is complete.
     const plan: Mutable<ReadPlan> = { ...layoutOf({ tag: "ref", index }, this.writer), read: unplanned };
     this.plans.set(key, plan);
     plan.read = from.tag === "struct" ? this.struct(from, wanted, path) : this.enum(from, wanted, path);

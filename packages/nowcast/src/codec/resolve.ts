@@ -27,7 +27,7 @@ export function incompatible(
   );
 }
 
-/** Section 7, numbers: `undefined` where nothing is to be done. */
+/** Section 7, numbers: `undefined` if no conversion is needed. */
 export function convertNumbers(
   from: WireType,
   writer: WireSchema,

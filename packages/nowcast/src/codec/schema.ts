@@ -7,10 +7,10 @@ import { encodeWireSchema } from "./wire-schema-bytes.js";
 
 declare const value: unique symbol;
 
-/** A type whose values are `T`; made by {@link types}. */
+/** A type with values `T`; created by {@link types}. */
 export interface Schema<T> {
   readonly [value]?: T;
-  /** Its place in a shape, whose definitions are added when they are first met. */
+  /** Its place in a shape. Definitions are added at their first occurrence. */
   readonly place: (table: DefinitionTable) => WireType;
 }
 
@@ -32,18 +32,18 @@ type EnumValue<V extends Readonly<Record<string, Payload>>> = {
 }[keyof V];
 type TupleValue<T extends readonly Schema<unknown>[]> = { -readonly [K in keyof T]: ValueOf<T[K]> };
 
-/** The definitions of a shape in the order in which a walk from the root meets them (`spec/WIRE.md`, section 3). */
+/** The definitions of a shape, in the order of a walk from the root (`spec/WIRE.md`, section 3). */
 export class DefinitionTable {
   readonly definitions: Definition[] = [];
   readonly #places = new Map<object, number>();
 
-  /** The place of a definition; `fill` says what it is when it is met for the first time. */
+  /** The index of a definition; `fill` returns the definition at its first occurrence. */
   placeOf(key: object, fill: () => Definition): WireType {
     let index = this.#places.get(key);
     if (index === undefined) {
       index = this.definitions.length;
       this.#places.set(key, index);
-      // Its place is taken before those of what it refers to.
+      // The index is reserved before the indexes of referenced definitions.
       this.definitions.push({ tag: "struct", name: "", fields: [] });
       this.definitions[index] = fill();
     }
@@ -69,8 +69,8 @@ function isSchema(payload: Payload): payload is Schema<unknown> {
 }
 
 /**
- * The types. Structs are objects, tuples arrays, an absent option is `null`; a variant without payload is its name, one with a
- * payload an object with that name as its only key.
+ * The types. Structs are objects, tuples arrays, and an absent option is `null`. A variant without a payload is its
+ * name; a variant with a payload is an object with that name as its only key.
  *
  * ```ts
  * const pose = types.struct("Pose", { at: types.array(3, types.f32), name: types.option(types.text) });
@@ -83,7 +83,7 @@ export const types = {
   u8: scalar<number>("u8"),
   u16: scalar<number>("u16"),
   u32: scalar<number>("u32"),
-  /** Beyond 2^53 − 1 a bigint. */
+  /** A bigint above 2^53 − 1. */
   u64: scalar<number | bigint>("u64"),
   i8: scalar<number>("i8"),
   i16: scalar<number>("i16"),
@@ -125,7 +125,7 @@ export const types = {
   angle(bits: number): Schema<number> {
     return { place: () => ({ tag: "angle", bits }) };
   },
-  /** The name is for people; fields are matched by theirs. */
+  /** The name is for people; fields are matched by their own names. */
   struct<const F extends Fields>(name: string, fields: F): Schema<StructValue<F>> {
     if (name === "") throw new NowcastError("misuse", "a struct has a name; what has none is a tuple");
     const key = {};
@@ -146,7 +146,7 @@ export const types = {
     });
     return { place: (table) => table.placeOf(key, () => fill(table)) };
   },
-  /** Variants with what they carry, which is fields or one value: `{ Idle: {}, Say: { text: types.text }, Pick: types.u32 }`. */
+  /** Variants with their payloads: fields or one value: `{ Idle: {}, Say: { text: types.text }, Pick: types.u32 }`. */
   enum<const V extends Readonly<Record<string, Payload>>>(name: string, variants: V): Schema<EnumValue<V>> {
     const key = {};
     const fill = (table: DefinitionTable): Definition => ({
@@ -161,7 +161,7 @@ export const types = {
   },
 } as const;
 
-/** The shape of a described type, as `spec/WIRE.md` has it. */
+/** The shape of a described type, in the form of `spec/WIRE.md`. */
 export function wireSchemaOf(type: Schema<unknown>): WireSchema {
   const table = new DefinitionTable();
   const root = type.place(table);

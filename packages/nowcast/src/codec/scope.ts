@@ -23,12 +23,15 @@ export class ScopeReader {
   private readonly wanted: ReadonlyMap<string, WireSchema>;
   private schemaBytes = 0;
 
-  /** `wanted` maps the names of root structs and enums to the reader's own shapes; others are read as they come. */
+  /**
+   * `wanted` maps the names of root structs and enums to the reader's own shapes; others are read with the writer's
+   * shape.
+   */
   constructor(wanted: Iterable<WireSchema> = []) {
     this.wanted = new Map([...wanted].map((schema) => [rootName(schema) ?? "", schema]));
   }
 
-  /** The value of a message; `undefined` for one that only announces shapes. */
+  /** The value of a message; `undefined` for a message with announcements only. */
   read(message: Uint8Array): WireValue | undefined {
     const input = new WireInput(message);
     while (input.at !== input.end) {
@@ -71,7 +74,7 @@ export class ScopeReader {
   }
 }
 
-/** Writes messages without anybody having described them: shapes are inferred from what is written. */
+/** Writes messages without declared types: it infers shapes from the values. */
 export class ScopeWriter {
   private readonly kinds = new Map<
     string,
@@ -81,8 +84,8 @@ export class ScopeWriter {
   private nextId = FIRST_ID;
 
   /**
-   * One message. The first value of a kind (an object with certain keys) announces its shape; one that does not fit
-   * announces a wider one. Shapes once announced stay valid, so messages must arrive in order.
+   * Encodes one message. The first value of a kind (an object with certain keys) announces its shape. A value that does
+   * not fit announces a wider shape. Announced shapes stay valid, so messages must arrive in order.
    */
   write(value: WireValue): Uint8Array<ArrayBuffer> {
     const kindName = kindOf(value);
@@ -93,7 +96,7 @@ export class ScopeWriter {
       known.body.writeTo(this.output, value);
       return this.output.take();
     }
-    // No shape can say more than MessagePack about a value of which nothing is known, nor once there are too many.
+    // MessagePack is used if nothing is known about a value, or if there are too many shapes.
     if (guess.tag === "any" || this.nextId > SHAPES_MAX) return this.writeAny(value);
     const schema = wireSchemaOf(guess);
     const bytes = encodeWireSchema(schema);
@@ -121,7 +124,7 @@ function rootName(schema: WireSchema): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** Objects with the same keys are of one kind. */
+/** Objects with the same keys have the same kind. */
 function kindOf(value: WireValue): string {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return "value";
   if (value instanceof Map || ArrayBuffer.isView(value)) return "value";

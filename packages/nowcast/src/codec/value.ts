@@ -5,8 +5,8 @@ import { describeType, isTuple, type Variant, type WireSchema, type WireType } f
 const DEPTH_MAX = 128;
 
 /**
- * A value without a type of its own: structs are objects, tuples arrays, maps `Map`s, an absent option is `null`.
- * A variant without payload is its name; one with a payload is an object with that name as its only key. Integers
+ * A value without its own type. Structs are objects, tuples arrays, maps `Map`s, and an absent option is `null`. A
+ * variant without a payload is its name; one with a payload is an object with that name as its only key. Integers
  * beyond ±(2^53 − 1) are bigints.
  */
 export type WireValue =
@@ -25,7 +25,7 @@ export type WireValue =
 /** One value a row. */
 export type Column = ArrayLike<WireValue>;
 
-/** The value that a reader assumes for a field that the writer did not have: section 7. Made anew for every row. */
+/** The reader's default for a field that the writer lacks: section 7. Created for every row. */
 export function defaultOf(type: WireType, schema: WireSchema, depth = 0): WireValue {
   if (depth > DEPTH_MAX) {
     throw new NowcastError(
@@ -73,7 +73,7 @@ export function defaultOf(type: WireType, schema: WireSchema, depth = 0): WireVa
   }
 }
 
-/** The stated default, or that of the type. */
+/** The stated default, or the default of the type. */
 export function defaultOfField(
   field: { readonly type: WireType; readonly default: Uint8Array | undefined },
   schema: WireSchema,
@@ -90,7 +90,7 @@ function defaultPayload(variant: Variant, schema: WireSchema, depth: number): Wi
   );
 }
 
-/** A stated default is MessagePack, in which a map with text keys cannot be told from a struct. */
+/** A stated default is MessagePack, in which a map with text keys looks like a struct. */
 function fromAny(value: MsgpackValue, type: WireType, schema: WireSchema): WireValue {
   if (type.tag === "map" && typeof value === "object" && value !== null && !(value instanceof Map)) {
     return new Map(Object.entries(value as { readonly [key: string]: WireValue }));
@@ -99,7 +99,7 @@ function fromAny(value: MsgpackValue, type: WireType, schema: WireSchema): WireV
   return value;
 }
 
-/** Whether a variant's payload stands for itself, as a list, or as a struct. */
+/** Whether a variant's payload is a single value, a list, or a struct. */
 export function payloadForm(variant: Variant): "none" | "alone" | "list" | "struct" {
   if (variant.fields.length === 0) return "none";
   if (!variant.fields.every((field, i) => field.name === String(i))) return "struct";
@@ -128,7 +128,7 @@ export function wrapVariant(variant: Variant, payload: WireValue): WireValue {
   return variant.fields.length === 0 ? variant.name : objectOf([variant.name], [payload]);
 }
 
-/** An object with these own properties, whatever they are called; what is `undefined` is left out. */
+/** Creates an object with these own properties, with any names. Values `undefined` are omitted. */
 export function objectOf(
   names: readonly string[],
   values: readonly WireValue[],

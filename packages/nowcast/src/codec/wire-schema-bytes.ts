@@ -40,7 +40,7 @@ export function decodeWireSchema(bytes: Uint8Array): WireSchema {
   return schema;
 }
 
-/** The bytes of a shape whose definitions already stand in the order of a walk from its root. */
+/** The bytes of a shape whose definitions are already in the order of a walk from its root. */
 export function encodeWireSchema(schema: WireSchema): Uint8Array<ArrayBuffer> {
   const output = new WireOutput();
   writeType(output, schema.root);
@@ -176,7 +176,7 @@ function mustDiffer(input: WireInput, at: number, named: readonly { readonly nam
   }
 }
 
-/** The rules that need the whole shape: what is referred to, and that every struct comes to an end. */
+/** Checks the rules that need the whole shape: valid references, and structs without infinite recursion. */
 function checkSchema(schema: WireSchema, input: WireInput): void {
   const met = new Set<number>();
   const walkType = (type: WireType): void => {
@@ -190,7 +190,7 @@ function checkSchema(schema: WireSchema, input: WireInput): void {
     met.add(type.index);
   };
   walkType(schema.root);
-  // A set is walked in the order of insertion, and what is inserted on the way is walked as well.
+  // A set is iterated in insertion order, including entries inserted during the iteration.
   for (const index of met) {
     for (const field of allFields(schema.definitions[index]!)) walkType(field.type);
   }

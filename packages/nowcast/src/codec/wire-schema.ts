@@ -16,7 +16,7 @@ export type WireType =
 export interface Field {
   readonly name: string;
   readonly type: WireType;
-  /** The default for readers that miss the field: one MessagePack value, in the bytes in which it was stated. */
+  /** The default for readers whose writer lacks the field: one MessagePack value, in its original bytes. */
   readonly default: Uint8Array | undefined;
 }
 
@@ -89,7 +89,7 @@ export function leavesOf(type: WireType, schema: WireSchema): WireType[] {
 
 /** Whether a body of this root needs no length of its text area: section 4.1. */
 export function isFlat(root: WireType, schema: WireSchema): boolean {
-  /** By definition: whether it is flat and has no text. */
+  /** For each definition: whether it is flat and without text. */
   const known: (boolean | undefined)[] = [];
   const isFlatInArray = (type: WireType): boolean => {
     if (type.tag === "ref") {
@@ -123,7 +123,7 @@ export function isFlat(root: WireType, schema: WireSchema): boolean {
   return leavesOf(root, schema).every((leaf) => isFlatLeaf(leaf, true));
 }
 
-/** A type in words, for errors: `list of u8`, `Vec3`. */
+/** A description of a type for errors: `list of u8`, `Vec3`. */
 export function describeType(type: WireType, schema: WireSchema): string {
   switch (type.tag) {
     case "option":

@@ -2,15 +2,15 @@ import { CODING, EXACT_MAX } from "./number-columns.js";
 import { type NumberColumn, type NumberKind, PACKED_BITS, packedBytes, packedWidth } from "./numbers.js";
 import type { WireOutput } from "./output.js";
 
-/** The numbers as they stand. */
+/** Writes the numbers unpacked. */
 export function writeRaw(output: WireOutput, kind: NumberKind, values: NumberColumn): void {
   const at = output.reserve(values.length * kind.width);
   for (let i = 0; i < values.length; i++) kind.write(output.view, at + i * kind.width, values[i]!);
 }
 
 /**
- * A column of at least four numbers, in the smaller of the codings that one look at each value can judge: raw, same,
- * packed and delta. Smaller ones exist; they cost more to find.
+ * Writes a column of at least four numbers, in the smallest of the codings that one pass over the values can compare:
+ * raw, same, packed and delta. Smaller codings exist, but cost more to find.
  */
 export function writeNumberColumn(output: WireOutput, kind: NumberKind, values: NumberColumn): void {
   if (isSame(values)) {
@@ -35,7 +35,7 @@ export function writeNumberColumn(output: WireOutput, kind: NumberKind, values: 
   writeRaw(output, kind, values);
 }
 
-/** Bit for bit: −0 is not 0, and a NaN of which more is not known is like no other. */
+/** Compares bits: −0 is not 0, and no two NaNs are equal. */
 function isSame(values: NumberColumn): boolean {
   const first = values[0]!;
   if (Number.isNaN(first)) return false;

@@ -18,7 +18,7 @@ import {
 } from "./wire-schema.js";
 import { writeNumberColumn, writePacked, writeRaw } from "./write-columns.js";
 
-/** Where a body is being written: blocks, and the text area that will stand behind them. */
+/** The output of a body: blocks, and the text area that follows them. */
 class BodyOutput {
   readonly blocks = new WireOutput();
   readonly texts = new WireOutput();
@@ -55,13 +55,13 @@ export class BodyWriter {
     this.flatTexts = leavesOf(schema.root, schema).filter((leaf) => leaf.tag === "text").length;
   }
 
-  /** One value; throws a `NowcastError` that names the field for what the shape cannot hold. */
+  /** Encodes one value; throws a `NowcastError` with the name of a field that the shape cannot represent. */
   write(value: WireValue): Uint8Array<ArrayBuffer> {
     this.writeTo(this.whole, value);
     return this.whole.take();
   }
 
-  /** As `write`, behind what stands in `target` already. */
+  /** Like `write`, appended to `target`. */
   writeTo(target: WireOutput, value: WireValue): void {
     this.block(target, [value], this.flat);
   }
@@ -141,7 +141,7 @@ class Planner {
   private option(item: WireType): WritePlan["write"] {
     const plan = this.plan(item);
     return (output, rows, block) => {
-      // With an option inside, null is that one's absence, and only what was left out is this one's.
+      // If the item type is an option, null means its absence, and only `undefined` means the absence of this option.
       const present = Array.from(
         rows,
         (value) => value !== undefined && (value !== null || item.tag === "option"),
@@ -199,7 +199,7 @@ class Planner {
     const known = this.plans.get(index);
     if (known !== undefined) return known;
     const definition = this.schema.definitions[index]!;
-    // A type may contain itself: the plan is known before it is made.
+    // A type may contain itself, so the plan is registered before it is complete.
     const plan: { -readonly [K in keyof WritePlan]: WritePlan[K] } = {
       ...layoutOf({ tag: "ref", index }, this.schema),
       write: unplanned,
@@ -294,7 +294,7 @@ const asVariant: Take<[string, WireValue]> = (value, output) => {
 };
 
 function fieldNamed(name: string): Take<WireValue> {
-  // A field that is not there is left to the type: an option is absent, anything else is refused with its name.
+  // For a missing field the type decides: an option is absent, and other types throw an error with the field's name.
   return (value, output) => {
     if (!isRecord(value)) return output.fail(`no field "${name}" in ${inWords(value)}`);
     return (Object.hasOwn(value, name) ? value[name] : undefined) as WireValue;
@@ -336,7 +336,7 @@ function writeTexts(output: BodyOutput, rows: Column, block: OpenBlock): void {
     output.blocks.u8(0);
     writeNumberColumn(output.blocks, U32, lengths);
   } else if (--output.flatTextsLeft !== 0) {
-    // The last text of a flat body takes what remains.
+    // The last text of a flat body takes the remaining bytes.
     for (const length of lengths) output.blocks.varint(length);
   }
 }

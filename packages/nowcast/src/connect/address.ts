@@ -7,7 +7,7 @@ const NAME = /^[a-zA-Z0-9_-][a-zA-Z0-9._-]{0,63}$/;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 export interface Address {
-  /** As in an address: IPv6 in brackets. */
+  /** In the form of an address: IPv6 in brackets. */
   readonly host: string;
   readonly port: number;
   readonly name: string;
@@ -24,8 +24,9 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 /**
- * Reads `nowcast://HOST:PORT/NAME`, `http(s)://HOST:PORT/nowcast/NAME`, or, in a page, a name alone for the page's own
- * endpoint. Under `nowcast:` this machine is asked without encryption, as is the host that a page came from without.
+ * Parses `nowcast://HOST:PORT/NAME`, `http(s)://HOST:PORT/nowcast/NAME`, or, in a page, a name alone for the page's own
+ * endpoint. Under `nowcast:` this machine is asked over plain HTTP, as is the host of a page that was loaded over plain
+ * HTTP.
  */
 export function readAddress(url: string): Address {
   const page = typeof location === "undefined" ? undefined : location;

@@ -1,6 +1,6 @@
 /**
- * Moves a session from carrier to carrier (`spec/CARRIERS.md`, section 6): falls back when one is dead or silent, comes
- * back to the better one, and tries until the session itself gives up.
+ * Moves a session between carriers (`spec/CARRIERS.md`, section 6). It falls back if a carrier is dead or silent,
+ * returns to the better carrier, and tries until the session itself gives up.
  */
 import type { CarrierKind, OpenCarrier, OpenCarrierKind } from "../carrier/carrier.js";
 import { clockUs, type Driver } from "../carrier/driver.js";
@@ -18,10 +18,10 @@ const UNANSWERED_US = 1_000_000;
 const UNANSWERED_US_MAX = 10_000_000;
 const RETRY_MS_FIRST = 100;
 const RETRY_MS_MAX = 2_000;
-/** A server that ends comes back within a moment or two, as a rule: for so long the waits stay below this. */
+/** A server that restarts is usually back within a few seconds; for this time the waits stay below this value. */
 const SOON_US = 10_000_000;
 const RETRY_MS_SOON_MAX = 400;
-/** Packets to a machine on which nobody listens may go unanswered: a try that takes longer is begun anew. */
+/** Packets to a machine without a listener may get no answer, so an attempt that takes longer is started again. */
 const TRY_MS_FIRST = 1_500;
 const TRY_MS_MAX = 10_000;
 const RETURN_MS_FIRST = 2_000;
@@ -31,7 +31,10 @@ const RETURN_MS_MAX = 60_000;
 export interface Offers {
   readonly kinds: readonly CarrierKind[];
   readonly open: OpenCarrierKind;
-  /** Asks the endpoint anew, since certificates and ports change. Keeps what it knew if there is no answer. */
+  /**
+   * Requests the endpoint's record again, because certificates and ports change. Keeps the old record if there is no
+   * answer.
+   */
   refresh(signal: AbortSignal): Promise<void>;
 }
 
@@ -69,7 +72,7 @@ export class CarrierMigrator {
     this.#attempt = undefined;
   }
 
-  /** Looks whether anything is to be done; called when a carrier ended, and from time to time. */
+  /** Checks whether an action is due. Called when a carrier ended, and at intervals. */
   look(): void {
     const { session, carrierKind } = this.#driver;
     if (session.isClosed) return this.stop();
@@ -78,7 +81,7 @@ export class CarrierMigrator {
     const isDead = carrierKind === undefined || session.isDetached;
     if (isDead || this.#isSilent(nowUs)) this.#fallBack(nowUs);
     else if (this.#attempt?.goal === "fall back" && session.lastHeardUs > this.#attempt.beganUs) {
-      // The old carrier was heard first.
+      // A packet arrived on the old carrier first.
       this.#giveUpAttempt();
     } else if (session.isOpen) this.#comeBack(nowUs);
   }
@@ -113,7 +116,7 @@ export class CarrierMigrator {
       this.#unansweredUs = Math.min(2 * this.#unansweredUs, UNANSWERED_US_MAX);
     const { kinds } = this.#offers;
     const { carrierKind } = this.#driver;
-    // A silent carrier is tried anew after the others.
+    // A silent carrier is tried again after the others.
     const others = kinds.filter((kind) => kind !== carrierKind);
     const order =
       carrierKind === undefined ? kinds : [...others, ...kinds.filter((kind) => kind === carrierKind)];

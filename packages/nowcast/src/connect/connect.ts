@@ -1,4 +1,4 @@
-/** `connect`: the best carrier there is, and another when that one fails (`spec/CARRIERS.md`, section 6). */
+/** `connect`: opens the best available carrier, and another one if it fails (`spec/CARRIERS.md`, section 6). */
 import type { CarrierKind, OpenCarrier } from "../carrier/carrier.js";
 import { forAnyCarrier, PROPERTIES } from "../carrier/carrier.js";
 import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
@@ -19,11 +19,14 @@ import { openFirst } from "./race.js";
 const UNANSWERED_MS_MAX = 3_000;
 
 export interface ConnectOptions {
-  /** Lets in where the endpoint wants one (`spec/CARRIERS.md`, section 7). It stands in addresses: make it short-lived. */
+  /**
+   * The token for an endpoint that requires one (`spec/CARRIERS.md`, section 7). It is part of addresses, so use a
+   * short lifetime.
+   */
   readonly token?: string | undefined;
   /** The carriers to use, the best first; all that there are by default. */
   readonly carriers?: readonly CarrierKind[] | undefined;
-  /** Gives up the attempt; a channel that is open is closed by its own `close`. */
+  /** Cancels the attempt. Close an open channel with its own `close`. */
   readonly signal?: AbortSignal | undefined;
   /** Limits, lane classes and bounds of the session. */
   readonly session?: Partial<SessionConfig> | undefined;
@@ -35,7 +38,7 @@ export interface ConnectOptions {
  * Opens a channel to the service at `nowcast://HOST:PORT/NAME` (or `https://HOST/nowcast/NAME`; in a page, a name alone
  * means the page's own endpoint). It stays open over any change of the carrier.
  *
- * Works in pages, in workers and in Node. Refused with a {@link NowcastError} that says what would help.
+ * Works in pages, in workers and in Node. Rejected with a {@link NowcastError} that names a cure.
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Channel> {
   const endpoint = new Endpoint(readAddress(url), options);
@@ -65,7 +68,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   }
 }
 
-/** A session that was refused at once, in the words that an endpoint has for it (`spec/CARRIERS.md`, section 2). */
+/** The error for a session that was refused at once, with the endpoint's error code (`spec/CARRIERS.md`, section 2). */
 function refusedError({ code, reason }: Closed): NowcastError | undefined {
   const [word, cure] =
     code === CloseCode.busy
@@ -78,7 +81,7 @@ function refusedError({ code, reason }: Closed): NowcastError | undefined {
   return new NowcastError("refused", reason || word, { code: word, cure, message, closeCode: code });
 }
 
-/** Waits until the session is open; otherwise says how it ended. */
+/** Waits until the session is open; otherwise throws the reason of its end. */
 function begin(
   driver: Driver,
   carrier: OpenCarrier,
@@ -137,7 +140,10 @@ class Endpoint implements Offers {
     this.#options = options;
   }
 
-  /** Carriers for a session that exists: these need no token, and an endpoint may know that they are for nothing else. */
+  /**
+   * Returns offers for carriers that resume a session. These need no token, and tell the endpoint that they only
+   * resume.
+   */
   toResume(): this {
     this.#isResuming = true;
     return this;
@@ -151,7 +157,10 @@ class Endpoint implements Offers {
     );
   }
 
-  /** Why there is no carrier. A page that came by plain HTTP from another machine has no WebTransport, and often may not join. */
+  /**
+   * The error if there is no carrier. A page that was loaded over plain HTTP from another machine has no WebTransport,
+   * and often may not join.
+   */
   offersNothing(): NowcastError {
     if (!this.#discovery.isOverTlsAlone) {
       return new NowcastError("peer-incompatible", "the endpoint offers no carrier that this platform has", {
@@ -161,7 +170,7 @@ class Endpoint implements Offers {
     }
     const cause = "sessions from other machines are encrypted there, and this page came by plain HTTP";
     const cure =
-      "open the page by https, or ask whoever runs it for --self-signed, a certificate or --insecure";
+      "open the page by https, or ask the server's operator for --self-signed, a certificate or --insecure";
     return new NowcastError("refused", `the endpoint refuses: ${cause}`, {
       code: "not_encrypted",
       cure,
@@ -172,7 +181,10 @@ class Endpoint implements Offers {
     this.#discovery = await discover(this.#address, this.#query, signal);
   }
 
-  /** Platforms tell next to nothing of a carrier that did not open; an endpoint that refuses by now says why. */
+  /**
+   * Platforms report almost nothing about a carrier that did not open. If the endpoint now refuses, its answer has the
+   * reason.
+   */
   async explain(error: unknown, signal: AbortSignal): Promise<never> {
     try {
       await this.ask(signal);

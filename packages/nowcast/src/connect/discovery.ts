@@ -1,4 +1,4 @@
-/** Asking an endpoint what it offers (`spec/CARRIERS.md`, section 2). */
+/** Requests the carriers that an endpoint offers (`spec/CARRIERS.md`, section 2). */
 import { type ErrorCode, NowcastError } from "../errors/nowcast-error.js";
 import { type Address, addressUrl } from "./address.js";
 
@@ -8,7 +8,7 @@ const HASHES_MAX = 8;
 const HASH_BYTES = 32;
 const WORDS_MAX = 300;
 
-/** The words of section 2 and what they are for a program. */
+/** The error codes of section 2, and their codes for programs. */
 const REFUSALS = [
   "unauthorised",
   "wrong_origin",
@@ -21,16 +21,16 @@ const REFUSALS = [
 ] as const satisfies readonly ErrorCode[];
 
 export interface Discovery {
-  /** Whether it takes WebSockets in the way in which it was asked. */
+  /** Whether the endpoint accepts WebSockets over the requested scheme. */
   readonly websocket: boolean;
-  /** Whether it takes them over TLS alone, and was asked without. */
+  /** Whether it accepts them over TLS only, and the request was not encrypted. */
   readonly isOverTlsAlone: boolean;
   readonly webtransport:
     | { readonly port: number; readonly certificateHashes: readonly Uint8Array<ArrayBuffer>[] }
     | undefined;
 }
 
-/** Asks; refused with the endpoint's own words, or with what is wrong about its answer. */
+/** Requests the record. Rejected with the endpoint's own text, or with the fault of its answer. */
 export async function discover(
   address: Address,
   query: Record<string, string | undefined>,
@@ -122,7 +122,7 @@ function readHash(hash: unknown): Uint8Array<ArrayBuffer> {
     const bytes = Uint8Array.from(atob(String(hash)), (unit) => unit.charCodeAt(0));
     if (bytes.length === HASH_BYTES) return bytes;
   } catch {
-    // Not base64: as wrong as another length.
+    // Not base64, which is treated like a wrong length.
   }
   throw malformed();
 }

@@ -3,22 +3,22 @@
 /** A peer counts as steady while its packets come at least so often. */
 const STEADY_US_MAX = 120_000;
 const WEIGHT = 8;
-/** So many usual gaps without a packet are worth a question, and at least so long. */
+/** After this many usual gaps without a packet a probe is sent, and at least after this time. */
 const GAPS = 4;
 const QUIET_US_MIN = 150_000;
-/** Without any rhythm a question is worth its bytes after so long, where another carrier could be fallen back to. */
+/** Without a regular rhythm a probe is sent after this time, if another carrier is available. */
 const QUIET_US_MAX = 400_000;
 
 /**
- * A peer that only receives has nothing outstanding that would show a dead path. When packets that came steadily
- * stay away, or nothing has come for a while, one PING is worth its bytes: its answer, or its silence, tells.
+ * A peer that only receives has no outstanding packets that would reveal a dead path. If regular packets stop, or none
+ * has arrived for a while, one PING tests the path.
  */
 export class LivenessProbe {
   #lastHeardUs: number | undefined;
   #gapUs = Number.POSITIVE_INFINITY;
   #hasAsked = false;
 
-  /** Says whether to ask now. `packets` came since the last look. */
+  /** Whether to send a probe now. `packets` arrived since the last call. */
   look(nowUs: number, lastHeardUs: number, packets: number, canFall: boolean): boolean {
     if (this.#lastHeardUs !== undefined && lastHeardUs > this.#lastHeardUs) {
       const gapUs = (lastHeardUs - this.#lastHeardUs) / Math.max(1, packets);

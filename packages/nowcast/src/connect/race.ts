@@ -1,8 +1,8 @@
-/** Opening carriers beside each other: the first that is ready wins, the others are closed. */
+/** Opens carriers in parallel: the first that is ready is used, and the others are closed. */
 import type { CarrierKind, OpenCarrier, OpenCarrierKind } from "../carrier/carrier.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 
-/** How much earlier each carrier begins than the next (`spec/CARRIERS.md`, section 6). */
+/** Delay between the start of one carrier and the next (`spec/CARRIERS.md`, section 6). */
 const HEAD_START_MS = 300;
 const READY_MS_MAX = 10_000;
 

@@ -4,21 +4,21 @@ import type { DeltaLayout } from "./layout.js";
 import type { SmallModels } from "./small-models.js";
 
 /**
- * A frame together with everything that was learnt up to it.
+ * A frame together with the state learnt up to it.
  *
- * The sender keeps one for each frame it sent, until the receiver has acknowledged a later one; the receiver keeps those
- * that the sender may still refer to. Because the models are part of it, a lost packet cannot make the two ends
- * disagree: what a lost packet taught is never used. It never changes, so it may be shared.
+ * The sender keeps one for each sent frame, until the receiver has acknowledged a later one. The receiver keeps those
+ * that the sender may still refer to. The models are part of the baseline, so a lost packet cannot make the two ends
+ * disagree: models updated by a lost packet are never used. A baseline is immutable, so it may be shared.
  */
 export class DeltaBaseline {
   constructor(
     readonly layout: DeltaLayout,
     readonly frame: DeltaFrame,
-    /** For every row, whether it changed in this frame (lowest bit), in the baseline of it, and so on. */
+    /** For every row, whether it changed in this frame (lowest bit), in its baseline, and so on. */
     readonly changes: Uint8Array,
-    /** For every value, how far off its guess has lately been, in sixteenths of a step. */
+    /** For every value, the recent error of its guess, in sixteenths of a step. */
     readonly errors: Uint16Array,
-    /** The models that the mode has learnt; without them it starts anew. */
+    /** The models that the mode has learnt; without them it starts from the initial state. */
     readonly models: FastModels | SmallModels | undefined,
     /** The predictor's state. */
     readonly memory: Float64Array,

@@ -1,12 +1,14 @@
 import type { WireOutput } from "../codec/output.js";
 import { WireError } from "../errors/nowcast-error.js";
 
-/** After this many ones a number follows as it is. */
+/** After this many ones, an unpacked number follows. */
 const ONES_MAX = 20;
 
-/** Either direction of plain and Rice-coded bits; a reader ignores the values it is given and returns those it finds. */
+/**
+ * Plain and Rice-coded bits in either direction. A reader ignores its arguments and returns the values that it reads.
+ */
 export interface Bits {
-  /** The byte at which writing or reading stands. */
+  /** The current byte of writing or reading. */
   readonly at: number;
   /** The lowest `count` (0 to 32) bits of a number. */
   plain(value: number, count: number): number;
@@ -53,7 +55,7 @@ export class BitWriter implements Bits {
     if (this.#count > 0) this.#out.u8(this.#held);
   }
 
-  /** Fewer than 8 bits are held back, so up to 24 fit beside them. */
+  /** Fewer than 8 bits are pending, so up to 24 more fit. */
   #put(value: number, count: number): void {
     this.#held |= value << this.#count;
     this.#count += count;
@@ -65,7 +67,7 @@ export class BitWriter implements Bits {
   }
 }
 
-/** Reads what `BitWriter` packed, from `at` to the last byte. */
+/** Reads the output of `BitWriter`, from `at` to the last byte. */
 export class BitReader implements Bits {
   readonly #bytes: Uint8Array;
   #at: number;

@@ -19,14 +19,14 @@ import type { DeltaPredictor } from "./predict.js";
 import { dot, minus, plus, Rigid, rotation, scaled, turned, type Vector, ZERO } from "./rigid.js";
 import { magnitude } from "./scale.js";
 
-/** Variances of what is left of positions (steps) and rotations (radians) when all went well. */
+/** Variances of the remaining errors of positions (steps) and rotations (radians) after a good fit. */
 const NOISE_MOVE = 20;
 const NOISE_TURN = 0.0003;
-/** Learning the rules of motion is slower than learning the field of one frame. */
+/** The rules of motion are learnt more slowly than the field of one frame. */
 const NOISE_TURN_RULES = 3;
-/** The weight of the belief that the group does not turn beyond what was extrapolated. */
+/** Weight of the prior that the group does not turn beyond its extrapolation. */
 const SPIN_PRIOR = 0.5;
-/** How far off rotations are expected to be at the start of a frame, in sixteenths of a step. */
+/** Expected error of rotations at the start of a frame, in sixteenths of a step. */
 const DOUBT_TURN_START = 32;
 const TICKS_MAX = 255;
 
@@ -47,7 +47,7 @@ interface Expected {
  * A predictor for rigid bodies that fly, tumble, push each other and come to rest (`spec/DELTA.md`, section 10).
  *
  * It extrapolates each body's own motion and that of the group in contact, and learns how far to trust them. While a
- * frame is read, the first bodies tell what the group and their neighbours did since.
+ * frame is read, the first bodies show the recent motion of the group and of their neighbours.
  */
 export class BodyPredictor implements DeltaPredictor {
   /** Every body that changed is looked at as a neighbour of every other. */
@@ -145,7 +145,7 @@ export class BodyPredictor implements DeltaPredictor {
   }
 
   #learnFits(motion: BodyMotion, place: Vector, left: Vector, leftTurn: Vector): void {
-    // A body that is far off was hit by something; it says little about the others.
+    // A body with a large error was hit by something; it says little about the others.
     const noise = NOISE_MOVE + dot(left, left);
     const noiseTurn = NOISE_TURN + dot(leftTurn, leftTurn);
     const field = this.#fieldInputs(place);
@@ -239,7 +239,7 @@ function mustFit(
   if (!isFit) throw new NowcastError("misuse", "the predictor's columns are not those of the layout");
 }
 
-/** At first a lone body is believed to fly, and one in a group to be carried. */
+/** Initially a single body is assumed to fly, and a body in a group to be carried. */
 function startMoves(): Fit[] {
   return Array.from({ length: CLASSES }, (_, at) =>
     at < CLASS_GROUP
@@ -248,7 +248,7 @@ function startMoves(): Fit[] {
   );
 }
 
-/** Guesses the component that is left out; the doubt is how clearly it is the largest. */
+/** Guesses the omitted component. The doubt is how clearly it is the largest. */
 function guessLargest(guess: DeltaGuess, orientation: Quaternion): void {
   const sizes = orientation.map(Math.abs);
   let best = 0;
@@ -262,7 +262,7 @@ function guessLargest(guess: DeltaGuess, orientation: Quaternion): void {
 }
 
 function round(guess: DeltaGuess, exact: number, doubt: number, from: number): void {
-  // Beyond this range a guess is useless anyway, and within it whole numbers stay exact.
+  // A guess outside this range is useless, and whole numbers within it are exact.
   const value = Math.max(-1e9, Math.min(1e9, exact));
   const whole = Math.floor(value + 0.5);
   const rest = value - whole;

@@ -2,14 +2,14 @@ import { type Quaternion, unpack } from "./orientation.js";
 import type { DeltaPast } from "./past.js";
 import { dot, minus, type PointMotion, Rigid, rotation, scaled, type Vector, ZERO } from "./rigid.js";
 
-/** Where a layout keeps what `BodyPredictor` knows about, and in which units. */
+/** The columns of a layout that `BodyPredictor` uses, and their units. */
 export interface BodyColumns {
   /** The first of three columns with the position. */
   readonly position: number;
   /** The first of the four columns of an orientation. */
   readonly orientation: number;
   readonly orientationBits: number;
-  /** A flag that tells whether a body touches others of one group, if the layout has one. Without, all bodies may. */
+  /** A flag whether a body touches others of one group, if the layout has one. Without it, all bodies may. */
   readonly touching?: number;
   /** Gravity in position steps per tick and tick. */
   readonly gravity: readonly [number, number, number];
@@ -19,7 +19,7 @@ export interface BodyColumns {
   readonly size: number;
 }
 
-/** How a body moved at the baseline: over the last two baselines, and over all of them. */
+/** The motion of a body at the baseline: over the last two baselines, and over all of them. */
 export interface BodyMotion {
   readonly isMoving: boolean;
   readonly velocity: Vector;
@@ -28,7 +28,7 @@ export interface BodyMotion {
   readonly turningLong: Vector;
   /** Whether it moves with the group. */
   isGrouped: boolean;
-  /** How disturbed the motion lately was, and 4 more if it is grouped. */
+  /** The recent disturbance of the motion, plus 4 if the body is grouped. */
   moveClass: number;
   turnClass: number;
 }
@@ -42,7 +42,7 @@ export const CLASS_GROUP = 4;
  * per tick), up to which a motion counts as free, as nearly free, and as disturbed.
  */
 const CLASS_LIMITS = [0.5, 2, 10];
-/** Squared difference from the group's motion up to which a body belongs to it. */
+/** Squared difference from the group's motion up to which a body belongs to the group. */
 const GROUP_LIMIT = 150;
 const TICKS_MAX = 255;
 
@@ -59,7 +59,7 @@ export function stepsPerRadian({ orientationBits }: BodyColumns): number {
   return ((1 << orientationBits) - 1) * 0.3535533905932738;
 }
 
-/** How all bodies of a frame moved at its baseline, and what those have in common that moved as one. */
+/** The motions of all bodies of a frame at its baseline, and the common motion of those that moved together. */
 export function motionsOf(columns: BodyColumns, past: DeltaPast): { motions: BodyMotion[]; group: Rigid } {
   const motions = Array.from({ length: past.rows }, (_, row) => motionOf(columns, past, row));
   return { motions, group: findGroup(columns, past, motions) };
@@ -69,7 +69,7 @@ function motionOf(columns: BodyColumns, past: DeltaPast, row: number): BodyMotio
   const now = past.start(0, row);
   const before = past.start(1, row);
   if (!past.changed(row) || before < 0) return still();
-  // A body that was not there yet counts as if it had been where it appeared.
+  // A body that did not exist yet counts as if it had been at its first position.
   const oldest = past.start(2, row);
   const starts = [now, before, oldest < 0 ? before : oldest] as const;
   const rows = [past.values(0), past.values(1), past.values(oldest < 0 ? 1 : 2)] as const;
@@ -85,7 +85,7 @@ function motionOf(columns: BodyColumns, past: DeltaPast, row: number): BodyMotio
   const velocityLong = scaled(minus(place(0), place(2)), 1 / long);
   const turning = scaled(rotation(turn(1), turn(0)), 1 / short);
   const turningLong = scaled(rotation(turn(2), turn(0)), 1 / long);
-  // In free flight the averages differ by what gravity adds between their middles.
+  // In free flight the averages differ by the effect of gravity between their middles.
   const disturbed = minus(minus(velocity, velocityLong), scaled(columns.gravity, (long - short) / 2));
   const disturbedTurn = scaled(minus(turning, turningLong), stepsPerRadian(columns));
   return {
@@ -120,7 +120,7 @@ function classOf(disturbed: number): number {
   return CLASS_LIMITS.filter((limit) => disturbed >= limit).length;
 }
 
-/** Finds the group that moves together, and marks who belongs to it. */
+/** Finds the group that moves together, and marks its bodies. */
 function findGroup(columns: BodyColumns, past: DeltaPast, motions: readonly BodyMotion[]): Rigid {
   const { touching } = columns;
   const candidates: BodyMotion[] = [];

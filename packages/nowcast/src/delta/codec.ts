@@ -21,17 +21,17 @@ import { RangeDecoder, RangeEncoder } from "./range-coder.js";
 import { SmallSymbols } from "./small-mode.js";
 import { SmallModels } from "./small-models.js";
 
-/** How much effort goes into size: masks and Rice codes, or contexts and a range coder, a sixth smaller and slower. */
+/** The effort for size: masks and Rice codes, or contexts and a range coder, which is a sixth smaller and slower. */
 export type DeltaMode = "fast" | "small";
 
 export interface DeltaOptions {
   /** The mode that `encode` writes; `decode` reads both. "fast" by default. */
   readonly mode?: DeltaMode;
-  /** How entities are expected to move; both ends must use the same. Linear motion unless told otherwise. */
+  /** The expected motion of entities. Both ends must use the same predictor. Default: linear motion. */
   readonly predictor?: DeltaPredictor;
   /**
-   * Most entities in a frame, 65,536 unless told otherwise. A range coder can name a million rows in a hundred bytes,
-   * so this bounds time and memory.
+   * Maximum entities in a frame, 65,536 by default. A range coder can encode a million rows in a hundred bytes, so this
+   * limits time and memory.
    */
   readonly entitiesMax?: number;
 }
@@ -43,10 +43,10 @@ export interface DeltaPacket {
 }
 
 /**
- * Tells frames as differences from what the receiver has acknowledged, and reads them back (`spec/DELTA.md`).
+ * Encodes frames as differences from acknowledged frames, and decodes them (`spec/DELTA.md`).
  *
- * It holds no conversation: learnt models belong to the baselines, which the caller keeps. The transport names the tick of the
- * frame and those of its baselines.
+ * It has no conversation state: learnt models belong to the baselines, which the caller keeps. The transport carries
+ * the ticks of the frame and of its baselines.
  *
  * ```ts
  * const layout = new DeltaLayout([{ kind: "number" }, { kind: "angle", bits: 16 }]);
@@ -100,9 +100,9 @@ export class DeltaCodec {
   }
 
   /**
-   * Reads the frame of `tick` from all of `bytes`, which were coded against `past`, and returns the baseline it becomes.
-   * Throws a `WireError` if no encoder wrote these bytes against this past; bytes that were damaged on the way may also
-   * be read as another frame, because to detect that is the carrier's task.
+   * Decodes the frame of `tick` from all of `bytes`, which were encoded against `past`, and returns the resulting
+   * baseline. Throws a `WireError` if no encoder wrote these bytes against this past. Damaged bytes may also decode to
+   * another frame, because detecting damage is the carrier's task.
    */
   decode(tick: number, bytes: Uint8Array, past: readonly DeltaBaseline[]): DeltaBaseline {
     checkTick(tick);
@@ -125,14 +125,14 @@ export class DeltaCodec {
   }
 
   /**
-   * As `encode`, for ends that keep frames and nothing else: the bytes depend on the frames alone, so that all receivers
-   * that have the same frames can share them. It costs some bytes, because nothing is learnt from packet to packet.
+   * Like `encode`, for ends that keep only frames. The bytes depend on the frames alone, so all receivers with the same
+   * frames can share them. It costs some bytes, because nothing is learnt from packet to packet.
    */
   encodeAgainstFrames(frame: DeltaFrame, past: readonly DeltaFrame[]): Uint8Array {
     return this.encode(frame, baselinesOfFrames(this.layout, past.slice(0, PAST_MAX))).bytes;
   }
 
-  /** Reads what `encodeAgainstFrames` wrote; throws as `decode` does. */
+  /** Decodes the output of `encodeAgainstFrames`; throws like `decode`. */
   decodeAgainstFrames(tick: number, bytes: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {
     return this.decode(tick, bytes, baselinesOfFrames(this.layout, past.slice(0, PAST_MAX))).frame;
   }

@@ -11,7 +11,7 @@ import type { SmallModels } from "./small-models.js";
 import type { Symbols } from "./symbols.js";
 
 export const HEADER_FAST = 0;
-/** The small mode of this version; that of version 1 was without bit 3. */
+/** The small mode of this version. In version 1 it lacked bit 3. */
 export const HEADER_SMALL = 0b1001;
 export const ENTITIES_MAX = 65_536;
 const HEADER_DEPTH_SHIFT = 1;
@@ -55,7 +55,7 @@ export class DeltaCoding {
     return this.baseline(walk, { tick, ids, values: walk.values }, models);
   }
 
-  /** The walk over the rows of a frame, whose truth a writer knows. */
+  /** Visits the rows of a frame. A writer passes the true values. */
   walk(
     symbols: Symbols,
     tick: number,
@@ -76,7 +76,7 @@ export class DeltaCoding {
   }
 }
 
-/** Writes a frame; what only readers load has no part in it. */
+/** Writes a frame. Separate from the reader, so that readers need not load it. */
 export function writeFrame(
   coding: DeltaCoding,
   symbols: Symbols,

@@ -1,15 +1,15 @@
-/** How many things an expectation is made of; the first is 1. */
+/** Number of inputs of an expectation; the first is 1. */
 export const INPUTS = 8;
-/** The state of one: its weights, and their covariance by rows. */
+/** The state of an expectation: its weights, and their covariance by rows. */
 const KEPT = INPUTS + INPUTS * INPUTS;
 
 const WEIGHTS_START = [6, 0.25, 0.25, 0, 0.25, 0.25, 0, 0];
 const SPREAD_START = 0.2;
-/** An expectation that was right to the octave is left as it is. */
+/** An expectation that was right to the octave is not changed. */
 const SURPRISE = 1;
-/** How much a weight may change from one case to the next, as a variance. */
+/** The change of a weight from one case to the next, as a variance. */
 const DRIFT = 5e-6;
-/** Beyond these, an expectation has lost its meaning and starts again. */
+/** Beyond these limits, an expectation is invalid and starts again. */
 const WEIGHT_MAX = 1e3;
 const SPREAD_MAX = 1e4;
 const TOTAL_MAX = 1e30;
@@ -26,8 +26,8 @@ export function level(size: number): number {
 }
 
 /**
- * How large numbers will be, one expectation for each column: linear functions of what is known around a number, that
- * follow the cases they are shown (recursive least squares; `spec/DELTA.md`, section 9.3).
+ * The expected sizes of numbers, one expectation for each column. Each is a linear function of the known values around
+ * a number, and follows the cases that it is given (recursive least squares; `spec/DELTA.md`, section 9.3).
  */
 export class Expectations {
   /** The inputs for the present number. */
@@ -45,7 +45,7 @@ export class Expectations {
     return kept;
   }
 
-  /** Starts those anew that rounding has led astray. */
+  /** Resets the expectations that rounding has made invalid. */
   check(): void {
     for (let at = 0; at < this.kept.length; at += KEPT) if (!isSound(this.kept, at)) restart(this.kept, at);
   }
@@ -55,7 +55,7 @@ export class Expectations {
     return product(this.kept, which * KEPT, this.inputs);
   }
 
-  /** Learns that the logarithm was larger than expected by `error`, if that is worth its while. */
+  /** Learns that the logarithm exceeded the expectation by `error`, if the error is large enough. */
   learn(which: number, error: number): void {
     if (!(Math.abs(error) > SURPRISE)) return;
     const { kept, inputs } = this;
@@ -65,7 +65,7 @@ export class Expectations {
     for (let row = 0; row < INPUTS; row++)
       for (let at = 0; at < INPUTS; at++) gain[at]! += kept[spread + INPUTS * row + at]! * inputs[row]!;
     const total = 1 + product(gain, 0, inputs);
-    // Rounding can cost the covariance its sign; then there is nothing to be learnt from it.
+    // Rounding can make the covariance negative; then nothing can be learnt from it.
     if (!(total >= 1 && total < TOTAL_MAX)) return;
     const unit = 1 / total;
     for (let row = 0; row < INPUTS; row++) {

@@ -1,12 +1,12 @@
-/** How much a weight may have changed from one frame to the next, as a variance. */
+/** The change of a weight from one frame to the next, as a variance. */
 const DRIFT = 1e-6;
-/** Beyond these, a fit has lost its meaning and starts again. */
+/** Beyond these limits, a fit is invalid and starts again. */
 const WEIGHT_MAX = 1e3;
 const SPREAD_MAX = 1e4;
 const TOTAL_MAX = 1e30;
 
 /**
- * A linear function of a few inputs that follows the cases it is shown: recursive least squares (Plackett 1950).
+ * A linear function of a few inputs that follows the cases it is given: recursive least squares (Plackett 1950).
  *
  * The order of operations is part of the format (`spec/DELTA.md`, section 10).
  */
@@ -27,7 +27,7 @@ export class Fit {
     });
   }
 
-  /** How many numbers `store` writes. */
+  /** Number of values that `store` writes. */
   get stored(): number {
     return this.#weights.length + this.#spread.length;
   }
@@ -51,7 +51,7 @@ export class Fit {
       gain[at] = sum;
       total += inputs[at]! * sum;
     }
-    // Rounding can cost the covariance its sign; then there is nothing to be learnt from it.
+    // Rounding can make the covariance negative; then nothing can be learnt from it.
     if (!(total >= noise && total < TOTAL_MAX)) return;
     for (let at = 0; at < size; at++) {
       const share = gain[at]! / total;
@@ -65,7 +65,7 @@ export class Fit {
     memory.set(this.#spread, start + this.#weights.length);
   }
 
-  /** Takes back what `store` wrote, unless it is missing or has gone astray. */
+  /** Reads the output of `store`, unless it is missing or invalid. */
   restore(memory: Float64Array, start: number): void {
     const size = this.#weights.length;
     if (memory.length < start + this.stored) return;

@@ -9,8 +9,8 @@ import { PAST_MAX } from "./past.js";
 import { LinearPredictor } from "./predict.js";
 
 /**
- * Reads what {@link DeltaCodec.encodeAgainstFrames} writes in the fast mode with linear prediction, as worlds send it, and nothing
- * else: for pages, which need not load the other mode and the writers.
+ * Decodes only the output of {@link DeltaCodec.encodeAgainstFrames} in the fast mode with linear prediction, as worlds
+ * send it. Pages therefore need not load the other mode and the writers.
  */
 export class FrameReader {
   readonly #coding: DeltaCoding;

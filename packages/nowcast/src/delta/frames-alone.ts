@@ -8,7 +8,7 @@ const ERROR_OF_BEND = 8;
 const BEND_MAX = 4000;
 const NOTHING = { changes: new Uint8Array(0), errors: new Uint16Array(0), memory: new Float64Array(0) };
 
-/** The baselines of frames that are kept without what their coding taught, newest first (`spec/DELTA.md`, section 13). */
+/** The baselines of frames that are kept without learnt state, newest first (`spec/DELTA.md`, section 13). */
 export function baselinesOfFrames(layout: DeltaLayout, frames: readonly DeltaFrame[]): DeltaBaseline[] {
   for (const frame of frames) checkFrame(frame, layout);
   const baselines = frames.map((frame) => {

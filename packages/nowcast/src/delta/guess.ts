@@ -2,10 +2,10 @@
 export interface DeltaGuess {
   /** The expected value; any signed 32-bit number, it need not fit its column. */
   value: number;
-  /** Where the truth may lie if the value is not it: −1 below, 1 above, 0 on either side. */
+  /** The side on which the true value may be: −1 below, 1 above, 0 either. */
   lean: number;
-  /** How far off the guess may be, as `magnitude` of sixteenths of a step. */
+  /** The possible error of the guess, as `magnitude` of sixteenths of a step. */
   doubt: number;
-  /** How far the guess is from where the value was in the baseline. */
+  /** Distance of the guess from the value in the baseline. */
   moved: number;
 }

@@ -7,7 +7,7 @@ const COUNT_BITS = 24;
 const GAP_BITS = 6;
 const ID_MAX = 0xffff_ffff;
 
-/** Codes the ids of a frame against those of the newest baseline (`spec/DELTA.md`, section 5). */
+/** Codes the ids of a frame relative to those of the newest baseline (`spec/DELTA.md`, section 5). */
 export function codeIds(
   symbols: Symbols,
   truth: Uint32Array | undefined,

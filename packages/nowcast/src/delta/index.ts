@@ -1,4 +1,6 @@
-/** Replication deltas: the state of many entities, told as the difference from what the peer has (`spec/DELTA.md`). */
+/**
+ * Replication deltas: the state of many entities, encoded as the difference from the peer's state (`spec/DELTA.md`).
+ */
 export { DeltaBaseline } from "./baseline.js";
 export { BodyPredictor } from "./bodies.js";
 export type { BodyColumns } from "./body-motion.js";

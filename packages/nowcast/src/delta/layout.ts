@@ -9,8 +9,8 @@ export type DeltaField =
   /** One column: 0 or 1. */
   | { readonly kind: "flag" }
   /**
-   * Four columns: which of x, y, z, w is largest, then the three others in `bits` (2 to 15) bits each. With
-   * M = 2^`bits` − 1, a stored s stands for (2s − M) / (M√2), and the largest is positive.
+   * Four columns: the index of the largest of x, y, z, w, then the other three in `bits` (2 to 15) bits each. With M =
+   * 2^`bits` − 1, a stored s means (2s − M) / (M√2), and the largest is positive.
    */
   | { readonly kind: "orientation"; readonly bits: number };
 
@@ -20,7 +20,7 @@ export type ColumnKind = "number" | "angle" | "flag" | "largest" | "component";
 export interface Column {
   readonly kind: ColumnKind;
   readonly bits: number;
-  /** For a component, the column of its orientation's largest; for others, their own. */
+  /** For a component, the column of its orientation's largest; for other columns, the column itself. */
   readonly first: number;
   /** Neighbours that are alike enough to learn from each other share a group. */
   readonly group: number;
@@ -32,7 +32,7 @@ const COLUMNS_MAX = 64;
 export class DeltaLayout {
   readonly fields: readonly DeltaField[];
   readonly columns: readonly Column[];
-  /** How many groups the columns form. */
+  /** Number of groups of columns. */
   readonly groups: number;
 
   constructor(fields: readonly DeltaField[]) {
@@ -45,7 +45,7 @@ export class DeltaLayout {
     this.groups = columns.at(-1)!.group + 1;
   }
 
-  /** How many numbers a row has. */
+  /** Numbers in a row. */
   get width(): number {
     return this.columns.length;
   }

@@ -5,9 +5,9 @@ const NEAR_LIMIT = 16;
 const NEAR_SOFT = 0.25;
 /** The weight of the assumption that nothing is left. */
 const NEAR_PRIOR = 1;
-/** How far off a body is expected to be if none nearby is known, in steps. */
+/** Expected error of a body without known neighbours, in steps. */
 const SIZE_UNKNOWN = 4;
-/** Place, what was left of the place, what was left of the turn, and how much that was of the place. */
+/** Place, remaining error of the place, remaining error of the turn, and the size of the place's error. */
 const STORED = 10;
 
 /** The deviations of the bodies that are already known in a frame. */

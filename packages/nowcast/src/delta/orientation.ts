@@ -40,7 +40,7 @@ export function component(quaternion: Quaternion, bits: number, largest: number,
   return ((quaternion[largest]! < 0 ? -value : value) + top) / 2;
 }
 
-/** Stored component `at` of a row's orientation as it would be if `largest` were left out, rounded. */
+/** The stored component `at` of a row's orientation as if `largest` were omitted, rounded. */
 export function inFrameOf(
   values: Int32Array,
   first: number,

@@ -1,16 +1,16 @@
 import type { DeltaBaseline } from "./baseline.js";
 
-/** How many baselines a frame may refer to. */
+/** Maximum number of baselines of a frame. */
 export const PAST_MAX = 3;
 
 const ABSENT = -1;
 
 /** The baselines of a frame, newest first, with their rows lined up with the rows of the frame. */
 export class DeltaPast {
-  /** For each baseline, the place of each of the frame's rows in it; undefined where the ids are the same. */
+  /** For each baseline, the positions of the frame's rows in it; undefined if the ids are the same. */
   readonly #places: (Int32Array | undefined)[];
   readonly #tick: number;
-  /** How many numbers a row has. */
+  /** Numbers in a row. */
   readonly width: number;
 
   constructor(
@@ -27,10 +27,10 @@ export class DeltaPast {
     );
   }
 
-  /** How many rows the frame has. */
+  /** Rows of the frame. */
   readonly rows: number;
 
-  /** How many ticks before the frame a baseline was taken; 0 if there is none. */
+  /** Ticks from a baseline to the frame; 0 if there is none. */
   age(depth: number): number {
     const baseline = this.baselines[depth];
     return baseline === undefined ? 0 : (this.#tick - baseline.frame.tick) >>> 0;
@@ -48,7 +48,7 @@ export class DeltaPast {
     return places === undefined ? row : places[row]!;
   }
 
-  /** Where in `values(depth)` the entity of the frame's `row` begins; negative if it was not there. */
+  /** The start in `values(depth)` of the entity of the frame's `row`; negative if it did not exist. */
   start(depth: number, row: number): number {
     const place = this.place(depth, row);
     return place < 0 ? ABSENT : place * this.width;

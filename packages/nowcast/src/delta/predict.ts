@@ -7,35 +7,35 @@ import { limitedStep, magnitude, STEP_MAX } from "./scale.js";
 /**
  * The hook for knowledge about how entities move.
  *
- * Both ends run the same predictor over the same frames in the same order, so its results must not differ between
- * machines by a single bit: whole numbers, or `+ - * /`, `Math.sqrt`, `Math.floor` and comparisons, but not `Math.sin`.
+ * Both ends run the same predictor over the same frames in the same order, so its results must be identical to the bit
+ * on all machines. Use only whole numbers, or `+ - * /`, `Math.sqrt`, `Math.floor` and comparisons, but not `Math.sin`.
  */
 export interface DeltaPredictor {
-  /** Prepares for the rows of a frame. `memory` is what `memory()` returned after the baseline, or empty. */
+  /** Prepares for the rows of a frame. `memory` is the result of `memory()` after the baseline, or empty. */
   start(layout: DeltaLayout, past: DeltaPast, memory: Float64Array): void;
 
   /**
-   * Guesses one column of a row that was in the baseline and has changed, into `guess`, which is 0 throughout. The row
-   * begins at `at` in `values`, and its earlier columns are known there.
+   * Guesses one column of a row that was in the baseline and has changed. Writes into `guess`, which is initially 0.
+   * The row begins at `at` in `values`, and its earlier columns are known there.
    */
   guess(row: number, column: number, values: Int32Array, at: number, guess: DeltaGuess): void;
 
-  /** Tells what such a row turned out to be. */
+  /** Reports the true values of such a row. */
   learn(row: number, values: Int32Array, at: number): void;
 
   /** The state to keep with the baseline that this frame becomes. */
   memory(): Float64Array;
 
   /**
-   * The most entities of a frame that this predictor takes: less than any where its work grows faster than their number, so
-   * that no packet can ask for more than a moment of it.
+   * Maximum entities of a frame for this predictor. It is less than usual if the work grows faster than the number of
+   * entities, so that no packet can cause more than a moment of work.
    */
   readonly entitiesMax?: number;
 }
 
 const NO_MEMORY = new Float64Array(0);
 
-/** Expects that what moved goes on moving at the speed it had between the last two baselines. */
+/** Expects that motion continues with the velocity between the last two baselines. */
 export class LinearPredictor implements DeltaPredictor {
   #layout: DeltaLayout | undefined;
   #past: DeltaPast | undefined;
@@ -77,7 +77,7 @@ export class LinearPredictor implements DeltaPredictor {
   }
 }
 
-/** A value of the row at `start`; components can only be compared where the same one is left out. */
+/** A value of the row at `start`. Components can only be compared if the same one is omitted. */
 function valueIn(
   rows: Int32Array,
   start: number,
@@ -89,7 +89,7 @@ function valueIn(
   return inFrameOf(rows, start + first, bits, largest, column - first - 1);
 }
 
-/** How far something goes in `ahead` ticks that went `step` in the `behind` ticks before, to the nearest whole number. */
+/** Distance in `ahead` ticks of a value that moved `step` in the `behind` ticks before, to the nearest whole number. */
 function extrapolate(step: number, ahead: number, behind: number): number {
   if (step > STEP_MAX || step < -STEP_MAX || behind === 0 || behind > 255 || ahead > 255) return 0;
   return Math.floor((2 * step * ahead + behind) / (2 * behind));

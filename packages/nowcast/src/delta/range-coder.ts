@@ -5,17 +5,17 @@ import { WireError } from "../errors/nowcast-error.js";
  * A binary arithmetic coder without carries (`spec/DELTA.md`, section 9.1).
  *
  * It keeps an interval of 32-bit numbers and splits it by the probability of each bit. Leading bytes on which both ends
- * of the interval agree are final and leave it. Either direction: a decoder ignores the bit it is given and returns the
- * one it finds.
+ * of the interval agree are final, and leave it. In either direction: a decoder ignores its argument and returns the
+ * bit that it reads.
  */
 export interface RangeCoder {
-  /** The byte at which writing or reading stands. */
+  /** The current byte of writing or reading. */
   readonly at: number;
   /** One bit, set with probability `set` / 65,536. */
   bit(bit: number, set: number): number;
 }
 
-/** Where the interval is split; the product stays below 2^48, which a double holds exactly. */
+/** The split point of the interval. The product stays below 2^48, which a double holds exactly. */
 function split(low: number, high: number, set: number): number {
   return low + Math.floor(((high - low) * set) / 65536);
 }
@@ -49,13 +49,13 @@ export class RangeEncoder implements RangeCoder {
     return bit;
   }
 
-  /** Writes what is still needed to tell the last bits. */
+  /** Writes the bytes that are still needed to decode the last bits. */
   finish(): void {
     for (const byte of tail(this.#ends[0]!, this.#ends[1]!)) this.#out.u8(byte);
   }
 }
 
-/** How many bytes are read ahead; an encoder leaves out at most as many zeros. */
+/** Bytes that are read ahead. An encoder omits at most as many zeros. */
 const AHEAD = 4;
 
 export class RangeDecoder implements RangeCoder {
@@ -94,7 +94,7 @@ export class RangeDecoder implements RangeCoder {
 
   /** Checks that the bytes end where and how an encoder would have ended them. */
   finish(): void {
-    // Four bytes are read ahead, so this is where the encoder wrote its last ones.
+    // Four bytes are read ahead, so the encoder wrote its last bytes here.
     const written = this.#at - AHEAD;
     const expected = tail(this.#ends[0]!, this.#ends[1]!);
     const isWhole =

@@ -41,7 +41,7 @@ export function rotation(from: Quaternion, to: Quaternion): Vector {
   return w === 0 ? ZERO : scaled([x, y, z], 2 / w);
 }
 
-/** The inverse of `rotation`: an orientation, turned. Its length stays what it was. */
+/** The inverse of `rotation`: an orientation, turned. Its length does not change. */
 export function turned(orientation: Quaternion, by: Vector): Quaternion {
   const half = scaled(by, 0.5);
   const length = Math.sqrt(1 + dot(half, half));
@@ -53,7 +53,7 @@ export type PointMotion = readonly [place: Vector, velocity: Vector];
 
 /** Fewer bodies are no group. */
 const GROUP_MIN = 8;
-/** How often the fit is repeated with less weight on bodies that do not fit. */
+/** Number of repetitions of the fit, with less weight on bodies that do not fit. */
 const PASSES = 3;
 
 /** The motion of a rigid body: a velocity and a rotation around a centre. */
@@ -64,7 +64,7 @@ export class Rigid {
     readonly turning: Vector = ZERO,
   ) {}
 
-  /** The motion that most of these bodies share; none if they are too few. */
+  /** The motion that most of these bodies share; `undefined` if they are too few. */
   static of(bodies: readonly PointMotion[]): Rigid | undefined {
     if (bodies.length < GROUP_MIN) return undefined;
     const total = bodies.reduce((sum, [place]) => plus(sum, place), ZERO);
@@ -78,7 +78,7 @@ export class Rigid {
     return plus(this.velocity, cross(this.turning, minus(point, this.centre)));
   }
 
-  /** Least squares for velocity and turning, where bodies that do not fit the last result count less. */
+  /** Least squares for velocity and turning. Bodies that do not fit the last result count less. */
   #fitted(bodies: readonly PointMotion[], isWeighted: boolean): Rigid {
     let total = 0;
     let arm = ZERO;
@@ -98,7 +98,7 @@ export class Rigid {
       angular = plus(angular, scaled(cross(from, velocity), weight));
       addInertia(inertia, from, weight);
     }
-    // All of it is moved to the weighted centre, about which velocity and turning are independent.
+    // The coordinates are moved to the weighted centre, about which velocity and turning are independent.
     const mean = scaled(arm, 1 / total);
     addInertia(inertia, mean, -total);
     const turning = solve(inertia, minus(angular, cross(mean, momentum)));
@@ -115,7 +115,7 @@ function addInertia(inertia: Float64Array, from: Vector, weight: number): void {
   }
 }
 
-/** Solves a symmetric system of three equations; zero if it is singular, or as good as. */
+/** Solves a symmetric system of three equations; zero if it is singular or nearly so. */
 function solve(matrix: Float64Array, right: Vector): Vector {
   const row = (at: number): Vector => [matrix[3 * at]!, matrix[3 * at + 1]!, matrix[3 * at + 2]!];
   const first = cross(row(1), row(2));

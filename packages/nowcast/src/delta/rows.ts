@@ -7,7 +7,7 @@ import { limitedStep, sixteenths } from "./scale.js";
 import { newSituation } from "./situation.js";
 import type { Symbols } from "./symbols.js";
 
-/** The error of a value of which nothing is known yet: 256 steps. */
+/** The error of a value without history: 256 steps. */
 const ERROR_START = 4096;
 const DOUBT_START = 31;
 
@@ -16,7 +16,7 @@ export class RowWalk {
   readonly values: Int32Array;
   readonly changes: Uint8Array;
   readonly errors: Uint16Array;
-  /** Where the walk is, for messages about bytes that make no sense. */
+  /** The current position, for messages about invalid bytes. */
   row = -1;
   column = -1;
 
@@ -105,7 +105,7 @@ export class RowWalk {
     return speed;
   }
 
-  /** Fills in a row that is to be written, and how far the guesses are from it. */
+  /** Copies a row that is to be written, and computes the errors of its guesses. */
   #measure(row: number, at: number, base: number, truth: Int32Array): void {
     for (let column = 0; column < this.#columns.length; column++) {
       const value = truth[at + column]!;
@@ -123,7 +123,7 @@ export class RowWalk {
     if (row > 0) guess.value = this.values[at - this.#columns.length + column]!;
   }
 
-  /** Columns that were right last time and are right again cost nothing, if all of them are, or a bit each. */
+  /** Columns that were right last time and are right again cost nothing if all of them are; otherwise one bit each. */
   #codeMask(at: number): void {
     const quiet = this.#quiet.fill(0);
     if (!this.symbols.hasMask) return;

@@ -1,4 +1,4 @@
-/** Numbers on a scale of half octaves, by which models tell situations apart (`spec/DELTA.md`, section 3). */
+/** Numbers on a scale of half octaves, which models use as contexts (`spec/DELTA.md`, section 3). */
 
 /** 0, 1, 2, 3, 4 (for 4 and 5), 5 (6 and 7), 6 (8 to 11), … up to 31; for an unsigned 32-bit number. */
 export function magnitude(size: number): number {
@@ -8,13 +8,13 @@ export function magnitude(size: number): number {
   return step < 31 ? step : 31;
 }
 
-/** As `magnitude`, with all beyond 23 as one. */
+/** Like `magnitude`, with all values above 23 as one. */
 export function sizeOf(n: number): number {
   const size = magnitude(n);
   return size < 23 ? size : 23;
 }
 
-/** How many bits an unsigned 32-bit number has; 0 for 0. */
+/** Bits of an unsigned 32-bit number; 0 for 0. */
 export function bitLength(n: number): number {
   return 32 - Math.clz32(n);
 }

@@ -1,4 +1,4 @@
-/** Facts that both ends know about a row and a column before they code it: the models' contexts are made of these. */
+/** Facts that both ends know about a row and a column before they code it. They are the contexts of the models. */
 export interface Situation {
   /** Whether the row changed in the newest baseline (lowest bit), in the one before, and so on. */
   changed: number;
@@ -6,11 +6,11 @@ export interface Situation {
   near: number;
   /** The row's first two flags in the baseline. */
   flags: number;
-  /** The largest step that the row last made in any column. */
+  /** The largest last step of the row in any column. */
   speed: number;
   /** The column's error, in sixteenths of a step. */
   error: number;
-  /** How far off guesses have been in this row, or else in the last one that changed. */
+  /** The error of guesses in this row, or else in the last row that changed. */
   rowError: number;
 }
 

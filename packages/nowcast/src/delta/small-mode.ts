@@ -19,7 +19,7 @@ const LEVELS_OF_DOUBT = Float64Array.from({ length: 32 }, (_, at) =>
   level(at < 4 ? at : (2 + (at & 1)) << ((at >> 1) - 1)),
 );
 
-/** Decisions by what was learnt in their context, and an arithmetic coder (`spec/DELTA.md`, section 9). */
+/** Decisions by learnt probabilities in their context, and an arithmetic coder (`spec/DELTA.md`, section 9). */
 export class SmallSymbols implements Symbols {
   readonly hasMask = false;
   readonly #coder: RangeCoder;
@@ -76,7 +76,7 @@ export class SmallSymbols implements Symbols {
     inputs[3] = LEVELS_OF_DOUBT[doubt & 31]!;
     inputs[4] = level(4 * limitedStep(moved));
     const expected = this.#expectations.expect(column);
-    // Seen along the direction of motion, too far and too short are told apart.
+    // Relative to the direction of motion, too far and too short are distinguished.
     const direction = moved > 0 ? -1 : 1;
     const told = this.#signed((direction * residual) | 0, group, classOf(expected), direction * lean);
     const found = log(sixteenths(told));
@@ -87,7 +87,9 @@ export class SmallSymbols implements Symbols {
     return (direction * told) | 0;
   }
 
-  /** A number of an expected size, as the bits it has beyond those expected, the bits below its highest, and its sign. */
+  /**
+   * Codes a number of an expected size: its bits beyond the expected ones, the bits below its highest, and its sign.
+   */
   #signed(value: number, group: number, ofClass: number, lean: number): number {
     const nodes = numberNodes(this.#width, group, ofClass);
     const noise = Math.max(((ofClass + 1) >> 1) - 4, 0);
@@ -113,7 +115,7 @@ export class SmallSymbols implements Symbols {
     return isNegative === 1 ? -found : found;
   }
 
-  /** How many bits a number has beyond those expected. */
+  /** Codes the number of bits beyond the expected ones. */
   #bits(nodes: number, actual: number, most: number): number {
     let bits = 0;
     while (
@@ -125,7 +127,7 @@ export class SmallSymbols implements Symbols {
   }
 }
 
-/** The half octave of a logarithm; the first if it is not a number. */
+/** The half octave of a logarithm; the first one if it is NaN. */
 function classOf(expected: number): number {
   return expected > 0 ? Math.floor(Math.min(2 * expected + 0.5, CLASSES - 1)) : 0;
 }

@@ -4,13 +4,13 @@ import { NODE_START } from "./switches.js";
 
 /** Sizes on the scale of `sizeOf`. */
 const SIZES = 24;
-/** How many contexts a flag or a largest component has, with two decisions each. */
+/** Contexts of a flag or a largest component, with two decisions each. */
 const CHOICES = 32;
 /** Into how many classes expected sizes of numbers fall, and how many decisions each has. */
 export const CLASSES = 36;
 const DECISIONS = 24;
 
-/** Where the nodes of the changed bit are: of rows that rest, and of others. */
+/** The nodes of the changed bit: of resting rows, and of others. */
 export const STILL = 0;
 export const MOVING = 32;
 const CHANGED_NODES = MOVING + 4 * SIZES;

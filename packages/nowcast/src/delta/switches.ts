@@ -5,15 +5,15 @@ const PROBABILITY_MIN = 32;
 const PROBABILITY_MAX = 65_504;
 const SEEN_MAX = 120;
 
-/** A probability of one half, seen 0 times. */
+/** A probability of one half without observations. */
 export const NODE_START = 32_768 << 7;
 
 const RATE = Int32Array.from({ length: SEEN_MAX + 1 }, (_, seen) => Math.floor(65_536 / (2 * seen + 3)));
 
 /**
- * Decisions whose probabilities are learnt (`spec/DELTA.md`, section 9.2).
+ * Decisions with learnt probabilities (`spec/DELTA.md`, section 9.2).
  *
- * A node is the probability of a set bit in 65,536ths, times 128, plus how often it was asked, up to 120.
+ * A node is the probability of a set bit in 65,536ths, times 128, plus the number of its uses, up to 120.
  */
 export class Switches {
   constructor(
@@ -21,7 +21,7 @@ export class Switches {
     readonly nodes: Int32Array,
   ) {}
 
-  /** Codes one bit by the node at `at`, which learns from it. */
+  /** Codes one bit with the node at `at`, which learns from it. */
   decide(at: number, bit: number): number {
     const node = this.nodes[at]!;
     const set = node >> 7;

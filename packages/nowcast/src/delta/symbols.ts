@@ -2,11 +2,12 @@ import type { DeltaGuess } from "./guess.js";
 import type { Situation } from "./situation.js";
 
 /**
- * The symbols of a mode, in either direction: a writer writes its argument and returns it, a reader ignores the argument and
- * returns the symbol that it reads. So one walk over the rows serves both, and they cannot disagree.
+ * The symbols of a mode, in either direction. A writer writes its argument and returns it; a reader ignores the
+ * argument and returns the symbol that it reads. One walk over the rows therefore serves both, and they cannot
+ * disagree.
  */
 export interface Symbols {
-  /** The byte at which writing or reading stands. */
+  /** The current byte of writing or reading. */
   readonly at: number;
   /** Whether each row has a mask of the columns that were right and are wrong now. */
   readonly hasMask: boolean;

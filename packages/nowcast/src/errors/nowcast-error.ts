@@ -1,10 +1,10 @@
 /** The party that has to change something for this error to go away. */
 export type Fault =
-  /** The server sent what its protocol does not allow. */
+  /** The server violated its protocol. */
   | "peer-misbehaved"
   /** The server is fine, but speaks a version that this SDK does not. */
   | "peer-incompatible"
-  /** The other side says no: the name is unknown, a token is missing, it is full. Its words say what would help. */
+  /** The other side refuses: the name is unknown, a token is missing, or it is full. Its text names a cure. */
   | "refused"
   /** Nothing answers, or no longer. */
   | "network"
@@ -12,15 +12,15 @@ export type Fault =
   | "misuse";
 
 /**
- * The error for programs: switch on it, never on texts, which are for people and may change. New codes may come with new
- * releases; {@link Fault} is the guide for codes that a program does not know.
+ * The error code for programs. Switch on it, never on texts, which are for people and may change. New codes may come
+ * with new releases; use {@link Fault} for codes that a program does not know.
  */
 export const ERROR_CODES = [
   // Misuse.
   "invalid_argument",
   "lane_full",
   "closed_here",
-  // Network: nobody answers, no answer in time, and nobody answers any more.
+  // Network: no answer at the address, no answer in time, and no answer any more.
   "unreachable",
   "timed_out",
   "lost",
@@ -32,7 +32,7 @@ export const ERROR_CODES = [
   // Releases that do not belong together.
   "version",
   "no_carrier",
-  // The other side says no before a session begins: the words of `spec/CARRIERS.md`, section 2, or another one.
+  // The other side refuses before a session begins, with a code of `spec/CARRIERS.md`, section 2, or another one.
   "unauthorised",
   "wrong_origin",
   "wrong_host",
@@ -42,7 +42,7 @@ export const ERROR_CODES = [
   "full",
   "bad_request",
   "refused",
-  // The other side ends what was open: in good order, for reasons of its own, or of a world's.
+  // The other side ends an open channel: normally, for its own reasons, or for reasons of a world.
   "done",
   "going_away",
   "room_closed",
@@ -64,30 +64,30 @@ const USUAL: Record<Fault, { readonly code: ErrorCode; readonly cure: string }> 
     cure: "use releases of both sides that belong together; if they do, report it",
   },
   "peer-incompatible": { code: "version", cure: "use releases of both sides that belong together" },
-  refused: { code: "refused", cure: "ask who runs the other side" },
+  refused: { code: "refused", cure: "ask the operator of the other side" },
   network: { code: "unreachable", cure: "check that the other side runs and that the network is up" },
-  misuse: { code: "invalid_argument", cure: "pass what the documentation of the call names" },
+  misuse: { code: "invalid_argument", cure: "pass the values that the documentation of the call names" },
 };
 
 export interface ErrorDetails {
   readonly code?: ErrorCode | undefined;
   readonly cure?: string | undefined;
-  /** The whole sentence; the reason, and the cure if one is given, by default. */
+  /** The whole sentence. Default: the reason, followed by the cure if there is one. */
   readonly message?: string | undefined;
-  /** The error that led to this one: `Error.cause` of the standard. */
+  /** The original error: `Error.cause` of the standard. */
   readonly cause?: unknown;
   readonly closeCode?: number | undefined;
 }
 
-/** Every error that this SDK makes: the party at fault, a code for programs, and reason and cure for people. */
+/** Every error of this SDK: the party at fault, a code for programs, and reason and cure for people. */
 export class NowcastError extends Error {
   readonly fault: Fault;
   readonly code: ErrorCode;
-  /** The failure and its place, in the words of the other side if it sent any. Show it as text, never as markup. */
+  /** The failure and its place, in the other side's text if it sent any. Show it as text, never as markup. */
   readonly reason: string;
   /** The advice for the program or the person. */
   readonly cure: string;
-  /** The number of the close frame or CLOSE that ended what was open, if there was one. */
+  /** The number of the close frame or CLOSE that ended the channel, if there was one. */
   readonly closeCode: number | undefined;
 
   constructor(fault: Fault, reason: string, details: ErrorDetails = {}) {
@@ -102,7 +102,10 @@ export class NowcastError extends Error {
   }
 }
 
-/** An error as it is if it is ours, or as that of the network: platforms tell next to nothing of what did not open. */
+/**
+ * Returns our own errors unchanged, and converts others to a network error. Platforms report almost nothing about a
+ * failed connection.
+ */
 export function asNowcastError(error: unknown): NowcastError {
   if (error instanceof NowcastError) return error;
   return new NowcastError("network", error instanceof Error ? error.message : String(error), {
@@ -110,7 +113,7 @@ export function asNowcastError(error: unknown): NowcastError {
   });
 }
 
-/** Bytes that are not what they should be: where reading stopped, and in which field. */
+/** Invalid bytes: the position where reading stopped, and the field. */
 export class WireError extends NowcastError {
   /** The fault, without the place. */
   readonly detail: string;

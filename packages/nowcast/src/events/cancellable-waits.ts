@@ -1,19 +1,19 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-/** Promises of what may never happen: an `AbortSignal` refuses one of them, the end of what they wait for all. */
+/** Promises that may never settle. An `AbortSignal` rejects one of them; the end of their source rejects all. */
 
 export interface WaitOptions {
-  /** Gives up the waiting: the promise is refused with the signal's reason. */
+  /** Cancels the wait: the promise is rejected with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Begins to wait; what it returns stops that. It may answer at once. */
+/** Begins to wait, and returns a function that stops. It may answer at once. */
 export type Begin<T> = (resolve: (value: T) => void, reject: (reason: unknown) => void) => () => void;
 
 export class CancellableWaits {
   readonly #rejects = new Set<(reason: unknown) => void>();
   #ended: { readonly reason: unknown } | undefined;
 
-  /** Waits until `begin` answers, `signal` gives up, or nobody can wait any more. */
+  /** Waits until `begin` answers, `signal` aborts, or all waits end. */
   wait<T>(signal: AbortSignal | undefined, begin: Begin<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
@@ -42,7 +42,7 @@ export class CancellableWaits {
     });
   }
 
-  /** Refuses all who wait, now and from now on. */
+  /** Rejects all current and later waits. */
   end(reason: unknown): void {
     this.#ended ??= { reason };
     for (const refuse of [...this.#rejects]) refuse(reason);

@@ -7,13 +7,13 @@ interface Entry<Event> {
 }
 
 /**
- * Typed events. A listener that throws is reported on the console and does not keep others from hearing.
+ * Typed events. A listener that throws is reported on the console, and the other listeners are still called.
  *
- * **The one invariant**: an event is heard by those who listened when it began and still do. So a listener that is
- * added inside a callback hears from the next event on, and one that is taken off inside a callback hears nothing more.
+ * **The one invariant**: an event calls exactly the listeners that existed when it began and still exist. A listener
+ * added inside a callback receives the next event, and a listener removed inside a callback receives nothing more.
  */
 export class Emitter<Events extends object> {
-  /** Lists are replaced, never changed, so that an event goes through the list with which it began. */
+  /** Lists are replaced, never changed, so an event iterates over the list with which it began. */
   readonly #listeners = new Map<keyof Events, readonly Entry<never>[]>();
 
   on<K extends keyof Events>(
@@ -53,7 +53,7 @@ export class Emitter<Events extends object> {
     }
   }
 
-  /** Nobody hears anything any more. */
+  /** Removes all listeners for good. */
   end(): void {
     for (const entries of this.#listeners.values()) for (const entry of entries) entry.isOn = false;
     this.#listeners.clear();

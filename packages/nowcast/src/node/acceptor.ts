@@ -1,6 +1,6 @@
 /**
- * Gives carriers to sessions: a HELLO that resumes goes to the session it names, whatever carrier it came on; another begins a
- * session. Any other first packet ends the carrier.
+ * Assigns carriers to sessions. A HELLO that resumes goes to the session that it names, on any carrier; another HELLO
+ * begins a session. Any other first packet ends the carrier.
  */
 import { forAnyCarrier, type OpenCarrier, PROPERTIES } from "../carrier/carrier.js";
 import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
@@ -17,9 +17,9 @@ import type { Service } from "./service.js";
 const HELLO_MS_MAX = 5_000;
 
 export interface AcceptorLimits {
-  /** Sessions of the endpoint, those that wait to be resumed included. */
+  /** Maximum sessions of the endpoint, including those that wait to be resumed. */
   readonly sessionsMax: number;
-  /** The same of one address. */
+  /** The same for one address. */
   readonly sessionsPerAddressMax: number;
   readonly session: Partial<SessionConfig>;
 }
@@ -28,9 +28,9 @@ export interface AcceptorLimits {
 export interface AcceptorStats {
   begun: number;
   resumed: number;
-  /** Carriers that said no HELLO, or something else. */
+  /** Carriers that sent no HELLO as their first packet. */
   withoutHello: number;
-  /** Carriers that were closed before they said HELLO, because another came in and all places were taken. */
+  /** Carriers that were closed before their HELLO, because the endpoint was full and another client came. */
   gaveWay: number;
   /** HELLOs that were refused, by the code of the session. */
   readonly refused: Record<number, number>;
@@ -42,7 +42,7 @@ export class Acceptor {
   readonly #limits: AcceptorLimits;
   /** By the hexadecimal text of their ids. */
   readonly #sessions = new Map<string, { readonly driver: Driver; readonly address: string }>();
-  /** Carriers that have said nothing, with who opened them; the oldest first. */
+  /** Carriers without a packet so far, with their admission; the oldest first. */
   readonly #waiting = new Map<OpenCarrier, AdmissionGrant>();
 
   constructor(admission: Admission, limits: AcceptorLimits) {
@@ -54,7 +54,7 @@ export class Acceptor {
     return this.#sessions.size;
   }
 
-  /** Takes a carrier that was let in for a service; `free` is called when the carrier is gone. */
+  /** Takes a carrier that was admitted to a service. `free` is called when the carrier is gone. */
   accept(carrier: OpenCarrier, service: Service, grant: AdmissionGrant, free: () => void): void {
     const watched = new Watched(carrier, free);
     this.#waiting.set(watched, grant);
@@ -80,8 +80,9 @@ export class Acceptor {
   }
 
   /**
-   * Frees the place of the oldest carrier that has said nothing: of an address, or of any. Those that were let in to
-   * resume, without a token, give way first, and to their like alone: until the HELLO nobody knows whether they may.
+   * Closes the oldest carrier without a packet, of one address or of any, to free its place. Carriers that were
+   * admitted without a token, to resume, are closed first, and make room only for their own kind. Their right to join
+   * is unknown until the HELLO.
    */
   giveWay(newcomer: AdmissionGrant, address: string | undefined): boolean {
     const isThere = ({ asked }: AdmissionGrant) => address === undefined || asked.address === address;
@@ -201,7 +202,7 @@ export class Acceptor {
   }
 }
 
-/** A carrier whose end is told to one more listener than those it is handed to. */
+/** A carrier with one more listener for its end. */
 class Watched implements OpenCarrier {
   readonly kind;
   readonly #carrier: OpenCarrier;

@@ -1,4 +1,4 @@
-/** Judges who may enter an endpoint, before a byte of a session is read. */
+/** Decides on admission to an endpoint, before a byte of a session is read. */
 import { isLoopbackHost } from "../connect/address.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 import { isAscii, isKnownHost, isOwnPage, NamedOrigins, type Page, quoted } from "./page.js";
@@ -6,34 +6,34 @@ import { Refusal } from "./refusal.js";
 import { type Claims, checkKey, readToken, type TokenKey, unauthorised } from "./token.js";
 
 export interface Policy {
-  /** With a key a token is needed; without one there are none. */
+  /** With a key, clients need a token; without a key, there are no tokens. */
   readonly tokenKey?: TokenKey | undefined;
-  /** Lets in who shows no token. Without it and without a key, an endpoint listens on loopback only. */
+  /** Admits clients without a token. Without it and without a key, an endpoint listens on loopback only. */
   readonly anonymous?: boolean | undefined;
   /**
-   * The origins whose pages may join, such as `https://example.org`; programs have none. Where none is named, an endpoint on
-   * loopback that lets in who shows no token lets in its own pages alone, and any other every page.
+   * The origins whose pages may join, such as `https://example.org`; programs have no origin. By default, an endpoint
+   * on loopback that requires no token admits only its own pages, and any other endpoint admits all pages.
    */
   readonly origins?: readonly string[] | undefined;
-  /** Allows sessions from other machines without TLS; for whoever has encryption in front of it. */
+  /** Allows sessions from other machines without TLS, for endpoints behind a proxy that terminates TLS. */
   readonly plainHttp?: boolean | undefined;
   /** Carriers open at once from one address; 64 by default. */
   readonly carriersPerAddressMax?: number | undefined;
   /** Carriers open at once; 2,048 by default. */
   readonly carriersMax?: number | undefined;
-  /** Tokens for one entry that are remembered until they expire; 65,536 by default. */
+  /** Maximum remembered single-use tokens, which are kept until they expire; 65,536 by default. */
   readonly usedTokensMax?: number | undefined;
 }
 
-/** Somebody knocks. */
+/** A request for admission. */
 export interface AdmissionRequest {
   readonly name: string;
   readonly address: string;
-  /** The page that asks, if one does, and the host that it asks. */
+  /** The origin of the requesting page, if there is one, and the requested host. */
   readonly page: Page;
   /** The port on which it came in. */
   readonly port: number | undefined;
-  /** Whether it opens a carrier, or only asks. */
+  /** Whether the request opens a carrier, or only reads the record. */
   readonly opensCarrier: boolean;
   readonly token: string | undefined;
   readonly isResuming: boolean;
@@ -47,14 +47,14 @@ export interface AdmissionGrant {
 }
 
 export class Admission {
-  /** Refusals by their word. */
+  /** Number of refusals by error code. */
   readonly refused: Record<string, number> = {};
   readonly #policy: Policy;
   readonly #named: NamedOrigins;
-  /** Every program of this machine may enter, and nobody else: then its web pages are judged. */
+  /** Whether exactly the programs of this machine may join; web pages are then checked. */
   readonly #isOpenToItsMachine: boolean;
   readonly #carriers = new Map<string, number>();
-  /** Ids of tokens for one entry that were used, and when they expire. */
+  /** Ids of used single-use tokens, and their expiry. */
   readonly #used = new Map<string, number>();
   #total = 0;
 
@@ -73,7 +73,7 @@ export class Admission {
     }
   }
 
-  /** Why the page that asks may not, if one asks: `spec/CARRIERS.md`, section 7. */
+  /** Returns why the requesting page may not join, if there is a page: `spec/CARRIERS.md`, section 7. */
   judgePage({ page: { host, origin }, port, opensCarrier }: AdmissionRequest): Refusal | undefined {
     // A carrier without an origin was not opened by a browser. A browser leaves it out where it takes the page for ours.
     const isOfPage = origin !== undefined || !opensCarrier;
@@ -116,8 +116,8 @@ export class Admission {
   }
 
   /**
-   * A session begins: now a token for one entry is used up. Not before, because a client that tries two carriers at once
-   * shows it twice. Throws a {@link Refusal}.
+   * A session begins, which uses up a single-use token. Not done earlier, because a client that tries two carriers at
+   * once shows its token twice. Throws a {@link Refusal}.
    */
   begin({ asked, claims }: AdmissionGrant): void {
     if (asked.isResuming && this.#policy.tokenKey !== undefined) {
@@ -137,8 +137,8 @@ export class Admission {
   }
 
   /**
-   * Takes a place for a carrier; the returned function frees it. Where all are taken, `giveWay` is asked to free one of this
-   * address, or of any. Throws a {@link Refusal}.
+   * Reserves a place for a carrier; the returned function frees it. If all are taken, `giveWay` is asked to free one of
+   * this address, or of any. Throws a {@link Refusal}.
    */
   take(address: string, giveWay: (address: string | undefined) => boolean): () => void {
     const { carriersPerAddressMax = 64, carriersMax = 2_048 } = this.#policy;

@@ -1,4 +1,4 @@
-/** Nowcast for Node: an endpoint that channels come in at. Everything else is in `nowcast`. */
+/** Nowcast for Node: an endpoint that accepts channels. The other exports are in `nowcast`. */
 export type { AcceptorStats } from "./acceptor.js";
 export type { Policy } from "./admission.js";
 export { Listener, type ListenOptions, listen } from "./listen.js";

@@ -18,7 +18,7 @@ const PATH = /^\/nowcast\/([^/]*)$/;
 const HEAD_BYTES_MAX = 8_192;
 const HEAD_MS_MAX = 5_000;
 const BACKLOG_MAX = 128;
-/** Of a server of our own, whatever they are for; more than there may be carriers. */
+/** Maximum connections of our own server, for any purpose; more than the maximum of carriers. */
 const CONNECTIONS_MAX = 4_096;
 const PORT_MAX = 65_535;
 const SESSIONS_MAX = 1_024;
@@ -27,13 +27,15 @@ const SESSIONS_PER_ADDRESS_MAX = 64;
 export interface ListenOptions extends Policy {
   /** 7777 by default; 0 lets the system choose. */
   readonly port?: number | undefined;
-  /** 127.0.0.1 by default. Other machines reach what listens on 0.0.0.0 or ::, and want TLS: see `server`. */
+  /**
+   * 127.0.0.1 by default. An endpoint on 0.0.0.0 or :: is reachable from other machines, which need TLS: see `server`.
+   */
   readonly host?: string | undefined;
   /** A server of `node:http` or `node:https` to share, listening or not; its own requests stay its own. */
   readonly server?: Server | undefined;
-  /** Sessions at once, those that wait to be resumed included; 1,024 by default. */
+  /** Maximum sessions, including those that wait to be resumed; 1,024 by default. */
   readonly sessionsMax?: number | undefined;
-  /** The same of one address; 64 by default. */
+  /** The same for one address; 64 by default. */
   readonly sessionsPerAddressMax?: number | undefined;
   /** Channels of a service that may wait to be accepted; 128 by default. */
   readonly backlogMax?: number | undefined;
@@ -64,7 +66,10 @@ export async function listen(options: ListenOptions = {}): Promise<Listener> {
   return listener;
 }
 
-/** Where a server listens that others have started. A local socket is whoever's it is, so it is not taken for this machine. */
+/**
+ * The address of a server that the caller started. A local socket may belong to any user, so it does not count as this
+ * machine.
+ */
 function hostOf(server: Server): string {
   const address = server.address();
   return typeof address === "string" || address === null
@@ -72,7 +77,7 @@ function hostOf(server: Server): string {
     : address.address;
 }
 
-/** One that closes on who says its request slowly or at length, and on too many at once. */
+/** A server that closes connections with slow or long requests, and connections above a limit. */
 function hardenedServer(): Server {
   const server = createServer({
     maxHeaderSize: HEAD_BYTES_MAX,
@@ -105,14 +110,14 @@ export class Listener {
     this.#restore = this.#intercept();
   }
 
-  /** Where it listens, or did before it was closed; 0 for a local socket. */
+  /** The port on which it listens, or listened before it was closed; 0 for a local socket. */
   get port(): number {
     const address = this.#server.address();
     if (typeof address === "object" && address !== null) this.#port = address.port;
     return this.#port;
   }
 
-  /** Refusals by the word of section 2 of `spec/CARRIERS.md`, sessions, and what became of carriers. */
+  /** Refusals by the codes of section 2 of `spec/CARRIERS.md`, sessions, and counters of carriers. */
   get stats(): AcceptorStats & {
     readonly refusals: Readonly<Record<string, number>>;
     readonly sessions: number;
@@ -147,7 +152,7 @@ export class Listener {
     return this.close();
   }
 
-  /** Puts this endpoint before whatever else the server does; the returned function undoes that. */
+  /** Handles requests of this endpoint before the other handlers of the server; the returned function undoes that. */
   #intercept(): () => void {
     const server = this.#server;
     const requests = server.listeners("request");
@@ -175,7 +180,7 @@ export class Listener {
       "content-type": "application/json",
       "cache-control": "no-store",
     };
-    // Nobody sends a body here; who does is not read.
+    // Requests have no body here; a body is not read.
     if (request.method !== "GET") headers["connection"] = "close";
     try {
       const asked = requestOf(request, false);
@@ -226,7 +231,7 @@ export class Listener {
   }
 }
 
-/** Host and path of what is asked for, in absolute form (RFC 9112, section 3.2.2) or as usual. */
+/** Host and path of a request, in absolute form (RFC 9112, section 3.2.2) or the usual form. */
 function targetOf({ url = "" }: IncomingMessage): {
   readonly host: string | undefined;
   readonly path: string;
@@ -256,7 +261,10 @@ function requestOf(request: IncomingMessage, opensCarrier: boolean): AdmissionRe
   };
 }
 
-/** RFC 9112, section 3.2: HTTP/1.1 has one Host. Node keeps the first of several, and asks for none in an upgrade. */
+/**
+ * RFC 9112, section 3.2: HTTP/1.1 requires exactly one Host. Node keeps the first of several, and requires none in an
+ * upgrade.
+ */
 function checkHost({ httpVersion, rawHeaders }: IncomingMessage, host: string | undefined): void {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length;
   const isGood = hosts === 1 || (hosts === 0 && httpVersion === "1.0");
@@ -271,7 +279,7 @@ function refuse(socket: Duplex, refusal: Refusal): void {
     `HTTP/1.1 ${refusal.status} Refused`,
     "Content-Type: application/json",
     `Content-Length: ${Buffer.byteLength(body)}`,
-    // RFC 6455, section 4.4: who asks for another version, or something else, is told what there is.
+    // RFC 6455, section 4.4: a request for another version or protocol is answered with the supported ones.
     ...(refusal.status === UPGRADE_REQUIRED
       ? ["Connection: close, Upgrade", "Upgrade: websocket", `Sec-WebSocket-Version: ${WEBSOCKET_VERSION}`]
       : ["Connection: close"]),

@@ -1,4 +1,4 @@
-/** Which web pages an endpoint lets in (`spec/CARRIERS.md`, section 7). Browsers say the truth about who asks whom. */
+/** The web pages that an endpoint admits (`spec/CARRIERS.md`, section 7). Browsers send the true origin and host. */
 import { isIPv4 } from "node:net";
 import { NowcastError } from "../errors/nowcast-error.js";
 
@@ -7,10 +7,12 @@ const PORT_MAX = 65_535;
 /** The ports that an origin leaves out. */
 const OWN_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
 const SCHEME = /^[a-zA-Z][a-zA-Z0-9+.-]*$/;
-/** White space, control characters, and what begins something else than a host and a port. */
+/** White space, control characters, and characters that cannot be part of a host and a port. */
 const NO_HOST = /[\s\p{Cc}/?#@\\*,%]/u;
 
-/** Reads an origin as people write it, and writes it as browsers do: lower case, without the scheme's own port. */
+/**
+ * Parses an origin in usual notation, and normalises it like browsers: lower case, without the scheme's default port.
+ */
 export function parseOrigin(text: string): string {
   const [, scheme = "", written = ""] = /^([^:]*):\/\/(.*)$/s.exec(String(text)) ?? [];
   const rest = written.replace(/\/$/, "");
@@ -22,7 +24,7 @@ export function parseOrigin(text: string): string {
     throw noOrigin(text);
   }
   if (url.origin !== "null") return url.origin;
-  // The scheme of an application's own pages, such as `capacitor://localhost`: what its host may be is its own matter.
+  // The scheme of an application's own pages, such as `capacitor://localhost`, may have any host.
   if (url.protocol === "file:" || !isAscii(rest)) throw noOrigin(text);
   return `${url.protocol}//${rest}`;
 }
@@ -32,7 +34,7 @@ function noOrigin(text: unknown): NowcastError {
   return new NowcastError("misuse", `"${quoted(String(text))}" is not an origin`, { cure });
 }
 
-/** The page that asks and the host that it asks, as a request names them. */
+/** The requesting page and the requested host, from the headers. */
 export interface Page {
   /** `HOST[:PORT]` of the address in absolute form, or else of the header `Host`. */
   readonly host: string | undefined;
@@ -63,13 +65,13 @@ export class NamedOrigins {
   }
 }
 
-/** Whether a host is this machine, whoever says so, or one that the operator has named. */
+/** Whether a host is this machine under any of its names, or one that the operator has named. */
 export function isKnownHost(host: string, named: NamedOrigins): boolean {
   const authority = readAuthority(host);
   return authority !== undefined && (isThisMachine(authority.host) || named.hasHost(authority.host));
 }
 
-/** Whether a page at this origin is that of an endpoint that listens on `port` and was asked at `host`. */
+/** Whether a page at this origin belongs to an endpoint on `port` that was requested at `host`. */
 export function isOwnPage(origin: string, host: string | undefined, port: number | undefined): boolean {
   const [scheme = "", rest = ""] = origin.split("://", 2);
   const ownPort = OWN_PORTS[scheme];
@@ -82,7 +84,7 @@ export function isOwnPage(origin: string, host: string | undefined, port: number
 }
 
 interface Authority {
-  /** In lower case and without a closing dot; IPv6 in brackets and in its one form. */
+  /** In lower case and without a final dot; IPv6 in brackets and in canonical form. */
   readonly host: string;
   readonly port: number | undefined;
 }

@@ -1,4 +1,4 @@
-/** Why somebody is not let in, for people and programs (`spec/CARRIERS.md`, section 2). */
+/** The reason of a refusal, for people and programs (`spec/CARRIERS.md`, section 2). */
 
 export type RefusalWord =
   | "unauthorised"

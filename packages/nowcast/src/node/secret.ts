@@ -1,6 +1,6 @@
-/** Texts that must not be taken as a secret, because others know them. */
+/** Texts that must not be used as a secret, because they are public. */
 
-/** How public keys begin that tools write on one line: OpenSSH's kinds, and age. */
+/** Prefixes of public keys in one-line form: OpenSSH's kinds, and age. */
 const PUBLIC_BEGINNINGS = ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNhL", "AAAAGnNrLX", "age1"] as const;
 const SSH_LINE = /^(ssh-|ecdsa-sha2-|sk-[^ ]*@openssh\.com)/;
 /** The tag of a sequence, with which every key in DER begins (X.690, section 8.9). */
@@ -10,11 +10,11 @@ const DER_INNER: ReadonlySet<number | undefined> = new Set([DER_SEQUENCE, 0x02])
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
 
-/** Describes a text that is public, or too easy to guess, to be a secret. */
+/** Describes why a text cannot be a secret: it is public, or too easy to guess. */
 export function knownToOthers(secret: Uint8Array): string | undefined {
   if (secret.every((byte) => byte === secret[0])) return "one byte over and over";
   if (isDer(secret)) return "a key in DER";
-  // Without its zeros, what is in UTF-16 looks as it does in ASCII.
+  // Without its zeros, UTF-16 text looks like ASCII.
   if (Buffer.from(secret).toString("latin1").replaceAll("\0", "").includes("-----BEGIN"))
     return "a key in PEM";
   const text = readableText(secret);
@@ -31,7 +31,7 @@ function knownText(text: string): string | undefined {
   return /\s/.test(text) ? "a text with white space in it" : undefined;
 }
 
-/** Text that a person could read. Random bytes are none: they are no UTF-8, or hold control characters. */
+/** Readable text. Random bytes are not: they are no UTF-8, or contain control characters. */
 function readableText(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -41,7 +41,7 @@ function readableText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Whether these bytes are one sequence of DER, to their last byte, as keys have it. Of random secrets one in millions is. */
+/** Whether these bytes are exactly one DER sequence, like keys. Of random secrets, one in millions is. */
 function isDer(bytes: Uint8Array): boolean {
   const [tag, first = 0xff, high = 0, low = 0] = bytes;
   const sizeBytes = first < 0x80 ? 1 : first - 0x7f;

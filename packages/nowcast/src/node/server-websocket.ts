@@ -24,7 +24,7 @@ const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
 /** Answers to pings that a peer does not read are not heaped up. */
 const UNSENT_BYTES_MAX = 4 * PACKET_BYTES_MAX;
 
-/** Answers the upgrade; throws a {@link Refusal} if it is none. Whether the client may enter was decided before. */
+/** Answers the upgrade; throws a {@link Refusal} if the request is not one. Admission was decided before. */
 export function acceptUpgrade(request: IncomingMessage, socket: Duplex, head: Uint8Array): ServerWebSocket {
   const { headers } = request;
   const key = headers["sec-websocket-key"] ?? "";
@@ -63,7 +63,7 @@ export class ServerWebSocket implements OpenCarrier {
   #handlers: CarrierHandlers | undefined;
   #state: "open" | "closing" | "ended" = "open";
   #wasFull = false;
-  /** When the bytes that are being handled were read from the socket, in milliseconds. */
+  /** When the current bytes were read from the socket, in milliseconds. */
   #chunkAtMs = 0;
   readonly #written = (): void => {
     if (!this.#wasFull || !this.hasRoom) return;
@@ -81,7 +81,7 @@ export class ServerWebSocket implements OpenCarrier {
   }
 
   get hasRoom(): boolean {
-    // Node writes at once what the kernel takes, so whatever is left means that the kernel is full.
+    // Node writes at once as much as the kernel accepts, so remaining bytes mean that the kernel is full.
     const hasRoom = this.#state === "open" && this.#socket.writableLength === 0;
     this.#wasFull ||= !hasRoom;
     return hasRoom;
@@ -110,7 +110,7 @@ export class ServerWebSocket implements OpenCarrier {
     if (this.#state === "ended") return;
     this.#parser.push(chunk);
     try {
-      // Until somebody listens, one message at most is kept: the socket is not read further.
+      // Without handlers, at most one message is kept, because the socket is not read further.
       if (this.#handlers === undefined && this.#state === "open") return void this.#socket.pause();
       this.#socket.resume();
       for (let next = this.#parser.next(); next !== undefined; next = this.#parser.next()) {
@@ -150,7 +150,7 @@ export class ServerWebSocket implements OpenCarrier {
     if (this.#state !== "ended") this.#socket.write(encodeFrame(opcode, payload, undefined), this.#written);
   }
 
-  /** The last bytes still go out; a peer that does not read them is cut off. */
+  /** The last bytes are still sent. A peer that does not read them is disconnected. */
   #finish(): void {
     this.#socket.end();
     setTimeout(() => this.#socket.destroy(), CLOSE_MS_MAX).unref();

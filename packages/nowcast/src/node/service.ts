@@ -48,7 +48,7 @@ export class Service implements AsyncIterable<Channel> {
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
   }
 
-  /** At the end of `using`: takes the name away. */
+  /** At the end of `using`: removes the name. */
   [DISPOSE](): void {
     this.close();
   }

@@ -1,4 +1,4 @@
-/** Tokens: who may enter what, until when (JSON Web Tokens, RFC 7519; `spec/CARRIERS.md`, section 7). */
+/** Tokens: a client's rights and their expiry (JSON Web Tokens, RFC 7519; `spec/CARRIERS.md`, section 7). */
 import { createHmac, type KeyObject, timingSafeEqual, verify } from "node:crypto";
 import { NowcastError } from "../errors/nowcast-error.js";
 import { Refusal } from "./refusal.js";
@@ -10,12 +10,12 @@ const ROLE_CHARACTERS_MAX = 32;
 const ID_BYTES_MAX = 64;
 /** Largest difference between the clocks of a token's issuer and its verifier. */
 const SKEW_S = 5;
-/** As long as the hash (RFC 7518, section 3.2). */
+/** The length of the hash (RFC 7518, section 3.2). */
 const SECRET_BYTES_MIN = 32;
 
 /** The endpoint's choice, never the token's: a shared secret for HS256, or an Ed25519 public key for EdDSA. */
 export type TokenKey =
-  /** 32 random bytes or more, or the bytes of one word of text (`openssl rand -base64 32`) without the end of the line. */
+  /** 32 random bytes or more, or the bytes of one word of text (`openssl rand -base64 32`) without the line end. */
   | { readonly algorithm: "HS256"; readonly secret: Uint8Array }
   | { readonly algorithm: "EdDSA"; readonly key: KeyObject };
 
@@ -23,11 +23,11 @@ export interface Claims {
   readonly exp: number;
   readonly sub: string | undefined;
   readonly role: string | undefined;
-  /** Makes the token good for one entry. */
+  /** Makes the token valid for one entry. */
   readonly jti: string | undefined;
 }
 
-/** Refuses what is no key, and secrets that others know: with a public key for a secret everybody could sign. */
+/** Rejects invalid keys and public secrets: with a public key as a secret, anyone could sign. */
 export function checkKey(key: TokenKey): void {
   if (key.algorithm === "EdDSA") {
     if (key.key.asymmetricKeyType === "ed25519" && key.key.type === "public") return;
@@ -58,7 +58,7 @@ export function readToken(token: string, key: TokenKey, room: string, nowS: numb
     throw unauthorised("the token is no JSON Web Token");
   }
   const { alg, crit } = readJson(head);
-  // RFC 7515, section 4.1.11: who does not know an extension that must be understood refuses the whole.
+  // RFC 7515, section 4.1.11: an unknown extension that must be understood makes the token invalid.
   if (crit !== undefined) {
     throw unauthorised("the token's header demands an extension (crit) that this endpoint does not know");
   }
@@ -82,7 +82,7 @@ function readJson(part: string): Record<string, unknown> {
     const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString());
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Told below, with all else that is no token.
+    // Reported below, like all other invalid tokens.
   }
   throw unauthorised("the token is no JSON Web Token");
 }

@@ -20,7 +20,7 @@ export function toUInt64(value: number | bigint): UInt64 {
 
 export function addUInt64(a: UInt64, b: UInt64): UInt64 {
   if (typeof a === "number" && typeof b === "number" && a + b <= Number.MAX_SAFE_INTEGER) return a + b;
-  // Sums are of stamps below 2^62, of which an implementation holds few enough; wrapping would only fail a comparison.
+  // Sums add stamps below 2^62, and an implementation holds few of them. A wrapped sum would only fail a comparison.
   return toUInt64(BigInt.asUintN(64, BigInt(a) + BigInt(b)));
 }
 

@@ -1,10 +1,9 @@
 /**
- * The updatable queue (`spec/QUEUE.md`): a state replaces its undelivered predecessor in place, an event is never
- * replaced and is a barrier that states do not cross.
+ * The updatable queue (`spec/QUEUE.md`). A state replaces its undelivered predecessor in place. An event is never
+ * replaced, and is a barrier that states do not cross.
  *
- * **The one invariant**: the queue is a list of segments, each of which holds the states put before one event, in the
- * order of their first put, and then that event. Only the last segment has no event yet, so only its states can be
- * replaced.
+ * **The one invariant**: the queue is a list of segments. Each holds the states put before one event, in the order of
+ * their first put, and then that event. Only the last segment has no event yet, so only its states can be replaced.
  */
 import type { UInt64 } from "./uint64.js";
 
@@ -35,11 +34,11 @@ interface Segment<V> {
 
 export class UpdatableQueue<V> {
   #segments: Segment<V>[] = [{ states: new Map(), event: undefined }];
-  /** Segments before it were taken; they are dropped from time to time, not one by one. */
+  /** Segments before this index were taken; they are dropped in batches. */
   #first = 0;
   #entries = 0;
   #bytes = 0;
-  /** States that were replaced before anybody took them. */
+  /** States that were replaced before they were taken. */
   superseded = 0;
 
   constructor(
@@ -96,7 +95,9 @@ export class UpdatableQueue<V> {
     return event && { kind: "event", value: event.value };
   }
 
-  /** The next entry but for states that are to wait; these come too when the event that follows them is next. */
+  /**
+   * The next entry, skipping states that are to wait. These states are returned, too, if the event after them is next.
+   */
   peekUnless(waits: (key: UInt64) => boolean): QueueEntry<V> | undefined {
     const { states, event } = this.#segments[this.#first]!;
     for (const [key, value] of states) if (!waits(key)) return { kind: "state", key, value };
@@ -130,14 +131,17 @@ export class UpdatableQueue<V> {
     return this.#segments[this.#first]!.states.has(key);
   }
 
-  /** Takes out the event for which `matches`, if it still waits; the states on both sides of it stay apart no longer. */
+  /**
+   * Removes the event for which `matches` is true, if it still waits. The states on both sides of it then form one
+   * segment.
+   */
   removeEvent(matches: (value: V) => boolean): V | undefined {
     for (let index = this.#first; index < this.#segments.length - 1; index++) {
       const segment = this.#segments[index]!;
       const { value } = segment.event!;
       if (!matches(value)) continue;
       const after = this.#segments[index + 1]!;
-      // A value put after the event replaces the one put before it, in the earlier one's place.
+      // A value put after the event replaces the value put before it, at the earlier position.
       for (const [key, newer] of after.states) {
         const older = segment.states.get(key);
         if (older !== undefined) {

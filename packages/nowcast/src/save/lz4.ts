@@ -3,8 +3,8 @@ import { WireError } from "../errors/nowcast-error.js";
 const MATCH_MIN = 4;
 
 /**
- * Decodes one LZ4 block (https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md) of which the decoded length is
- * known. Nothing is read or written beyond either end, whatever the block says.
+ * Decodes one LZ4 block (https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md) with a known decoded length. It
+ * never reads or writes out of bounds, whatever the block contains.
  */
 export function decodeLz4Block(block: Uint8Array, rawLength: number): Uint8Array<ArrayBuffer> {
   // The format cannot grow data more than 255 times, so a greater claim is a bomb.
@@ -50,7 +50,7 @@ export function decodeLz4Block(block: Uint8Array, rawLength: number): Uint8Array
   return raw;
 }
 
-/** A match may overlap what it makes: then it repeats. */
+/** A match may overlap its own output, and then repeats. */
 function copyMatch(raw: Uint8Array, to: number, offset: number, length: number): void {
   if (offset >= length) raw.copyWithin(to, to - offset, to - offset + length);
   else for (let i = 0; i < length; i++) raw[to + i] = raw[to + i - offset]!;
@@ -62,7 +62,7 @@ const LAST_LITERALS = 5;
 const OFFSET_MAX = 0xffff;
 const HASH_BITS = 14;
 
-/** Encodes one LZ4 block: greedily, with one look at each place, as `lz4 -1` does. */
+/** Encodes one LZ4 block greedily, with one lookup for each position, like `lz4 -1`. */
 export function encodeLz4Block(raw: Uint8Array): Uint8Array<ArrayBuffer> {
   const block = new Uint8Array(raw.length + Math.ceil(raw.length / 255) + 16);
   const table = new Int32Array(1 << HASH_BITS).fill(-1);

@@ -12,7 +12,7 @@ import { decodeLz4Block } from "./lz4.js";
 export const MAGIC = [0x89, 0x4e, 0x43, 0x53, 0x0d, 0x0a, 0x1a, 0x0a];
 export const VERSION = 1;
 export const RECORD = { schema: 0x53, chunk: 0x43, about: 0x4d, end: 0x45 } as const;
-/** Kinds of later releases that this one may skip. */
+/** Kinds of later releases that this release may skip. */
 const SKIPPABLE_BIT = 0x20;
 export const COMPRESSION = { none: 0, lz4: 1, zstd: 2 } as const;
 const CHUNK_BYTES_MAX = 256 * 1024 * 1024;
@@ -35,8 +35,8 @@ export interface SaveFile {
 }
 
 /**
- * Reads a save file: `spec/WIRE.md`, section 9. With a `reader` shape every value comes out as that one's. A file that was
- * cut off or damaged is refused with the place.
+ * Reads a save file: `spec/WIRE.md`, section 9. With a `reader` shape every value is converted to that shape. A
+ * truncated or damaged file is rejected with the position of the fault.
  */
 export function readSave(file: Uint8Array, reader?: WireSchema, options: SaveReadOptions = {}): SaveFile {
   const input = new WireInput(file);
@@ -79,7 +79,7 @@ class SaveReader implements SaveFile {
     this.options = options;
   }
 
-  /** False after the last record. */
+  /** Reads a record. Returns false after the last one. */
   record(input: WireInput): boolean {
     if (input.at === input.end) input.fail("a save that was cut off: its last record is missing");
     const start = input.at;

@@ -13,7 +13,7 @@ import { COMPRESSION, MAGIC, RECORD, VERSION } from "./read.js";
 const CHUNK_ROWS = 4096;
 
 export interface SaveWriteOptions {
-  /** The shape of the values; without it, one that holds them all is inferred. */
+  /** The shape of the values. Without it, a shape for all values is inferred. */
   readonly schema?: WireSchema;
   /** Notes on the file: program, title, time. */
   readonly about?: { readonly [key: string]: MsgpackValue };
@@ -22,8 +22,8 @@ export interface SaveWriteOptions {
 }
 
 /**
- * Writes a save file of these values: `spec/WIRE.md`, section 9. Put it into a file beside the old one, flush, and rename: then a crash
- * leaves the old one or the new one.
+ * Writes a save file of these values: `spec/WIRE.md`, section 9. Write it to a new file, flush, and rename it over the
+ * old one, so that a crash leaves either of the two.
  */
 export function writeSave(
   values: readonly WireValue[],
@@ -49,7 +49,7 @@ export function writeSave(
   return file.take();
 }
 
-/** Incompressible data is stored as it is. */
+/** Incompressible data is stored uncompressed. */
 function chunk(raw: Uint8Array, rows: number, compression: "none" | "lz4"): Uint8Array {
   const packed = compression === "lz4" ? encodeLz4Block(raw) : raw;
   const shrinks = packed.length < raw.length;

@@ -1,4 +1,4 @@
-/** When to acknowledge what arrived (`spec/SESSION.md`, section 6). */
+/** Decides when to acknowledge received packets (`spec/SESSION.md`, section 6). */
 import { WIRE_UNIT_US } from "./clock.js";
 import { type Arrival, ReceivedNumbers } from "./packet/numbers.js";
 import type { Acknowledgement } from "./packet/packets.js";
@@ -36,12 +36,12 @@ export class Acknowledger {
     this.#isNew = true;
     this.#eliciting += 1;
     this.#isUrgent ||= this.#eliciting >= packets || (leavesGap && !isReliable);
-    // The peer may have waited for it all that time.
+    // The peer may have waited for an acknowledgement all that time.
     this.#isUrgent ||= nowUs - lastHeardUs >= QUIET_US;
     this.#dueUs ??= nowUs + delayUs;
   }
 
-  /** When an acknowledgement must leave, by itself if need be. */
+  /** When an acknowledgement must leave, in its own packet if necessary. */
   dueUs(nowUs: number): number | undefined {
     return this.#isUrgent ? nowUs : this.#dueUs;
   }

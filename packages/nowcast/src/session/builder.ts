@@ -9,11 +9,11 @@ import {
 } from "./packet/frames.js";
 import { type PacketWriter, varintLength } from "./packet/writer.js";
 
-/** Fills a packet with frames, and gathers states of one interval in one frame. */
+/** Fills a packet with frames, and collects states of one interval in one frame. */
 export class PacketBuilder {
-  /** Whether the packet is to be acknowledged. */
+  /** Whether the peer must acknowledge the packet. */
   isEliciting = false;
-  /** Where content begins, and where it ends unless its first message needs more. */
+  /** The start of content, and its end unless the first message needs more. */
   #content: { readonly begin: number; readonly end: number } | undefined;
   #states: { readonly lane: number; readonly interval: number; readonly stamp: UInt64 } | undefined;
 
@@ -33,7 +33,7 @@ export class PacketBuilder {
     return Math.min(this.room, (this.#content?.end ?? this.bytesMax) - this.writer.length);
   }
 
-  /** Content begins: what follows ends at a length of `end`, but for a first message that needs more. */
+  /** Begins content, which ends at a length of `end` unless the first message needs more. */
   beginContent(end: number): void {
     this.#content = { begin: this.writer.length, end: Math.min(end, this.bytesMax) };
   }

@@ -20,7 +20,7 @@ export class PeerClock {
   #best: Sample | undefined;
   #drift = 0;
 
-  /** Until there is a sample: what the peer's clock showed when a packet arrived, wrong by the one-way delay. */
+  /** Before the first sample, uses the peer's clock on arrival of a packet, which is wrong by the one-way delay. */
   guess(nowUs: number, peerUs: number): void {
     this.#fallbackUs = peerUs - nowUs;
   }

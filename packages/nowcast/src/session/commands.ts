@@ -9,15 +9,15 @@ interface Deadline {
   readonly isCommand: boolean;
 }
 
-/** Events with a time to live and commands whose end is open. */
+/** Maximum pending commands and events with a time to live. */
 const DEADLINES_MAX = 16_384;
 
 export class Commands {
-  /** By the id that the application knows. */
+  /** By the application's id. */
   readonly #waiting = new Map<number, Deadline>();
-  /** The least of their times, while it is known. */
+  /** The earliest of their times, while it is known. */
   #nextUs: number | undefined;
-  /** By lane and number: the id that the application knows. */
+  /** The application's id, by lane and number. */
   readonly #commands = new Map<string, number>();
 
   get nextUs(): number | undefined {
@@ -39,7 +39,7 @@ export class Commands {
     }
   }
 
-  /** An event has arrived, and no longer needs its time to live; a command waits for its reply. */
+  /** An event has arrived, and no longer needs its time to live. A command still waits for its reply. */
   arrived(id: number): void {
     if (this.#waiting.get(id)?.isCommand === false) this.#remove(id);
   }
@@ -58,7 +58,7 @@ export class Commands {
     return id;
   }
 
-  /** Takes out what is over. */
+  /** Removes and returns the expired entries. */
   takeDue(nowUs: number): readonly Deadline[] {
     if (this.nextUs === undefined || this.nextUs > nowUs) return [];
     const due = [...this.#waiting.values()].filter(({ atUs }) => atUs <= nowUs);

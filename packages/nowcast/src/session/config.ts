@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS, type Limits } from "./limits.js";
 
 /** The properties of a carrier (`spec/SESSION.md`, section 3). Both ends must see it alike. */
 export interface CarrierTraits {
-  /** Packets arrive in order and are never lost while it lives. */
+  /** Packets arrive in order and are never lost while the carrier exists. */
   readonly isReliable: boolean;
   /** A packet arrives unchanged or not at all. */
   readonly isChecked: boolean;
@@ -22,7 +22,7 @@ export const CARRIER_TRAITS = {
 export interface SessionConfig {
   /** The limits for the peer. */
   readonly limits: Limits;
-  /** Of each lane: 0 goes before 1, and so on. Lanes that are not named have class 0. */
+  /** The class of each lane: 0 has priority over 1, and so on. Lanes that are not listed have class 0. */
   readonly laneClasses: readonly number[];
   /** The bounds of a lane's unsent messages. */
   readonly entriesMax: number;

@@ -1,4 +1,4 @@
-/** Why a session ends (`spec/SESSION.md`, section 12). */
+/** Reasons for the end of a session (`spec/SESSION.md`, section 12). */
 export const CloseCode = {
   done: 0,
   malformed: 1,
@@ -14,7 +14,7 @@ export const CloseCode = {
   behind: 11,
 } as const;
 
-/** How a session ended. */
+/** The end of a session. */
 export interface Closed {
   /** A {@link CloseCode}, or the application's own from 64 on. */
   readonly code: number;

@@ -10,7 +10,7 @@ export interface Gauges {
   readonly roundTripVariationUs: number | undefined;
   /** Lost packets per packet that is either acknowledged or lost, 0 to 1. */
   readonly loss: number;
-  /** How old the newest states were when they arrived, of late; by the clock estimate. */
+  /** Average age of the newest states on arrival, by the clock estimate. */
   readonly ageUs: number | undefined;
   /** The sender's own limits. */
   readonly bytesPerSecond: number;

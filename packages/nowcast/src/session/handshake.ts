@@ -1,4 +1,4 @@
-/** How two peers begin, begin again on another carrier, and end (`spec/SESSION.md`, sections 4 and 12). */
+/** Beginning, resuming and ending of a session (`spec/SESSION.md`, sections 4 and 12). */
 import { copyOf } from "../codec/copy-of.js";
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { UInt64 } from "../queue/uint64.js";
@@ -26,7 +26,7 @@ const CLOSES_MAX = 3;
 const CLOSING_US = 3_000_000;
 const ENTROPY_BYTES = 48;
 
-/** Where a session stands. */
+/** The phase of a session. */
 export type Phase =
   | { readonly name: "connecting"; readonly attempt: HelloAttempt }
   | { readonly name: "listening" }
@@ -34,7 +34,7 @@ export type Phase =
   /** Nothing is left of the session once the refusal has left, or it waits for another carrier. */
   | { readonly name: "refusing"; readonly refuse: Refuse; readonly ends: boolean }
   | { readonly name: "open" }
-  /** Attached: the carrier fell silent while the session was open, and may still be heard again. */
+  /** Attached: the carrier fell silent while the session was open, and its packets may arrive again. */
   | { readonly name: "detached"; readonly sinceUs: number; readonly isAttached: boolean }
   | {
       readonly name: "closing";
@@ -48,11 +48,11 @@ export type Phase =
 export type Role = "initiator" | "acceptor";
 
 export class Handshake {
-  /** The name and the secret of the session, once there is one. */
+  /** The id and the token of the session, once they exist. */
   ticket: Ticket | undefined;
   /** The peer's limits; our own until they arrive. */
   peer: Limits;
-  /** The initiator's, until a packet that carried it is acknowledged. */
+  /** The initiator's proof, until a packet with it is acknowledged. */
   proof: { readonly proof: Uint8Array; wasSent: boolean } | undefined;
   readonly #config: SessionConfig;
   readonly #tell: (notice: Notice) => void;
@@ -99,7 +99,7 @@ export class Handshake {
     return Math.min(this.#config.limits.resumeTimeoutMs, this.peer.resumeTimeoutMs) * 1_000;
   }
 
-  /** A new carrier: an initiator asks to resume on it, an acceptor waits for HELLO. */
+  /** Attaches a new carrier. An initiator asks to resume on it; an acceptor waits for HELLO. */
   attach(nowUs: number, entropy: Uint8Array, role: Role): void {
     if (this.isClosed || this.ticket === undefined)
       throw new NowcastError("misuse", "only a session that was open can be resumed");
@@ -151,7 +151,7 @@ export class Handshake {
       : { name: "closed" };
   }
 
-  /** Says why a HELLO may not take over this session. */
+  /** Returns why a HELLO may not resume this session. */
   checkResume(resume: Ticket): { readonly code: number; readonly text: string } | undefined {
     const ticket = this.isClosed ? undefined : this.ticket;
     if (ticket === undefined || !equalBytes(ticket.session, resume.session)) {
@@ -163,7 +163,9 @@ export class Handshake {
     return undefined;
   }
 
-  /** Takes a HELLO; false if it is out of place, `"heard"` if it is the first on this carrier and acceptable. */
+  /**
+   * Handles a HELLO. Returns false if it is out of place, `"heard"` if it is the first on this carrier and acceptable.
+   */
   onHello(hello: Hello): "heard" | "again" | "refused" | "misplaced" {
     const phase = this.#phase;
     if (phase.name === "answered" && equalBytes(phase.hello.nonce, hello.nonce)) {
@@ -206,7 +208,7 @@ export class Handshake {
       : undefined;
   }
 
-  /** Takes the answer to our HELLO; false if none like it is awaited. */
+  /** Handles the answer to our HELLO; false if no such answer is awaited. */
   onWelcome(welcome: Welcome): boolean {
     const phase = this.#phase;
     if (phase.name !== "connecting" || !equalBytes(phase.attempt.nonce, welcome.nonce)) return false;
@@ -227,8 +229,8 @@ export class Handshake {
   }
 
   /**
-   * The acceptor read a packet that is malformed, from a peer that is not proven, and over a carrier on which only the peer
-   * can be at fault: it is told.
+   * The acceptor read a malformed packet from a peer that is not proven, over a carrier on which only the peer can be
+   * at fault. The peer is informed.
    */
   refuseMalformed(packet: Uint8Array, field: string): void {
     const phase = this.#phase;
@@ -239,7 +241,7 @@ export class Handshake {
     this.#phase = { name: "refusing", refuse, ends };
   }
 
-  /** Whether a refusal is for us, and not too late. `isTrusted` says that nobody but the peer can have sent it. */
+  /** Whether a refusal is for us, and not too late. `isTrusted` says that only the peer can have sent it. */
   #awaits({ nonce }: Refuse, isTrusted: boolean): boolean {
     const isOurs = equalBytes(this.#entropy.subarray(0, 8), nonce);
     // The peer may not have been able to read our nonce.
@@ -259,7 +261,7 @@ export class Handshake {
     return true;
   }
 
-  /** Looks for the proof that an answered peer receives what is sent to it. Says whether data may be taken. */
+  /** Checks for the proof that an answered peer receives our packets. Returns whether data may be accepted. */
   onData(frames: readonly Frame[]): boolean {
     const phase = this.#phase;
     if (phase.name === "answered") {
@@ -270,14 +272,14 @@ export class Handshake {
       }
     }
     if (phase.name === "detached" && phase.isAttached) {
-      // The silent carrier is heard again, before another took its place.
+      // A packet arrived on the silent carrier before another carrier replaced it.
       this.#phase = { name: "open" };
       this.#tell({ type: "opened", resumed: true });
     }
     return this.isOpen;
   }
 
-  /** A data packet while we close: CLOSE is said again, unless the peer says it too. */
+  /** A data packet during closing: CLOSE is sent again, unless the peer sent it, too. */
   onDataWhileClosing(frames: readonly Frame[]): void {
     if (this.#phase.name !== "closing") return;
     this.#phase.isDue = this.#phase.left > 0;
@@ -305,7 +307,7 @@ export class Handshake {
     this.end(nowUs, { code: CloseCode.gaveUp, reason, by: "silence" });
   }
 
-  /** When {@link handleTimeout} or {@link write} has something to do; nothing while the session is open. */
+  /** The time at which {@link handleTimeout} or {@link write} is due; `undefined` while the session is open. */
   dueUs(nowUs: number, lastHeardUs: number): number | undefined {
     const phase = this.#phase;
     const handshakeUs = this.#config.handshakeTimeoutMs * 1_000;
@@ -347,7 +349,7 @@ export class Handshake {
     return true;
   }
 
-  /** Takes the contents of a CLOSE that is due; it is then no longer due. */
+  /** Takes the contents of a CLOSE that is due, which is then no longer due. */
   takeClose(): Closed | undefined {
     const phase = this.#phase;
     if (phase.name !== "closing" || !phase.isDue || phase.left === 0) return undefined;
@@ -361,14 +363,14 @@ function refusal(nonce: Uint8Array, code: number, text: string): Refuse {
   return { type: "refuse", nonce: copyOf(nonce), code, versionMin: VERSION, versionMax: VERSION, text };
 }
 
-/** The packet that refuses a HELLO for which there is no session, on a carrier that is checked. */
+/** The packet that refuses a HELLO without a session, on a checked carrier. */
 export function refusalPacket(hello: Hello, code: number, text: string): Uint8Array {
   return packetOf(refusal(hello.nonce, code, text));
 }
 
 /**
- * The packet that refuses a first packet that is no HELLO, or none that can be read; nothing if it is one. For carriers that
- * are reliable and checked, on which only the sender can be at fault.
+ * The packet that refuses a first packet that is not a readable HELLO; `undefined` if it is one. For reliable and
+ * checked carriers, on which only the sender can be at fault.
  */
 export function malformedRefusalPacket(bytes: Uint8Array): Uint8Array | undefined {
   try {
@@ -396,7 +398,7 @@ function checkEntropy(entropy: Uint8Array): Uint8Array {
   return entropy;
 }
 
-/** Takes the same time whatever differs. */
+/** Compares in constant time. */
 function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   let difference = a.length ^ b.length;
   for (let index = 0; index < a.length; index++) difference |= a[index]! ^ (b[index] ?? 0);

@@ -1,4 +1,4 @@
-/** How an initiator asks until it is answered (`spec/SESSION.md`, section 4). */
+/** Repeats an initiator's HELLO until it is answered (`spec/SESSION.md`, section 4). */
 import type { Limits } from "./limits.js";
 import { type Hello, type Ticket, VERSION } from "./packet/packets.js";
 

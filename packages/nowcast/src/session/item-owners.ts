@@ -1,4 +1,4 @@
-/** The parts of a session that own what was in packets. */
+/** The parts of a session that own the contents of packets. */
 import type { Commands } from "./commands.js";
 import type { Handshake } from "./handshake.js";
 import { BoundEvent } from "./lane/message.js";

@@ -17,7 +17,7 @@ const PROBE_EVENTS = 16;
 
 /** The contents of a packet. */
 export interface Plan {
-  /** The lanes that have something for it. */
+  /** The lanes with content for the packet. */
   readonly lanes: readonly number[];
   /** The first message in every non-empty lane of the first class is a small unsent event. */
   readonly leadsWithEvent: boolean;
@@ -82,7 +82,7 @@ export class Lanes {
     return undefined;
   }
 
-  /** The next message that may be shown, if it is a reply, and its lane. */
+  /** The next message that may be shown, with its lane, if it is a reply. */
   takeReply(nowUs: number): { readonly lane: number; readonly reply: ReceivedEvent } | undefined {
     for (const [lane, receiveLane] of this.#incoming.entries()) {
       const reply = receiveLane?.takeReply(nowUs);
@@ -91,7 +91,7 @@ export class Lanes {
     return undefined;
   }
 
-  /** Values that a newer one replaced before they left, and what waits to leave. */
+  /** Values that were replaced before they left, and waiting messages. */
   get waiting(): { readonly entries: number; readonly superseded: number } {
     let [entries, superseded] = [0, 0];
     for (const lane of this.#outgoing) {
@@ -101,7 +101,7 @@ export class Lanes {
     return { entries, superseded };
   }
 
-  /** How old the newest states of the peer were when they arrived, averaged over the last few (µs). */
+  /** Average age of the peer's newest states on arrival (µs). */
   get ageUs(): number | undefined {
     return earliest(this.#incoming.map((lane) => lane?.ageUs));
   }
@@ -121,7 +121,7 @@ export class Lanes {
     return earliest(this.#incoming.map((lane) => lane?.windowDueUs(nowUs)));
   }
 
-  /** The one pass over the lanes that decides what a packet will hold. */
+  /** The one pass over the lanes that decides on the contents of a packet. */
   plan(peer: Limits): Plan {
     const lanes: number[] = [];
     let [first, leadsWithEvent] = [Number.POSITIVE_INFINITY, false];
@@ -166,7 +166,7 @@ export class Lanes {
     redundancy.repeat(departure.nowUs, hasRoom, repeat);
   }
 
-  /** Puts into the packet what the planned lanes have: lanes by class; within a class each is first in turn. */
+  /** Fills the packet from the planned lanes, by class. Within a class, the lanes take turns at being first. */
   fill({ lanes }: Plan, departure: Departure): void {
     this.#turn += 1;
     const count = this.#outgoing.length;

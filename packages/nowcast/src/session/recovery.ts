@@ -13,24 +13,24 @@ const UNACKNOWLEDGED_SPAN_MAX = 16_384;
 /** A silence of at least this, and of this many probe time-outs, is an outage. */
 const OUTAGE_US_MIN = 1_000_000;
 const OUTAGE_PROBES = 3;
-/** A peer that was stopped reads all of a silence before the newest, so there is no more of it. */
+/** Maximum bytes sent during a silence, because a peer that was stopped reads all of them before the newest. */
 const SILENT_BYTES_MAX = 1_024 * 1_024;
 /** Assumed before the first sample. */
 const ROUND_TRIP_US = 100_000;
 
-/** An event that leads leaves up to this long before its turn. */
+/** Maximum time by which a leading event leaves before its turn. */
 const LEAD_US = 5_000;
 
-/** Notified of what was in a packet, when the packet is acknowledged or lost. */
+/** Notified of the contents of a packet when it is acknowledged or lost. */
 export interface ItemOwners {
   arrived(packet: SentPacket): void;
   lost(packet: SentPacket): void;
 }
 
 export class Recovery {
-  /** The next packet must leave, whatever the rate. */
+  /** The next packet must leave, regardless of the rate. */
   isProbeDue = false;
-  /** Packets in a row that ask for no acknowledgement. */
+  /** Consecutive packets that are not eliciting. */
   quietRun = 0;
   readonly #sent = new SentPackets();
   readonly #stats: SessionStats;
@@ -41,7 +41,7 @@ export class Recovery {
   #silence = new Silence();
   /** Sent since the silence began. */
   #silentBytes = 0;
-  /** Packets below this number were sent before an outage ended: how long they took says nothing of the path. */
+  /** Packets below this number were sent before an outage ended, so their times are no samples of the path. */
   #informativeFrom = 0;
   /** No later packet has been acknowledged yet. */
   #followsOutage = false;
@@ -66,7 +66,7 @@ export class Recovery {
     return this.#rate.bytesPerSecond;
   }
 
-  /** How large a packet may become, if its first message does not need more. */
+  /** Maximum size of a packet, unless its first message needs more. */
   get packetBytes(): number {
     return this.#rate.packetBytes(this.#isReliable);
   }
@@ -80,7 +80,7 @@ export class Recovery {
     return this.#sent.oldest()?.sentUs;
   }
 
-  /** Another carrier: whatever was out counts as lost, and what was learned of the path no longer holds. */
+  /** Begins on another carrier: outstanding packets count as lost, and the measurements of the old path are dropped. */
   begin(isReliable: boolean): void {
     this.#isReliable = isReliable;
     this.#rtt = new RoundTrip();
@@ -122,12 +122,12 @@ export class Recovery {
     this.#silence.acknowledged(nowUs, this.#sent.inFlight);
     this.#sent.writeOffFlight();
     this.#rate = this.#rate.resumed();
-    // Where every answer takes this long, the path itself is that slow, and the next answer is a valid sample.
+    // If every answer takes this long, the path itself is that slow, and the next answer is a valid sample.
     if (!this.#followsOutage) this.#informativeFrom = this.#sent.nextNumber;
     this.#followsOutage = true;
   }
 
-  /** A packet that nobody waits for. */
+  /** Records a packet that needs no acknowledgement. */
   departedLast(nowUs: number, bytes: number): void {
     this.#sent.push(nowUs, bytes, false, []);
   }
@@ -155,7 +155,7 @@ export class Recovery {
     this.detectLosses(nowUs);
   }
 
-  /** Updates time and rate from acknowledged packets, the newest of them last. */
+  /** Updates time and rate from acknowledged packets, the newest last. */
   #learn(
     nowUs: number,
     acknowledged: readonly SentPacket[],
@@ -202,7 +202,7 @@ export class Recovery {
     return this.#silence.probeAtUs(this.#rtt);
   }
 
-  /** Acknowledgements stayed away: the next packet carries what is oldest, which this returns. */
+  /** No acknowledgement arrived: the next packet carries the oldest items, which this returns. */
   probe(nowUs: number): readonly Item[] {
     this.isProbeDue = true;
     this.#silence.probed(nowUs);
@@ -214,7 +214,7 @@ export class Recovery {
     return (this.#lastElicitingUs ?? lastHeardUs) + idleTimeoutUs / 3;
   }
 
-  /** When content that waits may leave, with an event that leads or not; nothing if it waits for something to arrive. */
+  /** When waiting content may leave, with or without a leading event; `undefined` if it waits for an arrival. */
   contentAtUs(nowUs: number, leads: boolean): number | undefined {
     if (this.#sent.nextNumber - this.#sent.largestAcknowledged > UNACKNOWLEDGED_SPAN_MAX) return undefined;
     const isSilent = this.#silentShare(nowUs) !== undefined;
@@ -237,7 +237,7 @@ export class Recovery {
     this.#rate.holdBack();
   }
 
-  /** How much of the rate to use while the peer is silent. */
+  /** The share of the rate to use while the peer is silent. */
   #silentShare(nowUs: number): number | undefined {
     return this.#isReliable ? undefined : this.#silence.share(nowUs, this.#rtt);
   }

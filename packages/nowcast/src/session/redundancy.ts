@@ -5,11 +5,11 @@
 import type { BoundEvent } from "./lane/message.js";
 
 export const REPEAT_BYTES_MAX = 256;
-/** The content of a packet in which an event leads: the event, and what little else fits. */
+/** The content of a packet with a leading event: the event, and small messages that fit. */
 export const LEADING_BYTES = REPEAT_BYTES_MAX + 64;
 /** The cost of an event that did not ride in a larger packet: its headers on the link. */
 const LEADING_COST = 80;
-/** The first repetition gets a packet of its own if it must; later ones only ride along. */
+/** The first repetition may get its own packet; later ones only use packets that leave anyway. */
 const WAITS_US = [2_000, 12_000, 30_000, 60_000];
 const BUCKET_SECONDS = 0.5;
 
@@ -36,7 +36,7 @@ export class Redundancy {
     });
   }
 
-  /** When an event that nothing else repeats gets a packet of its own. */
+  /** When an event without another repetition gets its own packet. */
   dueUs(nowUs: number, isWanted: (lane: number, number: number) => boolean): number | undefined {
     const queue = this.#queues[0]!;
     for (let first = queue[0]; first !== undefined; first = queue[0]) {
@@ -47,10 +47,10 @@ export class Redundancy {
     return undefined;
   }
 
-  /** Repeats in the packet that leaves now what is due and can be paid for; `repeat` says how many bytes it took. */
+  /** Repeats the due events that the budget allows in the packet that leaves now; `repeat` returns the bytes used. */
   repeat(nowUs: number, hasRoom: () => boolean, repeat: (lane: number, number: number) => number): void {
     for (const [turn, queue] of this.#queues.entries()) {
-      // Later turns take only what the first ones are not likely to need.
+      // Later repetitions use only budget that first repetitions are unlikely to need.
       const kept = turn === 0 ? 0 : (this.bytesPerSecond * BUCKET_SECONDS) / 2;
       for (let first = queue[0]; first !== undefined && first.atUs <= nowUs; first = queue[0]) {
         if (!hasRoom()) return;

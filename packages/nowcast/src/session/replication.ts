@@ -19,22 +19,22 @@ export interface Replicated {
 }
 
 /**
- * Fills packets at the moment they leave, and hears what became of each. For values that depend on what the peer has: a
- * world that sends differences against an acknowledged snapshot. For opaque values under a key use states.
+ * Fills packets when they leave, and learns the outcome of each. For values that depend on the peer's state, such as
+ * differences from an acknowledged snapshot. For opaque values under a key use states.
  */
 export interface ReplicationSource {
   /** Whether it has something to send now. It must turn false when {@link fill} gives nothing for a whole packet. */
   readonly hasMore: boolean;
-  /** At most `bytesMax` bytes for this packet, or nothing. They are never sent again. */
+  /** At most `bytesMax` bytes for this packet, or `undefined`. They are never sent again. */
   fill(packet: number, bytesMax: number): Uint8Array | undefined;
-  /** The peer has the packet, or it is regarded as lost. */
+  /** The packet was acknowledged, or counts as lost. */
   settled(packet: number, arrived: boolean): void;
 }
 
 export class ReplicationLanes {
   readonly #sources = new Map<number, ReplicationSource>();
   readonly #unread: Replicated[] = [];
-  /** When the carrier received the packet that is being handled. */
+  /** When the carrier received the current packet. */
   arrivedAtUs = 0;
 
   /** Whether a packet could carry anything now. */
@@ -50,7 +50,7 @@ export class ReplicationLanes {
 
   fill(packet: number, builder: PacketBuilder, items: Item[]): void {
     for (const [lane, source] of this.#sources) {
-      // A record that does not fit into its share of the packet may need all of it.
+      // A record that does not fit into its share of the packet may need the whole packet.
       const payload = fillFrom(source, packet, builder.roomToShare) ?? fillFrom(source, packet, builder.room);
       if (payload === undefined) continue;
       builder.frame({ type: "replication", lane, payload });
@@ -63,8 +63,8 @@ export class ReplicationLanes {
   }
 
   /**
-   * Keeps a payload until it is read. If too many are unread, the oldest of the lane is dropped, and this returns true. Other
-   * frames of the dropped payload's packet are delivered all the same.
+   * Keeps a payload until it is read. If too many are unread, the oldest of the lane is dropped, and this returns true.
+   * Other frames of that packet are delivered.
    */
   received(lane: number, packet: number, payload: Uint8Array): boolean {
     const ofLane = this.#unread.filter((unread) => unread.lane === lane);

@@ -2,9 +2,9 @@
 const GRANULARITY_US = 1_000;
 const INITIAL_PROBE_TIMEOUT_US = 1_000_000;
 const ACK_DELAY_MAX_US = 5_000;
-/** The longest a peer that sends regularly holds an acknowledgement, for it to ride in its next packet. */
+/** Maximum time for which a peer that sends regularly holds an acknowledgement for its next packet. */
 const HELD_ACK_DELAY_MAX_US = 100_000;
-/** The assumed longest recent delay until it is known; it falls soon. */
+/** The assumed longest recent delay until it is known. It decreases soon. */
 const ACK_DELAY_FIRST_US = 50_000;
 
 export class RoundTrip {
@@ -12,10 +12,10 @@ export class RoundTrip {
   minimumUs = 0;
   smoothedUs = 0;
   variationUs = 0;
-  /** How long the peer holds acknowledgements now: the longest lately. The next may be held a fifth longer. */
+  /** The peer's longest recent delay of acknowledgements. The next one may be a fifth longer. */
   #heldUs = ACK_DELAY_FIRST_US;
 
-  /** Takes a sample and the delay the peer says it added. */
+  /** Records a sample, and the delay that the peer reports. */
   sample(sampleUs: number, ackDelayUs: number): void {
     const longestUs = Math.max(ackDelayUs, Math.floor((31 * this.#heldUs) / 32), ACK_DELAY_MAX_US);
     this.#heldUs = Math.min(longestUs, HELD_ACK_DELAY_MAX_US);
@@ -32,8 +32,8 @@ export class RoundTrip {
   }
 
   /**
-   * How much later than a packet another must have been acknowledged for it to count as lost (section 6.1.2). Where packets
-   * overtake each other on the path, and some took as long as `overtakenUs`, it may also be twice a round trip old.
+   * The time after a packet within which it must be acknowledged, if a later one was (section 6.1.2). If packets
+   * overtake each other on the path, and some took as long as `overtakenUs`, it may also be twice a round trip.
    */
   lossDelayUs(overtakenUs: number): number {
     const longestUs = Math.max(this.smoothedUs, this.latestUs ?? 0);
@@ -41,7 +41,7 @@ export class RoundTrip {
     return Math.max(GRANULARITY_US, Math.floor((9 * longestUs) / 8), waitUs);
   }
 
-  /** How long to wait for any acknowledgement (section 6.2.1). */
+  /** Time to wait for any acknowledgement (section 6.2.1). */
   get probeTimeoutUs(): number {
     if (this.latestUs === undefined) return INITIAL_PROBE_TIMEOUT_US;
     return (

@@ -1,7 +1,7 @@
 /** Packets that left and are neither acknowledged nor lost (RFC 9002, section 6.1). */
 import type { RoundTrip } from "./rtt.js";
 
-/** A piece of content in a packet, whose owner is notified when the packet is acknowledged or lost. */
+/** An item in a packet, whose owner is notified when the packet is acknowledged or lost. */
 export type Item =
   | { readonly type: "proof" }
   | { readonly type: "window"; readonly lane: number; readonly consumed: number }
@@ -25,16 +25,16 @@ export interface SentPacket {
   readonly sentUs: number;
   readonly bytes: number;
   readonly isEliciting: boolean;
-  /** A count of the times that a packet left with nothing else in flight. */
+  /** Number of times that a packet left with nothing else in flight. */
   readonly busyPeriod: number;
   readonly items: readonly Item[];
 }
 
 /** A packet this many numbers below an acknowledged one is lost, unless packets overtake each other on the path. */
 const REORDERING_THRESHOLD = 3;
-/** So many packets are remembered that were taken for lost last. */
+/** Maximum remembered packets among those that were declared lost. */
 const MISSED_MAX = 16;
-/** The path may reorder until this many more packets were lost and none of them arrived after all. */
+/** Losses without a late arrival until the path counts as ordered again. */
 const OVERTAKING_LOSSES = 64;
 
 export class SentPackets {
@@ -46,11 +46,11 @@ export class SentPackets {
   #busyPeriod = 0;
   /** Packets below this number are no longer counted among the bytes in flight. */
   #countedFrom = 0;
-  /** Those taken for lost last, the latest at the end; they may come after all. */
+  /** Packets declared lost, the latest at the end. They may still arrive. */
   #missed: SentPacket[] = [];
-  /** How many more losses it takes until the path no longer counts as one that lets packets overtake. */
+  /** Remaining losses until the path counts as ordered again. */
   #overtaking = 0;
-  /** How long the slowest of those took that came after all. */
+  /** The longest time of a packet that arrived after it was declared lost. */
   #overtakenUs = 0;
   largestAcknowledged = -1;
 
@@ -69,7 +69,7 @@ export class SentPackets {
 
   push(sentUs: number, bytes: number, isEliciting: boolean, items: readonly Item[]): void {
     const number = this.#next++;
-    // Nobody waits for packets that only acknowledge.
+    // Packets with acknowledgements only are not awaited.
     if (!isEliciting) return;
     if (this.#inFlight === 0) this.#busyPeriod += 1;
     const busyPeriod = this.#busyPeriod;
@@ -84,7 +84,7 @@ export class SentPackets {
     this.#inFlightBytes = 0;
   }
 
-  /** Takes out the packets of these ranges, the largest last. */
+  /** Removes the packets of these ranges, the largest last. */
   acknowledge(ranges: readonly (readonly [number, number])[]): SentPacket[] {
     const acknowledged: SentPacket[] = [];
     for (const packet of this.#outstanding.values()) {
@@ -97,7 +97,7 @@ export class SentPackets {
     return acknowledged;
   }
 
-  /** Takes out the packets that are to be regarded as lost now. */
+  /** Removes the packets that now count as lost. */
   detectLost(nowUs: number, rtt: RoundTrip): SentPacket[] {
     const lost: SentPacket[] = [];
     for (const packet of this.#outstanding.values()) {
@@ -117,8 +117,8 @@ export class SentPackets {
   }
 
   /**
-   * Bytes of packets in these ranges that had been taken for lost: they were only overtaken by later ones. From then on a
-   * packet counts as lost by its age, as in RACK (RFC 8985), and not by how many later ones were acknowledged.
+   * Bytes of packets in these ranges that were declared lost: later packets had only overtaken them. From then on a
+   * packet counts as lost by its age, as in RACK (RFC 8985), and not by the number of later acknowledgements.
    */
   findMissed(nowUs: number, ranges: readonly (readonly [number, number])[]): number {
     let bytes = 0;
@@ -153,7 +153,7 @@ export class SentPackets {
   takeAll(): SentPacket[] {
     const all = [...this.#outstanding.values()];
     for (const packet of all) this.#remove(packet);
-    // The path is another one: what was missed on the last one never comes, or says nothing of this one.
+    // The path changed: missing packets of the old path never arrive, or show nothing about this one.
     this.#missed = [];
     this.#overtaking = 0;
     this.#overtakenUs = 0;

@@ -1,13 +1,14 @@
 /**
- * The session: one sans-IO protocol that carries the laws of the updatable queue over links that lose, reorder,
- * duplicate, delay and die. `spec/SESSION.md` is its normative description; this is one of two implementations.
+ * The session: one sans-IO protocol that implements the laws of the updatable queue over links that lose, reorder,
+ * duplicate and delay packets, and that end. `spec/SESSION.md` is its normative description; this is one of two
+ * implementations.
  *
- * **The one invariant**: a value is read at the moment its packet leaves, and a packet is never sent again. When one is
- * lost, its messages decide what of them is still wanted.
+ * **The one invariant**: a value is read when its packet leaves, and a packet is never sent again. If a packet is lost,
+ * its messages decide what is still needed.
  *
- * The order of calls: after anything happened (`handlePacket`, a put, a time-out), call `pollPacket` until it returns
- * nothing and send what it returned, `receive` and `pollNotice` until they return nothing, and come back with
- * `handleTimeout` at the time that `pollTimeout` names. Times are microseconds of any clock that never runs backwards.
+ * The order of calls. After each change (`handlePacket`, a put, a time-out), call `pollPacket` until it returns
+ * nothing, and send its results. Then call `receive` and `pollNotice` until they return nothing. Call `handleTimeout`
+ * at the time that `pollTimeout` returns. Times are microseconds of any clock that never runs backwards.
  */
 import { NowcastError } from "../errors/nowcast-error.js";
 import { toUInt64 } from "../queue/uint64.js";
@@ -85,7 +86,7 @@ export class Session {
     this.#lastHeardUs = nowUs;
   }
 
-  /** A session that asks a peer. `entropy` is 48 random bytes, used for nothing else. */
+  /** A session of an initiator. `entropy` is 48 random bytes, used for nothing else. */
   static connect(
     nowUs: number,
     carrier: CarrierTraits,
@@ -113,7 +114,7 @@ export class Session {
     return this.#handshake.isClosed;
   }
 
-  /** Whether there is nothing left to say, not even that it is closed. */
+  /** Whether no packet is left to send, not even a CLOSE. */
   get isOver(): boolean {
     return this.#handshake.phase.name === "closed";
   }
@@ -122,7 +123,7 @@ export class Session {
     return this.#handshake.phase.name === "detached";
   }
 
-  /** Whether it takes packets of its carrier, even if that was silent for too long. */
+  /** Whether it accepts packets of its carrier, even after too long a silence. */
   get isAttached(): boolean {
     return this.#handshake.isAttached;
   }
@@ -150,14 +151,14 @@ export class Session {
     return readGauges(this.stats, this.#recovery, this.#lanes);
   }
 
-  /** When anything was last taken from the peer. */
+  /** When the last packet of the peer was accepted. */
   get lastHeardUs(): number {
     return this.#lastHeardUs;
   }
 
   /**
-   * For how long packets that want acknowledgement, or our HELLO, are out without anything arriving; 0 if nothing is
-   * awaited.
+   * Time for which packets that need an acknowledgement, or our HELLO, are outstanding without any arrival; 0 if no
+   * answer is awaited.
    */
   silentForUs(nowUs: number): number {
     const { phase } = this.#handshake;
@@ -166,7 +167,7 @@ export class Session {
     return Math.max(0, nowUs - Math.max(sinceUs, this.#lastHeardUs));
   }
 
-  /** How long an acknowledgement may take before a probe asks for it. */
+  /** Time to wait for an acknowledgement before a probe. */
   get probeTimeoutUs(): number {
     return this.#recovery.rtt.probeTimeoutUs;
   }
@@ -176,7 +177,7 @@ export class Session {
     return this.#recovery.rtt.minimumUs;
   }
 
-  /** Says why a HELLO may not take over this session. */
+  /** Returns why a HELLO may not resume this session. */
   checkResume(resume: Ticket): { readonly code: number; readonly text: string } | undefined {
     return this.#handshake.checkResume(resume);
   }
@@ -184,17 +185,17 @@ export class Session {
   /** The newest value of a key; replaces one that has not left. */
   putState(nowUs: number, lane: number, key: number | bigint, value: Uint8Array): PutOutcome {
     const count = toUInt64(key);
-    if (count === 0) throw new NowcastError("misuse", "key 0 stands for events; states have keys from 1 on");
+    if (count === 0) throw new NowcastError("misuse", "key 0 is reserved for events; states have keys from 1 on");
     if (value.length > this.#peer.messageBytesMax) return "too large";
     return this.#lanes.sending(lane, this.#peer).putState(count, { value, producedAtUs: nowUs });
   }
 
-  /** An event, delivered once and in order; after `timeToLiveUs` it is given up and reported as expired. */
+  /** Puts an event, delivered once and in order. After `timeToLiveUs` it is given up and reported as expired. */
   putEvent(nowUs: number, lane: number, value: Uint8Array, timeToLiveUs?: number): number | PutOutcome {
     return this.#put(nowUs, lane, EventKind.event, undefined, value, timeToLiveUs);
   }
 
-  /** A command, answered by a reply notice with the id that this returns, or by the notice that it timed out. */
+  /** Puts a command, answered by a reply notice with the returned id, or by a notice that it timed out. */
   command(nowUs: number, lane: number, value: Uint8Array, deadlineUs: number): number | PutOutcome {
     return this.#put(nowUs, lane, EventKind.command, undefined, value, deadlineUs);
   }
@@ -204,7 +205,10 @@ export class Session {
     return this.#put(nowUs, lane, EventKind.reply, number, value, undefined);
   }
 
-  /** Lets a source fill what room the packets have, besides the queue of the lane; without a source, no more. */
+  /**
+   * Lets a source fill the remaining room of packets, besides the queue of the lane. Without a source, replication
+   * stops.
+   */
   replicate(lane: number, source: ReplicationSource | undefined): void {
     checkLane(lane, this.#peer);
     this.#replication.set(lane, source);
@@ -221,7 +225,7 @@ export class Session {
   }
 
   /**
-   * Turns replies into notices as long as no unread message precedes them: for an application that waits for replies and
+   * Turns replies into notices while no unread message precedes them, for an application that waits for replies and
    * does not call {@link receive}.
    */
   receiveReplies(nowUs: number): void {
@@ -235,12 +239,12 @@ export class Session {
     return this.#replication.take();
   }
 
-  /** The next piece of news. Of more than 4,096 that are not read, the oldest are given up and counted. */
+  /** The next notice. If more than 4,096 are unread, the oldest are dropped and counted. */
   pollNotice(): Notice | undefined {
     return this.#notices.shift();
   }
 
-  /** Ends the session and tells the peer why. */
+  /** Ends the session and sends the peer the reason. */
   close(nowUs: number, code: number, reason: string): void {
     this.#handshake.end(nowUs, { code, reason, by: "us" });
   }
@@ -250,7 +254,9 @@ export class Session {
     this.#handshake.detach(nowUs);
   }
 
-  /** A new carrier for a session that was open: an initiator asks to resume on it, an acceptor waits for HELLO. */
+  /**
+   * Attaches a new carrier to a session that was open. An initiator asks to resume on it; an acceptor waits for HELLO.
+   */
   attach(nowUs: number, carrier: CarrierTraits, entropy: Uint8Array, role: Role): void {
     this.#handshake.attach(nowUs, entropy, role);
     this.#carrier = carrier;
@@ -259,7 +265,7 @@ export class Session {
     this.#lastHeardUs = nowUs;
   }
 
-  /** Asks the peer for a sign of life with the next packet. */
+  /** Requests an answer from the peer with the next packet. */
   ping(): void {
     if (this.isOpen) this.#recovery.isProbeDue = true;
   }
@@ -291,13 +297,13 @@ export class Session {
       else if (!(error instanceof MalformedPacket)) throw error;
       else if (!this.isOpen) {
         dropped.malformed += 1;
-        // To the peer's programmer silence would look like a dead server.
+        // Without an answer, the peer's programmer would assume a dead server.
         if (this.#isTrusted) this.#handshake.refuseMalformed(body, error.field);
       } else this.#handshake.end(nowUs, { code: CloseCode.malformed, reason: error.field, by: "us" });
     }
   }
 
-  /** Does what time demands. Early or additional calls do no harm. */
+  /** Handles due timers. Early or additional calls are harmless. */
   handleTimeout(nowUs: number): void {
     this.#expire(nowUs);
     if (this.isOpen) this.#openTimeout(nowUs);
@@ -324,7 +330,7 @@ export class Session {
     return this.#writer.finish();
   }
 
-  /** Whether what arrives over the carrier is what the peer sent, all of it and in order. */
+  /** Whether the carrier delivers exactly the peer's bytes, complete and in order. */
   get #isTrusted(): boolean {
     return this.#carrier.isReliable && this.#carrier.isChecked;
   }
@@ -414,7 +420,7 @@ export class Session {
       dropped.unproven += 1;
       return;
     }
-    // The answer to a first PING tells round trip and clock before anything else is sent.
+    // The answer to a first PING gives round trip and clock before other content is sent.
     if (!wasOpen) this.#recovery.isProbeDue = true;
     const number = unfoldNumber(packet.numberLow, this.#acks.largest);
     const arrival = this.#acks.judge(number);
@@ -556,7 +562,7 @@ export class Session {
     if (window || content) this.#lanes.writeWindows(departure);
     if (!this.#carrier.isReliable) this.#lanes.repeat(departure, this.#redundancy);
     if (content || isProbe) {
-      // A whole packet would be most of what such an event is late by.
+      // A whole packet would cause most of the delay of such an event.
       const isAlone = content && leads;
       builder.beginContent(isAlone ? this.#writer.length + LEADING_BYTES : this.#recovery.packetBytes);
       if (isAlone) this.#redundancy.led();

@@ -1,13 +1,13 @@
-/** Packets are outstanding and nothing is acknowledged: when to probe, and how boldly to go on (section 10). */
+/** Packets are outstanding without an acknowledgement: when to probe, and how much to send meanwhile (section 10). */
 import type { RoundTrip } from "./rtt.js";
 
 const PROBE_TIMEOUT_US_MAX = 2_000_000;
 /**
- * A silent peer is sent new values at this share of what it took before, so that a turn of all of them is through before the
- * next one; there are no more of them than before.
+ * A silent peer is sent new values at this multiple of its earlier rate, so that one turn of all values is complete
+ * before the next one. There are no more of them than before.
  */
 const SILENT_SHARE = 1.5;
-/** For this time it is sent as many as before; then ever fewer. */
+/** For this time the amount stays; then it decreases. */
 const BOLD_US = 3_000_000;
 
 export class Silence {
@@ -26,7 +26,7 @@ export class Silence {
     this.#sinceUs = inFlight > 0 ? nowUs : undefined;
   }
 
-  /** For how long answers had been awaited when the peer was heard, if it was not heard since `lastHeardUs`. */
+  /** How long answers had been awaited when a packet arrived, if none arrived since `lastHeardUs`. */
   lastedUs(nowUs: number, lastHeardUs: number): number {
     return this.#sinceUs === undefined ? 0 : nowUs - Math.max(this.#sinceUs, lastHeardUs);
   }
@@ -50,7 +50,7 @@ export class Silence {
     return this.#sinceUs === undefined ? undefined : this.#sinceUs + 2 * rtt.probeTimeoutUs;
   }
 
-  /** How much of the rate to use while the peer is silent; nothing if it is not. */
+  /** The share of the rate to use while the peer is silent; `undefined` if it is not. */
   share(nowUs: number, rtt: RoundTrip): number | undefined {
     if (this.#sinceUs === undefined || nowUs < this.beginsAtUs(rtt)!) return undefined;
     return SILENT_SHARE * 0.5 ** Math.floor(Math.max(0, nowUs - this.#sinceUs - BOLD_US) / 1e6);

@@ -4,7 +4,7 @@ export interface SessionStats {
   bytesSent: number;
   packetsReceived: number;
   bytesReceived: number;
-  /** Packets that were to be acknowledged, and were. */
+  /** Eliciting packets that were acknowledged. */
   packetsAcknowledged: number;
   packetsLost: number;
   probes: number;
@@ -23,7 +23,7 @@ export interface SessionStats {
     unproven: number;
     misplaced: number;
     closed: number;
-    /** States older than what is known, and events that were there already. */
+    /** States older than the known ones, and events that had already arrived. */
     stale: number;
     late: number;
     lateReplies: number;

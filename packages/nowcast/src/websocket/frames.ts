@@ -6,11 +6,11 @@ export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, 
 const FIN_BIT = 0x80;
 const MASK_BIT = 0x80;
 const CONTROL_BYTES_MAX = 125;
-/** How many fragments a message may have: some, and more where each holds so much on average. */
+/** Fragments that a message may always have; more are allowed if they have this average size. */
 const FRAGMENTS_MIN = 16;
 const FRAGMENT_BYTES = 256;
 
-/** Breaches of RFC 6455, with the close code that tells the peer. */
+/** Violations of RFC 6455, with the close code for the peer. */
 export class FrameError extends NowcastError {
   override readonly closeCode: number;
 
@@ -34,7 +34,7 @@ interface FrameHead {
   readonly mask: Uint8Array | undefined;
 }
 
-/** Turns a peer's byte stream into messages. Holds at most one message and what the last chunk held beyond it. */
+/** Turns a peer's byte stream into messages. Holds at most one message and the rest of the last chunk. */
 export class FrameParser {
   private readonly messageBytesMax: number;
   private readonly peer: "client" | "server";
@@ -43,7 +43,7 @@ export class FrameParser {
   private head: FrameHead | undefined;
   private fragments: Uint8Array<ArrayBuffer>[] = [];
   private fragmentBytes = 0;
-  /** Fragments of the message so far; empty ones cost no memory, but time, and may never end. */
+  /** Fragments of the current message. Empty ones cost no memory, but time, and may never end. */
   private fragmentCount = 0;
   private readonly fragmentsMax: number;
   private fragmentOpcode: number | undefined;
@@ -145,7 +145,7 @@ export class FrameParser {
     throw new Error("peeked beyond what is available");
   }
 
-  /** Removes `length` bytes from the front; the caller has checked that they are there. */
+  /** Removes `length` bytes from the front; the caller has checked that they exist. */
   private take(length: number): Uint8Array<ArrayBuffer> {
     const taken = new Uint8Array(length);
     let filled = 0;
@@ -199,7 +199,7 @@ export function closePayload(code: number, reason: string): Uint8Array<ArrayBuff
   return payload.slice(0, 2 + written);
 }
 
-/** Code and reason of a close frame; 1005 stands for a frame without a code. */
+/** Code and reason of a close frame; 1005 means a frame without a code. */
 export function readClosePayload(payload: Uint8Array): { readonly code: number; readonly reason: string } {
   if (payload.length === 0) return { code: 1005, reason: "" };
   if (payload.length === 1) throw new FrameError(1002, "a close frame of one byte");

@@ -4,7 +4,7 @@ const HEAD_BYTES_MAX = 16 * 1024;
 /** RFC 6455, section 1.3. */
 const ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/** `protocol` is the subprotocol to ask for; none if it is empty. */
+/** `protocol` is the requested subprotocol; empty for none. */
 export function upgradeRequest(url: URL, key: string, protocol: string): string {
   return [
     `GET ${url.pathname}${url.search} HTTP/1.1`,
@@ -24,8 +24,8 @@ export function acceptKey(key: string, sha1: import("node:crypto").Hash): string
 }
 
 /**
- * Checks the answer to an upgrade. Returns where the first frame starts, or `undefined` while the answer is incomplete;
- * throws with the server's own words when it refuses.
+ * Checks the answer to an upgrade. Returns the start of the first frame, or `undefined` while the answer is incomplete.
+ * Throws the server's own text if it refuses.
  */
 export function readHandshake(response: Uint8Array, accept: string, protocol: string): number | undefined {
   const text = latin1(response.subarray(0, HEAD_BYTES_MAX));
@@ -52,7 +52,7 @@ export function readHandshake(response: Uint8Array, accept: string, protocol: st
     throw refused("an answer that does not upgrade to our WebSocket");
   }
   if (headers.has("sec-websocket-extensions") || (headers.get("sec-websocket-protocol") ?? "") !== protocol) {
-    throw refused("an extension that was not asked for, or another subprotocol than was");
+    throw refused("an extension or a subprotocol that was not requested");
   }
   return end + 4;
 }

@@ -1,6 +1,6 @@
 /**
- * A WebSocket client for a Node without one (20 has none that is on by default), so that the SDK needs no dependency.
- * RFC 6455 without extensions. Loaded only where it is needed: pages never fetch this module.
+ * A WebSocket client for Node versions without one (20 has none by default), so that the SDK needs no dependency. RFC
+ * 6455 without extensions. Loaded only if needed: pages never fetch this module.
  */
 import type { Socket } from "node:net";
 import { NowcastError } from "../errors/nowcast-error.js";
@@ -29,7 +29,7 @@ interface NodeModules {
   readonly crypto: typeof import("node:crypto");
 }
 
-/** Loads what Node brings. The specifiers are computed so that bundlers for pages don't try to find the modules. */
+/** Loads Node's modules. The specifiers are computed, so that bundlers for pages do not try to find the modules. */
 export async function loadNodeWebSocket(): Promise<WebSocketConstructor> {
   const load = (name: string): Promise<unknown> =>
     import(/* @vite-ignore */ /* webpackIgnore: true */ `node:${name}`);
@@ -50,9 +50,9 @@ interface Listeners {
 }
 
 class NodeWebSocket implements WebSocketLike {
-  /** Only array buffers are made, whatever this says. */
+  /** Only array buffers are created, whatever this is set to. */
   binaryType = "arraybuffer";
-  /** The subprotocol that the server chose; empty if none was asked for. */
+  /** The subprotocol that the server chose; empty if none was requested. */
   readonly protocol: string;
 
   private readonly modules: NodeModules;
@@ -98,7 +98,7 @@ class NodeWebSocket implements WebSocketLike {
 
   send(data: string | Uint8Array<ArrayBuffer>): void {
     if (this.state === "handshake") throw new NowcastError("misuse", "send before the WebSocket is open");
-    // As in browsers, what is sent to a WebSocket that is closing goes nowhere.
+    // As in browsers, data sent to a closing WebSocket is dropped.
     if (this.state !== "open") return;
     if (typeof data === "string") this.write(OPCODE.text, new TextEncoder().encode(data));
     else this.write(OPCODE.binary, data);
@@ -173,7 +173,7 @@ class NodeWebSocket implements WebSocketLike {
     if (this.state === "closed") return;
     this.state = "closed";
     clearTimeout(this.timer);
-    // The last bytes, a close frame perhaps, still go out; a peer that does not read them is cut off.
+    // The last bytes, perhaps a close frame, are still sent. A peer that does not read them is disconnected.
     this.socket.end();
     setTimeout(() => this.socket.destroy(), CLOSE_MS_MAX).unref();
     if (code === NO_CLOSE_FRAME) for (const listener of this.listeners.error) listener();

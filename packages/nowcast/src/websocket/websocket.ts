@@ -1,6 +1,6 @@
-/** The part of a WebSocket that the SDK uses, whatever its implementation. */
+/** The part of a WebSocket that the SDK uses, for all implementations. */
 
-/** The part of the WHATWG WebSocket that the SDK needs; the browser's, Node's and that of `ws` all fit. */
+/** The part of the WHATWG WebSocket that the SDK needs. The implementations of browsers, Node and `ws` all fit. */
 export interface WebSocketLike {
   binaryType: string;
   readonly bufferedAmount: number;

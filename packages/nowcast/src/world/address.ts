@@ -6,7 +6,7 @@ const ROOM = /^\/(?:ws|r)\/([a-z0-9_-]{1,32}(?:\.[0-9A-Za-z.-]{1,31})?)\/?$/;
 const FIRST_ROOM = "plaza";
 
 /**
- * The WebSocket address of a world. Takes `ws://HOST/ws/ROOM`, and for convenience what a browser shows: a server's first
+ * The WebSocket address of a world. Accepts `ws://HOST/ws/ROOM`, and also the addresses of a browser: a server's first
  * page and `http://HOST/r/ROOM`. In a page, a path is enough.
  */
 export function worldUrl(url: string | URL): URL {
@@ -40,7 +40,7 @@ export function worldUrl(url: string | URL): URL {
   return parsed;
 }
 
-/** The address of the same world for a session: `http://HOST/nowcast/ROOM`, or `nowcast://HOST/ROOM` as it is. */
+/** The address of the same world for a session: `http://HOST/nowcast/ROOM`. `nowcast://HOST/ROOM` is not changed. */
 export function sessionUrl(url: string | URL): string {
   if (/^nowcast:/i.test(String(url))) return String(url);
   const world = worldUrl(url);

@@ -1,11 +1,11 @@
-/** Files of a world, as a server lists them: what is no such list is refused before a page fetches anything by it. */
+/** The list of a world's files. An invalid list is rejected before a page fetches a file by it. */
 import type { Asset } from "./world.js";
 
 /** `spec/WORLD.md`, section 6. */
 export const ASSETS_MAX = 256;
 const ASSET_BYTES_MAX = 16 * 1024 * 1024;
 const NAME_BYTES_MAX = 96;
-/** It becomes part of an address, so it is nothing else than this. */
+/** The hash becomes part of an address, so its form is strict. */
 const HASH = /^[0-9a-f]{64}$/;
 const MEDIA_TYPE = /^[a-z]+\/[a-z0-9.+-]{1,64}$/;
 

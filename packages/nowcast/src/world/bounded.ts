@@ -17,7 +17,7 @@ export const LINE_CHARACTERS_MAX = 600;
 const MESSAGE_BYTES_MAX = 4_096;
 const ACTION_BYTES_MAX = 64;
 
-/** The nearest number within the bounds; throws a misuse for what is no finite number. */
+/** Clamps a number to the bounds; throws a misuse if it is not a finite number. */
 export function bounded(value: number, min: number, max: number, name: string): number {
   if (!Number.isFinite(value)) {
     throw new NowcastError("misuse", `${name} is ${described(value)}, not a finite number`);
@@ -43,7 +43,7 @@ export function boundedText(text: string, charactersMax: number, name: string): 
   return cut;
 }
 
-/** The arguments as they are; throws a misuse if they, or the action's name, are none that a server takes. */
+/** Returns the arguments; throws a misuse if no server accepts them, or the action's name. */
 export function boundedArguments(args: WorldRecord, action: string): WorldRecord {
   if (typeof action !== "string") {
     throw new NowcastError("misuse", `action is ${kindOf(action)}, not a string`);
@@ -58,7 +58,10 @@ export function boundedArguments(args: WorldRecord, action: string): WorldRecord
   return args;
 }
 
-/** Throws a misuse for an action that takes too many bytes in the words of a protocol: a server would close on it. */
+/**
+ * Throws a misuse for an action that exceeds the maximum size in this protocol, because a server would close the
+ * connection.
+ */
 export function checkActionBytes(action: string, bytes: number): void {
   if (bytes <= MESSAGE_BYTES_MAX) return;
   const cause = `"${action}" with its arguments has ${bytes} bytes, more than ${MESSAGE_BYTES_MAX}`;

@@ -1,4 +1,4 @@
-/** By what a client is known again on other connections (`spec/WORLD.md`, section 1). */
+/** The key that identifies a client on other connections (`spec/WORLD.md`, section 1). */
 const KEY_BYTES = 16;
 
 /** A secret that no other client has. */
@@ -6,7 +6,7 @@ export function randomKey(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(KEY_BYTES));
 }
 
-/** As the addresses of the plain protocol have it. */
+/** In the form of the plain protocol's addresses. */
 export function keyText(key: Uint8Array): string {
   return Array.from(key, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -37,18 +37,21 @@ import type {
 import { WorldState } from "./world-state.js";
 
 const WAITING_CHAT_LINES_MAX = 16;
-/** Silence from which a connection is unstable, and from which it is lost if the world is reconnecting as well, in milliseconds. */
+/**
+ * Silence after which a connection is unstable, and after which it is lost if the world is reconnecting, in
+ * milliseconds.
+ */
 const UNSTABLE_MS = 1_000;
 const LOST_MS = 3_000;
-/** Interval in which the program notes that it runs, so that a stall of its own does not count as silence. */
+/** Interval in which the program records that it runs, so that its own stall does not count as silence. */
 const RUN_INTERVAL_MS = 250;
 /** A longer view delay is reported as this one (`spec/WORLD.md`, section 3). */
 const VIEW_DELAY_MS_MAX = 1_000;
-/** Nobody notices less. */
+/** Smaller changes of the delay are not noticeable. */
 const VIEW_DELAY_STEP_MS = 4;
 const VIEW_DELAY_INTERVAL_MS = 1_000;
 
-/** A seat in a world, whatever the protocol: what the program wants goes to an adapter, what the adapter hears comes here. */
+/** A joined world, over either protocol. The program's requests go to an adapter, and received messages arrive here. */
 export class WorldClient implements World, ProtocolHandlers {
   status: WorldStatus = "connecting";
   name: string | undefined;
@@ -64,7 +67,7 @@ export class WorldClient implements World, ProtocolHandlers {
   readonly isProgram: boolean;
   readonly #inputs: InputSender;
   readonly #durable: DurableActions;
-  /** The last wanted name that the server has. */
+  /** The last requested name that was sent to the server. */
   #sentName: string | undefined;
   readonly #ownership: Ownership;
   #protocol: ProtocolAdapter | undefined;
@@ -78,12 +81,12 @@ export class WorldClient implements World, ProtocolHandlers {
   /** Finds the step of a client that counts them. */
   #step: (() => number | undefined) | undefined;
   #viewDelayMs = 0;
-  /** The moment of the world that is shown of others, in steps. */
+  /** The moment of the world at which other entities are shown, in steps. */
   #shown: number | undefined;
   #sentViewDelayMs: number | undefined;
   #sentViewAtMs = Number.NEGATIVE_INFINITY;
 
-  /** The code of a protocol is loaded when it is spoken. */
+  /** The code of a protocol is loaded when it is used. */
   constructor({ name, networkHz, role = "player" }: JoinOptions, open: Promise<OpenProtocol>) {
     if (role !== "player" && role !== "program") {
       throw new NowcastError("misuse", `role "${String(role)}" is neither player nor program`);
@@ -93,7 +96,7 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#sentName = this.name;
     this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
     this.ready = this.#waiting.wait(undefined, (resolve) => this.emitter.on("define", () => resolve()));
-    // Programs that do not ask for it hear of the end by `error`.
+    // Programs that do not await it learn of the end by the event `error`.
     this.ready.catch(() => {});
     this.#inputs = new InputSender({
       send: (input) => this.#protocol?.input(input) ?? false,
@@ -176,7 +179,7 @@ export class WorldClient implements World, ProtocolHandlers {
 
   inputAtStep(number: number, changes: readonly InputChange[]): boolean {
     if (!this.#protocol?.inputAtStep?.(number, changes)) return false;
-    // Input that was sent by steps is not sent again the other way when a connection is new.
+    // Input that was sent by steps is not sent again as plain input on a new connection.
     this.#inputs.forget();
     return true;
   }
@@ -211,7 +214,7 @@ export class WorldClient implements World, ProtocolHandlers {
       });
     }
     const done = declared?.durable ? this.#actDurably(action, bounded) : this.#actOnce(action, bounded);
-    // Programs that do not ask for it hear of a refusal by `refused`.
+    // Programs that do not await it learn of a refusal by the event `refused`.
     done.catch(() => {});
     return done;
   }
@@ -376,7 +379,7 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#waiting.end(error);
   }
 
-  /** A resumed player keeps its name, whatever the connection asked for. */
+  /** A resumed player keeps its name, whatever name the connection requested. */
   #sendName(isResumed: boolean): void {
     const { name } = this;
     const isKnown = !isResumed || name === undefined || name === this.#sentName;
@@ -398,7 +401,7 @@ export class WorldClient implements World, ProtocolHandlers {
     else this.#protocol = protocol;
   }
 
-  /** Nothing will be sent any more: what waits is given up. */
+  /** Nothing will be sent any more, so waiting calls are rejected. */
   #ended(): void {
     clearInterval(this.#runTimer);
     this.#inputs.stop();

@@ -1,18 +1,18 @@
 /**
- * Actions that happen once and last: numbered, tried again on every connection until the server answers, answered once
+ * Durable actions: numbered, sent again on every connection until the server answers, and answered once
  * (`spec/WORLD.md`, section 3).
  */
 import { NowcastError } from "../errors/nowcast-error.js";
 import type { WorldRecord } from "./world.js";
 
-/** How far apart the numbers of two actions without an answer may be (`spec/WORLD.md`, section 6). */
+/** Maximum distance between the numbers of two unanswered actions (`spec/WORLD.md`, section 6). */
 const UNDER_WAY_MAX = 64;
 /** Actions that wait for an answer, or for those before them. */
 const WAITING_MAX = 1_024;
 /** Fewer than a server takes at once and in a second, because ordinary actions count with them. */
 const AT_ONCE_MAX = 10;
 const PER_SECOND = 15;
-/** A server forgets whom it knew after a day of its world; what is older than this is not tried again. */
+/** A server forgets a client after a day of its world's time. Actions older than this are not sent again. */
 const AGE_MS_MAX = 12 * 3_600_000;
 
 interface Waiting {
@@ -32,7 +32,7 @@ export class DurableActions {
   readonly #waiting = new Map<number, Waiting>();
   readonly #send: SendAction;
   #lastNumber = 0;
-  /** The last one that was handed to this connection. */
+  /** The last number sent on this connection. */
   #sentNumber = 0;
   #allowance = AT_ONCE_MAX;
   #countedAtMs = 0;
@@ -47,7 +47,7 @@ export class DurableActions {
     return this.#lastNumber + 1;
   }
 
-  /** Fulfilled when the server has kept what came of it; refused with why it was not carried out. */
+  /** Resolves when the server has stored the result; rejected with the reason if it was not carried out. */
   act(action: string, args: WorldRecord): Promise<void> {
     if (this.#waiting.size >= WAITING_MAX) {
       return Promise.reject(
@@ -65,12 +65,12 @@ export class DurableActions {
     return promise;
   }
 
-  /** There is a new connection: what has no answer is tried again. */
+  /** A new connection: unanswered actions are sent again. */
   connected(): void {
     const oldestMs = Date.now() - AGE_MS_MAX;
     for (const { number, action, beganAtMs } of [...this.#waiting.values()]) {
       if (beganAtMs >= oldestMs) continue;
-      this.#take(number)?.reject(unanswered(action, "too long ago to be tried again"));
+      this.#take(number)?.reject(unanswered(action, "too old to be sent again"));
     }
     this.#isConnected = true;
     this.#sentNumber = 0;
@@ -134,6 +134,6 @@ export class DurableActions {
 function unanswered(action: string, why: string): NowcastError {
   return new NowcastError("network", `whether "${action}" was carried out is not known: ${why}`, {
     code: "lost",
-    cure: "look in the world what came of it",
+    cure: "check its effect in the world",
   });
 }

@@ -58,7 +58,7 @@ const WHEN_CROWDED = "try again in a moment, or enter another room";
 const WHEN_TOO_MANY =
   "send fewer: docs/SERVER.md names the rates under Limits, and what is over them is told by refused and unsaid";
 
-/** The end of a connection to a world, by the number and the words that the server gave it. */
+/** The error for the end of a connection to a world, from the server's number and text. */
 export function worldEnd(closeCode: number, reason: string): NowcastError {
   const [code, fault] = MEANINGS.get(closeCode) ?? (["closed", "refused"] as const);
   const cause = reason === "" ? `the connection ended (${closeCode})` : reason;

@@ -25,14 +25,14 @@ export interface EntityChange {
   readonly parts: EntityPart[];
 }
 
-/** An entity as it enters the world of a client. */
+/** An entity when it enters the client's world. */
 export interface SpawnedEntity extends EntityDescription, EntityPose {
   readonly id: EntityId;
 }
 
 /**
- * Movement, in columns. Both arrays belong to who reads messages and are overwritten by the next one; only the first `count`
- * entities in them count.
+ * Movement, in columns. The decoder owns both arrays and overwrites them with the next message. Only the first `count`
+ * entities in them are valid.
  */
 export interface MoveColumns {
   readonly tick: number;
@@ -69,7 +69,7 @@ class LiveEntity implements Entity {
   }
 }
 
-/** The newest known value of everything, updated in place. */
+/** The newest known values of all entities, updated in place. */
 export class EntityTable {
   readonly entities = new Map<EntityId, LiveEntity>();
   /** Poses and facts about entities that were never spawned. */
@@ -100,7 +100,7 @@ export class EntityTable {
     return gone;
   }
 
-  /** Forgets everything and returns what there was: the next connection starts with other ids. */
+  /** Forgets all entities and returns them, because the next connection uses other ids. */
   clear(): Entity[] {
     const gone = [...this.entities.values()];
     this.entities.clear();
@@ -124,7 +124,7 @@ export class EntityTable {
     return { names, parts };
   }
 
-  /** Puts an entity somewhere else; false if it is there already. */
+  /** Moves an entity to a pose; false if it is already there. */
   place(entity: Entity, { position, euler }: EntityPose, tick: number): boolean {
     if (isSameVector(entity.position, position) && isSameVector(entity.euler, euler)) return false;
     const live = entity as LiveEntity;
@@ -134,7 +134,7 @@ export class EntityTable {
     return true;
   }
 
-  /** Gives entities the kinds that stand for theirs now. */
+  /** Replaces the kinds of entities by their current versions. */
   redefine(kindOf: (kind: Kind) => Kind): void {
     for (const entity of this.entities.values()) entity.kind = kindOf(entity.kind);
   }
@@ -162,7 +162,7 @@ export class EntityTable {
     live.stillTick = stillTick;
   }
 
-  /** The entity, or undefined for one that is not here, which is counted. */
+  /** The entity, or `undefined` if it is unknown, which is counted. */
   find(id: EntityId): LiveEntity | undefined {
     const entity = this.entities.get(id);
     if (entity === undefined) this.unknownEntities++;

@@ -1,4 +1,4 @@
-/** Shared worlds: a seat in one, everything in it, and where everything is at the moment a frame is drawn. */
+/** Shared worlds: joining one, its contents, and the poses at the moment of a drawn frame. */
 
 export {
   createInterpolator,

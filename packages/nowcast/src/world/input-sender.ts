@@ -3,10 +3,10 @@ import type { Input } from "./world.js";
 
 const SENDS_PER_SECOND_MAX = 30;
 const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
-/** A socket with more than this unsent is stuck: the newest input waits, so that no stale ones queue up in it. */
+/** A socket with more unsent bytes is stuck. The newest input then waits, so that no stale ones queue up. */
 const BACKLOG_BYTES_MAX = 4096;
 
-/** The way out. `send` says false when there is no connection. */
+/** The output of the sender. `send` returns false without a connection. */
 export interface InputOutlet {
   send(input: Input): boolean;
   backlogBytes(): number;
@@ -18,7 +18,7 @@ export class InputSender {
   private wanted: Input | undefined;
   private sent: Input | undefined;
   private sentAtMs = Number.NEGATIVE_INFINITY;
-  /** A jump was asked for and taken back between two sends: it still goes out, once. */
+  /** A jump that was pressed and released between two sends is still sent, once. */
   private jumpPending = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -32,14 +32,14 @@ export class InputSender {
     this.schedule();
   }
 
-  /** A new connection knows nothing of the controls yet. */
+  /** A new connection has not received the input yet. */
   connected(): void {
     this.sent = undefined;
     this.sentAtMs = Number.NEGATIVE_INFINITY;
     if (this.wanted !== undefined) this.schedule();
   }
 
-  /** The controls are said otherwise from now on. */
+  /** From now on input is sent in another way. */
   forget(): void {
     this.stop();
     this.wanted = undefined;
@@ -71,7 +71,7 @@ export class InputSender {
     const input = this.jumpPending && !this.wanted.jump ? { ...this.wanted, jump: true } : this.wanted;
     if (this.sent !== undefined && same(this.sent, input)) return;
     if (this.outlet.backlogBytes() > BACKLOG_BYTES_MAX) return this.wakeIn(INTERVAL_MS);
-    // Without a connection nothing is lost: `connected` sends the newest.
+    // Without a connection nothing is lost: `connected` sends the newest input.
     if (!this.outlet.send(input)) return;
     this.sent = input;
     this.sentAtMs = performance.now();
@@ -80,10 +80,10 @@ export class InputSender {
   }
 }
 
-/** Throws a misuse for what no controls say, and clamps. */
+/** Throws a misuse for invalid input, and clamps numbers. */
 export function checkedInput(input: Input): Input {
   if (typeof input !== "object" || input === null) {
-    throw new NowcastError("misuse", `input takes what the controls say, not ${kindOf(input)}`);
+    throw new NowcastError("misuse", `input takes an object of controls, not ${kindOf(input)}`);
   }
   return {
     forward: unit(input.forward, "forward"),

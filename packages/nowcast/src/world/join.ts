@@ -15,8 +15,8 @@ import { ENCODINGS, type JoinOptions, type World, type WorldOf, type WorldTypes 
  * world.on("welcome", () => world.input({ forward: 1, right: 0, yaw: 0, run: false, jump: false }));
  * ```
  *
- * Addresses such as `ws://localhost:7777/ws/plaza` are joined by the plain protocol, unless `protocol` says otherwise. Throws a
- * `NowcastError` for an address or an option that makes no sense.
+ * Addresses such as `ws://localhost:7777/ws/plaza` are joined by the plain protocol, unless `protocol` selects another.
+ * Throws a `NowcastError` for an invalid address or option.
  */
 export function joinWorld(url: string | URL, options?: JoinOptions): World;
 /** The same, with the types that `nowcast gen DIR` makes of the world's folder: `joinWorld<Football>(address)`. */
@@ -34,8 +34,8 @@ export function joinWorld(url: string | URL, options: JoinOptions = {}): World {
 }
 
 /**
- * The code that reads a world is loaded while the session begins, which takes several round trips. Messages
- * that arrive earlier wait in the session, where newer values replace older ones.
+ * The decoder of a world is loaded while the session begins, which takes several round trips. Messages that arrive
+ * earlier wait in the session, where newer values replace older ones.
  */
 function joinSession(url: string, options: JoinOptions): World {
   const opening = import("./session/session-adapter.js").then(
@@ -55,7 +55,7 @@ function joinSession(url: string, options: JoinOptions): World {
 function joinPlain(url: URL, options: JoinOptions): World {
   const { encoding } = options;
   if (encoding !== undefined && !ENCODINGS.includes(encoding)) {
-    throw new NowcastError("misuse", `encoding "${encoding}" is none of ${ENCODINGS.join(", ")}`);
+    throw new NowcastError("misuse", `encoding "${encoding}" is not one of ${ENCODINGS.join(", ")}`);
   }
   const loaded = import("./plain/plain-adapter.js");
   return new WorldClient(

@@ -16,11 +16,11 @@ import type {
 
 const SENDS_PER_SECOND_MAX = 30;
 const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
-/** A socket with more than this unsent is stuck: the newest goals wait, so that no stale ones queue up in it. */
+/** A socket with more unsent bytes is stuck. The newest targets then wait, so that no stale ones queue up. */
 const BACKLOG_BYTES_MAX = 4096;
 /** Requests that may wait for an answer at a time. */
 const REQUESTS_MAX = 64;
-/** Of a message, less what stands around the attributes (`spec/WORLD.md`, section 6). */
+/** The maximum of a message, minus the fields around the attributes (`spec/WORLD.md`, section 6). */
 const ATTRIBUTES_BYTES_MAX = 3_900;
 
 /** The parts of a world that ownership needs. */
@@ -40,7 +40,7 @@ interface Pending {
 /** The entities that this client owns: requests ownership, and sends target poses, the newest at most thirty times a second. */
 export class Ownership {
   readonly #pending = new Map<number, Pending>();
-  /** Those that the server gave, though maybe what they are is not known yet. */
+  /** Entities that the server granted, even if their description is not known yet. */
   readonly #granted = new Set<EntityId>();
   readonly #wanted = new Map<EntityId, TargetPose>();
   #waiting = new CancellableWaits();
@@ -103,7 +103,7 @@ export class Ownership {
     this.#wanted.delete(id);
   }
 
-  /** Another connection: nothing is this client's, and nothing that it asked for will be answered. */
+  /** Another connection: this client owns nothing, and its requests will not be answered. */
   restart(error: NowcastError): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -180,7 +180,7 @@ export class Ownership {
     if (this.#wanted.size === 0 || protocol === undefined) return;
     if (protocol.backlogBytes > BACKLOG_BYTES_MAX) return this.#wakeIn(INTERVAL_MS);
     for (const [id, goal] of this.#wanted) {
-      // A lane that is full has room in a moment; what is newest then goes.
+      // A full lane has room again in a moment; the newest target is sent then.
       if (!protocol.move(id, goal)) return this.#wakeIn(INTERVAL_MS);
       this.#wanted.delete(id);
     }

@@ -1,4 +1,4 @@
-/** Between a world and the protocol that it is joined by: one interface in each direction. */
+/** The interfaces between a world and its protocol, one for each direction. */
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { Emitter } from "../events/emitter.js";
 import type {
@@ -15,7 +15,7 @@ import type {
 } from "./world.js";
 import type { WorldState } from "./world-state.js";
 
-/** Where an owner wants its entity to be, whole. */
+/** An owner's complete target for its entity. */
 export interface TargetPose {
   readonly position: Vec3;
   readonly rotation: Quaternion;
@@ -38,33 +38,33 @@ export type OwnerRequest =
   | { readonly type: "despawn"; readonly entity: EntityId };
 
 /**
- * The calls of a world to its protocol. Arguments were checked and bounded. A call that cannot be sent, because there is no
- * welcome yet or no room, returns `false`.
+ * The calls of a world to its protocol. Arguments are validated and clamped. A call that cannot be sent, because there
+ * is no welcome yet or no room, returns `false`.
  */
 export interface ProtocolAdapter {
   readonly pingMs: number | undefined;
   readonly link: WorldLink | undefined;
   /** Bytes that wait in the socket and would age there. */
   readonly backlogBytes: number;
-  /** The number of the controls that were sent last; 0 for none, and where they are not counted. */
+  /** The number of the last sent input; 0 for none, and in protocols that do not count inputs. */
   readonly lastInputSequence: number;
   /** Controls that differ from those sent before, or the first since the welcome. */
   input(input: Input): boolean;
-  /** The controls by steps; missing where they cannot be said. */
+  /** Sends input by steps; missing in protocols without it. */
   inputAtStep?(number: number, changes: readonly InputChange[]): boolean;
-  /** With a number it happens once, and is answered. `step` is the client's when it was given, if it counts steps. */
+  /** With a number it happens once, and is answered. `step` is the client's step at the action, if it counts steps. */
   act(action: string, args: WorldRecord, number?: number, step?: number, shown?: number): boolean;
-  /** How long after the newest others are shown, in whole milliseconds; missing where it cannot be said. */
+  /** Sends the delay of the display, in whole milliseconds; missing in protocols without it. */
   viewDelay?(delayMs: number): boolean;
-  /** Throws a misuse for an action that cannot be said. */
+  /** Throws a misuse for an action that cannot be encoded. */
   checkAction(action: string, args: WorldRecord, number: number): void;
   owner(request: OwnerRequest): boolean;
-  /** Where an entity is to be; the newest counts. */
+  /** Sends a target for an entity; the newest counts. */
   move(entity: EntityId, target: TargetPose): boolean;
   chat(text: string): boolean;
   rename(name: string): boolean;
   setRate(networkHz: number): boolean;
-  /** Leaves; nothing is told afterwards. */
+  /** Leaves; no handler is called afterwards. */
   close(): void;
 }
 
@@ -72,10 +72,10 @@ export interface ProtocolAdapter {
 export interface ProtocolHandlers {
   readonly state: WorldState;
   readonly emitter: Emitter<WorldEvents>;
-  /** As they are now, for every connection that begins. */
+  /** The current values, for every new connection. */
   readonly name: string | undefined;
   readonly networkHz: number | undefined;
-  /** By what the client is known again on every connection. */
+  /** The key that identifies the client on every connection. */
   readonly key: Uint8Array;
   readonly isProgram: boolean;
   received(nowMs: number, bytes: number): void;
@@ -87,7 +87,7 @@ export interface ProtocolHandlers {
   done(number: number): void;
   refused(action: string, reason: string, number: number | undefined): void;
   granted(entity: EntityId, number: number): void;
-  /** `entity` is 0 for one that was to be made. */
+  /** `entity` is 0 for one that was to be spawned. */
   denied(request: string, entity: number, number: number, reason: string): void;
   interrupted(isInterrupted: boolean): void;
   /** `retryInMs` is `undefined` when there will be no other attempt. */
@@ -101,7 +101,7 @@ export interface ReceivedMovement {
   readonly moved: readonly Entity[];
   /** Whether this step is newer than all before. */
   readonly isNewest: boolean;
-  /** The number of the newest controls that were in force at the newest step; 0 where that is not told. */
+  /** The number of the newest input in force at the newest step; 0 if the protocol does not report it. */
   readonly ackedInputSequence: number;
 }
 

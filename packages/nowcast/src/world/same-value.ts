@@ -14,7 +14,7 @@ export function isSameValue(a: unknown, b: unknown, depth = 0): boolean {
   });
 }
 
-/** In the order written: what is written in another order is taken for another value. */
+/** In the order written: another order counts as another value. */
 function entriesOf(value: object): readonly (readonly [unknown, unknown])[] {
   return value instanceof Map ? [...value] : Object.entries(value);
 }

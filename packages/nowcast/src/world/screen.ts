@@ -4,26 +4,26 @@ import { isSameValue } from "./same-value.js";
 /** Values on one client's screen, for all and for itself (`spec/WORLD.md`, section 6). */
 export const SCREENS_MAX = 4_096;
 
-/** The value of one key of a server for a screen. */
+/** The value of one key of a server for a screen slot. */
 export interface ScreenValue {
   readonly place: string;
-  /** For this player alone: it stands before the value for all. */
+  /** For this player only. It has priority over the value for all. */
   readonly personal: boolean;
   /** `null` clears. */
   readonly value: unknown;
 }
 
 /**
- * The values on the screen of one player. A server assigns keys to places as it likes, and reassigns them later, and its values
- * may arrive in another order than they were put. So each key has a value, and a place shows the newest of its keys.
+ * The values on the screen of one player. A server assigns keys to slots freely and reassigns them, and its values may
+ * arrive out of order. Therefore each key has a value, and a slot shows the newest of its keys.
  */
 export class ScreenTable {
   readonly shown = new Map<string, unknown>();
   readonly #values = new Map<number | string, ScreenValue>();
-  /** Of each place, the keys with a value there, the newest last. */
+  /** For each slot, the keys with a value there, the newest last. */
   readonly #keys = new Map<string, Set<number | string>>();
 
-  /** The places that show something else now. Throws when there would be too many values. */
+  /** The slots whose shown value changed. Throws if there would be too many values. */
   put(key: number | string, screen: ScreenValue): string[] {
     const before = this.#values.get(key);
     if (before !== undefined) this.#remove(key, before.place);

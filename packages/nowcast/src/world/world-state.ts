@@ -30,8 +30,8 @@ interface LivePlayer extends Player {
 }
 
 /**
- * The state of a world, for both protocols. Every change goes through here, and reaches the world's listeners once it is
- * complete; a change without effect reaches nobody.
+ * The state of a world, for both protocols. Every change passes through here, and is reported to the world's listeners
+ * once it is complete. A change without effect is not reported.
  */
 export class WorldState {
   definition: Definition | undefined;
@@ -39,7 +39,7 @@ export class WorldState {
   readonly players = new Map<PlayerId, LivePlayer>();
   readonly screen = new ScreenTable();
   readonly #table = new EntityTable();
-  /** Of the definition, by their names. */
+  /** Kinds of the definition, by name. */
   #kinds: ReadonlyMap<string, Kind> = new Map();
 
   constructor(private readonly emitter: Emitter<WorldEvents>) {}
@@ -56,7 +56,7 @@ export class WorldState {
     return this.#table.unknownEntities;
   }
 
-  /** Another connection: nothing of what was known holds any more, except what there can be until that is said anew. */
+  /** Another connection: the known state is dropped, except the definition, which stays until it arrives again. */
   restart(playerId: PlayerId): void {
     const entities = this.#table.clear();
     const players = [...this.players.values()];
@@ -76,7 +76,9 @@ export class WorldState {
     this.emitter.emit("define", { definition });
   }
 
-  /** The kind that stands for one of an earlier definition; that one itself if entities of it read otherwise now. */
+  /**
+   * The current kind for a kind of an earlier definition; the earlier one itself if its entities have another form now.
+   */
   kindNow(known: Kind): Kind {
     const kind = this.#kinds.get(known.name);
     return kind !== undefined && isSameFields(kind.attributes, known.attributes) ? kind : known;
@@ -117,7 +119,7 @@ export class WorldState {
     if (entities.length > 0) this.emitter.emit("despawn", { entities, reason });
   }
 
-  /** Entities that are elsewhere; a `snapshot` is to tell of them. */
+  /** Moves entities; a `snapshot` event reports them. */
   move(message: MoveColumns): Entity[] {
     return this.#table.move(message);
   }

@@ -7,19 +7,19 @@ import type { WebSocketConstructor } from "../websocket/websocket.js";
 declare const entityIdBrand: unique symbol;
 declare const playerIdBrand: unique symbol;
 
-/** Number of an entity in its world. Entities of a server that restarts have new ones. */
+/** Number of an entity in its world. After a restart of the server, entities have new numbers. */
 export type EntityId = number & { readonly [entityIdBrand]: true };
 
 /**
- * Number of a player in its world. This world stays the same player when its connection or its server is lost for less than half a
- * minute; somebody who comes again later is another one.
+ * Number of a player in its world. A client stays the same player if its connection or its server is lost for less than
+ * half a minute. A client that returns later is another player.
  */
 export type PlayerId = number & { readonly [playerIdBrand]: true };
 
-/** How movement travels: see `spec/PLAIN.md`, section 2. */
+/** The encoding of movement: see `spec/PLAIN.md`, section 2. */
 export type Encoding = "json" | "msgpack" | "custom" | "custom16";
 
-/** Every encoding, in the order in which the specification lists them. */
+/** Every encoding, in the order of the specification. */
 export const ENCODINGS: readonly Encoding[] = ["json", "msgpack", "custom", "custom16"];
 
 /** The protocol of a world's messages. */
@@ -31,7 +31,7 @@ export type Vec3 = readonly [number, number, number];
 /** A rotation: x, y, z, w. */
 export type Quaternion = readonly [number, number, number, number];
 
-/** A map that the world's author wrote: names and whatever MessagePack can say. */
+/** A map from the world's author: names with any MessagePack values. */
 export type WorldRecord = Readonly<Record<string, unknown>>;
 
 /** A named value of a type, such as `f32`, `range(0, 1, 0.01)` or `u32?` (the notation of `spec/WORLD.md`, section 3). */
@@ -43,14 +43,14 @@ export interface Field {
 /** The common properties of some entities of a world. The author's values arrive unchanged: ignore those that you do not know. */
 export interface Kind {
   readonly name: string;
-  /** How physics sees it, in the words of `BodyFields` in `docs/WORLDS.md`; undefined for what has no body. */
+  /** Its physics, in the fields of `BodyFields` in `docs/WORLDS.md`; `undefined` without a body. */
   readonly body: WorldRecord | undefined;
-  /** In the words of `WalkerFields`, for what controls move. */
+  /** In the fields of `WalkerFields`, if input moves it. */
   readonly walker: WorldRecord | undefined;
-  /** How it is drawn: "Looks" in `docs/WORLDS.md`. `null` when nothing was said. */
+  /** Its appearance: "Looks" in `docs/WORLDS.md`. `null` if the kind has none. */
   readonly look: unknown;
   readonly attributes: readonly Field[];
-  /** Possible owners and their rights, in the words of `OwnerFields`; undefined if nobody can ask for one. */
+  /** Possible owners and their rights, in the fields of `OwnerFields`; `undefined` if players cannot request one. */
   readonly owner: WorldRecord | undefined;
 }
 
@@ -58,28 +58,29 @@ export interface Kind {
 export interface Action {
   readonly name: string;
   readonly arguments: readonly Field[];
-  /** Whether it happens once and lasts: see {@link World.act}. */
+  /** Whether it happens exactly once and is never lost: see {@link World.act}. */
   readonly durable: boolean;
-  /** How people do it: "Actions" in `docs/WORLDS.md`. `null` when nothing was said. */
+  /** Its binding: "Actions" in `docs/WORLDS.md`. `null` if it has none. */
   readonly hint: unknown;
 }
 
-/** Something that the world tells under this name; worlds may also tell events that they did not declare. */
+/** An event that the world declares. Worlds may also send events that they did not declare. */
 export interface EventDeclaration {
   readonly name: string;
   readonly payload: readonly Field[];
 }
 
 /**
- * A file of a world: what `model` and `texture` of a {@link Kind.look} and the `file` of an event `sound` name. A world's server serves it at
- * `/assets/` and its hash, where it never changes, so it may be cached without end. Check what you fetch: its author may be anybody.
+ * A file of a world, named by `model` and `texture` of a {@link Kind.look} and by `file` of an event `sound`. The
+ * world's server serves it at `/assets/` and its hash. The content never changes, so it may be cached for ever. Check
+ * the content of fetched files, because any person may be their author.
  */
 export interface Asset {
   /** Its path in the world's folder, as `assets/door.glb`. */
   readonly name: string;
-  /** SHA-256 of its content: 64 hexadecimal digits in lower case. A file that changes has another one. */
+  /** SHA-256 of its content: 64 hexadecimal digits in lower case. A changed file has another hash. */
   readonly hash: string;
-  /** How long it is. */
+  /** Its length. */
   readonly bytes: number;
   /** Its media type, as `model/gltf-binary`. */
   readonly type: string;
@@ -87,65 +88,70 @@ export interface Asset {
 
 /** The kinds, actions, events and files of a world. Another definition holds as soon as the world's rules or files were replaced. */
 export interface Definition {
-  /** Of the world's rules. */
+  /** The version of the world's rules. */
   readonly version: number;
   readonly kinds: readonly Kind[];
   readonly actions: readonly Action[];
   readonly events: readonly EventDeclaration[];
-  /** Files that looks and sounds name, ordered by name; empty where a world has none. */
+  /** Files for looks and sounds, ordered by name; empty if a world has none. */
   readonly assets: readonly Asset[];
 }
 
 /**
- * One thing in the world, as newest known. The object lives as long as the entity does and is updated in place: copy
- * what you want to keep.
+ * One entity in the world, with its newest known values. The object exists as long as the entity and is updated in
+ * place, so copy the values that you keep.
  */
 export interface Entity {
   readonly id: EntityId;
-  /** Another object, maybe of another name, once a `define` event said so. */
+  /** A `define` event may replace it by another object, perhaps of another name. */
   readonly kind: Kind;
   /** Multiplies the shape of its kind along its own axes. */
   readonly scale: Vec3;
-  /** The entity that this one is attached to. `position` and `euler` are in world coordinates all the same. */
+  /** The entity to which this one is attached. `position` and `euler` are still in world coordinates. */
   readonly parent: EntityId | undefined;
-  /** The player that owns it and may move it; undefined for the server. */
+  /** The player that owns it and may move it; `undefined` for the server. */
   readonly owner: PlayerId | undefined;
-  /** By name. A change makes another record, so one that you keep stays as it is. Texts may be what people typed: never markup. */
+  /**
+   * By name. A change creates a new record, so a record that you keep does not change. Texts may have been typed by
+   * people: never use them as markup.
+   */
   readonly attributes: WorldRecord;
   /** Of the centre, in metres. */
   readonly position: Vec3;
   /** Intrinsic XYZ, in radians (the order that three.js calls `'XYZ'`). */
   readonly euler: Vec3;
-  /** World step at which the pose was last heard to change. */
+  /** World step of the last received change of the pose. */
   readonly tick: number;
-  /** World step up to which it was where it was before, if that was heard of (sessions tell it). */
+  /** World step up to which it kept its earlier pose, if that is known (sessions report it). */
   readonly stillTick?: number | undefined;
 }
 
-/** The parts of an entity that may change beside its attributes. `place` is a jump: movement arrives by `snapshot`. */
+/**
+ * The parts of an entity that may change, besides its attributes. `place` is a jump; movement arrives by `snapshot`.
+ */
 export type EntityPart = "kind" | "scale" | "parent" | "owner" | "place";
 
-/** Somebody who takes part. The object lives as long as the player stays and is updated in place. */
+/** A player. The object exists as long as the player stays and is updated in place. */
 export interface Player {
   readonly id: PlayerId;
   /** A text that a person typed: show it as text, never as markup. */
   readonly name: string;
-  /** The entity that the player's controls move; it may be known before it is in {@link World.entities}. */
+  /** The entity that the player's input moves. It may be known before it is in {@link World.entities}. */
   readonly avatarId: EntityId | undefined;
 }
 
-/** Where an owner wants its entity to be. */
+/** An owner's target for its entity. */
 export interface OwnedPose {
   readonly position: Vec3;
-  /** As it is by default. */
+  /** By default its current rotation. */
   readonly rotation?: Quaternion | undefined;
-  /** How it moves, in metres a second, if you know: the server goes on so for a tenth of a second. */
+  /** Its velocity in metres a second, if known: the server extrapolates it for a tenth of a second. */
   readonly velocity?: Vec3 | undefined;
-  /** The axis of its turn, as long as its radians a second. */
+  /** The axis of its turn, with the length of its radians a second. */
   readonly spin?: Vec3 | undefined;
 }
 
-/** How an entity begins that its owner makes. */
+/** The initial state of an entity that its owner spawns. */
 export interface SpawnOptions extends WaitOptions {
   readonly position: Vec3;
   readonly rotation?: Quaternion | undefined;
@@ -167,40 +173,42 @@ export interface Input {
 
 /** Input from one step of a client on, until the next change. */
 export interface InputChange extends Input {
-  /** So many steps before the one at which the client is. */
+  /** Steps before the client's current step. */
   readonly ago: number;
 }
 
 /**
- * `connecting` until the first welcome, `open` from a welcome on, `reconnecting` from the loss of a connection until the
- * next welcome (or until the same session goes on, which needs none), `closed` for good. The same for both protocols.
+ * `connecting` until the first welcome; `open` from a welcome on; `reconnecting` from the loss of a connection until
+ * the next welcome (or until the same session continues, which needs none); `closed` for good. The same for both
+ * protocols.
  */
 export type WorldStatus = "connecting" | "open" | "reconnecting" | "closed";
 
 /**
- * Whether the server can be reached now: `steady`; `unstable` when nothing has arrived for a second; `lost` before the first welcome,
- * after 3 s of silence while the world is reconnecting, and when it is closed. Servers send several times a second, also while nothing
- * moves. Time in which this program was too busy to read messages is no silence.
+ * Whether the server can be reached now. `steady`; `unstable` if nothing has arrived for a second; `lost` before the
+ * first welcome, after 3 s of silence while the world is reconnecting, and when it is closed. Servers send several
+ * times a second, even if nothing moves. Time in which this program was too busy to read messages does not count as
+ * silence.
  */
 export type Connection = "steady" | "unstable" | "lost";
 
-/** How the messages travel, for displays. */
+/** Properties of the connection, for displays. */
 export interface WorldLink {
   /** The present carrier; `undefined` while there is none. */
   readonly carrier: "WebTransport" | "WebSocket" | undefined;
-  /** Of all that this program sent, the share that was lost, 0 to 1. */
+  /** The share of this program's packets that was lost, 0 to 1. */
   readonly loss: number;
-  /** How old the server's news is when it arrives, by the estimate of its clock; `undefined` before it is known. */
+  /** Age of the server's data on arrival, by the estimate of its clock; `undefined` before it is known. */
   readonly ageMs: number | undefined;
   /** Values that were never sent, because newer ones replaced them. */
   readonly superseded: number;
   /** Values and events that were sent again after a loss. */
   readonly resent: number;
-  /** How often the session went on over another carrier. */
+  /** Number of times that the session continued over another carrier. */
   readonly resumed: number;
 }
 
-/** Figures for a network graph. Rates are means over the last second; bytes are payload bytes received. */
+/** Metrics for a network graph. Rates are means over the last second; bytes are payload bytes received. */
 export interface WorldStats {
   /** Smoothed round trip from this program through the server and back; `undefined` before the first. */
   readonly pingMs: number | undefined;
@@ -220,7 +228,7 @@ export interface WorldStats {
   readonly unknownEntities: number;
   /** Actions and chat lines that were not sent, because there was no connection or the world was closed. */
   readonly unsentActions: number;
-  /** Of a session; the plain protocol knows none of it. */
+  /** Only for sessions. */
   readonly link?: WorldLink | undefined;
 }
 
@@ -228,8 +236,8 @@ export interface WorldStats {
 export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed" | "printed";
 
 /**
- * Why entities are not here any more: they are `gone` from the world for good, or `out_of_sight` of this client, where it is not
- * told what becomes of them.
+ * Why entities are no longer here: they are `gone` from the world for good, or `out_of_sight` of this client, which
+ * receives no more updates of them.
  */
 export type DespawnReason = "gone" | "out_of_sight";
 
@@ -237,12 +245,12 @@ export type DespawnReason = "gone" | "out_of_sight";
 export interface WorldEvents {
   status: { readonly status: WorldStatus };
   /**
-   * A connection is up. After a reconnect everything is told anew: just before, every earlier entity was despawned, every player left,
-   * and every place on the screen was cleared.
+   * A connection is open. After a reconnect the whole state is sent again: just before this event, every earlier entity
+   * was despawned, every player left, and every screen slot was cleared.
    */
   welcome: {
     readonly playerId: PlayerId;
-    /** Whether you are the player that you were before, with its avatar and all that it has. */
+    /** Whether this client resumed its earlier player, with its avatar and possessions. */
     readonly isResumed: boolean;
     readonly room: string;
     /** Which world the room shows. */
@@ -252,17 +260,17 @@ export interface WorldEvents {
     readonly tick: number;
   };
   /**
-   * {@link World.definition} is another one. Entities of kinds that have kept their place, name and attributes have the new
-   * {@link Kind} already, and no `change` says so; what is different about the others, the events that follow tell.
+   * {@link World.definition} changed. Entities of kinds that have kept their place, name and attributes already have
+   * the new {@link Kind}, without a `change` event. For the others, further events report the changes.
    */
   define: { readonly definition: Definition };
-  /** They are new, or came into sight. One that was out of sight is another object with the same id. */
+  /** They are new, or came into sight. An entity that was out of sight is another object with the same id. */
   spawn: { readonly entities: readonly Entity[] };
-  /** The entities as last known; they are no longer in `World.entities`. */
+  /** The entities with their last known values. They are no longer in `World.entities`. */
   despawn: { readonly entities: readonly Entity[]; readonly reason: DespawnReason };
   /**
-   * `names` lists the attributes that changed, `parts` everything else that changed. One event may have both, because a server
-   * sends all changes of one step as one value.
+   * `names` lists the changed attributes, `parts` the other changes. One event may have both, because a server sends
+   * all changes of one step as one value.
    */
   change: {
     readonly entity: Entity;
@@ -270,9 +278,9 @@ export interface WorldEvents {
     readonly parts: readonly EntityPart[];
   };
   /**
-   * `moved` lists what moved since the previous snapshot: an entity that is not in it did not. `controls` is the number of
-   * the newest controls of this client that were in force at that step (see {@link World.lastInputSequence}), and what is told of `moved` holds
-   * at that step; 0 for news that comes late, and for the plain protocol, which does not tell it.
+   * `moved` lists the entities that moved since the previous snapshot; all others did not. `ackedInputSequence` is
+   * the number of this client's newest input in force at that step (see {@link World.lastInputSequence}), and the poses in `moved`
+   * belong to that step. It is 0 for late data, and in the plain protocol, which does not report it.
    */
   snapshot: {
     readonly tick: number;
@@ -280,41 +288,41 @@ export interface WorldEvents {
     readonly moved: readonly Entity[];
     readonly ackedInputSequence: number;
   };
-  /** Came, has another name, or has another avatar. */
+  /** The player joined, or has another name or avatar. */
   player: { readonly player: Player };
-  /** The player as last known. */
+  /** The player with its last known values. */
   left: { readonly player: Player };
   /** The value at a place on the screen changed; `null` when it was removed. */
   screen: { readonly place: string; readonly value: unknown };
-  /** Something that the world's rules tell. */
+  /** An event of the world's rules. */
   event: { readonly name: string; readonly payload: unknown };
   /** One event of the world by its name, after `event`: `world.on("event:goal", ({ payload }) => …)`. */
   [name: `event:${string}`]: { readonly payload: unknown };
-  /** It has another owner. `before` is who owned it until now. */
+  /** Its owner changed. `before` is the earlier owner. */
   owner: { readonly entity: Entity; readonly before: PlayerId | undefined };
   /**
-   * The world did not take an action of this client. `request` is there where it was one as an owner: `action` is then `own`, `release`,
-   * `move`, `set`, `spawn` or `despawn`, and `entity` the one that it was about.
+   * The world refused an action of this client. `request` is present if it was an owner's request: `action` is then
+   * `own`, `release`, `move`, `set`, `spawn` or `despawn`, and `entity` its subject.
    */
   refused: {
     readonly action: string;
     readonly reason: string;
     readonly request?: { readonly entity: EntityId | undefined };
   };
-  /** The outcome of a version of the rules; sent only to those who may edit. `text` has file, line and cause. */
+  /** The outcome of a version of the rules; sent to editors only. `text` has file, line and cause. */
   report: { readonly outcome: ReportOutcome; readonly version: number; readonly text: string };
-  /** `name` and `text` are what people typed: show them as text, never as markup. */
+  /** `name` and `text` were typed by people: show them as text, never as markup. */
   chat: { readonly from: PlayerId; readonly name: string; readonly text: string };
-  /** So many lines of chat were left out here, because this client had not read those before. */
+  /** Number of chat lines that were dropped here, because this client had not read the earlier ones. */
   missed: { readonly lines: number };
   rate: { readonly networkHz: number };
   notice: { readonly text: string };
   /** A line of chat of this client was not passed on, for example because it sent too many at once. */
   unsaid: { readonly text: string; readonly reason: string };
   /**
-   * A connection was lost or could not be made. `error.code` says why, the same for both protocols, and `error.closeCode` is
-   * the number that the server gave (below 1,000 of a session, else of a WebSocket). `retryInMs` is `undefined` when the
-   * world closes for good.
+   * A connection was lost or could not be opened. `error.code` has the reason, the same for both protocols.
+   * `error.closeCode` is the server's number (below 1,000 for a session, otherwise of a WebSocket). `retryInMs` is
+   * `undefined` if the world closes for good.
    */
   error: { readonly error: NowcastError; readonly retryInMs: number | undefined };
 }
@@ -328,11 +336,11 @@ export interface JoinOptions {
   /** The player's name, shortened to 24 characters; the server picks one when there is none. */
   readonly name?: string | undefined;
   /**
-   * A `program` takes part beside the people: it gets no avatar, and may own what is for programs. It needs a token with the role
-   * `program`, or to be on the server's own machine where no tokens are needed. `player` by default.
+   * A `program` joins beside the people. It gets no avatar, and may own entities that allow programs. It needs a token
+   * with the role `program`, or to be on the server's own machine if no tokens are required. `player` by default.
    */
   readonly role?: "player" | "program" | undefined;
-  /** How movement travels over the plain protocol. `custom16` by default: the smallest. */
+  /** The encoding of movement in the plain protocol. `custom16` by default, which is the smallest. */
   readonly encoding?: Encoding | undefined;
   /** Snapshots a second, 5 to 60, rounded to a whole number; the server's own rate by default. */
   readonly networkHz?: number | undefined;
@@ -340,16 +348,19 @@ export interface JoinOptions {
   readonly reconnect?: boolean | undefined;
   /** Another WebSocket. By default the global one, and in a Node without it the SDK's own small client. */
   readonly WebSocket?: WebSocketConstructor | undefined;
-  /** Lets in where the server wants one (`spec/CARRIERS.md`, section 7); the player then has the name that it says. */
+  /**
+   * The token for a server that requires one (`spec/CARRIERS.md`, section 7). The player then has the name in the
+   * token.
+   */
   readonly token?: string | undefined;
-  /** The carriers that a session may use, the best first; all that there are by default. */
+  /** The carriers that a session may use, the best first; all available ones by default. */
   readonly carriers?: readonly CarrierKind[] | undefined;
 }
 
 /** A seat in a shared world. It connects, and connects again, by itself. */
 export interface World {
   readonly status: WorldStatus;
-  /** Read it once a frame: it changes with time alone, so no event reports it. */
+  /** Read it once a frame. It changes with time alone, so no event reports it. */
   readonly connection: Connection;
   /** Fulfilled with the first welcome and definition; refused when the world ends before. */
   readonly ready: Promise<void>;
@@ -357,56 +368,59 @@ export interface World {
   readonly playerId: PlayerId | undefined;
   /** The entity that your input moves; spectators have none. */
   readonly avatarId: EntityId | undefined;
-  /** `undefined` until the first one is here. */
+  /** `undefined` until the first one arrives. */
   readonly definition: Definition | undefined;
   readonly entities: ReadonlyMap<EntityId, Entity>;
-  /** Those of the kind of this name. */
+  /** The entities of the kind of this name. */
   entitiesOf(kind: string): Iterable<Entity>;
   readonly players: ReadonlyMap<PlayerId, Player>;
   /** The values on the screen by place. A value for this player alone takes precedence over the value for all. */
   readonly screen: ReadonlyMap<string, unknown>;
   readonly stats: WorldStats;
   /**
-   * The number of the controls that were sent last, for those who predict: it grows by one with each controls that differ
-   * from the ones before (1 follows 65,535), begins anew with each welcome, and is 0 before the first. The plain protocol counts none.
+   * The number of the last sent input, for prediction. It grows by one with each input that differs from the one before
+   * (1 follows 65,535), starts again with each welcome, and is 0 before the first input. The plain protocol counts
+   * none.
    */
   readonly lastInputSequence: number;
 
   /**
-   * Says what the controls say now. State: only the newest counts, so call it as often as you like. It is sent when it
+   * Sets the current input. It is a state: only the newest counts, so call it as often as you like. It is sent when it
    * changes, at most 30 times a second, and again after a reconnect. A jump between two sends is not lost.
    */
   input(input: Input): void;
   /**
-   * The same for a client that predicts: it is at the step `number` of its own, of 1/60 s each and modulo
-   * 2^16, and the newest `changes` of its input, the newest first and at most 64, happened `ago` steps
-   * earlier. The server applies each for as many steps, and `snapshot` events then have the number of the
-   * step that was taken as `ackedInputSequence`. Returns false if it cannot be sent; the plain protocol
-   * cannot. `createPredictor` calls it.
+   * Sets the input of a client that predicts. The client is at its own step `number`, of 1/60 s and modulo 2^16. The
+   * newest `changes` of its input (the newest first, at most 64) happened `ago` steps earlier. The server applies each
+   * for as many steps, and `snapshot` events then have the number of the applied step as `ackedInputSequence`. Returns
+   * false if it cannot be sent; the plain protocol cannot. `createPredictor` calls it.
    */
   inputAtStep(number: number, changes: readonly InputChange[]): boolean;
   /**
-   * Says how this client's step is found, while it counts steps: {@link World.act} says at which one an action was given, and the server
-   * takes the steps up to it before it. `createPredictor` calls it, and with undefined when it is closed.
+   * Sets a function that returns this client's current step, while it counts steps. {@link World.act} then sends the
+   * step of an action, and the server applies the steps up to it before the action. `createPredictor` calls it, and
+   * with `undefined` when it is closed.
    */
   countSteps(step: (() => number | undefined) | undefined): void;
   /**
-   * Says how long after the newest that may have arrived others are shown, in milliseconds, and which moment that is, in steps of the world
-   * with fraction, so that the world's rules can judge by what this client saw (`world.rewound` in `docs/WORLDS.md`). Call it once a
-   * frame, or oftener: the delay is sent when it changes, at most once a second, and the moment with each action. Without a moment the
-   * server reckons it from the delay. `createInterpolator` calls it.
+   * Reports the delay of the display behind the newest data that may have arrived, in milliseconds, and the shown
+   * moment, in steps of the world with fraction. The world's rules can then judge by this client's view
+   * (`world.rewound` in `docs/WORLDS.md`). Call it once a frame, or more often: the delay is sent when it changes, at
+   * most once a second, and the moment with each action. Without a moment the server computes it from the delay.
+   * `createInterpolator` calls it.
    */
   viewDelay(delayMs: number, tick?: number): void;
   /**
-   * Does something that the world declares ({@link Definition.actions}); the server gives missing arguments their defaults, clamps
-   * numbers, and answers what does not fit by `refused`. Throws a misuse for an action that the known definition does not have, and for
-   * arguments that cannot be written or make a message of more than 4,096 bytes.
+   * Sends an action that the world declares ({@link Definition.actions}). The server fills in defaults of missing
+   * arguments, clamps numbers, and answers invalid arguments by `refused`. Throws a misuse for an action that the known
+   * definition does not have, and for arguments that cannot be encoded or make a message of more than 4,096 bytes.
    *
-   * Of an ordinary action the promise is fulfilled when it was handed to the connection; without one it is dropped, counted, and the
-   * promise refused. An action that is declared **durable** happens once and lasts: the promise is fulfilled when the server has kept
-   * what came of it, and refused when it was not carried out (`refused`) or when nobody will tell (`lost`, at the end of the world).
-   * Until then it is tried again on every new connection, also with the next process of the server. Nobody has to wait for the
-   * promise: a refusal that is not looked at is told by `refused` alone.
+   * For an ordinary action the promise resolves when the action was handed to the connection. Without a connection the
+   * action is dropped and counted, and the promise is rejected. An action that is declared **durable** happens exactly
+   * once and is never lost. Its promise resolves when the server has stored the result. It is rejected if the action
+   * was not carried out (`refused`), or if no answer can come any more (`lost`, at the end of the world). Until then it
+   * is sent again on every new connection, even to the next process of the server. You need not await the promise: an
+   * unhandled rejection is reported by `refused` only.
    *
    * ```ts
    * await world.act("buy", { what: "hat" }); // it is yours, whatever happens to the server now
@@ -414,21 +428,24 @@ export interface World {
    */
   act(action: string, args?: Readonly<Record<string, unknown>>): Promise<void>;
   /**
-   * Asks for an entity. Fulfilled once it is this client's; refused with the reason when it does not become so, and when the
+   * Requests an entity. Resolves once this client owns it. Rejected with the reason if the request is denied, or if the
    * connection is lost before.
    */
   own(entity: EntityId, options?: WaitOptions): Promise<void>;
-  /** Gives an entity back, or passes it on to a player that may have it. */
+  /** Releases an entity, or transfers it to a player that may own it. */
   release(entity: EntityId, to?: PlayerId): void;
   /**
-   * Says where an entity that this client owns is to be. State: only the newest counts, so call it as often as you like; it is sent at most 30
-   * times a second. The server brings the entity there as fast and as far as its kind allows. Dropped and counted while the entity
-   * is not this client's.
+   * Sets the target pose of an entity that this client owns. It is a state: only the newest counts, so call it as often
+   * as you like; it is sent at most 30 times a second. The server moves the entity there within the limits of its kind.
+   * Dropped and counted while this client does not own the entity.
    */
   move(entity: EntityId, pose: OwnedPose): void;
   /** Sets attributes of an entity that this client owns: all of them, or none. */
   set(entity: EntityId, attributes: WorldRecord): void;
-  /** Makes an entity that this client owns. Its id comes before what it is: it enters {@link World.entities} a little later. */
+  /**
+   * Spawns an entity that this client owns. Its id arrives before its description, so it enters {@link World.entities}
+   * a little later.
+   */
   spawn(kind: string, options: SpawnOptions): Promise<EntityId>;
   /** Removes an entity that this client owns, if owners can make such. */
   despawn(entity: EntityId): void;
@@ -436,19 +453,19 @@ export interface World {
   chat(text: string): void;
   /** Also remembered for later connections. */
   rename(name: string): void;
-  /** Asks for another snapshot rate, 5 to 60, rounded to a whole number; also remembered for later connections. */
+  /** Requests another snapshot rate, 5 to 60, rounded to a whole number. Later connections use it, too. */
   setRate(hz: number): void;
 
   /**
-   * Calls `listener` at every such event until the returned function is called, `signal` says so, or the world is closed. A listener that is
-   * added inside a callback hears from the next event on.
+   * Calls `listener` at every such event until the returned function is called, `signal` aborts, or the world is
+   * closed. A listener that is added inside a callback receives the next event first.
    */
   on<K extends keyof WorldEvents>(
     type: K,
     listener: (event: WorldEvents[K]) => void,
     options?: WaitOptions,
   ): () => void;
-  /** The next event of this type; refused when the world is closed before, or `signal` gives up. */
+  /** The next event of this type. Rejected if the world is closed before, or if `signal` aborts. */
   once<K extends keyof WorldEvents>(type: K, options?: WaitOptions): Promise<WorldEvents[K]>;
   /** At the end of `using`: leaves. */
   [Symbol.dispose](): void;
@@ -456,7 +473,7 @@ export interface World {
   close(): void;
 }
 
-/** The types of what one world declares. `nowcast gen DIR` writes them from the world's folder. */
+/** The types of one world's declarations. `nowcast gen DIR` writes them from the world's folder. */
 export interface WorldTypes {
   /** Kinds by name, with the types of their attributes. */
   readonly kinds: object;
@@ -472,8 +489,8 @@ export type EntityOf<T extends WorldTypes, K extends keyof T["kinds"]> = Omit<En
 };
 
 /**
- * A world whose types are known: the same object as {@link World}, and nothing is checked at run time. When
- * the world's rules are replaced, the types stay as they were until they are generated anew.
+ * A world with known types: the same object as {@link World}, without checks at run time. If the world's rules are
+ * replaced, the types stay until they are generated again.
  */
 export interface WorldOf<T extends WorldTypes>
   extends Omit<World, "act" | "on" | "once" | "entitiesOf" | "spawn"> {

@@ -262,7 +262,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
 
     it("refuses what is no input, action or argument, and stays open", async () => {
       const world = await joined();
-      expect(misuse(() => world.input(undefined as never))).toMatch(/^input takes what the controls say/);
+      expect(misuse(() => world.input(undefined as never))).toMatch(/^input takes an object of controls/);
       expect(misuse(() => world.input({ ...STILL, yaw: Number.NaN }))).toMatch(/^input.yaw is NaN/);
       expect(misuse(() => world.input({ ...STILL, jump: 1 } as never))).toMatch(/^input.jump is a number/);
       expect(misuse(() => world.act("fly"))).toBe(

@@ -25,7 +25,7 @@ export class Ledger {
     return entry === undefined ? 0 : entry.states + entry.event;
   }
 
-  /** By how much the interval would cost more with this value. */
+  /** The additional cost of the interval with this value. */
   moreFor(interval: number, key: UInt64, bytes: number): number {
     return Math.max(0, bytes + MESSAGE_COST - (this.#entries.get(interval)?.keys.get(key) ?? 0));
   }

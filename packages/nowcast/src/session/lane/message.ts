@@ -3,12 +3,12 @@ import { PART_BYTES } from "../limits.js";
 import type { EventKind } from "../packet/frames.js";
 import type { Sendable } from "../sent.js";
 
-/** A message that was bound: it has its number or stamp, and goes out whole or in parts until it is acknowledged. */
+/** A bound message: it has its number or stamp, and is sent whole or in parts until it is acknowledged. */
 abstract class BoundMessage implements Sendable {
   /** Grows when the message becomes another, as an event that expires does. */
   generation = 0;
   #value: Uint8Array;
-  /** Parts that are to be sent, in order. */
+  /** Parts to send, in order. */
   #toSend: number[] = [];
   #copiesInFlight: Uint8Array;
   #isAcknowledged: Uint8Array;
@@ -47,7 +47,7 @@ abstract class BoundMessage implements Sendable {
     return this.#toSend.length > 0;
   }
 
-  /** On a carrier with smaller packets, what was sent whole may have to go in parts from now on. */
+  /** On a carrier with smaller packets, a message that was sent whole may need parts from now on. */
   fitInto(wholeBytesMax: number): void {
     if (!this.isWhole || this.#value.length <= wholeBytesMax) return;
     this.wholeBytesMax = wholeBytesMax;
@@ -73,7 +73,7 @@ abstract class BoundMessage implements Sendable {
   }
 
   acknowledged(part: number, generation: number): void {
-    // A peer that has the event as it was before it expired needs nothing in its place.
+    // A peer that has the event in its form before expiry needs no replacement.
     if (generation !== this.generation && this.parts > 1) return;
     if (this.#isAcknowledged[part]) return;
     this.#isAcknowledged[part] = 1;
@@ -88,13 +88,13 @@ abstract class BoundMessage implements Sendable {
     if (this.#copiesInFlight[part] === 0) this.sendAgain(part);
   }
 
-  /** A probe carries this part, or the first that is missing, whatever is in flight. */
+  /** A probe carries this part, or the first missing one, regardless of packets in flight. */
   probe(part = this.#isAcknowledged.indexOf(0), generation = this.generation): void {
     if (part < 0 || generation !== this.generation || this.#isAcknowledged[part]) return;
     this.sendAgain(part);
   }
 
-  /** Becomes another message, which nobody has seen. */
+  /** Turns it into another message that was never sent. */
   protected restart(value: Uint8Array): void {
     this.generation += 1;
     this.#value = value;
@@ -126,7 +126,7 @@ export class BoundState extends BoundMessage {
   }
 }
 
-/** One event, command, reply, barrier, or what takes the place of an expired one. */
+/** One event, command, reply, barrier, or the replacement of an expired event. */
 export class BoundEvent extends BoundMessage {
   kind: EventKind;
 

@@ -2,7 +2,7 @@ import type { UInt64 } from "../../queue/uint64.js";
 import { PeerFault } from "../fault.js";
 import { PART_BYTES } from "../limits.js";
 
-/** The fields that all parts of one message agree in, besides their total. */
+/** The fields besides the total in which all parts of one message must agree. */
 export type PartsHead = readonly UInt64[];
 
 /** A message that arrives in parts (`spec/SESSION.md`, section 7). */

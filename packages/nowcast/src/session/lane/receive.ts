@@ -1,4 +1,4 @@
-/** The receiving end of a lane: what of what arrived may be shown to the application, and when (section 8). */
+/** The receiving end of a lane: which received messages may be shown to the application, and when (section 8). */
 import { copyOf } from "../../codec/copy-of.js";
 import { addUInt64, subtractUInt64, type UInt64 } from "../../queue/uint64.js";
 import { UpdatableQueue } from "../../queue/updatable-queue.js";
@@ -23,7 +23,7 @@ export interface ReceivedState {
   readonly type: "state";
   readonly key: UInt64;
   readonly value: Uint8Array;
-  /** When the value was produced, by our clock, as well as the sender's stated age says (µs). */
+  /** When the value was produced, by our clock, as far as the sender's stated age allows (µs). */
   readonly producedAtUs: number;
 }
 
@@ -38,7 +38,7 @@ export interface ReceivedEvent {
 type Held = ReceivedEvent & { readonly before: UInt64 };
 type Shown = ReceivedState | ReceivedEvent;
 
-/** The state of one interval that is not closed yet. */
+/** The state of one open interval. */
 interface Interval {
   readonly stamps: Map<UInt64, UInt64>;
   sum: UInt64;
@@ -67,8 +67,8 @@ export class ReceiveLane {
   readonly #shown: UpdatableQueue<Shown>;
   readonly #ledger = new Ledger();
   /**
-   * Released events that are not shown, each as the count of entries ever shown before it. Such an event is no entry of
-   * {@link #shown}, where it would keep later values from replacing earlier ones.
+   * Released events that are not shown, each as the count of entries ever shown before it. Such an event is not an
+   * entry of {@link #shown}, where it would prevent later values from replacing earlier ones.
    */
   readonly #hidden: number[] = [];
   /** Entries that the application has taken. */
@@ -85,7 +85,7 @@ export class ReceiveLane {
   constructor(limits: Limits, counters: ReceiveCounters) {
     this.#limits = limits;
     this.#counters = counters;
-    // The window bounds what can be here; the queue itself need not.
+    // The window limits the entries, so the queue itself needs no limit.
     const bounds = { entriesMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
     this.#shown = new UpdatableQueue(bounds, () => 0);
   }
@@ -181,7 +181,7 @@ export class ReceiveLane {
     return next;
   }
 
-  /** When a WINDOW must leave. */
+  /** The time at which a WINDOW must leave. */
   windowDueUs(nowUs: number): number | undefined {
     if (this.#unreportedSinceUs === undefined && !this.#isReportLost) return undefined;
     const isMuch =
@@ -203,12 +203,12 @@ export class ReceiveLane {
     this.#isReportLost = false;
   }
 
-  /** A packet with this WINDOW was lost; a later one makes it needless. */
+  /** A packet with this WINDOW was lost. A later WINDOW replaces it. */
   windowLost(consumed: number): void {
     if (consumed === this.#reported) this.#isReportLost = true;
   }
 
-  /** An event number or interval, within what the window allows. */
+  /** Checks an event number or interval against the window. */
   #number(value: UInt64): number {
     if (value > this.#reported + this.#limits.windowBytes / MESSAGE_COST) {
       throw PeerFault.limit("an event number or interval beyond the window");
@@ -292,7 +292,7 @@ export class ReceiveLane {
     this.#consumeHidden(nowUs);
   }
 
-  /** An event that is not shown is consumed as soon as all that was released before it is. */
+  /** An event that is not shown is consumed as soon as all messages released before it are. */
   #consumeHidden(nowUs: number): void {
     while (this.#hidden.length > 0 && this.#hidden[0]! <= this.#taken) {
       this.#hidden.shift();

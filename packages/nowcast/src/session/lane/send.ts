@@ -1,4 +1,4 @@
-/** The sending end of a lane: what is bound to packets, and what must be sent again (sections 8 and 9). */
+/** The sending end of a lane: bound messages, and messages that must be sent again (sections 8 and 9). */
 
 import { addUInt64, subtractUInt64, type UInt64 } from "../../queue/uint64.js";
 import { UpdatableQueue } from "../../queue/updatable-queue.js";
@@ -41,7 +41,7 @@ export interface SendCounters {
   resent: number;
 }
 
-/** Where a lane puts what leaves. */
+/** The destination of a lane's frames. */
 export interface SendContext {
   readonly nowUs: number;
   readonly builder: PacketBuilder;
@@ -52,7 +52,7 @@ export interface SendContext {
   readonly onBound: (event: BoundEvent) => void;
 }
 
-/** Fields of a frame take no more than this beside the payload. */
+/** Maximum bytes of a frame's fields, besides the payload. */
 const FRAME_BYTES_MAX = 64;
 
 export class SendLane {
@@ -62,7 +62,7 @@ export class SendLane {
   readonly #events = new Map<number, BoundEvent>();
   readonly #eventsToSend = new Set<BoundEvent>();
   readonly #statesToSend = new Set<BoundState>();
-  /** Keys whose value goes out in parts and has not arrived: no newer value is bound before. */
+  /** Keys with a value in parts that has not arrived. No newer value is bound before it has. */
   readonly #slowKeys = new Map<UInt64, BoundState>();
   /** The number of the next event, and so of the open interval. */
   #number = 0;
@@ -146,7 +146,7 @@ export class SendLane {
     }
   }
 
-  /** The time of an event is over. Says whether it was not known to have arrived. */
+  /** The time to live of an event ended. Returns whether the event was not known to have arrived. */
   expire(id: number): boolean {
     if (this.#queue.removeEvent((pending) => "id" in pending && pending.id === id)) return true;
     for (const event of this.#events.values()) {
@@ -174,7 +174,7 @@ export class SendLane {
     yield* this.#eventsToSend;
   }
 
-  /** The first state that is to be sent again; those whose newer value leaves soon are not. */
+  /** The first state to send again, except states whose newer value leaves soon. */
   #firstStateToSend(): BoundState | undefined {
     for (const state of this.#statesToSend) {
       const isReplaced =
@@ -185,7 +185,7 @@ export class SendLane {
     return undefined;
   }
 
-  /** Returns the next message that the peer's window, and values in parts, allow to be bound. */
+  /** Whether the peer's window, and values in parts, allow the next message to be bound. */
   #canBind(limits: Limits): boolean {
     const next = this.#next();
     if (next === undefined) return false;
@@ -280,8 +280,8 @@ export class SendLane {
   }
 
   /**
-   * A barrier closes the open interval although newer values wait: what gave way to them is the last of its interval after
-   * all, and the peer cannot go on without it.
+   * A barrier closes the open interval although newer values wait. The values that gave way to them are the last of
+   * their interval after all, and the peer cannot continue without them.
    */
   #recallWhatGaveWay(number: number): void {
     for (const state of this.#intervals.get(number)?.last.values() ?? []) {
@@ -364,7 +364,7 @@ export class SendLane {
     return interval;
   }
 
-  /** A closed interval whose last values all arrived is history. */
+  /** Forgets a closed interval whose last values all arrived. */
   #forgetSettled(number: number): void {
     const interval = this.#intervals.get(number);
     if (interval === undefined || number >= this.#number) return;

@@ -20,7 +20,7 @@ export interface StatesFrame {
   readonly interval: UInt64;
   readonly stamp: UInt64;
   readonly records: readonly StateRecord[];
-  /** Whether a zero byte ends the frame, as it must where another follows. */
+  /** Whether a zero byte ends the frame, which is required before another frame. */
   readonly ended: boolean;
 }
 

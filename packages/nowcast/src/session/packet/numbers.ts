@@ -15,7 +15,7 @@ export function unfoldNumber(low: number, largestReceived: number): number {
   return number < 0 ? number + NUMBER_SPAN : number;
 }
 
-/** The ranges, first and last number, that an acknowledgement names, downwards. */
+/** The ranges of an acknowledgement, as first and last number, descending. */
 export function unfoldAcknowledgement(ack: Acknowledgement, largestSent: number): [number, number][] {
   const malformed = new MalformedPacket("acknowledges what was never sent");
   const largest =
@@ -34,19 +34,19 @@ export function unfoldAcknowledgement(ack: Acknowledgement, largestSent: number)
 
 export type Arrival = "new" | "duplicate" | "ancient";
 
-/** Which of the last 1,024 packet numbers were received. */
+/** The received packet numbers among the last 1,024. */
 export class ReceivedNumbers {
   largest = -1;
   readonly #seen = new Uint8Array(REMEMBERED);
 
-  /** How a packet of this number is to be taken; changes nothing. */
+  /** Classifies a packet of this number, without changing anything. */
   judge(number: number): Arrival {
     if (number > this.largest) return "new";
     if (number <= this.largest - REMEMBERED) return "ancient";
     return this.#seen[number % REMEMBERED] ? "duplicate" : "new";
   }
 
-  /** Remembers a number, and says whether it left or changed a gap. */
+  /** Records a number. Returns whether it left or changed a gap. */
   add(number: number): { readonly leavesGap: boolean } {
     const leavesGap = number > this.largest + 1;
     if (number > this.largest) {

@@ -14,7 +14,7 @@ const HELLO_BYTES_MIN = 160;
 const REFUSE_TEXT_BYTES_MAX = 64;
 const RANGES_MAX = 31;
 
-/** The name of a session, and the secret that lets its peer resume it. */
+/** The id of a session, and the token that lets its peer resume it. */
 export interface Ticket {
   readonly session: Uint8Array;
   readonly token: Uint8Array;
@@ -52,7 +52,7 @@ export interface Refuse {
 
 export interface Acknowledgement {
   readonly largestLow: number;
-  /** Between the arrival of the largest and the departure of this packet, in units of 16 µs. */
+  /** Time between the arrival of the largest and the departure of this packet, in units of 16 µs. */
   readonly delay: UInt64;
   readonly first: UInt64;
   /** Gap and length, downwards. */
@@ -89,7 +89,7 @@ export function readPacket(bytes: Uint8Array): Packet {
   }
 }
 
-/** The nonce of what may be a HELLO, as far as it can be read; else the zeros that stand for it in a refusal. */
+/** The nonce of a possible HELLO, if it can be read; otherwise the zeros that replace it in a refusal. */
 export function readNonce(bytes: Uint8Array): Uint8Array {
   const reader = new PacketReader(bytes);
   try {

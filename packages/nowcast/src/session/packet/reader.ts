@@ -76,7 +76,7 @@ export class PacketReader {
     return Number(value);
   }
 
-  /** So many bytes; a view, which holds as long as the packet does. */
+  /** A number of bytes; a view that is valid as long as the packet. */
   fixed(length: number, field: string): Uint8Array {
     this.#need(length, field);
     this.#offset += length;

@@ -2,7 +2,7 @@ import type { UInt64 } from "../../queue/uint64.js";
 
 const utf8 = new TextEncoder();
 
-/** How many bytes a varint takes. */
+/** Bytes of a varint. */
 export function varintLength(value: UInt64): number {
   if (typeof value === "bigint") {
     let length = 8;
@@ -14,7 +14,7 @@ export function varintLength(value: UInt64): number {
   return length;
 }
 
-/** Writes packets into one buffer that it uses again for the next. */
+/** Writes packets into one reused buffer. */
 export class PacketWriter {
   readonly #buffer: Uint8Array;
   readonly #view: DataView;
@@ -33,12 +33,12 @@ export class PacketWriter {
     this.#length = 0;
   }
 
-  /** A copy of what was written. */
+  /** Returns a copy of the written bytes. */
   finish(): Uint8Array {
     return this.#buffer.slice(0, this.#length);
   }
 
-  /** A view of what was written so far. */
+  /** Returns a view of the written bytes. */
   written(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
   }

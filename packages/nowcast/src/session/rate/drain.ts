@@ -1,15 +1,15 @@
 /**
- * A long queue: noticed within a few acknowledgements, drained at once, and tested for whose it is.
+ * A long queue: detected within a few acknowledgements, drained at once, and tested for its owner.
  *
- * While the sender pauses, its own queue becomes shorter by the whole rate of the link, but a queue that others fill only by
- * the sender's share of it. Rates and delays alone cannot tell the two apart: beside a competitor as on a link whose
- * capacity fell, as much arrives as is sent, and the queue stays as long as it is.
+ * While the sender pauses, its own queue becomes shorter by the whole rate of the link, but a queue that others fill
+ * only by the sender's share of it. Rates and delays alone cannot distinguish a competitor from a link whose capacity
+ * fell. In both cases as much arrives as is sent, and the queue keeps its length.
  */
 import type { Arrived } from "./round.js";
 
 /** A queue is long if it exceeds the target by this. */
 export const LONG_QUEUE_US = 30_000;
-/** A queue is unusual if it exceeds the target by the first, or the longest queue of the last seconds by the second. */
+/** A queue is unusual if it exceeds the target by the first value, or the longest recent queue by the second. */
 export const UNUSUAL_US = 15_000;
 export const ABOVE_USUAL_US = 5_000;
 /** An unusual queue grows if it does not become shorter for this long, by the peer's clock, */
@@ -28,14 +28,14 @@ export const DRAINED_US = 10_000;
 export const DRAINED_ALLOWANCE_US = 25_000;
 /** The delivery rate is known after this time, by the peer's clock. */
 export const DELIVERY_US = 30_000;
-/** A queue that became shorter by less than this share of what our own would have is that of others. */
+/** A queue that became shorter by less than this share of the own queue's expected change belongs to others. */
 export const OTHERS_SHARE = 0.6;
 /** The difference must be at least this, and this multiple of the noise. */
 export const OTHERS_US = 10_000;
 export const OTHERS_NOISES = 2;
-/** A queue that became shorter by more than this share of what our own would have is our own. */
+/** A queue that became shorter by more than this share of the own queue's expected change is our own. */
 export const OWN_SHARE = 0.8;
-/** Others fill the queue if this number of drains in a row found it so. */
+/** Others fill the queue if this number of consecutive drains found so. */
 export const OTHERS_DRAINS = 2;
 
 /** Bytes that arrived within a time, by the peer's clock. */
@@ -62,7 +62,7 @@ export class Delivery {
   }
 }
 
-/** Acknowledgements in a row that saw a queue. */
+/** Consecutive acknowledgements that saw a queue. */
 export class GrowingQueue {
   readonly delivery: Delivery;
   readonly #busyPeriod: number;
@@ -95,11 +95,11 @@ export class GrowingQueue {
   }
 }
 
-/** How a queue changes while less is sent than the link delivers. */
+/** The change of a queue while less is sent than the link delivers. */
 export class QueueTest {
   /** Packets from this number on left after the test began. */
   readonly #first: number;
-  /** When the last packet before left, and its size. */
+  /** The departure and size of the previous packet. */
   #leftUs: number;
   #packetBytes: number;
   /** Bytes that arrived after that packet. */
@@ -107,7 +107,7 @@ export class QueueTest {
 
   constructor(
     { nextNumber, sentUs, packetBytes }: Arrived,
-    /** Queueing delay of the last packet before. */
+    /** Queueing delay of the previous packet. */
     public queueUs: number,
     /** The delivery rate before the test, bytes a second. */
     public delivered: number,
@@ -134,7 +134,7 @@ export class QueueTest {
     return sentUs - this.#leftUs;
   }
 
-  /** By how much the queue became shorter, and by how much our own would have. */
+  /** The decrease of the queue, and the expected decrease of an own queue. */
   shrunkUs(arrived: Arrived, queueUs: number): readonly [number, number] {
     const bytes = Math.max(0, this.#packetBytes + this.#bytes - arrived.packetBytes);
     const expectedUs = this.lastedUs(arrived) - (bytes / this.delivered) * 1e6;
@@ -144,7 +144,7 @@ export class QueueTest {
 
 /** The sender waits until its queue is empty. */
 export class Drain {
-  /** When the flight had become small enough to go on. */
+  /** When the flight had become small enough to continue. */
   #resumedUs: number | undefined;
 
   constructor(
@@ -155,13 +155,13 @@ export class Drain {
     readonly pausesUntilUs: number,
   ) {}
 
-  /** A packet leaves; returns the share of the rate at which the next one may. */
+  /** Handles a departing packet. Returns the share of the rate for the next one. */
   shareAt(nowUs: number, hasRoomInFlight: boolean): number {
     if (hasRoomInFlight && nowUs >= this.pausesUntilUs) this.#resumedUs ??= nowUs;
     return this.#resumedUs === undefined ? PAUSE_SHARE : 1;
   }
 
-  /** Whether the packet left after the sender went on. */
+  /** Whether the packet left after the sender continued. */
   isOver({ sentUs }: Arrived): boolean {
     return this.#resumedUs !== undefined && sentUs > this.#resumedUs;
   }

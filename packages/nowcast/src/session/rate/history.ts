@@ -1,16 +1,16 @@
-/** Remembers earlier rounds. The least delay is that of the last two such spans. */
+/** Span of earlier rounds. The least delay covers the last two spans. */
 const BASE_SPAN_US = 5_000_000;
-/** While others keep the queue full, an empty one is rarer. */
+/** While others keep the queue full, an empty queue is rarer. */
 const COMPETITIVE_BASE_SPAN_US = 30_000_000;
 const USUAL_SPAN_US = 1_000_000;
 
-/** The noise is the mean of about this many samples, and of at least this many while there are fewer. */
+/** The noise is the mean of about this many samples. */
 const NOISE_SAMPLES = 32;
 const NOISE_SAMPLES_MIN = 8;
 /** A sample counts for at most this more than twice the mean. */
 const NOISE_STEP_US = 500;
 
-/** The least one-way delay of late; the offset of the clocks is in it, and cancels out in differences. */
+/** The least recent one-way delay. It includes the offset of the clocks, which cancels out in differences. */
 export class BaseDelay {
   #beganUs = Number.NEGATIVE_INFINITY;
   #least = Number.POSITIVE_INFINITY;
@@ -70,8 +70,8 @@ export class Usual {
 }
 
 /**
- * How much the one-way delay varies from sample to sample, whatever is sent. A queue grows and drains steadily, while jitter
- * comes and goes; so a sample is how far a delay lies from the middle of the delays before and after it.
+ * The variation of the one-way delay between samples, whatever is sent. A queue grows and drains steadily, while jitter
+ * varies. A sample is therefore the distance of a delay from the middle of the delays before and after it.
  */
 export class Noise {
   #last: number | undefined;
@@ -86,7 +86,7 @@ export class Noise {
     if (last === undefined || before === undefined) return;
     const bendUs = Math.abs(delayUs - 2 * last + before) / 2;
     this.#samples = Math.min(NOISE_SAMPLES, this.#samples + 1);
-    // A single delay that stands out is that of an event that left alone, or of a packet after a pause.
+    // A single extreme delay belongs to an event that left alone, or to a packet after a pause.
     const countedUs = Math.min(bendUs, 2 * this.meanUs + NOISE_STEP_US);
     this.meanUs += (countedUs - this.meanUs) / Math.max(this.#samples, NOISE_SAMPLES_MIN);
   }

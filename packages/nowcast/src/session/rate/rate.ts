@@ -1,7 +1,7 @@
 /**
- * How fast to send (`spec/SESSION.md`, section 11): by the queueing delay that the peer's arrival times reveal, not by
- * loss, so that a narrow link's buffer stays nearly empty and a noisy link is not taken for a narrow one. After LEDBAT
- * (RFC 6817) in what it measures, and CUBIC (RFC 9438) in how it probes.
+ * The sending rate (`spec/SESSION.md`, section 11). It follows the queueing delay that the peer's arrival times show,
+ * not loss. A narrow link's buffer therefore stays nearly empty, and a noisy link does not look narrow. Measurement
+ * follows LEDBAT (RFC 6817), probing follows CUBIC (RFC 9438).
  */
 
 import {
@@ -53,33 +53,38 @@ const QUEUE_TARGET_US_MAX = 20_000;
  * order, each waits for the slowest before it.
  */
 const QUEUE_NOISES = 3;
-/** From this share of the capacity found, the rate grows gently. */
+/** Above this share of the found capacity, the rate grows slowly. */
 const NEAR_SHARE = 0.85;
-/** And from this, half as fast: what is too much becomes queue until it is noticed. */
+/** Above this share it grows half as fast, because any excess becomes queue until it is noticed. */
 const SURE_SHARE = 0.97;
 /** Share of the delivery rate that is sent after a queue was found. */
 const KEPT_SHARE = 0.9;
-/** A link was faster if it delivered more than this multiple of what was found. */
+/** A link became faster if it delivered more than this multiple of the found capacity. */
 const FASTER = 1.3;
-/** On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays. */
+/**
+ * On a carrier that retransmits lost packets, all later packets wait for them. Such a delay ends, while a queue stays.
+ */
 const RECOVERY_US_MAX = 500_000;
 const BURST_US = 2_000;
 const FLIGHT_ALLOWANCE_US = 30_000;
-/** With jitter, packets and their acknowledgements take longer than the least round trip by some of this. */
+/** With jitter, packets and acknowledgements exceed the least round trip by this multiple of the noise. */
 const FLIGHT_NOISES = 4;
 const FLIGHT_BYTES_MIN = 2 * 1_200;
-/** On a reliable carrier everything behind a lost packet waits for it, so packets stay in flight for more round trips. */
+/** On a reliable carrier all data after a lost packet waits for it, so packets stay in flight for more round trips. */
 const FLIGHT_ROUND_TRIPS_RELIABLE = 3;
-/** A packet is no larger than what leaves in this time: the first message of the next packet waits that long. */
+/** Maximum sending time of a packet, because the first message of the next packet waits that long. */
 const PACKET_SECONDS = 0.005;
-/** But no smaller than this, because of what every packet costs on the link. */
+/** Minimum size of a packet, because of the overhead of every packet. */
 const PACKET_BYTES_MIN = 600;
-/** With what TLS and WebSocket add it fits into one segment of TCP: more segments for the same would be lost more often. */
+/**
+ * Together with the overhead of TLS and WebSocket it fits into one segment of TCP. More segments for the same content
+ * would be lost more often.
+ */
 const SEGMENT_BYTES = 1_380;
 /** The delivered rate is averaged over about this time. */
 const MEAN_SECONDS = 0.5;
 const FALL = 3;
-/** A queue that stays though the rate fell so often is somebody else's. */
+/** A queue that stays although the rate fell this often belongs to others. */
 const FALLS_MAX = 5 * FALL;
 /** More is lost of a round, in share and in bytes, only where a link without a buffer is full. */
 const NOISE_SHARE = 0.3;
@@ -92,16 +97,16 @@ export class SendRate {
   #isStarting = true;
   #capacity: number | undefined;
   #falls = 0;
-  /** Every round since then saw a queue. */
+  /** Every round since then had a queue. */
   #queueSinceUs: number | undefined;
   #beforeFalls = 0;
   #growing: GrowingQueue | undefined;
   #drain: Drain | undefined;
   /** The longest queueing delay of late. */
   #usual = new Usual();
-  /** Drains in a row that found the queue to be that of others. */
+  /** Consecutive drains that found the queue to belong to others. */
   #others = 0;
-  /** Rounds in a row in which the rate grew beyond what was found. */
+  /** Consecutive rounds in which the rate grew beyond the found capacity. */
   #probes = 0;
   #competitive: CompetitiveMode | undefined;
   #ended: Ended | undefined;
@@ -120,12 +125,12 @@ export class SendRate {
     this.bytesPerSecond = this.#clamp(bytesPerSecond);
   }
 
-  /** A rate that knows nothing of the path but how fast the last one was. */
+  /** A rate that knows only the speed of the previous path. */
   restarted(share: number): SendRate {
     return new SendRate(this.budget, this.bytesPerSecond * share);
   }
 
-  /** A rate that knows nothing of the path any more, after a silence. */
+  /** A rate that knows nothing of the path, after a silence. */
   slowedDown(): SendRate {
     const next = this.restarted(0.5);
     next.#mean = this.#mean;
@@ -133,7 +138,7 @@ export class SendRate {
     return next;
   }
 
-  /** After an outage: as fast as before, but what was in flight meanwhile says nothing of the path. */
+  /** After an outage: the earlier rate continues, but packets in flight during the outage are ignored. */
   resumed(): SendRate {
     const next = this.restarted(1);
     next.#isStarting = this.#isStarting;
@@ -144,12 +149,12 @@ export class SendRate {
     return next;
   }
 
-  /** Whether packets leave at a share of the rate until the queue is empty, whatever is in flight. */
+  /** Whether packets leave at a share of the rate until the queue is empty, regardless of the flight. */
   get isDraining(): boolean {
     return this.#drain !== undefined;
   }
 
-  /** Bytes that may be in flight, given the least round trip and that of late. */
+  /** Maximum bytes in flight, given the least and the smoothed round trip. */
   flightBytesMax(leastUs: number, smoothedUs: number, isReliable: boolean): number {
     // A queue that others keep full is part of the path.
     const withRivals = this.#competitive === undefined ? leastUs : Math.max(leastUs, smoothedUs);
@@ -159,10 +164,10 @@ export class SendRate {
     return Math.max(FLIGHT_BYTES_MIN, (this.bytesPerSecond * (roundTripUs + allowanceUs)) / 1e6);
   }
 
-  /** How large a packet may become, if its first message does not need more. */
+  /** Maximum size of a packet, unless its first message needs more. */
   packetBytes(isReliable: boolean): number {
     if (!isReliable) return Math.max(PACKET_BYTES_MIN, Math.floor(this.bytesPerSecond * PACKET_SECONDS));
-    // The rate may be far above what such a carrier really takes.
+    // The rate may be far above the delivery rate of such a carrier.
     const bytes = Math.min(this.bytesPerSecond, this.#mean) * PACKET_SECONDS;
     return Math.max(1, Math.floor(bytes / SEGMENT_BYTES)) * SEGMENT_BYTES;
   }
@@ -172,7 +177,7 @@ export class SendRate {
     this.#heldBack = true;
   }
 
-  /** A packet was lost. That says something only where others fill the queue, or if much is. */
+  /** Handles a lost packet. Loss counts only if others fill the queue, or if much is lost. */
   lost(bytes: number): void {
     if (this.#round !== undefined) this.#round.lostBytes += bytes;
   }
@@ -183,8 +188,8 @@ export class SendRate {
   }
 
   /**
-   * A packet leaves; for a peer that is silent at this share of what was delivered to it until then. `hasRoomInFlight` says
-   * whether the bytes in flight leave room for more.
+   * Handles a departing packet. For a silent peer, `silentShare` is the share of its earlier delivery rate.
+   * `hasRoomInFlight` says whether the bytes in flight leave room for more.
    */
   spend(nowUs: number, bytes: number, silentShare: number | undefined, hasRoomInFlight: boolean): void {
     const isSilent = silentShare !== undefined;
@@ -217,14 +222,14 @@ export class SendRate {
     this.#adjust(nowUs, round, arrived, queueUs);
   }
 
-  /** The rate of the narrowest hop, as far as it is known. */
+  /** The rate of the narrowest hop, if it is known. */
   get #linkRate(): number {
     const { highest } = this.#peak;
     const isFound = this.#capacity !== undefined && this.#competitive === undefined;
     return Math.max(this.bytesPerSecond, isFound ? Math.min(this.#capacity!, highest) : highest);
   }
 
-  /** An acknowledgement arrived whose newest packet saw this queueing delay. */
+  /** Handles an acknowledgement whose newest packet had this queueing delay. */
   #watchQueue(nowUs: number, arrived: Arrived, queueUs: number): void {
     if (this.#drain !== undefined) {
       this.#goOnDraining(nowUs, this.#drain, arrived, queueUs);
@@ -252,7 +257,8 @@ export class SendRate {
 
   #beginDrain(nowUs: number, arrived: Arrived, queueUs: number, delivery: Delivery): void {
     const delivered = delivery.rate;
-    // If nothing was held back, the delivery rate is the application's. A short queue after a fall may be that of others.
+    // If nothing was held back, the delivery rate is the application's. A short queue after a fall may belong to
+    // others.
     let least = 0;
     if (!(this.#heldBack || this.#round?.wasHeldBack)) least = Math.min(INITIAL, this.bytesPerSecond);
     else if (this.#falls > 0 && !this.#isLong(queueUs))
@@ -288,7 +294,7 @@ export class SendRate {
     this.#drain = undefined;
     this.#round = new Round(nowUs, arrived);
     if (!isOfOthers) {
-      // A queue that was hardly longer before says nothing.
+      // A queue that was hardly longer before is no evidence.
       if (test.queueUs > 2 * this.#drainedUs) {
         this.#falls = 0;
         this.#others = 0;
@@ -302,7 +308,7 @@ export class SendRate {
     }
   }
 
-  /** A trial looks at the queue with each acknowledgement. */
+  /** A trial checks the queue with each acknowledgement. */
   #watchTrial(trial: Trial | undefined, arrived: Arrived, queueUs: number): void {
     if (trial === undefined || trial.test.note(arrived, queueUs) || trial.isOwn !== undefined) return;
     const { test } = trial;
@@ -311,7 +317,7 @@ export class SendRate {
     trial.isOwn = shrunkUs > OWN_SHARE * expectedUs;
   }
 
-  /** How long a pause has to be to tell whose queue it is. */
+  /** The length of a pause that reveals the owner of the queue. */
   #pauseUs(queueUs: number): number {
     return Math.min(PAUSE_US + PAUSE_NOISES * this.#noise.meanUs, Math.max(0, queueUs));
   }
@@ -362,8 +368,8 @@ export class SendRate {
   }
 
   /**
-   * How long a queue may always be there: where a single packet takes longer than the usual target, one that waits for the
-   * previous one sees no standing queue. The more the path jitters, the longer.
+   * Maximum queueing delay without a standing queue. If a single packet takes longer than the usual target, a packet
+   * that waits for the previous one is not evidence of a standing queue. More jitter raises the value.
    */
   get #queueTargetUs(): number {
     const packetUs = (PACKET_BYTES_MIN / this.bytesPerSecond) * 1e6;
@@ -372,8 +378,8 @@ export class SendRate {
   }
 
   /**
-   * There is a queue, but the sender had less to send than its rate allows: the queue is that of others, or the peer was slow
-   * to look.
+   * There is a queue although the sender had less to send than its rate allows: the queue belongs to others, or the
+   * peer was slow to read.
    */
   #yieldSomewhat(): void {
     this.bytesPerSecond = Math.min(this.bytesPerSecond, Math.max(0.9 * this.bytesPerSecond, INITIAL));
@@ -391,11 +397,11 @@ export class SendRate {
     const { delivered } = round;
     if (this.#falls === 0) this.#beforeFalls = delivered;
     this.#fallTo(delivered, kept);
-    // A sender that only yields to others that fill the queue is left with nothing.
+    // A sender that only yields to others that fill the queue gets nothing.
     if (this.#falls > FALLS_MAX) this.#beginCompeting(nowUs);
   }
 
-  /** The delivered rate is the capacity of the link; a share of it is sent. */
+  /** Sets the rate to a share of the delivery rate, which is the capacity of the link. */
   #fallTo(delivered: number, kept: number): void {
     this.#isStarting = false;
     this.#falls += FALL;
@@ -405,8 +411,8 @@ export class SendRate {
   }
 
   /**
-   * Whether a long queue does not answer to the rate that fell before this round, on a carrier that competes by itself: as
-   * much arrives as is sent.
+   * Whether a long queue ignores the fall of the rate before this round, on a carrier that competes by itself: as much
+   * arrives as is sent.
    */
   #isOfOthers(round: Round): boolean {
     const hasFallen = this.#falls > 0 && !round.followsFall && this.bytesPerSecond < 0.9 * this.#beforeFalls;
@@ -420,9 +426,9 @@ export class SendRate {
     return this.#ended !== undefined && nowUs - this.#ended.atUs < COMPETITIVE_RESUMED_US;
   }
 
-  /** Others fill the queue. */
+  /** Others fill the queue, so competitive mode begins. */
   #beginCompeting(nowUs: number): void {
-    // Competitive mode that ended just now had not ended: it goes on with the rate that it had.
+    // Competitive mode that ended a moment ago continues, with its rate.
     const ended = this.#hasJustEnded(nowUs) ? this.#ended : undefined;
     const before = Math.max(this.#beforeFalls, ended?.rate ?? 0);
     this.bytesPerSecond = Math.max(this.bytesPerSecond, COMPETITIVE_SHARE * before);
@@ -433,7 +439,7 @@ export class SendRate {
     );
   }
 
-  /** Others keep the queue full: the rate answers to loss, as theirs does, and falls on trial now and then. */
+  /** Others keep the queue full: the rate reacts to loss as theirs does, and falls for a trial at intervals. */
   #compete(
     nowUs: number,
     competitive: CompetitiveMode,
@@ -451,7 +457,7 @@ export class SendRate {
       this.bytesPerSecond = TRIAL_SHARE * Math.min(this.bytesPerSecond, round.delivered);
       return;
     }
-    // Losses of one overflow are detected in two rounds; they count once.
+    // Losses of one overflow are detected in two rounds, and count once.
     competitive.hasFallen = round.lostBytes > 0 && !competitive.hasFallen;
     if (competitive.hasFallen) this.bytesPerSecond *= COMPETITIVE_SHARE;
     else if (round.wasHeldBack) {
@@ -464,7 +470,7 @@ export class SendRate {
     competitive.isStarting &&= round.lostBytes === 0;
   }
 
-  /** If the lower rate emptied the queue, nobody else was left to fill it. The first round holds packets sent before. */
+  /** If the lower rate emptied the queue, there are no others left. The first round holds packets sent before. */
   #endTrial(nowUs: number, competitive: CompetitiveMode, trial: Trial, round: Round): void {
     const lastsUs = Math.min(2 * competitive.lastsUs, COMPETITIVE_LONGEST_US);
     trial.rounds += 1;
@@ -481,7 +487,7 @@ export class SendRate {
     }
   }
 
-  /** The pacer held packets back, and no queue came of it. */
+  /** The pacer held packets back, and no queue resulted. */
   #grow(): void {
     this.bytesPerSecond *= this.#isStarting ? 2 : this.#growth();
   }
@@ -489,9 +495,9 @@ export class SendRate {
   #growth(): number {
     if (this.#capacity === undefined) return 1.25;
     const ratio = this.bytesPerSecond / this.#capacity;
-    // Not beyond what was found, in one step.
+    // A single step does not exceed the found capacity.
     if (ratio < NEAR_SHARE) return Math.min(1.25, 0.9 / ratio);
-    // A link that was faster a short time ago may be so again: each step is twice the last.
+    // A link that was faster a short time ago may be so again, so each step is twice the last.
     const isFaster = this.#peak.highest > FASTER * this.#capacity;
     const step = isFaster ? 2 ** Math.min(4, this.#probes) : 1;
     this.#probes += 1;

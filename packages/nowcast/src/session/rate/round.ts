@@ -1,5 +1,5 @@
-/** A round: what arrived from one acknowledgement until that of a packet sent after it. */
-/** Rounds are at least this long, so that they hold enough samples. */
+/** A round: the arrivals from one acknowledgement until that of a packet sent after it. */
+/** Minimum length of a round, so that it has enough samples. */
 const ROUND_US_MIN = 25_000;
 
 /** One newly acknowledged packet, the largest of its acknowledgement. */
@@ -12,26 +12,26 @@ export interface Arrived {
   readonly packetBytes: number;
   /** All bytes newly acknowledged. */
   readonly bytes: number;
-  /** Another one than that of the packet before it: nothing was in flight in between. */
+  /** If it differs from that of the previous packet, nothing was in flight in between. */
   readonly busyPeriod: number;
-  /** The carrier loses nothing, so that loss says nothing of the link. */
+  /** The carrier retransmits, so loss shows nothing about the link. */
   readonly isReliable: boolean;
 }
 
 export class Round {
-  /** It ends when a packet of this number or a later one is acknowledged. */
+  /** The round ends when a packet of this number or a later one is acknowledged. */
   readonly #end: number;
-  /** When its first and its last packet arrived, by the peer's clock. */
+  /** Arrival of its first and its last packet, by the peer's clock. */
   readonly firstArrivedUs: number;
   lastArrivedUs: number;
-  /** Of the time in between: what passed while nothing was in flight. */
+  /** The part of that time in which nothing was in flight. */
   #idleUs = 0;
   #busyPeriod: number;
   acknowledged = 0;
   lostBytes = 0;
   queueMinUs = Number.POSITIVE_INFINITY;
   wasHeldBack = false;
-  /** The rate fell when it began, so that all of its packets were sent at the rate before. */
+  /** The rate fell at its start, so all its packets were sent at the earlier rate. */
   followsFall = false;
 
   constructor(
@@ -44,7 +44,7 @@ export class Round {
     this.lastArrivedUs = arrivedUs;
   }
 
-  /** Takes in what an acknowledgement says, and the queueing delay that its packet saw. */
+  /** Records an acknowledgement, and the queueing delay of its packet. */
   note(arrived: Arrived, queueUs: number): void {
     if (arrived.busyPeriod !== this.#busyPeriod) {
       this.#busyPeriod = arrived.busyPeriod;

@@ -2,7 +2,7 @@ import type { Entity, EntityId, World } from "../world.js";
 import { eulerToQuaternion, type NumberArray, slerp } from "./rotation.js";
 import { SnapshotTimeline } from "./snapshot-timeline.js";
 
-/** Where something is at the moment that is being drawn. Any array of three, or four, numbers will do. */
+/** A pose at the moment that is drawn. Any arrays of three and four numbers can be used. */
 export interface Pose {
   readonly position: NumberArray;
   /** x, y, z, w. */
@@ -15,17 +15,17 @@ export interface InterpolatorOptions {
   /** Never draw older than this; 1,000 by default. */
   readonly delayMsMax?: number;
   /**
-   * Calls back as soon as this program is free again; `setTimeout` by default. A snapshot that arrives while
-   * a frame is being drawn waits that long, and this wait is no delay of the network.
+   * Calls back as soon as this program is idle again; `setTimeout` by default. A snapshot that arrives during a frame
+   * waits that long, and this wait is not a delay of the network.
    */
   readonly whenFree?: ((callback: () => void) => void) | undefined;
 }
 
 /**
- * Draws a world that is heard of a few times a second as if it moved all the time: it shows the recent past, in which
- * the next snapshot is already known. Places are joined by cubic Hermite curves that do not swing beyond them (Fritsch and Carlson,
- * Monotone Piecewise Cubic Interpolation, 1980); what was put elsewhere is there at once; when a snapshot is missing, what moved goes
- * on as it did for a tenth of a second.
+ * Draws a world smoothly that sends a few snapshots a second. It shows the recent past, in which the next snapshot is
+ * already known. Positions are joined by cubic Hermite curves without overshoot (Fritsch and Carlson, Monotone
+ * Piecewise Cubic Interpolation, 1980). A teleported entity jumps at once. If a snapshot is missing, moving entities
+ * are extrapolated for a tenth of a second.
  *
  * ```ts
  * const interpolator = createInterpolator(world);
@@ -41,15 +41,15 @@ export interface InterpolatorOptions {
 export interface Interpolator {
   /** Chooses the moment to show. Once a frame, with the clock of `performance.now()`. */
   sample(nowMs: number): void;
-  /** Writes the pose at that moment; false for an entity that is not there. */
+  /** Writes the pose at that moment; false if the entity does not exist. */
   pose(id: EntityId, out: Pose): boolean;
-  /** How far behind the newest possible knowledge the moment is: the price of smoothness, in milliseconds. */
+  /** Delay of the shown moment behind the newest possible data, in milliseconds: the cost of smoothness. */
   readonly delayMs: number;
-  /** How old what is shown of an entity is, in milliseconds: the delay, and how long it already goes on without news. */
+  /** Age of the shown state of an entity, in milliseconds: the delay, plus the time of extrapolation. */
   ageMs(id: EntityId): number;
   /** The moment that is shown, in world steps with fraction. */
   readonly tick: number;
-  /** Frames for which the next snapshot came too late, so that everything went on as it did. */
+  /** Frames whose next snapshot arrived too late, so that entities were extrapolated. */
   readonly starvedFrames: number;
   /** Stops listening to the world. */
   close(): void;
@@ -72,10 +72,10 @@ class SnapshotInterpolator implements Interpolator {
   private readonly tracks = new Map<EntityId, PoseTrack>();
   private readonly stopListening: (() => void)[];
   private newestTick = 0;
-  /** The newest step that was received before that one. */
+  /** The newest step received before that one. */
   private previousTick = 0;
   private stepHz = 60;
-  /** When the newest frame began, and when this program was free after it; undefined until it is. */
+  /** When the newest frame began, and when this program was idle after it; `undefined` until then. */
   private frameMs = Number.NEGATIVE_INFINITY;
   private freeMs: number | undefined = Number.NEGATIVE_INFINITY;
   private readonly whenFree: (callback: () => void) => void;
@@ -154,8 +154,8 @@ class SnapshotInterpolator implements Interpolator {
   }
 
   /**
-   * Returns the earliest time at which a snapshot that is read now may have arrived. A page reads nothing while it draws a frame, and
-   * then reads all that waits, one after the other: each of these reads keeps it busy.
+   * Returns the earliest possible arrival time of a snapshot that is read now. A page reads nothing while it draws a
+   * frame, and then reads all waiting snapshots in sequence; each of these reads takes time.
    */
   private earliestMs(readMs: number): number {
     const wasBusy = this.freeMs === undefined || readMs - this.freeMs < QUEUE_MS;
@@ -173,29 +173,32 @@ class SnapshotInterpolator implements Interpolator {
 const QUEUE_MS = 8;
 /** Longest extrapolation without a new sample, in seconds. */
 const EXTRAPOLATION_S_MAX = 0.1;
-/** Faster than this nothing moves, in metres a second; what was farther away than this by so much was put elsewhere. */
+/** Maximum speed in metres a second. A larger jump between two samples is a teleport. */
 const SPEED_MAX = 60;
 const TELEPORT_M_MIN = 1;
 /** Enough for a second at 60 snapshots a second. */
 const SAMPLES_MAX = 64;
-/** Things that never moved need a single sample; room grows with the first motion. */
+/** Entities that never moved need a single sample. The buffer grows with the first motion. */
 const SAMPLES_MIN = 1;
 /** Position and quaternion. */
 const STRIDE = 7;
 /** An entity is shown at most this many steps later than entities that are sent more often. */
 const LAG_MAX = 15;
-/** How fast the lag of an entity adapts, in steps a step: its motion is that much slower or faster meanwhile. */
+/** How fast the lag of an entity adapts, in steps a step. Meanwhile its motion is that much slower or faster. */
 const LAG_WARP = 0.2;
-/** By so much the lag that is needed shrinks with each time that news of an entity is not late. */
+/** The needed lag shrinks by this share with each update of an entity that is not late. */
 const LAG_DECAY = 0.25;
 
-/** After a gap in the samples an entity glides to its place within this time, in seconds, if that is no farther away, in metres. */
+/**
+ * After a gap in the samples an entity glides to its place within this time, in seconds, if the distance is at most the
+ * next value, in metres.
+ */
 const GLIDE_S = 0.4;
 const GLIDE_M_MAX = 8;
 
 const PLACED = [0, 0, 0, 1];
 
-/** The recent poses of one entity, oldest overwritten first. */
+/** The recent poses of one entity. New poses overwrite the oldest. */
 class PoseTrack {
   private capacity = SAMPLES_MIN;
   private ticks = new Float64Array(SAMPLES_MIN);
@@ -203,14 +206,14 @@ class PoseTrack {
   private newest = 0;
   private count = 1;
   /**
-   * How many steps later than others it is shown, and how many it needs. A server tells of what is far away in every second round, or
-   * later still. Then the moment that is shown has passed its newest sample when the next one comes.
+   * Steps by which it is shown later than others, and steps that it needs. A server sends distant entities in every
+   * second round, or less often. The shown moment has then passed the newest sample when the next one arrives.
    */
   lag = 0;
   private lagNeeded = 0;
   private lateBefore = 0;
   private lagTick = Number.NEGATIVE_INFINITY;
-  /** The place of the last frame, since samples ran out; undefined while there are enough. */
+  /** The position in the last frame, while samples are missing; otherwise `undefined`. */
   private heldAt: [number, number, number] | undefined;
   /** The distance to the place by the samples when they came again, and the shown moment then. */
   private readonly glide: [number, number, number] = [0, 0, 0];
@@ -236,13 +239,13 @@ class PoseTrack {
   }
 
   /**
-   * Up to `stillTick` it was where it was before: without better knowledge, up to the snapshot before, which was of `previousTick`.
-   * Where it moved earlier than that, the snapshot before did not tell.
+   * The entity stayed at its earlier pose up to `stillTick`. Without better data this is the previous snapshot, of
+   * `previousTick`. If it moved earlier, the previous snapshot did not contain that.
    */
   record(entity: Entity, stillTick: number, previousTick: number): void {
     const last = this.ticks[this.newest]!;
     const late = Math.min(LAG_MAX, previousTick - Math.max(last, stillTick));
-    // Once may be a packet that was lost, for which nothing waits.
+    // A single late update may follow a lost packet, for which the display does not wait.
     this.lagNeeded = Math.max(0, Math.min(late, this.lateBefore), this.lagNeeded - LAG_DECAY);
     this.lateBefore = late;
     if (entity.tick <= last) return this.write(this.newest, entity);
@@ -254,7 +257,7 @@ class PoseTrack {
     return this.ticks[this.newest]!;
   }
 
-  /** `knownTick` is the newest that was heard of: up to there what did not move stood still. */
+  /** `knownTick` is the newest received step. Entities without an update stood still up to it. */
   at(shownTick: number, knownTick: number, stepHz: number, out: Pose): void {
     this.adaptLag(shownTick);
     const tick = shownTick - this.lag;
@@ -263,8 +266,8 @@ class PoseTrack {
   }
 
   /**
-   * An entity stands while no snapshot arrives for longer than it is extrapolated, and the shown moment goes on. When snapshots arrive
-   * again, their place is somewhere else: the entity glides there instead of leaping.
+   * An entity stops if no snapshot arrives for longer than it is extrapolated, while the shown moment continues. When
+   * snapshots arrive again, their position differs: the entity glides there instead of jumping.
    */
   private bridgeGap(shownTick: number, isStarved: boolean, stepHz: number, position: NumberArray): void {
     const { heldAt } = this;
@@ -342,7 +345,7 @@ class PoseTrack {
     slerp(this.poses, a + 3, b + 3, t, out.quaternion);
   }
 
-  /** On from the newest sample, as it moved between the two newest. */
+  /** Extrapolates from the newest sample, with the motion between the two newest. */
   private goOn(ticks: number, stepHz: number, out: Pose): void {
     if (this.count < 2) return;
     const before = (this.newest - 1 + this.capacity) % this.capacity;
@@ -387,7 +390,7 @@ class PoseTrack {
   private repeatNewest(tick: number): void {
     const from = this.newest;
     const to = this.push();
-    // Growing keeps the slots of what was there, and a full ring overwrites the oldest, which is not the newest.
+    // Growing keeps the slots of existing samples, and a full ring overwrites the oldest, which is not the newest.
     this.poses.copyWithin(to * STRIDE, from * STRIDE, (from + 1) * STRIDE);
     this.ticks[to] = tick;
   }
@@ -399,7 +402,7 @@ class PoseTrack {
     return this.newest;
   }
 
-  /** Only called while the ring has never wrapped, so slots keep their places. */
+  /** Only called before the ring has wrapped, so slots keep their places. */
   private grow(): void {
     this.capacity = Math.min(SAMPLES_MAX, this.capacity * 4);
     const ticks = new Float64Array(this.capacity);

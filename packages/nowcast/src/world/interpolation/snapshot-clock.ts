@@ -20,7 +20,7 @@ export class SnapshotClock {
     this.lastArrivalMs = arrivalMs;
   }
 
-  /** The next connection's ticks have nothing to do with the last one's. */
+  /** The next connection's ticks are unrelated to the last one's. */
   restart(): void {
     this.lastTick = undefined;
   }

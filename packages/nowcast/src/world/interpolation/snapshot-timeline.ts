@@ -1,27 +1,27 @@
 /** Arrivals remembered: six seconds at ten a second. */
 const NEEDS_MAX = 64;
-/** How much faster or slower than real time the shown moment may run while the delay adapts: not noticed below this. */
+/** Maximum speed-up or slow-down of the shown moment while the delay adapts. Below this it is not noticeable. */
 const WARP_MAX = 0.1;
 /** A moment further off than this is not approached but jumped to. */
 const JUMP_MS = 500;
-/** By so much the shortest spacing of snapshots grows with each, until one is as short. */
+/** The shortest spacing of snapshots grows by this factor with each snapshot, until one is as short. */
 const INTERVAL_GROWTH = 1.02;
-/** Later than expected by more, a snapshot waited for a stall of the link, which says nothing about its jitter. */
+/** A snapshot that is later than this waited for a stall of the link, which is not jitter. */
 const STALL_MS = 400;
 /** A stall is over with the first snapshot that is no later than this. */
 const STALL_OVER_MS = 50;
 /** Snapshots that are late by a stall for longer than this are late for good: another path, or another clock. */
 const STALL_ARRIVALS_MS_MAX = 1_500;
-/** Room for a late frame beside the measured need. */
+/** Margin for a late frame, besides the measured need. */
 const MARGIN_MS = 5;
 
 /**
  * Maps the local clock to the server's ticks and decides how far in the past to draw.
  *
- * The need is measured directly: just before a snapshot arrives, the shown moment must not yet have passed
- * the snapshot that was due before it. So each arrival gives the delay behind the (smoothed) server clock
- * that would have sufficed, which covers the send interval and jitter alike. A lost snapshot is not waited
- * for: moving entities are extrapolated. The delay is the second largest of the recent needs.
+ * The need is measured directly. Just before a snapshot arrives, the shown moment must not have passed the snapshot
+ * that was due before it. Each arrival therefore gives the delay behind the (smoothed) server clock that would have
+ * sufficed, which covers both the send interval and jitter. The display does not wait for a lost snapshot: moving
+ * entities are extrapolated. The delay is the second largest of the recent needs.
  */
 export class SnapshotTimeline {
   /** The moment shown, in ticks. */
@@ -43,7 +43,7 @@ export class SnapshotTimeline {
   private targetDelayMs = 0;
   private shownServerMs = 0;
   private lastNowMs: number | undefined;
-  /** When the first snapshot that a stall delayed was read, since when all were. */
+  /** When the first snapshot of a stall was read; all later ones were delayed, too. */
   private stallMs: number | undefined;
 
   constructor(delayMsMin: number, delayMsMax: number) {
@@ -56,7 +56,7 @@ export class SnapshotTimeline {
     return this.lastNowMs !== undefined;
   }
 
-  /** Another connection, perhaps another server: what was measured does not hold any more. */
+  /** Another connection, perhaps another server: old measurements are dropped. */
   restart(stepHz: number): void {
     this.stepMs = 1000 / stepHz;
     this.needCount = 0;
@@ -88,7 +88,7 @@ export class SnapshotTimeline {
     this.lastServerMs = serverMs;
   }
 
-  /** Whether a snapshot is late because the link stalled. Once that lasts, everything is measured anew. */
+  /** Whether a snapshot is late because the link stalled. If that lasts, the measurement starts again. */
   private isOfStall(lateMs: number, readMs: number): boolean {
     const onTimeMs = this.stallMs === undefined ? STALL_MS : STALL_OVER_MS;
     if (this.arrivals === 0 || lateMs <= onTimeMs) {

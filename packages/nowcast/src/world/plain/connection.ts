@@ -11,7 +11,7 @@ const WATCH_INTERVAL_MS = 1000;
 /** After these the client does not reconnect: malformed, out of bounds, too large, joined elsewhere, banned, kicked. */
 const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([4000, 4001, 1009, 4014, 4015, 4017]);
 
-/** Says that the client comes back at once (`spec/PLAIN.md`, section 5). */
+/** Announces that the client reconnects at once (`spec/PLAIN.md`, section 5). */
 const COMES_BACK = 3000;
 
 export interface ConnectionHandlers {
@@ -23,7 +23,7 @@ export interface ConnectionHandlers {
 }
 
 export interface ConnectionOptions {
-  /** Asked anew for every attempt, because name and rate may have changed. */
+  /** Called for every attempt, because name and rate may have changed. */
   readonly url: () => string;
   readonly reconnect: boolean;
   readonly WebSocket: WebSocketConstructor | undefined;
@@ -58,12 +58,12 @@ export class Connection {
     return true;
   }
 
-  /** The connection turned out to be good: the next loss is retried soon again. */
+  /** The connection worked, so the next loss is retried soon again. */
   proved(): void {
     this.attempts = 0;
   }
 
-  /** Gives up the present socket as if it had been lost, and closes it with `code`; `final` ends all attempts. */
+  /** Treats the current socket as lost, and closes it with `code`; `final` ends all attempts. */
   abandon(code: number, error: NowcastError, final: boolean): void {
     const socket = this.socket;
     if (socket === undefined) return;
@@ -106,7 +106,7 @@ export class Connection {
       const error = code === CLOSED_ABNORMALLY && !wasOpen ? didNotOpen(reason) : worldEnd(code, reason);
       this.lost(socket, error, FINAL_CLOSE_CODES.has(code));
     });
-    // A close event follows every error event and says more; Node's `ws` throws when nobody listens.
+    // A close event follows every error event and has more details. Node's `ws` throws if there is no listener.
     socket.addEventListener("error", () => {});
   }
 
@@ -120,7 +120,7 @@ export class Connection {
     if (performance.now() - this.heardAtMs > SILENCE_MS_MAX) {
       this.abandon(
         COMES_BACK,
-        worldEnd(CLOSED_ABNORMALLY, `nothing heard for ${SILENCE_MS_MAX / 1000} s`),
+        worldEnd(CLOSED_ABNORMALLY, `no message for ${SILENCE_MS_MAX / 1000} s`),
         false,
       );
     } else if (this.isOpen) {
@@ -160,6 +160,6 @@ function closeQuietly(socket: WebSocketLike, code: number, reason: string): void
     // A close frame has room for 123 bytes of reason; three is the most that one unit can take.
     socket.close(code, reason.slice(0, 41));
   } catch {
-    // Closing a socket that never opened may throw; it is gone either way.
+    // Closing a socket that never opened may throw. The socket is gone in either case.
   }
 }

@@ -26,7 +26,9 @@ const CUSTOM_RECORD_BYTES = 31;
 const CUSTOM16_RECORD_BYTES = 22;
 const TAU = Math.PI * 2;
 
-/** Reads what a server sends in one encoding. Keep one per connection: its movement buffers are used again. */
+/**
+ * Decodes a server's messages in one encoding. Keep one for each connection, because its movement buffers are reused.
+ */
 export class PlainDecoder {
   private readonly encoding: Encoding;
   private readonly move = new MoveBuffer();
@@ -36,8 +38,8 @@ export class PlainDecoder {
   }
 
   /**
-   * The message, or `undefined` for a type that only later versions know. Throws a {@link NowcastError} that names the
-   * field for anything that `spec/PLAIN.md` does not allow.
+   * The message, or `undefined` for a type of later versions. Throws a {@link NowcastError} that names the field if the
+   * message violates `spec/PLAIN.md`.
    */
   decode(data: string | Uint8Array): ServerMessage | undefined {
     if (data.length > MESSAGE_BYTES_MAX) {

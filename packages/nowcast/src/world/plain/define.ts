@@ -16,7 +16,7 @@ import {
 const KINDS_MAX = 1_024;
 const ACTIONS_MAX = 256;
 const EVENTS_MAX = 256;
-/** Attributes, arguments, or fields of a payload: more than any world may have of one. */
+/** Maximum attributes, arguments, or fields of a payload in one definition. */
 const FIELDS_MAX = 4_096;
 
 export function readDefinition(message: RawObject): Definition {

@@ -9,8 +9,8 @@ const RUN_BIT = 1;
 const JUMP_BIT = 2;
 
 /**
- * The contents of one WebSocket frame: text for a string, binary otherwise. Throws a misuse for arguments of an action that JSON
- * cannot express.
+ * The contents of one WebSocket frame: text for a string, binary otherwise. Throws a misuse for an action's arguments
+ * that JSON cannot represent.
  */
 export function encodeClientMessage(
   message: ClientMessage,

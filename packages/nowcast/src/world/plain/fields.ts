@@ -1,10 +1,10 @@
 import { NowcastError } from "../../errors/nowcast-error.js";
 import type { Vec3 } from "../world.js";
 
-/** A decoded JSON or MessagePack map of which nothing is known yet. */
+/** A decoded JSON or MessagePack map that was not validated yet. */
 export type RawObject = { readonly [key: string]: unknown };
 
-/** Says which field of which message a server got wrong. */
+/** The error for a wrong field of a server's message. */
 export function malformed(path: string, expected: string): NowcastError {
   return new NowcastError("peer-misbehaved", `malformed: ${path} should be ${expected}`);
 }
@@ -16,7 +16,7 @@ export function readObject(value: unknown, path: string): RawObject {
   return value as RawObject;
 }
 
-/** An own field; what an object inherits was not in the message. */
+/** Reads an own field; inherited properties were not in the message. */
 export function readField(object: RawObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }

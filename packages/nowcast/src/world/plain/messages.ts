@@ -19,7 +19,7 @@ export interface MoveMessage extends MoveColumns {
   readonly type: "move";
 }
 
-/** An entity with what it is, where it is, and the name of its kind. */
+/** An entity with its description, its pose, and the name of its kind. */
 export interface SpawnMessageEntity {
   readonly id: EntityId;
   readonly kind: string;
@@ -73,7 +73,7 @@ export type ServerMessage =
   | {
       readonly type: "denied";
       readonly request: string;
-      /** 0 for one that was to be made. */
+      /** 0 for one that was to be spawned. */
       readonly entity: number;
       readonly number: number;
       readonly reason: string;

@@ -36,7 +36,7 @@ export class PlainAdapter implements ProtocolAdapter {
   readonly #decoder: PlainDecoder;
   readonly #connection: Connection;
   readonly #token: string | undefined;
-  /** Of the newest definition, by their names. */
+  /** Kinds of the newest definition, by name. */
   readonly #kinds = new Map<string, Kind>();
   #isWelcome = false;
   #tick = 0;
@@ -252,7 +252,7 @@ function bytesOf(data: string | Uint8Array): number {
   return typeof data === "string" ? utf8LengthWellFormed(data) : data.length;
 }
 
-/** Of the values those that the kind declares; `missing` stands for one that was not said, unless it is `undefined`. */
+/** The values that the kind declares. `missing` replaces absent values, unless it is `undefined`. */
 function declared(values: WorldRecord, kind: Kind, missing: null | undefined): WorldRecord {
   const known: Record<string, unknown> = {};
   for (const { name } of kind.attributes) {

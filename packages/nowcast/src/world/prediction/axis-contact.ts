@@ -1,4 +1,7 @@
-/** How the axis of a walker stands to a form that is no box: `spec/MOVEMENT.md`, section 4. Every operation is rounded on its own. */
+/**
+ * The relation of a walker's axis to a form other than a box: `spec/MOVEMENT.md`, section 4. Every operation is rounded
+ * separately.
+ */
 import { Triangle, type Triangles } from "./triangles.js";
 
 const f = Math.fround;
@@ -6,7 +9,9 @@ const NEAREST_ROUNDS = 8;
 const DISTANCE2_MIN = f(1e-12);
 /** Radii below this give no direction. */
 const RADIUS_MIN = f(1e-6);
-/** Triangles whose box is farther from a walker's axis than its radius and this cannot touch the walker, in metres. */
+/**
+ * A triangle cannot touch the walker if its box is farther from the axis than the radius plus this margin, in metres.
+ */
 const SKIP_MARGIN = f(0.01);
 
 /** The part of a solid that this measurement needs. */
@@ -16,7 +21,7 @@ export interface AxisForm {
   readonly triangles: Triangles | undefined;
 }
 
-/** The upright axis of a walker without its round ends, along the axes of a solid; one is used again and again. */
+/** The upright axis of a walker without its round ends, in the coordinates of a solid. One object is reused. */
 export class AxisContact {
   /** Toward the walker, of length 1. */
   x = 0;
@@ -69,7 +74,7 @@ export class AxisContact {
     else this.#leaveCone();
   }
 
-  /** Finds the nearest points of the axis and the form, each from the other. */
+  /** Finds the nearest points of the axis and the form by alternating projection. */
   #approach(): void {
     let along = 0;
     this.#point(0);

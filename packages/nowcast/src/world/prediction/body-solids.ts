@@ -1,4 +1,7 @@
-/** The solids of a body in the words of `BodyFields` in `docs/WORLDS.md`, checked: a server may send anything. */
+/**
+ * The solids of a body, from the fields of `BodyFields` in `docs/WORLDS.md`. They are validated, because a server may
+ * send anything.
+ */
 import type { Entity, Vec3, WorldRecord } from "../world.js";
 import { Solid, type SolidForm } from "./solid.js";
 import { FieldTriangles, ListedTriangles, type Triangles } from "./triangles.js";
@@ -9,7 +12,7 @@ const PARTS_MAX = 32;
 const POINTS_MAX = 256;
 const TRIANGLES_MAX = 65_536;
 const SIDE_MAX = 512;
-/** Sizes of one kind whose triangles are kept. */
+/** Maximum sizes of one kind with stored triangles. */
 const SIZES_MAX = 16;
 
 /** One part of a body, for solids that share it. */
@@ -20,13 +23,13 @@ export interface BodyPart {
   readonly triangles: Triangles | undefined;
   readonly at: Vec3 | undefined;
   readonly turn: readonly [number, number, number, number];
-  /** How far it reaches from the middle of the body, in metres. */
+  /** Distance of its farthest point from the middle of the body, in metres. */
   readonly reach: number;
   /** In cubic metres; 0 for surfaces. */
   readonly volume: number;
 }
 
-/** The parts of an entity's body in their order; empty for an entity that walkers pass through or whose shape is invalid. */
+/** The parts of an entity's body in order; empty for an entity that walkers pass through or whose shape is invalid. */
 export function bodyPartsOf({ kind, scale }: Pick<Entity, "kind" | "scale">): readonly BodyPart[] {
   const { body } = kind;
   if (body === undefined || kind.walker !== undefined || body["motion"] === "sensor") return [];
@@ -44,7 +47,7 @@ export function bodyPartsOf({ kind, scale }: Pick<Entity, "kind" | "scale">): re
   return parts;
 }
 
-/** Makes a solid of a part; it is still to be placed. */
+/** Creates a solid from a part. Its pose is not set yet. */
 export function solidOf(part: BodyPart): Solid {
   const solid = new Solid();
   solid.form = part.form;

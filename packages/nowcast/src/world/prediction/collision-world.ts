@@ -4,9 +4,9 @@ import { type BodyPart, bodyPartsOf, solidOf } from "./body-solids.js";
 import type { PredictionCoupling } from "./coupling.js";
 import type { Solid } from "./solid.js";
 
-/** Dynamic bodies of at most this multiple of a walker's mass give way to it. They carry it all the same. */
+/** Dynamic bodies of at most this multiple of a walker's mass give way to it. They still carry it. */
 const GIVES_WAY_TIMES = 4;
-/** Solids that are checked for one walker. */
+/** Maximum solids that are checked for one walker. */
 const NEAR_MAX = 64;
 const TURN = [0, 0, 0, 1];
 
@@ -23,13 +23,13 @@ interface Met {
   reach: number;
 }
 
-/** The bodies that a walker can meet, where the client last received them. */
+/** The bodies that a walker can meet, at their last received poses. */
 export class CollisionWorld {
   /** The first `count` are near; see {@link CollisionWorld.gather}. */
   readonly near: Solid[] = [];
   count = 0;
   readonly #met = new Map<EntityId, Met>();
-  /** By their ids, the order in which the server looks at them; sorted and without those that are gone once `#isOrdered`. */
+  /** By their ids, the order in which the server checks them. Sorted and without removed bodies once `#isOrdered`. */
   #ordered: Met[] = [];
   #isOrdered = true;
   readonly #releases: (() => void)[];
@@ -68,7 +68,9 @@ export class CollisionWorld {
     this.#readAll();
   }
 
-  /** Chooses what lies within `reach` metres of a place, but for two of them and for what somebody else moves. */
+  /**
+   * Selects the bodies within `reach` metres of a place, except two given ones and those that another simulation moves.
+   */
   gather(
     x: number,
     y: number,
@@ -84,14 +86,14 @@ export class CollisionWorld {
       const met = this.#ordered[at]!;
       const [dx, dy, dz] = [met.x - x, met.y - y, met.z - z];
       const far = reach + met.reach;
-      // A body whose place is not a number is not near either.
+      // A body with an invalid position is not near either.
       const isNear = dx * dx + dy * dy + dz * dz <= far * far;
       if (!isNear || met.id === own || met.id === held || others?.owns(met.id)) continue;
       for (const solid of met.solids) if (this.count < NEAR_MAX) this.near[this.count++] = solid;
     }
   }
 
-  /** Sorts once for all bodies that came since the last time, and drops those that left. */
+  /** Sorts once for all bodies added since the last time, and drops removed ones. */
   #order(): void {
     if (this.#isOrdered) return;
     this.#ordered = [...this.#met.values()].sort((a, b) => a.id - b.id);

@@ -1,7 +1,10 @@
 import type { Entity, EntityId, Input } from "../world.js";
 import type { Gait } from "./mover.js";
 
-/** A walker at one step: all that its next step depends on beside its controls. Metres and metres a second, of 32 bits. */
+/**
+ * A walker at one step: all values on which its next step depends, besides its input. Metres and metres a second, of 32
+ * bits.
+ */
 export interface WalkerMotion {
   px: number;
   py: number;
@@ -11,38 +14,39 @@ export interface WalkerMotion {
   vz: number;
   stepsSinceGround: number;
   stepsSinceJump: number;
-  /** How many of the normals in `grounds` hold; at most four. */
+  /** Number of valid normals in `grounds`; at most four. */
   groundCount: number;
-  /** Upward normals of what carries it: three numbers each. */
+  /** Upward normals of the supporting surfaces: three numbers each. */
   readonly grounds: Float32Array;
 }
 
 /**
- * A simulation that goes along with an avatar step by step, such as the bodies that it pushes:
- * `Predictor.couple`. The predictor makes all calls, within its `sample` and when a snapshot arrives; no call
- * may throw. Steps are those of the predictor.
+ * A simulation that runs with an avatar step by step, such as the bodies that it pushes: `Predictor.couple`. The
+ * predictor makes all calls, within its `sample` and when a snapshot arrives; no call may throw. Steps are those of the
+ * predictor.
  */
 export interface PredictionCoupling {
   /**
-   * The avatar took `step`, from `before` to `after`, as it goes among bodies that stand still. Where something that can move is in its way,
-   * `after` is written anew, and the answer is true if it was touched. Steps follow each other by one, except after `rewind` and `restart`.
+   * The avatar took `step`, from `before` to `after`, as if all bodies stood still. If a movable body is in its way,
+   * the simulation overwrites `after`, and returns true if the body was touched. Steps are consecutive, except after
+   * `rewind` and `restart`.
    */
   step(step: number, input: Input, gait: Gait, before: WalkerMotion, after: WalkerMotion): boolean;
-  /** The steps after this one are taken again, up to the newest that was taken so far. */
+  /** The steps after this one are repeated, up to the newest step taken so far. */
   rewind(step: number, newest: number): void;
-  /** Forgets the past: the prediction begins anew, the avatar is somewhere else, or the page has slept. */
+  /** Forgets the past: the prediction starts again, the avatar was teleported, or the page was suspended. */
   restart(): void;
   /**
-   * News of the world's step `tick`, which holds after `step` of one's own; undefined where that is not known. True if it says that steps
-   * since then have to be taken again.
+   * Receives the world's step `tick`, which corresponds to the own step `step`; `undefined` if that is not known.
+   * Returns true if the steps since then must be repeated.
    */
   onSnapshot(step: number | undefined, tick: number, moved: readonly Entity[]): boolean;
-  /** How far an answer of the server may be from what was predicted of `step` without a correction, in metres. */
+  /** Maximum difference between the server's answer and the prediction for `step` without a correction, in metres. */
   toleranceM(step: number): number;
-  /** If an avatar is absent from snapshots for this many steps, it is known to stand where it was. */
+  /** An avatar that is absent from snapshots for this many steps is known to rest. */
   readonly quietSteps: number;
-  /** Whether it is one of those that it moves, so that the avatar does not meet it where it was heard of. */
+  /** Whether the simulation moves this entity, so that the avatar does not collide with its received pose. */
   owns(id: EntityId): boolean;
-  /** Something leaves one's hands after `step`, with this velocity in metres a second beside that of the avatar then. */
+  /** The avatar throws an entity after `step`, with this velocity in metres a second relative to the avatar. */
   threw(step: number, id: EntityId, velocity: readonly number[]): void;
 }

@@ -3,18 +3,21 @@ import type { Action, EntityId, World, WorldRecord } from "../world.js";
 import type { Gait } from "./mover.js";
 import { Contact, type Solid } from "./solid.js";
 
-/** Time in which an item glides into the hands, and time in which it glides from its predicted pose to that of the server. */
+/**
+ * Time in which an item glides into the hands, and time in which it glides from its predicted pose to that of the
+ * server.
+ */
 const RISE_S = 0.1;
 const FALL_S = 0.3;
 /** A prediction is taken back if the server has not confirmed it within a round trip and this time. */
 const PATIENCE_MS = 1_000;
-/** From the body to what it holds, and how far above its middle that is, in metres. */
+/** Distance from the body to a held item, and its height above the middle of the body, in metres. */
 const HAND_M = 0.2;
 const HAND_RISE_M = 0.1;
 /** Maximum number of items that are predicted at a time. */
 const PREDICTED_ITEMS_MAX = 4;
 
-/** The one who acts, as shown. */
+/** The acting avatar, as shown. */
 export interface Actor {
   readonly position: ArrayLike<number>;
   readonly velocity: ArrayLike<number>;
@@ -32,31 +35,31 @@ interface PredictedItem {
   readonly beganMs: number;
   readonly place: Float64Array;
   readonly velocity: Float64Array;
-  /** Half its least edge, in metres: so near it comes to what stands in its way. */
+  /** Half its shortest edge, in metres: its minimum distance from obstacles. */
   readonly radius: number;
   /** The share of the predicted pose in the shown pose, from 0 to 1. */
   weight: number;
-  /** Whether the server ever said that it is in the hands. */
+  /** Whether the server ever confirmed that it is held. */
   wasHeld: boolean;
-  /** The server did it, or did not: what it says counts from now on. */
+  /** The server has acted or refused; its state is shown from now on. */
   isOver: boolean;
 }
 
 /**
- * Shows the effect of one's own grabbing and throwing at once, as far as the world declares it (`predict` in
- * `docs/WORLDS.md`): a grabbed item comes into the hands, a thrown item flies. When the server acknowledges,
- * refuses, or does not act in time, the shown place glides to the server's.
+ * Shows the effect of the player's own grabbing and throwing at once, if the world declares it (`predict` in
+ * `docs/WORLDS.md`). A grabbed item moves into the hands, a thrown item flies. When the server acknowledges, refuses,
+ * or does not act in time, the shown pose glides to the server's.
  */
 export class HeldItemPrediction {
   readonly #predicted: PredictedItem[] = [];
   readonly #contact = new Contact();
-  /** Where what is held was shown last. */
+  /** The last shown position of the held item. */
   readonly #held = new Float64Array(3);
   /** The item that the server had in the hands in the last frame. */
   #lastAcknowledged: EntityId | undefined;
   readonly #release: () => void;
 
-  /** `threw` hears what leaves the hands, and its velocity beside that of the actor. */
+  /** `threw` receives the thrown entity, and its velocity relative to the actor. */
   constructor(
     private readonly world: HeldItemSource,
     private readonly threw?: (id: EntityId, velocity: readonly number[]) => void,
@@ -83,7 +86,7 @@ export class HeldItemPrediction {
     return acknowledged;
   }
 
-  /** An action was sent: shows what it does, if the world says how. */
+  /** An action was sent: shows its predicted effect, if the world declares one. */
   act(name: string, args: WorldRecord, actor: Actor, nowMs: number): void {
     const action = this.world.definition?.actions.find((declared) => declared.name === name);
     const hint = action?.hint;
@@ -93,7 +96,7 @@ export class HeldItemPrediction {
     else if (predict === "throw") this.#throw(action, hint as WorldRecord, args, actor, nowMs);
   }
 
-  /** A frame later. `solids` are what stands around, of which the first `count` hold. */
+  /** Advances by one frame. `solids` are the surrounding bodies, of which the first `count` are valid. */
   advance(frameS: number, nowMs: number, actor: Actor, solids: readonly Solid[], count: number): void {
     const acknowledged = this.#acknowledgedHolding;
     this.#lastAcknowledged = acknowledged;
@@ -188,7 +191,7 @@ export class HeldItemPrediction {
     place[2] = position[2]! - Math.cos(yaw) * away;
   }
 
-  /** On its way until it meets something, where it stays: what becomes of it there only the server knows. */
+  /** Flies until it meets a body, and stops there, because only the server knows the result. */
   #fly(
     { place, velocity, radius }: PredictedItem,
     frameS: number,
@@ -207,7 +210,7 @@ export class HeldItemPrediction {
   }
 }
 
-/** Half the edges of a body along its own axes, in metres; a quarter of a metre for what has none that is known. */
+/** Half the edges of a body along its own axes, in metres; a quarter of a metre if they are unknown. */
 function halfEdges(
   body: WorldRecord | undefined,
   scale: readonly number[],

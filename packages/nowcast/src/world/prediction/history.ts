@@ -8,7 +8,7 @@ const COUNT_MAX = 255;
 
 /** The input at each of the recent steps, and the poses that it led to; the oldest is overwritten. */
 export class StepHistory {
-  /** One input is used again and again for what {@link StepHistory.input} answers. */
+  /** One object is reused for the results of {@link StepHistory.input}. */
   readonly #input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
   readonly #axes = new Float32Array(3 * STEPS_KEPT);
   readonly #buttons = new Uint8Array(STEPS_KEPT);
@@ -57,7 +57,7 @@ export class StepHistory {
     this.#counts[2 * at + 1] = Math.min(mover.stepsSinceJump, COUNT_MAX);
   }
 
-  /** As it was after a step, but for what carries it. */
+  /** Restores the state after a step, except the supporting surfaces. */
   readMover(step: number, mover: Mover): void {
     const at = slot(step);
     mover.px = this.#places[3 * at]!;
@@ -70,7 +70,7 @@ export class StepHistory {
     mover.stepsSinceJump = this.#counts[2 * at + 1]!;
   }
 
-  /** How far a place is from where the step led, in metres. */
+  /** Distance of a place from the result of the step, in metres. */
   distance(step: number, x: number, y: number, z: number): number {
     const at = 3 * slot(step);
     return Math.hypot(x - this.#places[at]!, y - this.#places[at + 1]!, z - this.#places[at + 2]!);

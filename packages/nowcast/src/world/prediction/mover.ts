@@ -1,4 +1,7 @@
-/** One step of a walker, the same as the server's to the last bit: `spec/MOVEMENT.md`. Every operation is rounded on its own. */
+/**
+ * One step of a walker, equal to the server's to the last bit: `spec/MOVEMENT.md`. Every operation is rounded
+ * separately.
+ */
 import type { Input } from "../world.js";
 import { Contact, type Solid } from "./solid.js";
 
@@ -6,7 +9,7 @@ const f = Math.fround;
 
 export const STEP_SECONDS = f(1 / 60);
 
-/** As `WalkerFields` in `docs/WORLDS.md`, and how fast it falls; all of 32 bits. */
+/** The fields of `WalkerFields` in `docs/WORLDS.md`, and gravity; all of 32 bits. */
 export interface Gait {
   readonly height: number;
   readonly radius: number;
@@ -31,12 +34,12 @@ const PUSHES_MAX = 6;
 const DEAD_ZONE = f(0.01);
 const LENGTH_MIN = f(1e-3);
 const SPEED_MAX = 40;
-/** Steps are counted no farther: what happened longer ago is all the same. */
+/** Steps are counted up to this maximum; longer ago makes no difference. */
 const STEPS_COUNTED_MAX = 0xffff;
 
 const PI = f(Math.PI);
 const TAU = f(2 * Math.PI);
-/** Parts of a radian; a power of two, so that each of them is exact. */
+/** Parts of a radian; a power of two, so that multiples are exact. */
 const YAW_PARTS = 8192;
 /** The most parts that are not beyond π. */
 const YAW_PARTS_MAX = 25_735;
@@ -46,7 +49,7 @@ const QUARTER_PARTS = [1.5703125, f(4.837513e-4), f(7.54979e-8)] as const;
 const SINE = [f(-1.9515296e-4), f(8.332161e-3), f(0.16666655)] as const;
 const COSINE = [f(2.4433157e-5), f(1.3887316e-3), f(0.041666646)] as const;
 
-/** A yaw of controls as the server has it: from −π to π, the nearest multiple of 1/8192. */
+/** A yaw of input as the server quantises it: from −π to π, the nearest multiple of 1/8192. */
 export function quantiseYaw(yaw: number): number {
   const parts = Math.floor(f(f(wrapAngle(yaw) * YAW_PARTS) + 0.5));
   return Math.min(YAW_PARTS_MAX, Math.max(-YAW_PARTS_MAX, parts)) / YAW_PARTS;
@@ -70,7 +73,7 @@ export class Mover {
   stepsSinceGround = GROUND_MEMORY_STEPS;
   stepsSinceJump = JUMP_PAUSE_STEPS;
   groundCount = 0;
-  /** Upward normals of what carries it: three numbers each. */
+  /** Upward normals of the supporting surfaces: three numbers each. */
   readonly grounds = new Float32Array(3 * GROUNDS_MAX);
 
   readonly #contact = new Contact();
@@ -104,7 +107,10 @@ export class Mover {
     this.grounds.set(other.grounds);
   }
 
-  /** Moves on by 1/60 s. Of `solids` the first `count` hold; those out of reach change no bit. `yaw` is that of {@link quantiseYaw}. */
+  /**
+   * Advances by 1/60 s. The first `count` of `solids` are valid; those out of reach change no bit. `yaw` is the result
+   * of {@link quantiseYaw}.
+   */
   step(gait: Gait, input: Input, solids: readonly Solid[], count = solids.length): void {
     this.#wish(gait, input);
     const ground = this.#ground();
@@ -145,7 +151,7 @@ export class Mover {
     this.updateGround(gait, solids, count);
   }
 
-  /** Finds what is under the feet where it is. */
+  /** Finds the ground at its current position. */
   updateGround({ radius, height }: Gait, solids: readonly Solid[], count = solids.length): void {
     const contact = this.#contact;
     this.groundCount = 0;
@@ -198,7 +204,7 @@ export class Mover {
     }
   }
 
-  /** Where in `grounds` the surface stands that climbs most in the wished direction; −1 in the air. */
+  /** The index in `grounds` of the surface that climbs most in the desired direction; −1 in the air. */
   #ground(): number {
     if (this.stepsSinceJump < JUMP_RISE_STEPS) return -1;
     let best = -1;
@@ -216,7 +222,7 @@ export class Mover {
     return best;
   }
 
-  /** The horizontal velocity that the controls ask for. */
+  /** The horizontal velocity that the input demands. */
   #wish(gait: Gait, { forward, right, yaw, run }: Input): void {
     this.#sineCosine(yaw);
     const sine = this.#sine;

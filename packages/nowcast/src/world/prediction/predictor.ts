@@ -13,25 +13,31 @@ const f = Math.fround;
 const STEP_MS = 1000 / 60;
 /** Places from the server are rounded to 1/1,024 m on each axis: a smaller error is no error. */
 const TOLERANCE_M = 0.003;
-/** An avatar that moves farther in one step than speed allows is teleported, and so is a prediction this wrong. */
+/**
+ * An avatar that moves farther in one step than its speed allows was teleported. A prediction with this error
+ * teleports, too.
+ */
 const TELEPORT_M = 2;
 /** The greatest speed of the engine, in metres a second. */
 const SPEED_MAX = 40;
-/** How fast a correction is worked off, in metres a second: a centimetre a frame. A large one goes by its share a second. */
+/** Speed of a correction, in metres a second: a centimetre a frame. A large one decreases by its share a second. */
 const GLIDE_PER_S = 0.6;
 const GLIDE_SHARE_PER_S = 3;
 /** Frames farther apart show no more of a correction than this, in seconds. */
 const GLIDE_S_MAX = 1 / 60;
-/** A prediction whose velocity is wrong by more did not know what happened: the way that was told counts alone. */
+/** If the velocity of a prediction is wrong by more than this, it missed an event; only the received path counts. */
 const BELIEF_MPS = 1.5;
 /** Two places farther apart in time say little about velocity. */
 const VELOCITY_STEPS_MAX = 6;
-/** An avatar of which nothing was heard for so long stands where it was, whatever was predicted. */
+/** An avatar without updates for this many steps stands where it was, whatever was predicted. */
 const QUIET_STEPS = 24;
 /** Solids within this distance of a walker can matter within a replay of half a second, in metres. */
 const REACH_M = 6;
 
-/** Half the height of a platform under an avatar that rests on unknown ground, and how far the avatar may be from its middle, in metres. */
+/**
+ * Half the height of a platform under an avatar that rests on unknown ground, and the maximum distance of the avatar
+ * from its middle, in metres.
+ */
 const PLATFORM_HALF_M = 0.5;
 const PLATFORM_REACH_M = 3;
 
@@ -43,8 +49,8 @@ export interface PredictorOptions {
 }
 
 /**
- * Predicts one's own avatar: it takes the steps of the server's walkers (`spec/MOVEMENT.md`) as soon as the controls ask for
- * them, says which step is which, and takes the newest ones again from where the server had it if that was somewhere else.
+ * Predicts the own avatar. It takes the steps of the server's walkers (`spec/MOVEMENT.md`) as soon as the input demands
+ * them, and numbers them. If the server had the avatar at another place, it repeats the newest steps from there.
  *
  * ```ts
  * const predictor = createPredictor(world);
@@ -66,34 +72,34 @@ export interface Predictor {
   /** Writes where one's own avatar is shown; false while it cannot be predicted (no walker, or the plain protocol). */
   pose(out: Pose): boolean;
   /**
-   * Does something as {@link World.act} does, and shows at once what it does with one's hands, where the world says how: `predict` of
-   * `BindingFields` in `docs/WORLDS.md`.
+   * Sends an action like {@link World.act}, and shows its effect on the own hands at once, if the world declares one:
+   * `predict` of `BindingFields` in `docs/WORLDS.md`.
    */
   act(action: string, args?: WorldRecord): Promise<void>;
-  /** The item in one's hands, as shown: by the attribute `holding` of one's avatar, or sooner. */
+  /** The item in the own hands, as shown: by the attribute `holding` of the own avatar, or earlier by prediction. */
   readonly holding: EntityId | undefined;
   /**
-   * Moves where another entity is drawn, in `position`, to where an action of one's own has it that the server did not answer yet; false
-   * for one that none of them is about. Once a frame for each entity that one's actions may be about.
+   * Overwrites `position` of an entity with its predicted position, if an unanswered action of this client affects it;
+   * otherwise returns false. Call it once a frame for each entity that own actions may affect.
    */
   place(id: EntityId, position: { [axis: number]: number }): boolean;
   /** One's own step, of 1/60 s each. */
   readonly step: number;
   /** The moment that is shown, in one's own steps with fraction. */
   readonly moment: number;
-  /** How far what is shown is from what is predicted, in metres: what is left of corrections. */
+  /** Distance of the shown position from the predicted one, in metres: the remaining corrections. */
   readonly offsetM: number;
-  /** How far the newest answer of the server was from what had been predicted of its step, in metres. */
+  /** Distance of the server's newest answer from the prediction of its step, in metres. */
   readonly errorM: number;
-  /** Answers that were somewhere else. */
+  /** Answers that differed from the prediction. */
   readonly corrections: number;
   /** Steps that were not taken, because no frame was drawn for too long. */
   readonly skippedSteps: number;
-  /** Where it was predicted to be after a step; false for a step that is not remembered. */
+  /** The predicted position after a step; false for a step that is no longer stored. */
   predicted(step: number, out: { [axis: number]: number }): boolean;
   /**
-   * From now on this goes along with each step of the avatar, and without an argument nothing does. `@nowcast/predict-rapier` moves what is
-   * pushed, held and thrown so.
+   * Couples a simulation to each step of the avatar; without an argument, removes it. `@nowcast/predict-rapier` moves
+   * pushed, held and thrown bodies this way.
    */
   couple(coupling?: PredictionCoupling): void;
   /** Stops listening to the world. */
@@ -133,36 +139,36 @@ class StepPredictor implements Predictor {
   readonly #collisionWorld: CollisionWorld;
   readonly #releases: (() => void)[];
   readonly #mover = new Mover();
-  /** The step that is being taken: it is shown in part. */
+  /** The current step, which is shown in part. */
   readonly #ahead = new Mover();
   readonly #before = new Mover();
-  /** Where the step began that is being taken. */
+  /** The start of the current step. */
   readonly #from = new Mover();
   #coupling: PredictionCoupling | undefined;
-  /** Whether the newest step touched what its coupling moves. */
+  /** Whether the newest step touched a body of the coupling. */
   #isPushing = false;
-  /** The rest of corrections that is still to be worked off, in metres. */
+  /** The remaining correction, in metres. */
   readonly #offset = new Float64Array(3);
   readonly #shown = new Float64Array(3);
   #wanted: Input = STILL;
-  /** A jump that was asked for and taken back before a step saw it. */
+  /** A jump that was pressed and released before a step took it. */
   #jumpPending = false;
   #walks: EntityId | undefined;
   #kind: Kind | undefined;
   /** Whether input cannot reach the server now. */
   #isCut = false;
   #gait: Gait = gaitOf({});
-  /** When step 0 was, by the frames' clock. */
+  /** The time of step 0, by the frames' clock. */
   #startMs: number | undefined;
   #sampledMs = 0;
   #share = 0;
-  /** The newest place that was told of the avatar: at which step of the world, and after which of one's own. */
+  /** The newest received position of the avatar: the world's step, and the own step. */
   #acknowledgedTick = -1;
   #acknowledgedStep = 0;
   /** Under an avatar that the server has at rest where this client knows no ground. */
   #platform: Solid | undefined;
   readonly #heldItems: HeldItemPrediction;
-  /** As hands see who acts. */
+  /** The actor for the predicted hands. */
   readonly #actor = {
     position: new Float64Array(3),
     velocity: new Float64Array(3),
@@ -220,7 +226,7 @@ class StepPredictor implements Predictor {
     const steps = (nowMs - this.#startMs) / STEP_MS;
     let target = Math.floor(steps);
     if (target - this.step > STEPS_KEPT / 2) {
-      // A page that was asleep does not make up for it.
+      // A page that was suspended does not catch up.
       this.skippedSteps += target - this.step - 1;
       this.step = target - 1;
       this.#fill();
@@ -291,7 +297,7 @@ class StepPredictor implements Predictor {
     this.#collisionWorld.close();
   }
 
-  /** Begins with another avatar, or another kind of it. */
+  /** Starts with another avatar, or another kind of it. */
   #follow(): void {
     const id = this.#world.avatarId;
     const entity = id === undefined ? undefined : this.#world.entities.get(id);
@@ -321,7 +327,7 @@ class StepPredictor implements Predictor {
     this.#mover.restart(entity.position[0], entity.position[1], entity.position[2]);
     this.#fill();
     this.#gather();
-    // An avatar that stands takes its first step with ground under its feet (`spec/MOVEMENT.md`, section 7).
+    // A standing avatar takes its first step with ground under its feet (`spec/MOVEMENT.md`, section 7).
     this.#mover.updateGround(this.#gait, this.#collisionWorld.near, this.#collisionWorld.count);
     this.#sender.restart(this.step);
   }
@@ -345,7 +351,7 @@ class StepPredictor implements Predictor {
     this.#move(this.step, input);
   }
 
-  /** Among what stands still by the walker's own rules, and else as what it pushes lets it. */
+  /** Takes a step: among static bodies by the walker's own rules, and otherwise as the pushed bodies allow. */
   #move(step: number, input: Input): void {
     const mover = this.#mover;
     this.#from.copy(mover);
@@ -354,7 +360,7 @@ class StepPredictor implements Predictor {
     this.#history.putMover(step, mover);
   }
 
-  /** The step that comes, as far as it is known: who pushes something goes on as fast as the last step left it. */
+  /** The next step, as far as it is known: an avatar that pushes a body keeps the speed of the last step. */
   #lookAhead(): void {
     const ahead = this.#ahead;
     ahead.copy(this.#mover);
@@ -367,7 +373,7 @@ class StepPredictor implements Predictor {
     ahead.pz += ahead.vz / 60;
   }
 
-  /** Input of a client that the server does not receive has no effect there: its walker stands. */
+  /** Input that the server does not receive has no effect there, and its walker stops. */
   #nextInput(): Input {
     if (this.#isCut) return { ...STILL, yaw: this.#wanted.yaw };
     if (!this.#jumpPending || this.#wanted.jump) return this.#wanted;
@@ -401,7 +407,7 @@ class StepPredictor implements Predictor {
     }
   }
 
-  /** Whether it was somewhere else, so that the steps since then were taken again. */
+  /** Whether the position differed, so that the steps since then were repeated. */
   #acknowledge(step: number, tick: number, moved: readonly Entity[]): boolean {
     const entity = this.#world.entities.get(this.#walks!);
     if (entity === undefined) return false;
@@ -448,7 +454,10 @@ class StepPredictor implements Predictor {
     if (isTeleport) this.#offset.fill(0);
   }
 
-  /** The server has the avatar at rest here: it has no velocity, and stands on something even if this client does not know what. */
+  /**
+   * The server has the avatar at rest here: it has no velocity, and stands on ground even if this client does not know
+   * which.
+   */
   #rest(step: number, x: number, y: number, z: number): void {
     this.corrections++;
     this.#before.copy(this.#mover);
@@ -461,7 +470,7 @@ class StepPredictor implements Predictor {
     this.#takeAgain(step);
   }
 
-  /** All steps after this one, from where the mover is; what is shown glides from where the newest had led before. */
+  /** Repeats all steps after this one from the mover's position. The shown position glides from the earlier result. */
   #takeAgain(step: number): void {
     const mover = this.#mover;
     this.#coupling?.rewind(step, this.step);
@@ -481,7 +490,9 @@ class StepPredictor implements Predictor {
     this.#offset[2]! += dz;
   }
 
-  /** Between two places that were told it went otherwise than predicted: by so much its velocity is wrong. */
+  /**
+   * Between two received positions the motion differed from the prediction: the velocity is wrong by this difference.
+   */
   #correctVelocity(step: number, x: number, y: number, z: number, passed: number): void {
     const mover = this.#mover;
     const perS = 60 / passed;
@@ -528,7 +539,7 @@ function platformAt(x: number, feetY: number, z: number, radius: number): Solid 
   return platform;
 }
 
-/** The defaults are those of `crates/world/src/walker.rs`. */
+/** The defaults equal those of `crates/world/src/walker.rs`. */
 function gaitOf(walker: Readonly<Record<string, unknown>>): Gait {
   return {
     height: numberOr(walker["height"], 1.8),

@@ -10,7 +10,10 @@ const DISTANCE2_MIN = f(1e-12);
 /** The extent of a solid: `half` is the size of a box, cylinder or cone; `triangles` enclose a hull or are a surface. */
 export type SolidForm = "box" | "cylinder" | "cone" | "hull" | "surface";
 
-/** A body whose surface lies `radius` outside of its form: a sphere is a box without edges, a capsule one with a single edge. */
+/**
+ * A body whose surface is `radius` outside of its form: a sphere is a box without edges, a capsule one with a single
+ * edge.
+ */
 export class Solid {
   /** Its middle, in metres. */
   readonly center = new Float32Array(3);
@@ -20,16 +23,16 @@ export class Solid {
   readonly half = new Float32Array(3);
   form: SolidForm = "box";
   triangles: Triangles | undefined;
-  /** How far its surface lies outside, in metres. */
+  /** Distance of its surface from the form, in metres. */
   radius = 0;
-  /** Carries a walker that stands on it, and stops nobody. */
+  /** It carries a walker that stands on it, and blocks no walker. */
   isGroundOnly = false;
-  /** Where a part of a compound is in its body, in metres; undefined for a body of its own. */
+  /** Position of a part in its compound body, in metres; `undefined` for a separate body. */
   at: readonly [number, number, number] | undefined;
-  /** How a part is turned in its body. */
+  /** Rotation of a part in its body. */
   turn: readonly [number, number, number, number] = [0, 0, 0, 1];
 
-  /** Places it, or the body that it is a part of, turned by a unit quaternion x, y, z, w. */
+  /** Sets its pose, or that of its body, with a unit quaternion x, y, z, w. */
   place(position: NumberArray, rotation: NumberArray): void {
     for (let axis = 0; axis < 3; axis++) this.center[axis] = position[axis]!;
     const [x, y, z, w] = [f(rotation[0]!), f(rotation[1]!), f(rotation[2]!), f(rotation[3]!)];
@@ -64,7 +67,7 @@ export class Solid {
   }
 }
 
-/** The surface of a solid that is nearest to a walker; one is used again and again. */
+/** The surface of a solid that is nearest to a walker. One object is reused. */
 export class Contact {
   /** Toward the walker, of length 1. */
   x = 0;
@@ -74,7 +77,7 @@ export class Contact {
   gap = 0;
   readonly #axis = new AxisContact();
 
-  /** How a walker of this radius and height, whose middle is at (px, py, pz), stands to a solid. */
+  /** Measures the distance of a walker of this radius and height, with its middle at (px, py, pz), from a solid. */
   measure(solid: Solid, px: number, py: number, pz: number, radius: number, height: number): void {
     const { center, axes, half } = solid;
     const reach = f(f(height * 0.5) - radius);

@@ -1,15 +1,18 @@
 import type { InputChange } from "../world.js";
 import type { StepHistory } from "./history.js";
 
-/** A change is told at once, but no sooner after the last message. */
+/** A change is sent at once, but not within this time of the last message. */
 const INTERVAL_MS = 1000 / 60;
-/** As often it is told again. */
+/** Interval of repetitions. */
 const REPEAT_MS = 1000 / 30;
-/** A change is told again so often, because packets get lost. */
+/** Number of repetitions of a change, because packets get lost. */
 const REPEATS = 6;
 /** A resting client sends its step at least this often; the server does not wait for resting clients. */
 const IDLE_MS = 500;
-/** After this many steps without a wish the server takes a client to rest. Until a while later it receives each step that passes. */
+/**
+ * After this many steps without input the server treats a client as resting. Until a while later it receives every
+ * step.
+ */
 const REST_STEPS = 60 + 30;
 /** Changes in one message (`spec/WORLD.md`, section 3), and how old they may be. */
 const CHANGES_MAX = 64;
@@ -20,12 +23,15 @@ const AGO_TOLD_MAX = 0x3fff;
 /** Sends the input by steps; false when there is no connection. */
 export type StepInputOutlet = (number: number, changes: readonly InputChange[]) => boolean;
 
-/** Says how the controls changed, each time with what the server has not taken yet, so that a lost packet costs no time. */
+/**
+ * Sends the changes of the input. Each message includes the changes that the server has not taken yet, so a lost packet
+ * costs no time.
+ */
 export class StepInputSender {
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #repeats = 0;
   readonly #changes: number[] = [];
-  /** Since which step the controls ask for nothing; undefined while they ask for something. */
+  /** The step since which the input is empty; `undefined` while it is not. */
   #stillStep: number | undefined;
 
   constructor(
@@ -40,7 +46,7 @@ export class StepInputSender {
     this.changed(step);
   }
 
-  /** The controls of this step are others than those of the step before. */
+  /** The input of this step differs from that of the step before. */
   changed(step: number): void {
     this.#changes.push(step);
     if (this.#changes.length > CHANGES_MAX) this.#changes.shift();
@@ -50,15 +56,15 @@ export class StepInputSender {
     else this.#stillStep ??= step;
   }
 
-  /** The server took this step, so it knows the controls up to it. */
+  /** The server took this step, so it has the input up to it. */
   taken(step: number): void {
     while (this.#changes.length > 1 && this.#changes[1]! <= step) this.#changes.shift();
   }
 
-  /** Sends if it is time to. The client is at `step`. */
+  /** Sends if that is due. The client is at `step`. */
   flush(nowMs: number, step: number): void {
     const sinceMs = nowMs - this.#sentAtMs;
-    // A frame's time may be a little early: what is due before the next frame goes now.
+    // A frame's time may be a little early, so messages that are due before the next frame are sent now.
     const rests = this.#stillStep !== undefined && step - this.#stillStep > REST_STEPS;
     const dueMs = this.#repeats > REPEATS ? INTERVAL_MS : this.#repeats > 0 || !rests ? REPEAT_MS : IDLE_MS;
     if (sinceMs < dueMs - 1 || this.#changes.length === 0) return;

@@ -1,11 +1,11 @@
 /** Triangles of hulls, meshes and height fields, in 32-bit arithmetic: `spec/MOVEMENT.md`, section 4. */
 
 const f = Math.fround;
-/** Triangles whose normal has a smaller square, before it is brought to length 1, are left out. */
+/** Triangles whose normal has a smaller square before normalisation are skipped. */
 const NORMAL2_MIN = f(1e-12);
 const LEAF_MAX = 8;
 
-/** One triangle; one is used again and again. */
+/** One triangle. One object is reused. */
 export class Triangle {
   ax = 0;
   ay = 0;
@@ -41,7 +41,7 @@ export class Triangle {
     return true;
   }
 
-  /** How far a point is in front of its plane. */
+  /** Distance of a point in front of its plane. */
   outside(px: number, py: number, pz: number): number {
     return dot(f(px - this.ax), f(py - this.ay), f(pz - this.az), this.nx, this.ny, this.nz);
   }
@@ -92,16 +92,16 @@ export class Triangle {
   }
 }
 
-/** The triangles of one body, along its own axes. */
+/** The triangles of one body, in the body's coordinates. */
 export interface Triangles {
   readonly count: number;
-  /** Half the extents of the box around the origin that holds all of them, in metres. */
+  /** Half the extents of the box around the origin that contains all of them, in metres. */
   readonly half: readonly [number, number, number];
-  /** The triangles that `select` found, in rising order; the first ones, as many as it returned. */
+  /** The triangles that `select` found, in rising order; only as many as it returned are valid. */
   readonly selected: number[];
   /** Finds all triangles that a box can touch, perhaps some more. */
   select(low: ArrayLike<number>, high: ArrayLike<number>): number;
-  /** Loads a triangle; returns false for one that is almost a line. */
+  /** Loads a triangle; returns false if it is almost a line. */
   load(number: number, out: Triangle): boolean;
 }
 
@@ -111,9 +111,12 @@ export class ListedTriangles implements Triangles {
   readonly half: readonly [number, number, number];
   readonly selected: number[] = [];
   readonly #corners: Float32Array;
-  /** Of each node the two corners of its box. */
+  /** For each node, the two corners of its box. */
   readonly #boxes: number[] = [];
-  /** Of each node its second child, or the complement of its first place in `#order`; the first child follows the node. */
+  /**
+   * For each node, its second child, or the complement of its first place in `#order`. The first child follows the
+   * node.
+   */
   readonly #links: number[] = [];
   readonly #counts: number[] = [];
   readonly #order: Uint32Array;
@@ -262,7 +265,7 @@ export class FieldTriangles implements Triangles {
   }
 }
 
-/** Where a line of the grid lies. */
+/** The position of a grid line. */
 function place(number: number, count: number, size: number): number {
   return f(f(f(number / count) - 0.5) * size);
 }

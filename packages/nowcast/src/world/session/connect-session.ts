@@ -1,10 +1,10 @@
-/** The first step of joining by a session, which is taken while what reads a world is still being loaded. */
+/** The first step of joining by a session, which runs while the decoder of a world is still being loaded. */
 import type { Channel } from "../../channel/channel.js";
 import { connect } from "../../connect/connect.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import type { JoinOptions } from "../world.js";
 
-/** From asking the endpoint to an open session. */
+/** From requesting the endpoint's record to an open session. */
 const HANDSHAKE_MS_MAX = 15_000;
 
 /** A session that is being opened. */

@@ -12,18 +12,18 @@ import type * as messages from "./generated/messages.js";
 const KINDS_MAX = 1_024;
 const ACTIONS_MAX = 256;
 const EVENTS_MAX = 256;
-/** Maximum memory for reading the attributes of one entity. */
+/** Maximum memory for decoding the attributes of one entity. */
 const ATTRIBUTES_MEMORY_MAX = 1024 * 1024;
-/** A type in words is not longer: shapes can say in few bytes what would fill pages. */
+/** Maximum length of a type's description, because a short shape can describe a very long type. */
 const TYPE_CHARACTERS_MAX = 256;
 
-/** A definition with what reads entities by it. */
+/** A definition with the decoders of its entities. */
 export class WorldReader {
   readonly definition: Definition;
-  /** By the kinds' numbers. */
+  /** By the numbers of kinds. */
   readonly #attributes: readonly BodyReader[];
 
-  /** Throws a {@link NowcastError} that names the place for what no server says. */
+  /** Throws a {@link NowcastError} that names the place of an invalid field. */
   constructor({ version, kinds, actions, events, assets }: messages.Definition) {
     checkCount("kinds", kinds.length, KINDS_MAX);
     checkCount("actions", actions.length, ACTIONS_MAX);
@@ -34,7 +34,7 @@ export class WorldReader {
       if (fault !== undefined) throw malformed(`definition.assets[${at}]: ${fault}`);
     }
     if (new Set(kinds.map(({ name }) => name)).size < kinds.length) {
-      throw malformed("definition.kinds: two of one name");
+      throw malformed("definition.kinds: two have one name");
     }
     const schemas = kinds.map(({ name, attributes }) => readSchema(attributes, `kind "${name}"`));
     this.#attributes = schemas.map(
@@ -60,7 +60,7 @@ export class WorldReader {
     };
   }
 
-  /** The kind of a number, and the attributes that a body has of it. */
+  /** The kind of a number, and the decoded attributes of a body. */
   read(kind: number, body: Uint8Array): { readonly kind: Kind; readonly attributes: WorldRecord } {
     const known = this.definition.kinds[kind];
     if (known === undefined) {
@@ -70,7 +70,7 @@ export class WorldReader {
   }
 }
 
-/** A type as schemas write it; structs and enums stand there by name. */
+/** A type in schema notation; structs and enums appear by name. */
 export function typeText(type: WireType, schema: WireSchema): string {
   const text = new TypeText(schema);
   text.put(type);

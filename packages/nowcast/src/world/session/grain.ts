@@ -1,7 +1,7 @@
 import { FrameReader } from "../../delta/frame-reader.js";
 import { DeltaLayout } from "../../delta/layout.js";
 
-/** Entities of one group (`spec/WORLD.md`, section 6). */
+/** Maximum entities of one group (`spec/WORLD.md`, section 6). */
 const GROUP_ENTITIES_MAX = 20;
 
 const POSITION_BITS_MAX = 10;
@@ -13,7 +13,7 @@ const POSITION_COLUMNS = 3;
 /** Numbers of a row. */
 export const ROW_WIDTH = 7;
 
-/** How fine rows are (`spec/WORLD.md`, section 4). There is one of each, so that they compare by identity. */
+/** The precision of rows (`spec/WORLD.md`, section 4). There is one object for each, so they compare by identity. */
 export class Grain {
   static readonly #all = new Map<number, Grain>();
 
@@ -23,7 +23,7 @@ export class Grain {
   readonly #componentMax: number;
 
   private constructor(
-    /** As a payload has it. */
+    /** The number in a payload. */
     readonly number: number,
     positionBits: number,
     rotationBits: number,
@@ -39,7 +39,7 @@ export class Grain {
     this.#componentMax = 2 ** rotationBits - 1;
   }
 
-  /** The one that has this number in a payload; undefined if none has it. */
+  /** The precision with this number in a payload; `undefined` if there is none. */
   static of(number: number): Grain | undefined {
     const known = Grain.#all.get(number);
     if (known !== undefined) return known;

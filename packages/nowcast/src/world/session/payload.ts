@@ -1,7 +1,7 @@
 import { WireError } from "../../errors/nowcast-error.js";
 import { Grain } from "./grain.js";
 
-/** Groups of one world (`spec/WORLD.md`, section 6). */
+/** Maximum groups of one world (`spec/WORLD.md`, section 6). */
 const GROUPS_MAX = 65_536;
 
 /** The time of a group's record, and its baselines. */
@@ -10,9 +10,9 @@ interface GroupHead {
   readonly tick: number;
   /** The steps of the baselines, newest first. */
   readonly past: readonly number[];
-  /** For how many steps the first of them stayed as it was. */
+  /** Number of steps for which the first of them stayed unchanged. */
   readonly stay: number;
-  /** The precision of its rows, if it has no baseline; otherwise that of its baselines. */
+  /** The precision of its rows, if it has no baseline. Otherwise the precision of its baselines applies. */
   readonly grain: Grain | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface GroupRecord extends GroupHead {
 export class PayloadReader {
   /** The step at which the payload left, modulo 2^32. */
   readonly tick: number;
-  /** The number of the newest controls of this client that were in force at that step; 0 for none. */
+  /** The number of the newest input of this client in force at that step; 0 for none. */
   readonly ackedInputSequence: number;
   #at = 6;
   #before: GroupHead | undefined;

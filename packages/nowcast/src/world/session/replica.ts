@@ -6,7 +6,10 @@ import { type GroupRecord, PayloadReader } from "./payload.js";
 /** Number of kept frames of a group, as baselines (`spec/WORLD.md`, section 5). */
 const FRAMES_HELD = 128;
 
-/** Entities out of sight that are remembered, so that late payloads do not bring them back, and for how many steps. */
+/**
+ * Maximum remembered entities out of sight, so that late payloads do not bring them back, and the number of steps for
+ * it.
+ */
 const HIDDEN_MAX = 65_536;
 const LATE_STEPS_MAX = 3600;
 
@@ -16,11 +19,11 @@ const PAYLOADS_PER_SWEEP = 256;
 
 /** The listener of entities that moved, or are new. */
 export interface Movement {
-  /** At `row.tick` the entity got there; up to `stillTick` it was where it was before. */
+  /** The entity reached its pose at `row.tick`, and kept its earlier pose up to `stillTick`. */
   moved(id: number, row: Row, stillTick: number): void;
 }
 
-/** Where an entity got to at a step: `values` holds its row at `at`, which `grain` reads. */
+/** The pose of an entity at a step: `values` has its row at `at`, in the precision of `grain`. */
 export interface Row {
   readonly values: Int32Array;
   readonly at: number;
@@ -32,9 +35,9 @@ export interface Row {
 export interface Applied {
   /** The step at which the payload left, modulo 2^32. */
   readonly tick: number;
-  /** The number of the newest controls of this client that were in force at that step; 0 for none. */
+  /** The number of the newest input of this client in force at that step; 0 for none. */
   readonly ackedInputSequence: number;
-  /** Groups encoded against frames that are not here: to be requested as a whole. */
+  /** Groups encoded against missing frames, which must be requested as a whole. */
   readonly missing: number;
 }
 
@@ -46,23 +49,23 @@ interface HeldFrame extends DeltaFrame {
 interface Held {
   /** By age, the newest last. */
   readonly frames: HeldFrame[];
-  /** The step up to which the newest frame is known to hold: that of a payload. */
+  /** The step up to which the newest frame is known to be valid. */
   heardTick: number;
-  /** At this step older frames were forgotten. */
+  /** The step at which older frames were forgotten. */
   forgottenTick: number | undefined;
 }
 
 /** A copy of a world's movement, kept up by payloads in any order and with any losses. */
 export class Replica {
   readonly #groups = new Map<number, Held>();
-  /** Of each entity in a newest frame; of several, the one with the newest frame. */
+  /** The group of each entity in a newest frame. If it is in several, the group with the newest frame. */
   readonly #groupOf = new Map<number, number>();
-  /** Since when entities are out of sight. Rows that were told up to then do not count. */
+  /** The step since which entities are out of sight. Rows up to that step are ignored. */
   readonly #hidden = new Map<number, number>();
   #tick: number | undefined;
   #payloads = 0;
 
-  /** Takes in a payload and tells what moved by it. Throws a `WireError` for what no server writes. */
+  /** Applies a payload and reports its movement. Throws a `WireError` for an invalid payload. */
   apply(payload: Uint8Array, movement: Movement): Applied {
     const reader = new PayloadReader(payload);
     let missing = 0;
@@ -74,13 +77,13 @@ export class Replica {
     return { tick: reader.tick, ackedInputSequence: reader.ackedInputSequence, missing };
   }
 
-  /** The newest row of an entity that is known to be in a group; undefined for others. */
+  /** The newest row of an entity that is known to be in a group; `undefined` for others. */
   find(id: number): Row | undefined {
     const frame = this.#groups.get(this.#groupOf.get(id) ?? -1)?.frames.at(-1);
     return rowIn(frame, id);
   }
 
-  /** An entity is out of sight since this step: what was told of it up to then counts no longer, not even if it comes late. */
+  /** Marks an entity as out of sight since this step. Rows up to this step are ignored, even if they arrive late. */
   hide(id: number, tick: number): void {
     const group = this.#groupOf.get(id);
     if (group !== undefined) {
@@ -123,7 +126,10 @@ export class Replica {
     return true;
   }
 
-  /** A payload said that the newest frame of a group holds: its entities are there. `before` was the newest until then. */
+  /**
+   * A payload confirmed that the newest frame of a group is valid, so its entities are there. `before` was the newest
+   * until then.
+   */
   #hear(
     group: number,
     held: Held,
@@ -160,7 +166,10 @@ export class Replica {
     }
   }
 
-  /** Forgets the frames of groups that were not heard of for long and of which nothing is in sight: the server begins anew then. */
+  /**
+   * Forgets the frames of groups without updates for long and without a visible entity. The server then sends them as a
+   * whole.
+   */
   #sweep(tick: number): void {
     for (const [group, held] of this.#groups) {
       const { frames, heardTick } = held;

@@ -7,10 +7,10 @@ import { WorldReader } from "./definition.js";
 import { type Definition, entityCodec, type Place, playerCodec, screenCodec } from "./generated/messages.js";
 import { type Movement, Replica, type Row } from "./replica.js";
 
-/** Where the keys of players and screens begin (`spec/WORLD.md`, section 2). */
+/** The first keys of players and screens (`spec/WORLD.md`, section 2). */
 const PLAYERS_KEY = 2 ** 32;
 const SCREENS_KEY = 2 ** 33;
-/** The length of a value that says since which step an entity is out of sight; no entity has so few bytes. */
+/** The length of a value that states since which step an entity is out of sight; every entity is longer. */
 const OUT_OF_SIGHT_BYTES = 4;
 
 interface Schema extends EntityDescription {
@@ -22,14 +22,14 @@ export interface AppliedMovement {
   readonly moved: readonly Entity[];
   /** Whether this step is newer than all before. */
   readonly isNewest: boolean;
-  /** Groups encoded against frames that are not here: to be requested as a whole. */
+  /** Groups encoded against missing frames, which must be requested as a whole. */
   readonly missing: number;
 }
 
 /**
- * Puts together what lane 0 says of a world (what there can be, what is there, who is there) and what replication says (where
- * it is). An entity comes into the world when it is described and has a place or a row; it stays until it is said to be
- * gone or out of sight, also when it leaves its group.
+ * Combines the states of lane 0 (definition, entities, players) with replication (poses). An entity enters the world
+ * when it has a description and a place or a row. It stays until it is removed or out of sight, even if it leaves its
+ * group.
  */
 export class ReplicationState implements Movement {
   #replica = new Replica();
@@ -47,7 +47,7 @@ export class ReplicationState implements Movement {
 
   constructor(private readonly world: WorldState) {}
 
-  /** The newest world step that was heard of. */
+  /** The newest received step of the world. */
   get tick(): number {
     return this.#tick;
   }
@@ -66,7 +66,7 @@ export class ReplicationState implements Movement {
     this.#ackedInputSequence = 0;
   }
 
-  /** Sets the definition; present entities read as before until they are described anew. */
+  /** Sets the definition. Present entities keep their old one until they are described again. */
   define(definition: Definition): void {
     this.#reader = new WorldReader(definition);
     this.world.define(this.#reader.definition);
@@ -74,8 +74,8 @@ export class ReplicationState implements Movement {
   }
 
   /**
-   * The newest value of a key of lane 0; false for a key that this version does not know. Throws a {@link NowcastError} for
-   * what no server says.
+   * Applies the newest value of a key of lane 0; false for a key that this version does not know. Throws a {@link
+   * NowcastError} for an invalid value.
    */
   put(key: number, value: Uint8Array): boolean {
     if (key < 1 || key > Number.MAX_SAFE_INTEGER) return false;
@@ -85,7 +85,7 @@ export class ReplicationState implements Movement {
     return true;
   }
 
-  /** Takes in a replication payload. Throws a {@link NowcastError} for what no server writes. */
+  /** Applies a replication payload. Throws a {@link NowcastError} for an invalid payload. */
   apply(payload: Uint8Array): AppliedMovement {
     this.#moved = [];
     const applied = this.#replica.apply(payload, this);
@@ -100,7 +100,7 @@ export class ReplicationState implements Movement {
 
   moved(id: number, row: Row, stillTick: number): void {
     const described = this.#described.get(id as EntityId);
-    // Rows of what has a place now are of the time before.
+    // Rows of an entity that now has a place are older than the place.
     if (described === undefined || described.place !== null) return;
     const entity = this.world.entities.get(id as EntityId);
     if (entity === undefined) return this.#enter(id as EntityId, described, row);
@@ -155,7 +155,7 @@ export class ReplicationState implements Movement {
     this.world.spawn([{ id, kind, scale, parent, attributes, owner, ...this.#pose }], tick);
   }
 
-  /** Where what is in the world already is put by another description; undefined if that does not say it. */
+  /** The pose that another description gives to an entity in the world; `undefined` if it gives none. */
   #newPose(id: EntityId, before: Schema | undefined, { place }: Schema): EntityPose | undefined {
     if (place !== null) {
       this.#readPlace(place);
@@ -185,7 +185,7 @@ export class ReplicationState implements Movement {
     quaternionToEuler(this.#quaternion, this.#pose.euler);
   }
 
-  /** The step that a 32-bit step stands for: the nearest to the newest one. */
+  /** Expands a 32-bit step to the step nearest to the newest one. */
   #unfold(tick: number): number {
     return this.#tick + ((tick - this.#tick) | 0);
   }

@@ -39,7 +39,7 @@ import { SessionLink, type SessionLinkHandlers } from "./session-link.js";
 const PROTOCOL = 3;
 const WORLD_LANE = 0;
 const CHAT_LANE = 1;
-/** Of where entities are to be; an entity's id is added. */
+/** Keys of target poses; an entity's id is added. */
 const OWNED_KEYS = 2 ** 32;
 const CONTROLS_KEY = 1;
 const STEPS_KEY = 2;
@@ -51,7 +51,7 @@ const FORGET_INTERVAL_MS = 1000;
 /** The session's code for a peer that broke a rule of the world's protocol. */
 const CLOSE_MALFORMED = 64;
 
-/** Numbers of controls begin anew behind the greatest that 16 bits hold. */
+/** Numbers of inputs start again after the greatest 16-bit number. */
 const CONTROLS_NUMBER_MAX = 2 ** 16 - 1;
 
 const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
@@ -64,7 +64,7 @@ const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
 
 /** A seat by a session (`spec/WORLD.md`). */
 export class SessionAdapter implements ProtocolAdapter {
-  /** A session keeps the newest input alone until there is room for it. */
+  /** A session keeps only the newest input until there is room for it. */
   readonly backlogBytes = 0;
   lastInputSequence = 0;
   readonly #handlers: ProtocolHandlers;
@@ -107,7 +107,7 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 
   input(input: Input): boolean {
-    // 0 stands for none.
+    // 0 means none.
     const number = (this.lastInputSequence % CONTROLS_NUMBER_MAX) + 1;
     const controls = controlsCodec.encodeShared({ number, ...input });
     const isSent = this.#channel?.lane(WORLD_LANE).state(CONTROLS_KEY, controls) ?? false;
@@ -198,7 +198,7 @@ export class SessionAdapter implements ProtocolAdapter {
     if (message.type === "replication") return this.#replicated(message.value, message.arrivedAtMs);
     const { lane, type, value } = message;
     if (lane === WORLD_LANE && type === "state") {
-      // States of a session that was not welcomed would be those of no world.
+      // States of a session without a welcome would belong to no world.
       if (this.#isWelcome && this.#replication.put(Number(message.key), value)) return;
     } else if (lane === WORLD_LANE && type === "event") {
       return this.#event(fromWorldCodec.decode(value));
@@ -268,7 +268,7 @@ export class SessionAdapter implements ProtocolAdapter {
     this.lastInputSequence = 0;
     this.#isWelcome = true;
     this.#link.proved();
-    // The server takes it that this is known.
+    // The server assumes that this client has it.
     if (this.#isMovementLost) this.#tell("Forget");
     this.#isMovementLost = false;
     const playerId = welcome.player as PlayerId;
@@ -290,7 +290,7 @@ function actionMessage(
   return message;
 }
 
-/** A request in the words of a session. */
+/** Encodes a request for a session. */
 function phrase(request: OwnerRequest): ToWorld {
   switch (request.type) {
     case "own":

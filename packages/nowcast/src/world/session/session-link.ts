@@ -34,7 +34,7 @@ const FINAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 export interface SessionLinkHandlers {
   /** There is a new session. */
   opened(channel: Channel): void;
-  /** The session has lost its carrier, or goes on over another. */
+  /** The session has lost its carrier, or continues over another one. */
   interrupted(isInterrupted: boolean): void;
   message(message: ChannelMessage): void;
   /** `retryInMs` is `undefined` when there will be no other attempt. */
@@ -61,12 +61,12 @@ export class SessionLink {
     void this.#connect(first.channel);
   }
 
-  /** The session turned out to be good: the next loss is retried soon again. */
+  /** The session worked, so the next loss is retried soon again. */
   proved(): void {
     this.#attempts = 0;
   }
 
-  /** Gives up the present session; `final` ends all attempts. */
+  /** Gives up the current session; `final` ends all attempts. */
   abandon(code: number, error: NowcastError, final: boolean): void {
     const { channel } = this;
     if (channel === undefined) return;
