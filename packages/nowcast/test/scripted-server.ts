@@ -6,10 +6,10 @@ export class ScriptedServer {
   readonly requests: string[] = [];
   readonly received: (string | Uint8Array)[] = [];
   readonly clients: WebSocket[] = [];
-  private readonly server: WebSocketServer;
+  readonly #server: WebSocketServer;
 
   private constructor(server: WebSocketServer, greet: (client: WebSocket) => void) {
-    this.server = server;
+    this.#server = server;
     server.on("connection", (client, request) => {
       this.requests.push(request.url ?? "");
       this.clients.push(client);
@@ -28,7 +28,7 @@ export class ScriptedServer {
   }
 
   get url(): string {
-    return `ws://127.0.0.1:${(this.server.address() as AddressInfo).port}/ws/test`;
+    return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}/ws/test`;
   }
 
   /** The JSON messages of one type that have arrived. */
@@ -45,7 +45,7 @@ export class ScriptedServer {
 
   async stop(): Promise<void> {
     for (const client of this.clients) client.terminate();
-    await new Promise((resolve) => this.server.close(resolve));
+    await new Promise((resolve) => this.#server.close(resolve));
   }
 }
 

@@ -21,13 +21,13 @@ export function nowcastBinary(): string {
 /** A real server in a process of its own. */
 export class ServerProcess {
   readonly port: number;
-  private readonly process: ChildProcess;
-  private readonly output: string[];
+  readonly #process: ChildProcess;
+  readonly #output: string[];
 
   private constructor(process: ChildProcess, port: number, output: string[]) {
-    this.process = process;
+    this.#process = process;
     this.port = port;
-    this.output = output;
+    this.#output = output;
   }
 
   /** Starts a server on `port`, or on one that the system chooses, and waits until it says where it is. */
@@ -66,7 +66,7 @@ export class ServerProcess {
 
   /** Everything it has said, for the message of a failing test. */
   get log(): string {
-    return this.output.join("");
+    return this.#output.join("");
   }
 
   /** The value of a counter or gauge of `/metrics`, summed over its labels. */
@@ -81,11 +81,11 @@ export class ServerProcess {
 
   /** Stops it in its tracks, as a link that carries nothing looks to its clients, until {@link thaw}. */
   freeze(): void {
-    this.process.kill("SIGSTOP");
+    this.#process.kill("SIGSTOP");
   }
 
   thaw(): void {
-    this.process.kill("SIGCONT");
+    this.#process.kill("SIGCONT");
   }
 
   /** Ends it as `kill -9` does, and waits. */
@@ -95,10 +95,10 @@ export class ServerProcess {
 
   /** Ends it as Ctrl-C does, and waits. */
   async stop(signal: NodeJS.Signals = "SIGINT"): Promise<void> {
-    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
-    const ended = new Promise((resolve) => this.process.once("exit", resolve));
-    this.process.kill(signal);
-    const timer = setTimeout(() => this.process.kill("SIGKILL"), 10_000);
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#process.once("exit", resolve));
+    this.#process.kill(signal);
+    const timer = setTimeout(() => this.#process.kill("SIGKILL"), 10_000);
     await ended;
     clearTimeout(timer);
   }

@@ -126,12 +126,14 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   #repeatedSteps = 0;
   #corrections = 0;
   #refused = 0;
+  readonly #rapier: Rapier;
+  readonly #world: BodySource;
+  readonly #predictor: Predictor;
 
-  constructor(
-    private readonly rapier: Rapier,
-    private readonly world: BodySource,
-    private readonly predictor: Predictor,
-  ) {
+  constructor(rapier: Rapier, world: BodySource, predictor: Predictor) {
+    this.#rapier = rapier;
+    this.#world = world;
+    this.#predictor = predictor;
     this.#tracks = new Tracks(world, (track) => this.#forget(track));
     predictor.couple(this);
   }
@@ -159,7 +161,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     const slot = this.#tracks.byId.get(id)?.slot ?? -1;
     const member = this.#near?.members[slot];
     if (member === undefined || member.weight === 0) return false;
-    const { moment, step } = this.predictor;
+    const { moment, step } = this.#predictor;
     member.place(this.#island!, moment - step, pose.position, pose.quaternion);
     return true;
   }
@@ -172,7 +174,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.predictor.couple();
+    this.#predictor.couple();
     this.#dropIsland();
     this.#tracks.close();
   }
@@ -289,14 +291,14 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   // A step ------------------------------------------------------------------------------------------------------------
 
   #step(step: number, input: Input, gait: Gait, before: WalkerMotion, after: WalkerMotion): boolean {
-    const own = this.world.avatarId;
+    const own = this.#world.avatarId;
     if (own === undefined) return false;
     if (gait !== this.#gait || this.#island === undefined) this.#begin(own, gait);
     const [island, near] = [this.#island!, this.#near!];
     const isNew = step > this.#newest;
     if (isNew) {
       this.#newest = step;
-      const held = this.predictor.holding;
+      const held = this.#predictor.holding;
       this.#grasp.note(step, held);
       near.look(step, own, held, before, this.#clock);
     }
@@ -392,7 +394,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   #begin(own: EntityId, gait: Gait): void {
     this.#dropIsland();
     this.#gait = gait;
-    this.#island = new Island(this.rapier, gait, this.world.entities.get(own)?.kind.walker ?? {});
+    this.#island = new Island(this.#rapier, gait, this.#world.entities.get(own)?.kind.walker ?? {});
     this.#near = new Neighbourhood(this.#island, this.#tracks.all);
   }
 

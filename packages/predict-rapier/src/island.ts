@@ -47,12 +47,10 @@ export class Island {
   readonly #vector = { x: 0, y: 0, z: 0 };
   readonly #turn = { x: 0, y: 0, z: 0, w: 1 };
   fixedCount = 0;
+  readonly #rapier: Rapier;
 
-  constructor(
-    private readonly rapier: Rapier,
-    gait: Gait,
-    walker: Readonly<Record<string, unknown>>,
-  ) {
+  constructor(rapier: Rapier, gait: Gait, walker: Readonly<Record<string, unknown>>) {
+    this.#rapier = rapier;
     const { RigidBodyDesc } = rapier;
     this.#world = new rapier.World({ x: 0, y: -gait.gravity, z: 0 });
     this.#avatar = this.#world.createRigidBody(RigidBodyDesc.dynamic().lockRotations().setCanSleep(false));
@@ -69,14 +67,14 @@ export class Island {
   add(form: BodyForm, state: Float32Array): number {
     const slot = this.slots.indexOf(undefined);
     if (slot < 0) return -1;
-    const { RigidBodyDesc } = this.rapier;
+    const { RigidBodyDesc } = this.#rapier;
     const desc =
       form.motion === "kinematic" ? RigidBodyDesc.kinematicVelocityBased() : RigidBodyDesc.dynamic();
     desc.setGravityScale(form.motion === "walker" ? 0 : form.gravityScale);
     desc.setLinearDamping(form.linearDamping).setAngularDamping(form.angularDamping);
     desc.setCcdEnabled(form.isBullet);
     if (form.locksRotation) desc.lockRotations();
-    const shape = form.build(this.rapier).setCollisionGroups(BODY_GROUP);
+    const shape = form.build(this.#rapier).setCollisionGroups(BODY_GROUP);
     const body = this.#world.createRigidBody(desc);
     try {
       const collider = this.#world.createCollider(shape, body);
@@ -100,8 +98,8 @@ export class Island {
 
   addFixed(form: BodyForm, pose: ArrayLike<number>): RigidBody | undefined {
     if (this.fixedCount >= FIXED_MAX) return undefined;
-    const shape = form.build(this.rapier).setCollisionGroups(BODY_GROUP);
-    const desc = this.rapier.RigidBodyDesc.fixed().setTranslation(pose[0]!, pose[1]!, pose[2]!);
+    const shape = form.build(this.#rapier).setCollisionGroups(BODY_GROUP);
+    const desc = this.#rapier.RigidBodyDesc.fixed().setTranslation(pose[0]!, pose[1]!, pose[2]!);
     const body = this.#world.createRigidBody(
       desc.setRotation({ x: pose[3]!, y: pose[4]!, z: pose[5]!, w: pose[6]! }),
     );

@@ -38,29 +38,31 @@ export class Neighbourhood {
   /** Whether something came in that nobody touches yet, and which of that rests. */
   #hasNew = false;
   readonly #sleeping: number[] = [];
+  readonly #island: Island;
+  readonly #all: readonly Track[];
 
-  constructor(
-    private readonly island: Island,
-    private readonly all: readonly Track[],
-  ) {}
+  constructor(island: Island, all: readonly Track[]) {
+    this.#island = island;
+    this.#all = all;
+  }
 
   /** Looks at some more bodies, before a step is taken. */
   look(step: number, own: EntityId, held: EntityId | undefined, at: WalkerMotion, clock: NewsClock): void {
-    const share = Math.max(LOOKED_AT_MIN, Math.ceil(this.all.length / TURNS));
-    const count = Math.min(this.all.length, share, LOOKED_AT_MAX);
+    const share = Math.max(LOOKED_AT_MIN, Math.ceil(this.#all.length / TURNS));
+    const count = Math.min(this.#all.length, share, LOOKED_AT_MAX);
     this.#touched.length = 0;
     for (const member of this.members) {
-      if (member?.isTouched(this.island, step)) this.#touched.push(member);
+      if (member?.isTouched(this.#island, step)) this.#touched.push(member);
     }
     for (let looked = 0; looked < count; looked++) {
-      this.#next = this.#next + 1 < this.all.length ? this.#next + 1 : 0;
-      const track = this.all[this.#next]!;
+      this.#next = this.#next + 1 < this.#all.length ? this.#next + 1 : 0;
+      const track = this.#all[this.#next]!;
       if (track.id === own || track.form === undefined) continue;
       if (track.form.motion === "fixed") this.#lookAtFixed(track, step, at);
       else this.#lookAtMoving(track, step, track.id === held, at, clock);
     }
     if (!this.#hasNew) return;
-    this.island.settle(this.#sleeping);
+    this.#island.settle(this.#sleeping);
     this.#hasNew = false;
     this.#sleeping.length = 0;
   }
@@ -76,7 +78,7 @@ export class Neighbourhood {
   }
 
   remove(track: Track): void {
-    this.island.remove(track.slot);
+    this.#island.remove(track.slot);
     this.members[track.slot] = undefined;
     track.slot = -1;
     this.count--;
@@ -94,7 +96,7 @@ export class Neighbourhood {
       return;
     }
     if (!track.isSane) return this.remove(track);
-    const isNear = isHeld || member.isTouched(this.island, step) || this.#distance(member, at) < FAR_M;
+    const isNear = isHeld || member.isTouched(this.#island, step) || this.#distance(member, at) < FAR_M;
     if (isNear && step >= track.barredUntil) {
       member.isLeaving = false;
     } else if (step >= track.barredUntil && this.#isNearTouched(track, 2 * NEAR_TOUCHED_M)) {
@@ -114,7 +116,7 @@ export class Neighbourhood {
     const body = this.#fixed.get(track);
     if (!isNear) this.#removeFixed(track);
     else if (body === undefined) this.#addFixed(track, step);
-    else this.island.moveFixed(body, track.acknowledged);
+    else this.#island.moveFixed(body, track.acknowledged);
   }
 
   #lookAtFixed(track: Track, step: number, at: WalkerMotion): void {
@@ -132,7 +134,7 @@ export class Neighbourhood {
 
   #addFixed(track: Track, step: number): void {
     try {
-      const body = this.island.addFixed(track.form!, track.acknowledged);
+      const body = this.#island.addFixed(track.form!, track.acknowledged);
       if (body === undefined) return this.#refuse(track, step);
       this.#fixed.set(track, body);
       this.#hasNew = true;
@@ -144,7 +146,7 @@ export class Neighbourhood {
   #removeFixed(track: Track): void {
     const body = this.#fixed.get(track);
     if (body === undefined) return;
-    this.island.removeFixed(body);
+    this.#island.removeFixed(body);
     this.#fixed.delete(track);
   }
 
@@ -155,7 +157,7 @@ export class Neighbourhood {
 
   /** Whether it is this near to a body that what was done here moves. */
   #isNearTouched(track: Track, distanceM: number): boolean {
-    const { states } = this.island;
+    const { states } = this.#island;
     for (const member of this.#touched) {
       if (member.track === track) continue;
       const at = member.slot * STRIDE;
@@ -167,7 +169,7 @@ export class Neighbourhood {
   }
 
   #distance({ slot, track }: Member, { px, py, pz }: WalkerMotion): number {
-    const { states } = this.island;
+    const { states } = this.#island;
     const at = slot * STRIDE;
     return Math.hypot(states[at]! - px, states[at + 1]! - py, states[at + 2]! - pz) - track.reach;
   }
@@ -178,7 +180,7 @@ export class Neighbourhood {
     let farthest: Member | undefined;
     let most = distanceM + NEARER_M;
     for (const member of this.members) {
-      if (member === undefined || member.weight > 0 || member.isTouched(this.island, step)) continue;
+      if (member === undefined || member.weight > 0 || member.isTouched(this.#island, step)) continue;
       const away = this.#distance(member, at);
       if (away <= most) continue;
       most = away;
@@ -206,14 +208,14 @@ export class Neighbourhood {
     place(0);
     let slot: number;
     try {
-      slot = this.island.add(track.form!, STATE);
+      slot = this.#island.add(track.form!, STATE);
     } catch {
       return this.#refuse(track, step);
     }
     if (slot < 0) return;
     for (let ago = 0; ago < STEPS_KEPT; ago++) {
       place(ago);
-      this.island.write(slot, step - 1 - ago, STATE);
+      this.#island.write(slot, step - 1 - ago, STATE);
     }
     if (!isMoving && track.form!.motion === "dynamic") this.#sleeping.push(slot);
     this.#hasNew = true;

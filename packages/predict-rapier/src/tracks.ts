@@ -132,11 +132,12 @@ export class Tracks {
   readonly byId = new Map<EntityId, Track>();
   readonly all: Track[] = [];
   readonly #releases: readonly (() => void)[];
+  readonly #world: Pick<World, "on" | "entities">;
+  readonly #gone: TrackGone;
 
-  constructor(
-    private readonly world: Pick<World, "on" | "entities">,
-    private readonly gone: TrackGone,
-  ) {
+  constructor(world: Pick<World, "on" | "entities">, gone: TrackGone) {
+    this.#world = world;
+    this.#gone = gone;
     this.#readAll();
     this.#releases = [
       world.on("define", () => this.#readAll()),
@@ -155,16 +156,16 @@ export class Tracks {
 
   close(): void {
     for (const release of this.#releases) release();
-    for (const track of this.all) this.gone(track);
+    for (const track of this.all) this.#gone(track);
     this.all.length = 0;
     this.byId.clear();
   }
 
   #readAll(): void {
-    for (const track of this.all) this.gone(track);
+    for (const track of this.all) this.#gone(track);
     this.all.length = 0;
     this.byId.clear();
-    for (const entity of this.world.entities.values()) this.#read(entity);
+    for (const entity of this.#world.entities.values()) this.#read(entity);
   }
 
   #read(entity: Entity): void {
@@ -180,7 +181,7 @@ export class Tracks {
   #forget(id: EntityId): void {
     const track = this.byId.get(id);
     if (track === undefined) return;
-    this.gone(track);
+    this.#gone(track);
     this.byId.delete(id);
     // The last one takes its place, so that thousands can go without a search for each that stays.
     const last = this.all.pop()!;

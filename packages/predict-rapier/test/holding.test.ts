@@ -28,8 +28,11 @@ class Carrier {
   #held: RigidBody | undefined;
   #turn = 0;
   #steps = 0;
+  readonly #half: number;
 
-  constructor(private readonly half: number) {}
+  constructor(half: number) {
+    this.#half = half;
+  }
 
   readonly script = (rig: Rig, step: number, input: Input): void => {
     const thing = rig.served.get(THING)!;
@@ -56,7 +59,7 @@ class Carrier {
     if (++this.#steps % 15 === 0 && this.#held === undefined) thing.collider(0).setCollisionGroups(ALL);
     if (this.#held === undefined) return;
     const at = thing.translation();
-    const away = GAIT.radius + 0.2 + this.half;
+    const away = GAIT.radius + 0.2 + this.#half;
     const pull = [mover.px - sine * away - at.x, mover.py + 0.1 - at.y, mover.pz - cosine * away - at.z];
     const [px, py, pz] = shortened(
       pull.map((way) => way * 14),

@@ -96,14 +96,18 @@ export class Rig {
   #input: Input = STILL;
   #waiting: { readonly step: number; readonly input: Input }[] = [];
   #heardTick = 0;
+  readonly #link: Link;
+  readonly #random: () => number;
 
   constructor(
     rapier: Rapier,
-    private readonly link: Link,
-    private readonly random: () => number,
+    link: Link,
+    random: () => number,
     entities: readonly RigEntity[],
     actions: readonly object[] = [],
   ) {
+    this.#link = link;
+    this.#random = random;
     const { RigidBodyDesc, ColliderDesc } = rapier;
     const avatar = entityOf(AVATAR, PERSON, [0, 0.9, 0]);
     this.source = new Source([avatar, ...entities]);
@@ -145,7 +149,7 @@ export class Rig {
       act: (name: string, args: Record<string, unknown>) => {
         // An action is an event: what is lost is sent again.
         const step = Math.round(this.predictor.moment);
-        const atMs = this.nowMs + this.link.delayMs / 2;
+        const atMs = this.nowMs + this.#link.delayMs / 2;
         this.#flights.push({ atMs, arrive: () => this.actions.push({ step, name, args }) });
         return Promise.resolve();
       },
@@ -216,8 +220,8 @@ export class Rig {
   }
 
   #fly(arrive: () => void): void {
-    if (this.random() < this.link.loss) return;
-    const atMs = this.nowMs + this.link.delayMs / 2 + this.random() * this.link.jitterMs;
+    if (this.#random() < this.#link.loss) return;
+    const atMs = this.nowMs + this.#link.delayMs / 2 + this.#random() * this.#link.jitterMs;
     this.#flights.push({ atMs, arrive });
   }
 
@@ -270,7 +274,7 @@ export class Rig {
     this.script(this, step, this.#input);
     this.#stepWorld(walks);
     if (walks) this.#note(step);
-    if (this.#tick % this.link.everySteps === 0) this.#tell(step);
+    if (this.#tick % this.#link.everySteps === 0) this.#tell(step);
   }
 
   #takeInput(): number {

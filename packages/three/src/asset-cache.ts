@@ -13,76 +13,85 @@ interface Cached<T> {
  * again when the world's definition is another one.
  */
 export class AssetCache<T> {
-  private readonly byHash = new Map<string, Cached<T>>();
-  private isDisposed = false;
+  readonly #byHash = new Map<string, Cached<T>>();
+  #isDisposed = false;
+  readonly #assets: Assets;
+  readonly #load: (entry: AssetEntry) => Promise<T>;
+  readonly #release: (value: T) => void;
+  readonly #report: (error: AssetError) => void;
 
   /** `load` makes a value of a file, `release` frees it, `report` hears of each failure. */
   constructor(
-    private readonly assets: Assets,
-    private readonly load: (entry: AssetEntry) => Promise<T>,
-    private readonly release: (value: T) => void,
-    private readonly report: (error: AssetError) => void,
-  ) {}
+    assets: Assets,
+    load: (entry: AssetEntry) => Promise<T>,
+    release: (value: T) => void,
+    report: (error: AssetError) => void,
+  ) {
+    this.#assets = assets;
+    this.#load = load;
+    this.#release = release;
+    this.#report = report;
+  }
 
   /** The object made of this file; undefined while there is none. */
   peek(name: string): T | undefined {
-    const entry = this.assets.find(name);
-    return entry && this.byHash.get(entry.hash)?.value;
+    const entry = this.#assets.find(name);
+    return entry && this.#byHash.get(entry.hash)?.value;
   }
 
   /** Loads a file unless it has been, and answers undefined where that fails. */
   async get(name: string): Promise<T | undefined> {
-    const entry = this.assets.find(name);
-    if (!entry) return this.getMissing(name);
-    const known = this.byHash.get(entry.hash);
+    const entry = this.#assets.find(name);
+    if (!entry) return this.#getMissing(name);
+    const known = this.#byHash.get(entry.hash);
     if (known) return known.loading;
-    if (this.byHash.size >= ENTRIES_MAX) {
-      this.report(new AssetError(name, `more than ${ENTRIES_MAX} files of this sort are in use`));
+    if (this.#byHash.size >= ENTRIES_MAX) {
+      this.#report(new AssetError(name, `more than ${ENTRIES_MAX} files of this sort are in use`));
       return undefined;
     }
-    const cached: Cached<T> = { loading: this.start(entry), value: undefined };
-    this.byHash.set(entry.hash, cached);
+    const cached: Cached<T> = { loading: this.#start(entry), value: undefined };
+    this.#byHash.set(entry.hash, cached);
     return cached.loading;
   }
 
   /** Forgets failures, and frees what the present definition no longer lists. */
   define(): void {
-    this.missing.clear();
-    for (const [hash, { value }] of this.byHash) {
-      if (value !== undefined && this.assets.has(hash)) continue;
-      this.byHash.delete(hash);
-      if (value !== undefined) this.release(value);
+    this.#missing.clear();
+    for (const [hash, { value }] of this.#byHash) {
+      if (value !== undefined && this.#assets.has(hash)) continue;
+      this.#byHash.delete(hash);
+      if (value !== undefined) this.#release(value);
     }
   }
 
   dispose(): void {
-    this.isDisposed = true;
-    for (const { value } of this.byHash.values()) if (value !== undefined) this.release(value);
-    this.byHash.clear();
+    this.#isDisposed = true;
+    for (const { value } of this.#byHash.values()) if (value !== undefined) this.#release(value);
+    this.#byHash.clear();
   }
 
-  private readonly missing = new Set<string>();
+  readonly #missing = new Set<string>();
 
-  private getMissing(name: string): undefined {
-    if (this.missing.has(name) || this.missing.size >= ENTRIES_MAX) return undefined;
-    this.missing.add(name);
-    this.report(new AssetError(name, "the world has no such file"));
+  #getMissing(name: string): undefined {
+    if (this.#missing.has(name) || this.#missing.size >= ENTRIES_MAX) return undefined;
+    this.#missing.add(name);
+    this.#report(new AssetError(name, "the world has no such file"));
     return undefined;
   }
 
-  private async start(entry: AssetEntry): Promise<T | undefined> {
+  async #start(entry: AssetEntry): Promise<T | undefined> {
     try {
-      const value = await this.load(entry);
-      const cached = this.byHash.get(entry.hash);
-      if (this.isDisposed || !cached) {
-        this.release(value);
+      const value = await this.#load(entry);
+      const cached = this.#byHash.get(entry.hash);
+      if (this.#isDisposed || !cached) {
+        this.#release(value);
         return undefined;
       }
       cached.value = value;
       return value;
     } catch (error) {
       const known = error instanceof AssetError;
-      this.report(known ? error : new AssetError(entry.name, String(error), { cause: error }));
+      this.#report(known ? error : new AssetError(entry.name, String(error), { cause: error }));
       return undefined;
     }
   }

@@ -45,28 +45,30 @@ export function readAssets(definition: unknown): readonly AssetEntry[] {
 
 /** The files that the present definition lists, and how to get one. */
 export class Assets {
-  private byName = new Map<string, AssetEntry>();
+  #byName = new Map<string, AssetEntry>();
+  readonly #server: string;
+  readonly #request: (url: string) => Promise<Response>;
 
   /**
    * `server` is the address that the files come from, such as `https://example.org:7777`; empty is where the page is from.
    * `request` is `fetch`, or stands for it.
    */
-  constructor(
-    private readonly server = "",
-    private readonly request: (url: string) => Promise<Response> = (url) => fetch(url),
-  ) {}
+  constructor(server = "", request: (url: string) => Promise<Response> = (url) => fetch(url)) {
+    this.#server = server;
+    this.#request = request;
+  }
 
   /** Takes the files of another definition. */
   define(definition: unknown): void {
-    this.byName = new Map(readAssets(definition).map((entry) => [entry.name, entry]));
+    this.#byName = new Map(readAssets(definition).map((entry) => [entry.name, entry]));
   }
 
   find(name: string): AssetEntry | undefined {
-    return this.byName.get(name);
+    return this.#byName.get(name);
   }
 
   has(hash: string): boolean {
-    for (const entry of this.byName.values()) if (entry.hash === hash) return true;
+    for (const entry of this.#byName.values()) if (entry.hash === hash) return true;
     return false;
   }
 
@@ -77,7 +79,7 @@ export class Assets {
     if (bytes > bytesMax) throw tooLarge();
     let response: Response;
     try {
-      response = await this.request(`${this.server}/assets/${hash}`);
+      response = await this.#request(`${this.#server}/assets/${hash}`);
     } catch (cause) {
       throw new AssetError(name, "the server could not be asked for it", { cause });
     }

@@ -37,13 +37,13 @@ interface Shown {
  */
 export class LabelSprites {
   readonly group = new Group();
-  private readonly shown = new Map<number, Shown>();
-  private readonly near: { id: number; writing: Writing; metres: number }[] = [];
+  readonly #shown = new Map<number, Shown>();
+  readonly #near: { id: number; writing: Writing; metres: number }[] = [];
 
   /** Writes what there is, around a camera; `own` has a name that its owner need not read. */
   update(labels: Labels, camera: Object3D, own: number | undefined): void {
     camera.getWorldPosition(EYE);
-    const near = this.near;
+    const near = this.#near;
     near.length = 0;
     for (const [id, writing] of labels.all) {
       const { x, y, z } = writing.bearer;
@@ -53,28 +53,28 @@ export class LabelSprites {
     near.sort((a, b) => a.metres - b.metres);
     near.length = Math.min(near.length, SHOWN_MAX);
     const kept = new Set(near.map(({ id }) => id));
-    for (const [id, shown] of this.shown) {
+    for (const [id, shown] of this.#shown) {
       if (kept.has(id)) continue;
-      this.drop(shown);
-      this.shown.delete(id);
+      this.#drop(shown);
+      this.#shown.delete(id);
     }
-    for (const { id, writing, metres } of near) this.place(id, writing, metres);
+    for (const { id, writing, metres } of near) this.#place(id, writing, metres);
   }
 
   dispose(): void {
-    for (const shown of this.shown.values()) this.drop(shown);
-    this.shown.clear();
+    for (const shown of this.#shown.values()) this.#drop(shown);
+    this.#shown.clear();
     this.group.removeFromParent();
   }
 
-  private place(id: number, { name, said, speaks, bearer, above }: Writing, metres: number): void {
-    let shown = this.shown.get(id);
+  #place(id: number, { name, said, speaks, bearer, above }: Writing, metres: number): void {
+    let shown = this.#shown.get(id);
     if (!shown) {
       const sprite = new Sprite(new SpriteMaterial({ depthWrite: false, fog: false, toneMapped: false }));
       sprite.center.set(0.5, 0);
       sprite.renderOrder = 10;
       shown = { sprite, text: "", lines: 1, aspect: 1 };
-      this.shown.set(id, shown);
+      this.#shown.set(id, shown);
       this.group.add(sprite);
     }
     const title = speaks ? `${SPEAKS} ${name}` : name;
@@ -85,7 +85,7 @@ export class LabelSprites {
     shown.sprite.position.set(bearer.x, bearer.y + above, bearer.z);
   }
 
-  private drop({ sprite }: Shown): void {
+  #drop({ sprite }: Shown): void {
     sprite.material.map?.dispose();
     sprite.material.dispose();
     this.group.remove(sprite);

@@ -50,22 +50,25 @@ interface Label {
  * them into the world instead.
  */
 export class Labels {
-  private readonly labels = new Map<number, Label>();
+  readonly #labels = new Map<number, Label>();
   /** Shrinks while a crowd is near, so that a thicket of names neither hides people nor costs much. */
-  private reach = REACH_MAX_M;
+  #reach = REACH_MAX_M;
+  readonly #layer: HTMLElement | undefined;
 
   /** `layer` lies over the picture and is as large; without one nothing is written. */
-  constructor(private readonly layer: HTMLElement | undefined) {}
+  constructor(layer: HTMLElement | undefined) {
+    this.#layer = layer;
+  }
 
   /** Everything that is written now, by the number of what bears it. */
   get all(): ReadonlyMap<number, Writing> {
-    return this.labels;
+    return this.#labels;
   }
 
   /** Writes a name above something, or another one. */
   set(id: number, name: string, bearer: Bearer, above: number): void {
-    if (!this.layer) return;
-    const known = this.labels.get(id);
+    if (!this.#layer) return;
+    const known = this.#labels.get(id);
     if (known) {
       known.tag.textContent = name;
       Object.assign(known, { bearer, above, name });
@@ -85,8 +88,8 @@ export class Labels {
     tag.textContent = name;
     root.append(tag);
     root.hidden = true;
-    this.layer.append(root);
-    this.labels.set(id, {
+    this.#layer.append(root);
+    this.#labels.set(id, {
       bearer,
       above,
       root,
@@ -104,17 +107,17 @@ export class Labels {
   }
 
   remove(id: number): void {
-    this.labels.get(id)?.root.remove();
-    this.labels.delete(id);
+    this.#labels.get(id)?.root.remove();
+    this.#labels.delete(id);
   }
 
   clear(): void {
-    for (const label of this.labels.values()) label.root.remove();
-    this.labels.clear();
+    for (const label of this.#labels.values()) label.root.remove();
+    this.#labels.clear();
   }
 
   say(id: number, text: string, nowMs: number): void {
-    const label = this.labels.get(id);
+    const label = this.#labels.get(id);
     if (!label) return;
     label.bubble?.remove();
     const bubble = document.createElement("div");
@@ -128,47 +131,41 @@ export class Labels {
 
   /** Marks whoever can be heard now by the class `speaking`. */
   setSpeaking(id: number, speaks: boolean): void {
-    const label = this.labels.get(id);
+    const label = this.#labels.get(id);
     if (!label) return;
     label.speaks = speaks;
     label.tag.classList.toggle("speaking", speaks);
   }
 
   update(nowMs: number, camera: PerspectiveCamera, own: number | undefined): void {
-    if (!this.layer || this.labels.size === 0) return;
-    const { clientWidth: width, clientHeight: height } = this.layer;
+    if (!this.#layer || this.#labels.size === 0) return;
+    const { clientWidth: width, clientHeight: height } = this.#layer;
     camera.getWorldPosition(EYE);
     let shown = 0;
-    for (const [id, label] of this.labels) {
+    for (const [id, label] of this.#labels) {
       forget(label, nowMs);
-      if (this.place(label, camera, width, height, id === own)) shown++;
+      if (this.#place(label, camera, width, height, id === own)) shown++;
     }
-    if (shown > SHOWN_MAX) this.reach = Math.max(REACH_MIN_M, this.reach * 0.94);
-    else if (shown < SHOWN_MAX * 0.7) this.reach = Math.min(REACH_MAX_M, this.reach * 1.02);
+    if (shown > SHOWN_MAX) this.#reach = Math.max(REACH_MIN_M, this.#reach * 0.94);
+    else if (shown < SHOWN_MAX * 0.7) this.#reach = Math.min(REACH_MAX_M, this.#reach * 1.02);
   }
 
   /** In a headset: nothing over the picture is seen, but what was said is forgotten all the same. */
   hide(nowMs: number): void {
-    for (const label of this.labels.values()) {
+    for (const label of this.#labels.values()) {
       forget(label, nowMs);
       label.shown = false;
       label.root.hidden = true;
     }
   }
 
-  private place(
-    label: Label,
-    camera: PerspectiveCamera,
-    width: number,
-    height: number,
-    own: boolean,
-  ): boolean {
+  #place(label: Label, camera: PerspectiveCamera, width: number, height: number, own: boolean): boolean {
     const { bearer } = label;
     POINT.set(bearer.x, bearer.y + label.above, bearer.z);
     const distance = POINT.distanceTo(EYE);
     POINT.project(camera);
     const wanted =
-      distance < this.reach &&
+      distance < this.#reach &&
       POINT.z < 1 &&
       Math.abs(POINT.x) < 1.1 &&
       Math.abs(POINT.y) < 1.2 &&
@@ -187,7 +184,7 @@ export class Labels {
       label.y = y;
       label.root.style.transform = `translate(${x}px, ${y}px)`;
     }
-    const opacity = Math.round(Math.min(1, Math.max(0.25, 1.6 - (distance / this.reach) * 1.4)) * 10) / 10;
+    const opacity = Math.round(Math.min(1, Math.max(0.25, 1.6 - (distance / this.#reach) * 1.4)) * 10) / 10;
     if (opacity !== label.opacity) {
       label.opacity = opacity;
       label.root.style.opacity = String(opacity);

@@ -16,46 +16,53 @@ export class ShownPoses {
   /** Whether the own avatar is shown where the prediction has it. */
   isPredicted = false;
 
-  private readonly interpolated = { position: new Float64Array(3), quaternion: new Float64Array(4) };
-  private readonly predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
-  private readonly avatarAt = new Vector3();
-  private readonly shownAt = new Vector3();
+  readonly #interpolated = { position: new Float64Array(3), quaternion: new Float64Array(4) };
+  readonly #predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
+  readonly #avatarAt = new Vector3();
+  readonly #shownAt = new Vector3();
   /** Turns the interpolated avatar into the predicted one. */
-  private readonly turn = new Quaternion();
-  private readonly place = new Float64Array(3);
+  readonly #turn = new Quaternion();
+  readonly #place = new Float64Array(3);
+  readonly #world: ShownWorld;
+  readonly #interpolator: Pick<Interpolator, "sample" | "pose">;
+  readonly #predictor: Pick<Predictor, "sample" | "pose" | "place" | "holding"> | undefined;
 
   constructor(
-    private readonly world: ShownWorld,
-    private readonly interpolator: Pick<Interpolator, "sample" | "pose">,
-    private readonly predictor: Pick<Predictor, "sample" | "pose" | "place" | "holding"> | undefined,
-  ) {}
+    world: ShownWorld,
+    interpolator: Pick<Interpolator, "sample" | "pose">,
+    predictor: Pick<Predictor, "sample" | "pose" | "place" | "holding"> | undefined,
+  ) {
+    this.#world = world;
+    this.#interpolator = interpolator;
+    this.#predictor = predictor;
+  }
 
   /** Chooses the moment that {@link ShownPoses.pose} answers for. Call it once a frame, before any pose is read. */
   sample(nowMs: number): void {
-    this.interpolator.sample(nowMs);
-    this.predictor?.sample(nowMs);
-    const { avatarId } = this.world;
+    this.#interpolator.sample(nowMs);
+    this.#predictor?.sample(nowMs);
+    const { avatarId } = this.#world;
     this.isPredicted =
       avatarId !== undefined &&
-      this.predictor?.pose(this.predicted) === true &&
-      this.interpolator.pose(avatarId, this.interpolated);
+      this.#predictor?.pose(this.#predicted) === true &&
+      this.#interpolator.pose(avatarId, this.#interpolated);
     if (!this.isPredicted) return;
-    this.avatarAt.fromArray(this.interpolated.position);
-    this.shownAt.fromArray(this.predicted.position);
-    this.turn.identity();
+    this.#avatarAt.fromArray(this.#interpolated.position);
+    this.#shownAt.fromArray(this.#predicted.position);
+    this.#turn.identity();
     // The body of an avatar that holds something turns with what it holds, which is interpolated.
-    if (this.predictor!.holding !== undefined) return;
-    this.turn
-      .fromArray(this.predicted.quaternion)
-      .multiply(QUATERNION.fromArray(this.interpolated.quaternion).conjugate());
+    if (this.#predictor!.holding !== undefined) return;
+    this.#turn
+      .fromArray(this.#predicted.quaternion)
+      .multiply(QUATERNION.fromArray(this.#interpolated.quaternion).conjugate());
   }
 
   /** Writes the pose of an entity; returns false for an entity that is not in the world. */
   pose(id: EntityId, out: Pose): boolean {
-    if (!this.interpolator.pose(id, this.interpolated)) return false;
-    POSITION.fromArray(this.interpolated.position);
-    QUATERNION.fromArray(this.interpolated.quaternion);
-    if (this.isPredicted) this.predict(id);
+    if (!this.#interpolator.pose(id, this.#interpolated)) return false;
+    POSITION.fromArray(this.#interpolated.position);
+    QUATERNION.fromArray(this.#interpolated.quaternion);
+    if (this.isPredicted) this.#predict(id);
     out.x = POSITION.x;
     out.y = POSITION.y;
     out.z = POSITION.z;
@@ -67,20 +74,20 @@ export class ShownPoses {
   }
 
   /** Moves `POSITION` and `QUATERNION` from where an entity is interpolated to where it is predicted. */
-  private predict(id: EntityId): void {
-    if (this.isAttached(id)) {
-      POSITION.sub(this.avatarAt).applyQuaternion(this.turn).add(this.shownAt);
-      QUATERNION.premultiply(this.turn);
-    } else if (this.isHeld(id)) {
-      POSITION.sub(this.avatarAt).add(this.shownAt);
+  #predict(id: EntityId): void {
+    if (this.#isAttached(id)) {
+      POSITION.sub(this.#avatarAt).applyQuaternion(this.#turn).add(this.#shownAt);
+      QUATERNION.premultiply(this.#turn);
+    } else if (this.#isHeld(id)) {
+      POSITION.sub(this.#avatarAt).add(this.#shownAt);
     }
-    POSITION.toArray(this.place);
-    if (this.predictor!.place(id, this.place)) POSITION.fromArray(this.place);
+    POSITION.toArray(this.#place);
+    if (this.#predictor!.place(id, this.#place)) POSITION.fromArray(this.#place);
   }
 
   /** Whether an entity is the own avatar or has it among its parents. */
-  private isAttached(id: EntityId): boolean {
-    const { avatarId, entities } = this.world;
+  #isAttached(id: EntityId): boolean {
+    const { avatarId, entities } = this.#world;
     let at: EntityId | undefined = id;
     for (let depth = 0; depth <= PARENTS_MAX && at !== undefined; depth++) {
       if (at === avatarId) return true;
@@ -89,8 +96,8 @@ export class ShownPoses {
     return false;
   }
 
-  private isHeld(id: EntityId): boolean {
-    const { avatarId, entities } = this.world;
+  #isHeld(id: EntityId): boolean {
+    const { avatarId, entities } = this.#world;
     return avatarId !== undefined && entities.get(avatarId)?.attributes["holding"] === id;
   }
 }

@@ -31,39 +31,39 @@ const NOON: Daylight = {
 /** The lights of a world under the sky, with shadows around what is looked at. Shadows must be on in the renderer, too. */
 export class Sun {
   readonly group = new Group();
-  private readonly light = new DirectionalLight();
-  private readonly ambient = new HemisphereLight();
-  private readonly focus = new Vector3();
-  private direction: Vector3 = NOON.sunDirection;
-  private reach = 30;
+  readonly #light = new DirectionalLight();
+  readonly #ambient = new HemisphereLight();
+  readonly #focus = new Vector3();
+  #direction: Vector3 = NOON.sunDirection;
+  #reach = 30;
 
   constructor(daylight: Daylight = NOON, detail: ShadowDetail = { shadowMap: 2048, shadowReach: 28 }) {
-    this.light.castShadow = true;
-    this.light.shadow.bias = -0.0004;
-    this.light.shadow.normalBias = 0.035;
-    this.group.add(this.light, this.light.target, this.ambient);
+    this.#light.castShadow = true;
+    this.#light.shadow.bias = -0.0004;
+    this.#light.shadow.normalBias = 0.035;
+    this.group.add(this.#light, this.#light.target, this.#ambient);
     this.setDaylight(daylight);
     this.setDetail(detail);
   }
 
   setDaylight(daylight: Daylight): void {
-    this.direction = daylight.sunDirection;
-    this.light.color.copy(daylight.sunColor);
-    this.light.intensity = daylight.sunIntensity;
-    this.ambient.color.copy(daylight.skyLight);
-    this.ambient.groundColor.copy(daylight.groundLight);
-    this.ambient.intensity = daylight.ambientIntensity;
+    this.#direction = daylight.sunDirection;
+    this.#light.color.copy(daylight.sunColor);
+    this.#light.intensity = daylight.sunIntensity;
+    this.#ambient.color.copy(daylight.skyLight);
+    this.#ambient.groundColor.copy(daylight.groundLight);
+    this.#ambient.intensity = daylight.ambientIntensity;
   }
 
   setDetail({ shadowMap, shadowReach }: ShadowDetail): void {
-    const { shadow } = this.light;
-    this.light.castShadow = shadowMap > 0;
+    const { shadow } = this.#light;
+    this.#light.castShadow = shadowMap > 0;
     if (shadowMap > 0 && shadow.mapSize.x !== shadowMap) {
       shadow.mapSize.set(shadowMap, shadowMap);
       shadow.map?.dispose();
       shadow.map = null;
     }
-    this.reach = shadowReach;
+    this.#reach = shadowReach;
     const { camera } = shadow;
     camera.left = camera.bottom = -shadowReach;
     camera.right = camera.top = shadowReach;
@@ -77,27 +77,27 @@ export class Sun {
    * shadow would crawl while one walks. Its centre lies ahead of the camera: what is behind casts little.
    */
   aim(camera: Camera, x: number, y: number, z: number): void {
-    const texel = (2 * this.reach) / Math.max(1, this.light.shadow.mapSize.x);
+    const texel = (2 * this.#reach) / Math.max(1, this.#light.shadow.mapSize.x);
     camera.getWorldDirection(FORWARD).setY(0);
-    if (FORWARD.lengthSq() > 1e-6) FORWARD.normalize().multiplyScalar(this.reach * 0.45);
-    this.focus.set(x, y, z).add(FORWARD);
-    RIGHT.crossVectors(UP, this.direction).normalize();
-    ABOVE.crossVectors(this.direction, RIGHT);
-    const across = snap(this.focus.dot(RIGHT), texel);
-    const above = snap(this.focus.dot(ABOVE), texel);
-    const along = snap(this.focus.dot(this.direction), 4);
-    this.focus
+    if (FORWARD.lengthSq() > 1e-6) FORWARD.normalize().multiplyScalar(this.#reach * 0.45);
+    this.#focus.set(x, y, z).add(FORWARD);
+    RIGHT.crossVectors(UP, this.#direction).normalize();
+    ABOVE.crossVectors(this.#direction, RIGHT);
+    const across = snap(this.#focus.dot(RIGHT), texel);
+    const above = snap(this.#focus.dot(ABOVE), texel);
+    const along = snap(this.#focus.dot(this.#direction), 4);
+    this.#focus
       .set(0, 0, 0)
       .addScaledVector(RIGHT, across)
       .addScaledVector(ABOVE, above)
-      .addScaledVector(this.direction, along);
-    this.light.target.position.copy(this.focus);
-    this.light.position.copy(this.focus).addScaledVector(this.direction, 70);
+      .addScaledVector(this.#direction, along);
+    this.#light.target.position.copy(this.#focus);
+    this.#light.position.copy(this.#focus).addScaledVector(this.#direction, 70);
   }
 
   dispose(): void {
-    this.light.dispose();
-    this.ambient.dispose();
+    this.#light.dispose();
+    this.#ambient.dispose();
     this.group.removeFromParent();
   }
 }

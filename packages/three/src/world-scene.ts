@@ -10,6 +10,7 @@ import type { Bearer } from "./models/moving-model.js";
 import { Crowd } from "./people/crowd.js";
 import type { Tracking } from "./people/tracked/tracking.js";
 import { copyPose, createPose, isSamePose, type Pose } from "./pose.js";
+import type { PoseSource } from "./pose-source.js";
 import { Boxes } from "./scene/boxes.js";
 import { takesTexture } from "./scene/form-geometry.js";
 import { Ground, isGround } from "./scene/ground.js";
@@ -37,11 +38,6 @@ export interface WorldSceneOptions {
   readonly report?: ((error: AssetError) => void) | undefined;
 }
 
-/** Says where an entity is shown now; false while that is not known. */
-export interface PoseSource {
-  pose(id: number, out: Pose): boolean;
-}
-
 const DETAIL: Detail = { bevelSegments: 2, rich: true, grass: false };
 /** The light on things within a hand's reach. */
 const HIGHLIGHT = 1;
@@ -59,69 +55,73 @@ export class WorldScene {
   readonly crowd = new Crowd();
   readonly labels: Labels;
   readonly assets: Assets;
-  private readonly ground = new Ground();
-  private readonly boxes: Boxes;
-  private readonly shapes: Shapes;
-  private readonly modelCache: AssetCache<Model>;
-  private readonly textures: AssetCache<Texture>;
-  private readonly models: Models;
-  private readonly props = new Map<number, Prop>();
+  readonly #ground = new Ground();
+  readonly #boxes: Boxes;
+  readonly #shapes: Shapes;
+  readonly #modelCache: AssetCache<Model>;
+  readonly #textures: AssetCache<Texture>;
+  readonly #models: Models;
+  readonly #props = new Map<number, Prop>();
   /** Those that may be somewhere else in each frame. */
-  private readonly moving = new Set<Prop>();
+  readonly #moving = new Set<Prop>();
   /** How high each of those that speak of a sea says that it lies. */
-  private readonly seas = new Map<number, number>();
-  private readonly pose: Pose = createPose();
-  private detail: Detail;
-  private trackedPeople: Tracking | undefined;
-  private highlighted: number | undefined;
-  private hasChanged = true;
+  readonly #seas = new Map<number, number>();
+  readonly #pose: Pose = createPose();
+  #detail: Detail;
+  #trackedPeople: Tracking | undefined;
+  #highlighted: number | undefined;
+  #hasChanged = true;
   /** Grass must be sown anew, because the ground, what stands on it, or the detail has changed; and for how long nothing more has. */
-  private hasLawnChanged = true;
-  private lawnSeconds = 0;
+  #hasLawnChanged = true;
+  #lawnSeconds = 0;
 
   constructor({ detail = DETAIL, labels, assets = new Assets(), report = warn }: WorldSceneOptions = {}) {
-    this.detail = detail;
+    this.#detail = detail;
     this.labels = new Labels(labels);
     this.assets = assets;
     const { fileBytes } = MODEL_LIMITS;
-    this.modelCache = new AssetCache(
+    this.#modelCache = new AssetCache(
       assets,
       async (entry) => loadModel(await assets.get(entry, fileBytes)),
       (model) => model.dispose(),
       report,
     );
-    this.textures = new AssetCache(
+    this.#textures = new AssetCache(
       assets,
       async (entry) => loadTexture(await assets.get(entry, fileBytes)),
       disposeTexture,
       report,
     );
-    this.models = new Models(this.modelCache, (id) => this.modelShown(id));
-    this.boxes = new Boxes(detail.bevelSegments, detail.rich);
-    this.shapes = new Shapes(detail.rich);
-    this.ground.setDetail(detail.rich);
-    const { ground, boxes, shapes, crowd, models } = this;
+    this.#models = new Models(this.#modelCache, (id) => this.#modelShown(id));
+    this.#boxes = new Boxes(detail.bevelSegments, detail.rich);
+    this.#shapes = new Shapes(detail.rich);
+    this.#ground.setDetail(detail.rich);
+    const { crowd } = this;
+    const ground = this.#ground;
+    const boxes = this.#boxes;
+    const shapes = this.#shapes;
+    const models = this.#models;
     this.group.add(ground.group, boxes.group, shapes.group, crowd.group, models.group);
   }
 
   setDetail(detail: Detail): void {
-    this.detail = detail;
-    this.boxes.setDetail(detail.bevelSegments, detail.rich);
-    this.shapes.setDetail(detail.rich);
-    this.ground.setDetail(detail.rich);
-    this.changeLawn();
-    this.hasChanged = true;
+    this.#detail = detail;
+    this.#boxes.setDetail(detail.bevelSegments, detail.rich);
+    this.#shapes.setDetail(detail.rich);
+    this.#ground.setDetail(detail.rich);
+    this.#changeLawn();
+    this.#hasChanged = true;
   }
 
   /** Heads and hands of people with headsets; undefined until there are some. */
   get tracking(): Tracking | undefined {
-    return this.trackedPeople;
+    return this.#trackedPeople;
   }
 
   /** Shows heads and hands from now on, in place of those before; `undefined` shows none. */
   setTracking(tracking: Tracking | undefined): void {
-    this.trackedPeople?.dispose();
-    this.trackedPeople = tracking;
+    this.#trackedPeople?.dispose();
+    this.#trackedPeople = tracking;
     this.crowd.tracking = tracking;
     if (tracking) this.group.add(tracking.group);
   }
@@ -129,22 +129,22 @@ export class WorldScene {
   /** Takes the files of a world's definition. Entities that show one must be described anew by `change` afterwards. */
   define(definition: unknown): void {
     this.assets.define(definition);
-    this.modelCache.define();
-    this.textures.define();
+    this.#modelCache.define();
+    this.#textures.define();
   }
 
   /** `name` is that of the player whose avatar it is. */
   add(body: Body, pose: Pose, name: string | undefined): void {
-    this.take(body.id);
+    this.#take(body.id);
     const { appearance } = body;
-    if (!appearance) return this.models.remove(body.id);
+    if (!appearance) return this.#models.remove(body.id);
     const { form, sea } = appearance;
-    if (sea !== undefined) this.setSea(body.id, sea);
+    if (sea !== undefined) this.#setSea(body.id, sea);
     if (form?.shape === "person") this.crowd.add(body, pose);
-    else if (form) this.addProp(createProp(body, form, pose));
-    this.showModel(body.id, appearance);
-    this.name(body, pose, name);
-    this.hasChanged = true;
+    else if (form) this.#addProp(createProp(body, form, pose));
+    this.#showModel(body.id, appearance);
+    this.#name(body, pose, name);
+    this.#hasChanged = true;
   }
 
   /** It looks otherwise; what moves stays where it is shown, what is fixed goes where it now is. */
@@ -153,77 +153,77 @@ export class WorldScene {
     if (member && body.appearance?.form?.shape === "person") {
       this.crowd.change(body);
       member.isModelled = false;
-      this.showModel(body.id, body.appearance);
-      this.name(body, member, name);
+      this.#showModel(body.id, body.appearance);
+      this.#name(body, member, name);
       return;
     }
-    const shown = member ?? this.props.get(body.id);
+    const shown = member ?? this.#props.get(body.id);
     this.add(body, shown && !body.isFixed ? poseOf(shown) : pose, name);
   }
 
   /** A player is called otherwise, or has another avatar. */
   rename(id: number, name: string | undefined): void {
-    const bearer = this.bearerOf(id);
-    if (bearer) this.name(bearer.body, bearer, name);
+    const bearer = this.#bearerOf(id);
+    if (bearer) this.#name(bearer.body, bearer, name);
   }
 
   remove(id: number): void {
-    this.models.remove(id);
-    this.take(id);
+    this.#models.remove(id);
+    this.#take(id);
   }
 
   clear(): void {
-    this.trackedPeople?.clear();
-    this.models.clear();
-    this.boxes.clear();
-    this.shapes.clear();
+    this.#trackedPeople?.clear();
+    this.#models.clear();
+    this.#boxes.clear();
+    this.#shapes.clear();
     this.crowd.clear();
-    this.ground.clear();
+    this.#ground.clear();
     this.labels.clear();
     this.obstacles.clear();
-    this.props.clear();
-    this.moving.clear();
-    this.setSea(undefined, 0);
-    this.highlighted = undefined;
-    this.changeLawn();
-    this.hasChanged = true;
+    this.#props.clear();
+    this.#moving.clear();
+    this.#setSea(undefined, 0);
+    this.#highlighted = undefined;
+    this.#changeLawn();
+    this.#hasChanged = true;
   }
 
   /** Frees everything that it has made, on the graphics processor and on the page. Nothing can be shown afterwards. */
   dispose(): void {
     this.clear();
     this.setTracking(undefined);
-    this.boxes.dispose();
-    this.shapes.dispose();
+    this.#boxes.dispose();
+    this.#shapes.dispose();
     this.crowd.dispose();
-    this.modelCache.dispose();
-    this.textures.dispose();
+    this.#modelCache.dispose();
+    this.#textures.dispose();
     this.group.removeFromParent();
   }
 
   /** How high the sea lies around the world, in metres, if the world has one: the highest that anything in it says. */
   get sea(): number | undefined {
-    return this.seas.size === 0 ? undefined : Math.max(...this.seas.values());
+    return this.#seas.size === 0 ? undefined : Math.max(...this.#seas.values());
   }
 
   /** Everything but people. */
   get all(): Iterable<Prop> {
-    return this.props.values();
+    return this.#props.values();
   }
 
   /** The form of an entity that is no person. */
   get(id: number): Prop | undefined {
-    return this.props.get(id);
+    return this.#props.get(id);
   }
 
   /** Puts all things but people where they are now. */
   placeProps(source: PoseSource): void {
-    for (const prop of this.moving) {
-      if (!source.pose(prop.id, this.pose) || isSamePose(this.pose, prop)) continue;
-      copyPose(this.pose, prop);
-      if (prop.isModelled) this.models.place(prop.id);
-      else this.rendererOf(prop).place(prop);
-      this.hasChanged = true;
+    for (const prop of this.#moving) {
+      if (!source.pose(prop.id, this.#pose) || isSamePose(this.#pose, prop)) continue;
+      copyPose(this.#pose, prop);
+      if (prop.isModelled) this.#models.place(prop.id);
+      else this.#rendererOf(prop).place(prop);
+      this.#hasChanged = true;
     }
   }
 
@@ -232,17 +232,17 @@ export class WorldScene {
     const { members } = this.crowd;
     for (let i = 0; i < members.length; i++) {
       const { id } = members[i]!;
-      if (source.pose(id, this.pose)) this.crowd.place(id, this.pose);
+      if (source.pose(id, this.#pose)) this.crowd.place(id, this.#pose);
     }
-    this.trackedPeople?.place(source);
+    this.#trackedPeople?.place(source);
   }
 
   /** Moves limbs, models and grass on by a frame; `hidden` is a person that is not drawn, because the camera is inside. */
   animate(seconds: number, hidden?: number | undefined): void {
-    this.trackedPeople?.update(seconds);
+    this.#trackedPeople?.update(seconds);
     this.crowd.update(seconds, this.obstacles, hidden);
-    if (this.models.update(seconds, hidden)) this.hasChanged = true;
-    this.tendLawn(seconds);
+    if (this.#models.update(seconds, hidden)) this.#hasChanged = true;
+    this.#tendLawn(seconds);
   }
 
   /** Writes above things what is written there, for a camera; `own` has a name that its owner need not read. */
@@ -252,120 +252,120 @@ export class WorldScene {
 
   /** Lights up one thing, and no other. */
   highlight(id: number | undefined): void {
-    if (id === this.highlighted) return;
-    this.light(this.highlighted, 0);
-    this.light(id, HIGHLIGHT);
-    this.highlighted = id;
+    if (id === this.#highlighted) return;
+    this.#light(this.#highlighted, 0);
+    this.#light(id, HIGHLIGHT);
+    this.#highlighted = id;
   }
 
   /** Whether anything has moved since the last call; shadows need not be drawn again while nothing does. */
   takeChanged(): boolean {
-    const changed = this.hasChanged;
-    this.hasChanged = false;
+    const changed = this.#hasChanged;
+    this.#hasChanged = false;
     return changed || this.crowd.members.length > 0;
   }
 
   /** Sows grass once nothing more of what stands fixed arrives. */
-  private tendLawn(seconds: number): void {
-    if (!this.hasLawnChanged) return;
-    this.lawnSeconds += seconds;
-    if (this.lawnSeconds < LAWN_REST_S) return;
-    this.hasLawnChanged = false;
-    if (this.detail.grass) this.ground.grow(this.obstacles.fixed());
-    else this.ground.mow();
+  #tendLawn(seconds: number): void {
+    if (!this.#hasLawnChanged) return;
+    this.#lawnSeconds += seconds;
+    if (this.#lawnSeconds < LAWN_REST_S) return;
+    this.#hasLawnChanged = false;
+    if (this.#detail.grass) this.#ground.grow(this.obstacles.fixed());
+    else this.#ground.mow();
   }
 
   /** Everything of an entity but its model, which stays where the entity is only described anew. */
-  private take(id: number): void {
+  #take(id: number): void {
     this.crowd.remove(id);
     this.labels.remove(id);
-    if (this.seas.has(id)) this.setSea(id, undefined);
-    const prop = this.props.get(id);
+    if (this.#seas.has(id)) this.#setSea(id, undefined);
+    const prop = this.#props.get(id);
     if (!prop) return;
-    if (prop.body.isFixed) this.changeLawn();
-    if (!this.ground.remove(id) && !prop.isModelled) this.rendererOf(prop).remove(prop);
+    if (prop.body.isFixed) this.#changeLawn();
+    if (!this.#ground.remove(id) && !prop.isModelled) this.#rendererOf(prop).remove(prop);
     this.obstacles.remove(prop);
-    this.moving.delete(prop);
-    this.props.delete(id);
-    this.hasChanged = true;
+    this.#moving.delete(prop);
+    this.#props.delete(id);
+    this.#hasChanged = true;
   }
 
   /** Of one that speaks of a sea, or of all. */
-  private setSea(id: number | undefined, sea: number | undefined): void {
-    if (id === undefined) this.seas.clear();
-    else if (sea === undefined) this.seas.delete(id);
-    else this.seas.set(id, sea);
-    this.ground.setInSea(this.seas.size > 0);
+  #setSea(id: number | undefined, sea: number | undefined): void {
+    if (id === undefined) this.#seas.clear();
+    else if (sea === undefined) this.#seas.delete(id);
+    else this.#seas.set(id, sea);
+    this.#ground.setInSea(this.#seas.size > 0);
   }
 
-  private changeLawn(): void {
-    this.hasLawnChanged = true;
-    this.lawnSeconds = 0;
+  #changeLawn(): void {
+    this.#hasLawnChanged = true;
+    this.#lawnSeconds = 0;
   }
 
-  private addProp(prop: Prop): void {
-    this.props.set(prop.id, prop);
+  #addProp(prop: Prop): void {
+    this.#props.set(prop.id, prop);
     const picture = takesTexture(prop.form) ? prop.body.appearance?.texture : undefined;
-    if (picture !== undefined) prop.texture = this.textures.peek(picture);
-    if (isGround(prop)) this.ground.add(prop);
-    else this.rendererOf(prop).add(prop);
+    if (picture !== undefined) prop.texture = this.#textures.peek(picture);
+    if (isGround(prop)) this.#ground.add(prop);
+    else this.#rendererOf(prop).add(prop);
     if (prop.body.isSolid) this.obstacles.add(prop);
-    if (prop.body.isFixed) this.changeLawn();
-    else this.moving.add(prop);
-    if (prop.id === this.highlighted) this.light(prop.id, HIGHLIGHT);
-    if (picture !== undefined && !prop.texture) void this.loadTextureOf(prop, picture);
+    if (prop.body.isFixed) this.#changeLawn();
+    else this.#moving.add(prop);
+    if (prop.id === this.#highlighted) this.#light(prop.id, HIGHLIGHT);
+    if (picture !== undefined && !prop.texture) void this.#loadTextureOf(prop, picture);
   }
 
-  private async loadTextureOf(prop: Prop, picture: string): Promise<void> {
-    const texture = await this.textures.get(picture);
+  async #loadTextureOf(prop: Prop, picture: string): Promise<void> {
+    const texture = await this.#textures.get(picture);
     // It may have gone meanwhile, or look otherwise.
-    if (!texture || this.props.get(prop.id) !== prop) return;
-    if (!prop.isModelled) this.rendererOf(prop).remove(prop);
+    if (!texture || this.#props.get(prop.id) !== prop) return;
+    if (!prop.isModelled) this.#rendererOf(prop).remove(prop);
     prop.texture = texture;
-    if (!prop.isModelled) this.rendererOf(prop).add(prop);
-    this.hasChanged = true;
+    if (!prop.isModelled) this.#rendererOf(prop).add(prop);
+    this.#hasChanged = true;
   }
 
-  private showModel(id: number, { model }: Appearance): void {
-    const bearer = this.bearerOf(id);
-    if (!model || !bearer) return this.models.remove(id);
-    this.models.set(bearer, model);
+  #showModel(id: number, { model }: Appearance): void {
+    const bearer = this.#bearerOf(id);
+    if (!model || !bearer) return this.#models.remove(id);
+    this.#models.set(bearer, model);
   }
 
   /** A model is here: the form that stood for it goes. */
-  private modelShown(id: number): void {
+  #modelShown(id: number): void {
     const member = this.crowd.get(id);
     if (member) member.isModelled = true;
-    const prop = this.props.get(id);
+    const prop = this.#props.get(id);
     if (prop && !prop.isModelled) {
-      this.rendererOf(prop).remove(prop);
+      this.#rendererOf(prop).remove(prop);
       prop.isModelled = true;
     }
-    this.models.place(id);
-    this.models.light(id, id === this.highlighted);
-    this.hasChanged = true;
+    this.#models.place(id);
+    this.#models.light(id, id === this.#highlighted);
+    this.#hasChanged = true;
   }
 
-  private bearerOf(id: number): Bearer | undefined {
-    return this.crowd.get(id) ?? this.props.get(id);
+  #bearerOf(id: number): Bearer | undefined {
+    return this.crowd.get(id) ?? this.#props.get(id);
   }
 
-  private rendererOf({ form, opacity, texture }: Prop): Boxes | Shapes {
-    return form.shape === "box" && opacity === 1 && !texture ? this.boxes : this.shapes;
+  #rendererOf({ form, opacity, texture }: Prop): Boxes | Shapes {
+    return form.shape === "box" && opacity === 1 && !texture ? this.#boxes : this.#shapes;
   }
 
-  private light(id: number | undefined, by: number): void {
-    const prop = id === undefined ? undefined : this.props.get(id);
+  #light(id: number | undefined, by: number): void {
+    const prop = id === undefined ? undefined : this.#props.get(id);
     if (!prop) return;
     prop.glow = (prop.body.appearance?.glow ?? 0) + by;
-    if (prop.isModelled) this.models.light(prop.id, by > 0);
-    else if (prop.slot >= 0) this.rendererOf(prop).light(prop);
+    if (prop.isModelled) this.#models.light(prop.id, by > 0);
+    else if (prop.slot >= 0) this.#rendererOf(prop).light(prop);
   }
 
-  private name(body: Body, at: Readonly<Pose>, name: string | undefined): void {
+  #name(body: Body, at: Readonly<Pose>, name: string | undefined): void {
     const text = [name, body.appearance?.label].filter((part) => part).join(" · ");
     if (text === "") return this.labels.remove(body.id);
-    const bearer = this.bearerOf(body.id);
+    const bearer = this.#bearerOf(body.id);
     this.labels.set(body.id, text, bearer ?? at, (bearer?.halfHeight ?? 0) + LABEL_ABOVE_M);
   }
 }

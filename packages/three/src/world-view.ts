@@ -13,8 +13,9 @@ import { Assets } from "./assets.js";
 import { describeBody, isShown } from "./look/body.js";
 import { trackedPartOf } from "./people/tracked/tracked-kinds.js";
 import type { Pose } from "./pose.js";
+import type { PoseSource } from "./pose-source.js";
 import { ShownPoses } from "./shown-poses.js";
-import { type PoseSource, WorldScene, type WorldSceneOptions } from "./world-scene.js";
+import { WorldScene, type WorldSceneOptions } from "./world-scene.js";
 
 export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
   /**
@@ -44,29 +45,29 @@ export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
 export class WorldView implements PoseSource {
   readonly scene: WorldScene;
   readonly interpolator: Interpolator;
-  private readonly ownsScene: boolean;
-  private readonly releases: (() => void)[] = [];
-  private readonly avatars = new Map<number, number>();
-  private readonly names = new Map<number, string>();
+  readonly #ownsScene: boolean;
+  readonly #releases: (() => void)[] = [];
+  readonly #avatars = new Map<number, number>();
+  readonly #names = new Map<number, string>();
   /** The module for heads and hands is loaded when the first one is here. */
-  private isTracking = false;
-  private isDisposed = false;
-  private readonly poses: ShownPoses;
-  private sampledMs: number | undefined;
+  #isTracking = false;
+  #isDisposed = false;
+  readonly #poses: ShownPoses;
+  #sampledMs: number | undefined;
 
   constructor(
     readonly world: World,
     options: WorldViewOptions = {},
   ) {
     const { scene, server, predictor, ...rest } = options;
-    this.ownsScene = scene === undefined;
+    this.#ownsScene = scene === undefined;
     this.scene = scene ?? new WorldScene({ ...rest, assets: new Assets(server) });
     this.interpolator = createInterpolator(world);
-    this.poses = new ShownPoses(world, this.interpolator, predictor);
-    this.listen();
+    this.#poses = new ShownPoses(world, this.interpolator, predictor);
+    this.#listen();
     if (world.definition) this.scene.define(world.definition);
-    for (const player of world.players.values()) this.called(player);
-    for (const entity of world.entities.values()) this.add(entity);
+    for (const player of world.players.values()) this.#called(player);
+    for (const entity of world.entities.values()) this.#add(entity);
   }
 
   get group(): Group {
@@ -79,7 +80,7 @@ export class WorldView implements PoseSource {
    * {@link WorldView.sample}, then {@link WorldView.pose}, then the camera.
    */
   update(nowMs: number, seconds: number, camera?: PerspectiveCamera): void {
-    if (nowMs !== this.sampledMs) this.sample(nowMs);
+    if (nowMs !== this.#sampledMs) this.sample(nowMs);
     this.scene.placeProps(this);
     this.scene.placePeople(this);
     this.scene.animate(seconds);
@@ -88,7 +89,7 @@ export class WorldView implements PoseSource {
 
   /** Whether the own avatar is shown where the predictor has it. */
   get isPredicted(): boolean {
-    return this.poses.isPredicted;
+    return this.#poses.isPredicted;
   }
 
   /**
@@ -96,46 +97,46 @@ export class WorldView implements PoseSource {
    * same `nowMs`.
    */
   sample(nowMs: number): void {
-    this.sampledMs = nowMs;
-    this.poses.sample(nowMs);
+    this.#sampledMs = nowMs;
+    this.#poses.sample(nowMs);
   }
 
   /** Writes where an entity is shown at the moment of the last `sample`; returns false while that is not known. */
   pose(id: number, out: Pose): boolean {
-    return this.poses.pose(id as EntityId, out);
+    return this.#poses.pose(id as EntityId, out);
   }
 
   /** Ends it, and frees everything that it has made. The world stays open. */
   dispose(): void {
-    this.isDisposed = true;
-    for (const release of this.releases) release();
-    this.releases.length = 0;
+    this.#isDisposed = true;
+    for (const release of this.#releases) release();
+    this.#releases.length = 0;
     this.interpolator.close();
     this.scene.setTracking(undefined);
-    if (this.ownsScene) this.scene.dispose();
+    if (this.#ownsScene) this.scene.dispose();
     else this.scene.clear();
   }
 
-  private listen(): void {
+  #listen(): void {
     const { world, scene } = this;
-    this.releases.push(
+    this.#releases.push(
       world.on("welcome", () => {
         // The server that answers may be another than before, with another ground.
         scene.clear();
-        this.avatars.clear();
-        this.names.clear();
+        this.#avatars.clear();
+        this.#names.clear();
       }),
       world.on("define", ({ definition }) => {
         scene.define(definition);
         // Kinds may look otherwise now, and no change says so.
-        for (const entity of world.entities.values()) this.change(entity);
-        this.retrack();
+        for (const entity of world.entities.values()) this.#change(entity);
+        this.#retrack();
       }),
       world.on("spawn", ({ entities }) => {
-        for (const entity of entities) this.add(entity);
+        for (const entity of entities) this.#add(entity);
       }),
       world.on("change", ({ entity, names, parts }) => {
-        if (parts.length > 0 || isShown(names)) this.change(entity);
+        if (parts.length > 0 || isShown(names)) this.#change(entity);
       }),
       world.on("despawn", ({ entities }) => {
         for (const { id } of entities) {
@@ -143,60 +144,60 @@ export class WorldView implements PoseSource {
           scene.tracking?.remove(id);
         }
       }),
-      world.on("player", ({ player }) => this.called(player)),
-      world.on("left", ({ player }) => this.uncalled(player)),
+      world.on("player", ({ player }) => this.#called(player)),
+      world.on("left", ({ player }) => this.#uncalled(player)),
     );
   }
 
-  private add(entity: Entity): void {
-    this.scene.add(describeBody(entity), poseOf(entity), this.names.get(entity.id));
+  #add(entity: Entity): void {
+    this.scene.add(describeBody(entity), poseOf(entity), this.#names.get(entity.id));
     if (trackedPartOf(entity.kind) === undefined) return;
-    if (this.scene.tracking) this.track(entity);
-    else if (!this.isTracking) void this.loadTracking();
+    if (this.scene.tracking) this.#track(entity);
+    else if (!this.#isTracking) void this.#loadTracking();
   }
 
   /** One's own head and hands are where they are, and not where the server has them. */
-  private track(entity: Entity): void {
+  #track(entity: Entity): void {
     const part = trackedPartOf(entity.kind);
     if (part !== undefined && entity.owner !== this.world.playerId) this.scene.tracking?.add(entity, part);
   }
 
-  private async loadTracking(): Promise<void> {
-    this.isTracking = true;
+  async #loadTracking(): Promise<void> {
+    this.#isTracking = true;
     const { Tracking } = await import("./people/tracked/tracking.js");
-    if (this.isDisposed) return;
+    if (this.#isDisposed) return;
     this.scene.setTracking(
       new Tracking(this.scene.crowd, (player) => this.world.players.get(player as PlayerId)?.avatarId),
     );
-    this.retrack();
+    this.#retrack();
   }
 
   /** All heads and hands anew, as far as there are any. */
-  private retrack(): void {
+  #retrack(): void {
     if (!this.scene.tracking) return;
     this.scene.tracking.clear();
-    for (const entity of this.world.entities.values()) this.track(entity);
+    for (const entity of this.world.entities.values()) this.#track(entity);
   }
 
-  private change(entity: Entity): void {
-    this.scene.change(describeBody(entity), poseOf(entity), this.names.get(entity.id));
+  #change(entity: Entity): void {
+    this.scene.change(describeBody(entity), poseOf(entity), this.#names.get(entity.id));
   }
 
   /** A player has this name and this avatar. */
-  private called(player: Player): void {
+  #called(player: Player): void {
     const { id, name, avatarId } = player;
-    if (this.avatars.get(id) !== avatarId) this.uncalled(player);
+    if (this.#avatars.get(id) !== avatarId) this.#uncalled(player);
     if (avatarId === undefined) return;
-    this.avatars.set(id, avatarId);
-    this.names.set(avatarId, name);
+    this.#avatars.set(id, avatarId);
+    this.#names.set(avatarId, name);
     this.scene.rename(avatarId, name);
   }
 
-  private uncalled({ id }: Player): void {
-    const avatarId = this.avatars.get(id);
+  #uncalled({ id }: Player): void {
+    const avatarId = this.#avatars.get(id);
     if (avatarId === undefined) return;
-    this.avatars.delete(id);
-    this.names.delete(avatarId);
+    this.#avatars.delete(id);
+    this.#names.delete(avatarId);
     this.scene.rename(avatarId, undefined);
   }
 }

@@ -160,100 +160,103 @@ export interface Surroundings {
 
 /** The available and running actions: keys and buttons go in, actions come out. */
 export class Actions {
-  private list: readonly Binding[] = [];
-  private readonly targets = new Map<Binding, Target>();
-  private charging: { readonly binding: Binding; readonly trigger: string; seconds: number } | undefined;
-  private cameraPitch = 0;
+  #list: readonly Binding[] = [];
+  readonly #targets = new Map<Binding, Target>();
+  #charging: { readonly binding: Binding; readonly trigger: string; seconds: number } | undefined;
+  #cameraPitch = 0;
   /** The entity of the hand that acts, for players with a headset. */
   hand: number | undefined;
+  readonly #around: Surroundings;
 
-  constructor(private readonly around: Surroundings) {}
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
 
   get bindings(): readonly Binding[] {
-    return this.list;
+    return this.#list;
   }
 
   /** The keys that do something here. */
   get keys(): ReadonlySet<string> {
-    return new Set(this.list.flatMap(({ key }) => key ?? []));
+    return new Set(this.#list.flatMap(({ key }) => key ?? []));
   }
 
   define(actions: readonly ActionFacts[]): void {
     this.reset();
-    this.list = readBindings(actions);
+    this.#list = readBindings(actions);
   }
 
   /** The actions that have a target now, the likeliest first. */
   get offered(): readonly Binding[] {
-    return this.offers();
+    return this.#offers();
   }
 
   /** The actions that need no target now. */
   get possible(): readonly Binding[] {
-    return this.list.filter(
-      (binding) => this.isPossible(binding) && (!binding.target || binding.target.isOptional),
+    return this.#list.filter(
+      (binding) => this.#isPossible(binding) && (!binding.target || binding.target.isOptional),
     );
   }
 
   /** Does an action so much, in a direction so far up; `share` is 0 to 1. */
   perform(binding: Binding, share: number, pitch: number): void {
-    const target = this.targets.get(binding)?.id;
+    const target = this.#targets.get(binding)?.id;
     const args = argumentsOf(binding, share * CHARGE_S, pitch, target, this.hand);
-    if (args) this.around.send(binding.action, args);
+    if (args) this.#around.send(binding.action, args);
   }
 
   /** Forgets what is being done, as after a reconnect. */
   reset(): void {
     this.cancel();
-    this.targets.clear();
-    this.around.highlight(undefined);
-    this.around.showOffers([]);
+    this.#targets.clear();
+    this.#around.highlight(undefined);
+    this.#around.showOffers([]);
   }
 
   /** A key went down, or the button of an action ({@link buttonOf}). An action that `waits` is done when the key or button is released. */
   press(trigger: string, waits = false): void {
-    const binding = this.choose(trigger);
+    const binding = this.#choose(trigger);
     if (!binding) return;
-    if (binding.charge || waits) this.charging = { binding, trigger, seconds: 0 };
-    else this.send(binding, 0);
+    if (binding.charge || waits) this.#charging = { binding, trigger, seconds: 0 };
+    else this.#send(binding, 0);
   }
 
   release(trigger: string): void {
-    const { charging } = this;
+    const charging = this.#charging;
     if (charging?.trigger !== trigger) return;
     this.cancel();
-    this.send(charging.binding, charging.seconds);
+    this.#send(charging.binding, charging.seconds);
   }
 
   cancel(): void {
-    this.charging = undefined;
-    this.around.showCharge(undefined);
+    this.#charging = undefined;
+    this.#around.showCharge(undefined);
   }
 
   /** One frame on. `canAct` is false while nobody is there who could. */
   update(seconds: number, cameraPitch: number, canAct: boolean): void {
-    this.cameraPitch = cameraPitch;
-    this.targets.clear();
-    if (canAct) this.findTargets();
-    else if (this.charging) this.cancel();
-    const offers = this.offers();
-    this.around.highlight(offers[0] && this.targets.get(offers[0])?.id);
-    this.around.showOffers(offers);
-    if (!this.charging?.binding.charge) return;
-    this.charging.seconds += seconds;
-    if (this.charging.seconds > METER_AFTER_S) this.around.showCharge(chargeShare(this.charging.seconds));
+    this.#cameraPitch = cameraPitch;
+    this.#targets.clear();
+    if (canAct) this.#findTargets();
+    else if (this.#charging) this.cancel();
+    const offers = this.#offers();
+    this.#around.highlight(offers[0] && this.#targets.get(offers[0])?.id);
+    this.#around.showOffers(offers);
+    if (!this.#charging?.binding.charge) return;
+    this.#charging.seconds += seconds;
+    if (this.#charging.seconds > METER_AFTER_S) this.#around.showCharge(chargeShare(this.#charging.seconds));
   }
 
-  private findTargets(): void {
-    for (const binding of this.list) {
-      const target = binding.target && this.isPossible(binding) && this.around.findTarget(binding.target);
-      if (target) this.targets.set(binding, target);
+  #findTargets(): void {
+    for (const binding of this.#list) {
+      const target = binding.target && this.#isPossible(binding) && this.#around.findTarget(binding.target);
+      if (target) this.#targets.set(binding, target);
     }
   }
 
   /** The actions that have a target now, the likeliest first; of those that share a key, that one alone. */
-  private offers(): readonly Binding[] {
-    const ranked = [...this.targets].sort(([, a], [, b]) => a.rank - b.rank).map(([binding]) => binding);
+  #offers(): readonly Binding[] {
+    const ranked = [...this.#targets].sort(([, a], [, b]) => a.rank - b.rank).map(([binding]) => binding);
     const taken = new Set<string>();
     return ranked.filter(({ key }) => {
       if (key === undefined) return true;
@@ -262,28 +265,28 @@ export class Actions {
   }
 
   /** Several actions may share a key: one that has something to be done to goes first. */
-  private choose(trigger: string): Binding | undefined {
+  #choose(trigger: string): Binding | undefined {
     const fits = (binding: Binding): boolean =>
       binding.key === trigger || buttonOf(binding.action) === trigger;
     return (
-      this.offers().find(fits) ??
-      this.list.find(
+      this.#offers().find(fits) ??
+      this.#list.find(
         (binding) =>
-          fits(binding) && this.isPossible(binding) && (!binding.target || binding.target.isOptional),
+          fits(binding) && this.#isPossible(binding) && (!binding.target || binding.target.isOptional),
       )
     );
   }
 
-  private isPossible({ needs, unless }: Binding): boolean {
+  #isPossible({ needs, unless }: Binding): boolean {
     return (
-      (needs === undefined || this.around.has(needs)) && (unless === undefined || !this.around.has(unless))
+      (needs === undefined || this.#around.has(needs)) && (unless === undefined || !this.#around.has(unless))
     );
   }
 
-  private send(binding: Binding, chargedS: number): void {
-    const pitch = lookPitch(this.cameraPitch);
-    const args = argumentsOf(binding, chargedS, pitch, this.targets.get(binding)?.id, this.hand);
-    if (args) this.around.send(binding.action, args);
+  #send(binding: Binding, chargedS: number): void {
+    const pitch = lookPitch(this.#cameraPitch);
+    const args = argumentsOf(binding, chargedS, pitch, this.#targets.get(binding)?.id, this.hand);
+    if (args) this.#around.send(binding.action, args);
   }
 }
 

@@ -17,12 +17,15 @@ export class OrbitCamera {
   pitch = 0.34;
   /** The distance that the person chose by the wheel; the shown distance gives way to obstacles and eases. */
   distance = 6;
-  private shownDistance = 6;
-  private readonly target = new Vector3();
-  private readonly arm = new Vector3();
-  private settled = false;
+  #shownDistance = 6;
+  readonly #target = new Vector3();
+  readonly #arm = new Vector3();
+  #settled = false;
+  readonly #camera: PerspectiveCamera;
 
-  constructor(private readonly camera: PerspectiveCamera) {}
+  constructor(camera: PerspectiveCamera) {
+    this.#camera = camera;
+  }
 
   turn(yaw: number, pitch: number): void {
     this.yaw = wrapAngle(this.yaw + yaw);
@@ -35,7 +38,7 @@ export class OrbitCamera {
 
   /** The next frame starts at its target instead of gliding there, as after a join in another place. */
   jump(): void {
-    this.settled = false;
+    this.#settled = false;
   }
 
   /** Looks where an avatar looks. */
@@ -45,7 +48,7 @@ export class OrbitCamera {
 
   /** How near the camera has come: an avatar that fills the picture is better not drawn. */
   get nearness(): number {
-    return this.shownDistance;
+    return this.#shownDistance;
   }
 
   /** Follows eyes at x, y, z; `except` is no obstacle to their sight. */
@@ -58,26 +61,27 @@ export class OrbitCamera {
     except: number | undefined,
   ): void {
     WANTED.set(x, y, z);
-    if (!this.settled || this.target.distanceToSquared(WANTED) > 100) this.target.copy(WANTED);
+    if (!this.#settled || this.#target.distanceToSquared(WANTED) > 100) this.#target.copy(WANTED);
     // Heights follow softly, so that steps and landings do not shake the picture; the plane follows at once.
-    this.target.x = WANTED.x;
-    this.target.z = WANTED.z;
-    this.target.y += (WANTED.y - this.target.y) * ease(14, seconds);
+    this.#target.x = WANTED.x;
+    this.#target.z = WANTED.z;
+    this.#target.y += (WANTED.y - this.#target.y) * ease(14, seconds);
 
-    armDirection(this.yaw, this.pitch, this.arm);
+    armDirection(this.yaw, this.pitch, this.#arm);
     // Looking up puts the camera under the avatar: there the ground decides, as any other obstacle would.
-    const { target, arm } = this;
+    const target = this.#target;
+    const arm = this.#arm;
     const free = obstacles.cast(target.x, target.y, target.z, arm.x, arm.y, arm.z, {
       margin: RADIUS,
       except,
       reach: DISTANCE_MAX + RADIUS,
     });
-    this.shownDistance = this.settled
-      ? nextDistance(this.shownDistance, this.distance, free, seconds)
+    this.#shownDistance = this.#settled
+      ? nextDistance(this.#shownDistance, this.distance, free, seconds)
       : Math.min(this.distance, free);
-    this.settled = true;
-    this.camera.position.copy(this.target).addScaledVector(this.arm, this.shownDistance);
-    this.camera.lookAt(this.target);
+    this.#settled = true;
+    this.#camera.position.copy(this.#target).addScaledVector(this.#arm, this.#shownDistance);
+    this.#camera.lookAt(this.#target);
   }
 }
 

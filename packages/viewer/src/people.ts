@@ -16,34 +16,34 @@ interface Person {
 
 /** The people who are here, and their avatars. */
 export class People {
-  private readonly byId = new Map<number, Person>();
+  readonly #byId = new Map<number, Person>();
 
   /** By their numbers. */
   get all(): ReadonlyMap<number, Readonly<Person>> {
-    return this.byId;
+    return this.#byId;
   }
 
   get count(): number {
-    return this.byId.size;
+    return this.#byId.size;
   }
 
   avatarOf(playerId: number): number | undefined {
-    return this.byId.get(playerId)?.avatarId;
+    return this.#byId.get(playerId)?.avatarId;
   }
 
   /** Takes note of a player; undefined where nothing happened that people want to read of. */
   update({ id, name, avatarId }: PlayerFacts): Happening | undefined {
-    const known = this.byId.get(id);
-    this.byId.set(id, { name, avatarId });
+    const known = this.#byId.get(id);
+    this.#byId.set(id, { name, avatarId });
     if (!known) return { what: "came", name };
     return known.name === name ? undefined : { what: "renamed", before: known.name, name };
   }
 
   remove(id: number): void {
-    this.byId.delete(id);
+    this.#byId.delete(id);
   }
 
   clear(): void {
-    this.byId.clear();
+    this.#byId.clear();
   }
 }

@@ -58,16 +58,18 @@ const LOUDNESS = 0.35;
 
 /** Plays what a world lets be heard, unless the settings turn it off. */
 export class Sounds {
-  private context: AudioContext | undefined;
-  private noise: AudioBuffer | undefined;
-  private voices = 0;
-  private isOn = false;
-  private readonly recordings: AssetCache<AudioBuffer>;
+  #context: AudioContext | undefined;
+  #noise: AudioBuffer | undefined;
+  #voices = 0;
+  #isOn = false;
+  readonly #recordings: AssetCache<AudioBuffer>;
+  readonly #assets: Assets;
 
-  constructor(private readonly assets: Assets) {
-    this.recordings = new AssetCache(
+  constructor(assets: Assets) {
+    this.#assets = assets;
+    this.#recordings = new AssetCache(
       assets,
-      async (entry) => this.decode(entry.name, await assets.get(entry, FILE_BYTES_MAX)),
+      async (entry) => this.#decode(entry.name, await assets.get(entry, FILE_BYTES_MAX)),
       () => undefined,
       (error) => console.warn(error.message),
     );
@@ -75,38 +77,38 @@ export class Sounds {
 
   /** The world has other files now. */
   define(): void {
-    this.recordings.define();
+    this.#recordings.define();
   }
 
   /** Whether sounds can be heard now: they are on, and the browser allows them. */
   get isAudible(): boolean {
-    return this.isOn && this.context?.state === "running";
+    return this.#isOn && this.#context?.state === "running";
   }
 
   setOn(isOn: boolean): void {
-    if (isOn === this.isOn) return;
-    this.isOn = isOn;
-    if (isOn) this.begin();
-    else void this.context?.suspend();
+    if (isOn === this.#isOn) return;
+    this.#isOn = isOn;
+    if (isOn) this.#begin();
+    else void this.#context?.suspend();
   }
 
   /** Browsers let a page be heard after a person did something in it. */
-  private begin(): void {
+  #begin(): void {
     if (navigator.userActivation?.hasBeenActive === false) {
       for (const type of ["pointerup", "keydown"]) {
-        window.addEventListener(type, () => this.isOn && this.begin(), { once: true });
+        window.addEventListener(type, () => this.#isOn && this.#begin(), { once: true });
       }
       return;
     }
-    this.context ??= new AudioContext();
-    void this.context.resume();
+    this.#context ??= new AudioContext();
+    void this.#context.resume();
   }
 
   /** Puts the ears where the camera is. */
   listenAt(x: number, y: number, z: number, aheadX: number, aheadY: number, aheadZ: number): void {
-    const listener = this.context?.listener;
+    const listener = this.#context?.listener;
     // Firefox has no parameters here, and places nothing: everything is then heard from the front.
-    if (!this.isOn || listener?.positionX === undefined) return;
+    if (!this.#isOn || listener?.positionX === undefined) return;
     listener.positionX.value = x;
     listener.positionY.value = y;
     listener.positionZ.value = z;
@@ -116,38 +118,38 @@ export class Sounds {
   }
 
   play(sound: Sound): void {
-    const { context } = this;
-    if (!this.isOn || !context || this.voices >= VOICES_MAX) return;
+    const context = this.#context;
+    if (!this.#isOn || !context || this.#voices >= VOICES_MAX) return;
     if (context.state !== "running") {
       // A phone call or another page may have taken the sound away. Sounds that were due meanwhile are
       // dropped.
       void context.resume();
       return;
     }
-    if (RECORDED.test(sound.file) && this.assets.find(sound.file)) void this.playFile(context, sound);
-    else this.playTimbre(context, sound);
+    if (RECORDED.test(sound.file) && this.#assets.find(sound.file)) void this.#playFile(context, sound);
+    else this.#playTimbre(context, sound);
   }
 
-  private async playFile(context: AudioContext, sound: Sound): Promise<void> {
+  async #playFile(context: AudioContext, sound: Sound): Promise<void> {
     const askedAt = context.currentTime;
-    const buffer = this.recordings.peek(sound.file) ?? (await this.recordings.get(sound.file));
-    if (!buffer) return this.playTimbre(context, sound);
-    if (!this.isOn || this.voices >= VOICES_MAX || context.currentTime - askedAt > LATE_S_MAX) return;
+    const buffer = this.#recordings.peek(sound.file) ?? (await this.#recordings.get(sound.file));
+    if (!buffer) return this.#playTimbre(context, sound);
+    if (!this.#isOn || this.#voices >= VOICES_MAX || context.currentTime - askedAt > LATE_S_MAX) return;
     const source = new AudioBufferSourceNode(context, { buffer });
     const gain = new GainNode(context, { gain: sound.volume });
-    this.connect(context, source, source.connect(gain), sound.at);
+    this.#connect(context, source, source.connect(gain), sound.at);
     source.start();
   }
 
-  private async decode(name: string, file: ArrayBuffer): Promise<AudioBuffer> {
-    const buffer = await this.context?.decodeAudioData(file);
+  async #decode(name: string, file: ArrayBuffer): Promise<AudioBuffer> {
+    const buffer = await this.#context?.decodeAudioData(file);
     if (!buffer) throw new AssetError(name, "nothing can be heard yet");
     if (buffer.duration > FILE_SECONDS_MAX)
       throw new AssetError(name, `it is longer than ${FILE_SECONDS_MAX} seconds`);
     return buffer;
   }
 
-  private playTimbre(context: AudioContext, { file, at, volume }: Sound): void {
+  #playTimbre(context: AudioContext, { file, at, volume }: Sound): void {
     const timbre = timbreOf(file);
     const start = context.currentTime;
     const end = start + timbre.seconds;
@@ -155,15 +157,15 @@ export class Sounds {
     gain.gain.setValueAtTime(0, start);
     gain.gain.linearRampToValueAtTime(volume * LOUDNESS, start + Math.min(0.01, timbre.seconds / 4));
     gain.gain.exponentialRampToValueAtTime(0.0001, end);
-    const source = this.createSource(context, timbre, start, end, gain);
-    this.trill(context, timbre, start, end, gain);
-    this.connect(context, source, gain, at);
+    const source = this.#createSource(context, timbre, start, end, gain);
+    this.#trill(context, timbre, start, end, gain);
+    this.#connect(context, source, gain, at);
     source.start(start);
     source.stop(end);
   }
 
   /** Lets a source be heard from a place, or from everywhere, until it ends. */
-  private connect(
+  #connect(
     context: AudioContext,
     source: AudioScheduledSourceNode,
     gain: AudioNode,
@@ -182,14 +184,14 @@ export class Sounds {
       out = gain.connect(panner);
     }
     out.connect(context.destination);
-    this.voices++;
+    this.#voices++;
     source.onended = () => {
-      this.voices--;
+      this.#voices--;
       out.disconnect();
     };
   }
 
-  private createSource(
+  #createSource(
     context: AudioContext,
     { wave, fromHz, toHz }: Timbre,
     start: number,
@@ -203,7 +205,7 @@ export class Sounds {
       tone.connect(gain);
       return tone;
     }
-    const hiss = new AudioBufferSourceNode(context, { buffer: this.hiss(context), loop: true });
+    const hiss = new AudioBufferSourceNode(context, { buffer: this.#hiss(context), loop: true });
     const filter = new BiquadFilterNode(context, { type: "lowpass" });
     filter.frequency.setValueAtTime(fromHz, start);
     filter.frequency.exponentialRampToValueAtTime(toHz, end);
@@ -211,13 +213,7 @@ export class Sounds {
     return hiss;
   }
 
-  private trill(
-    context: AudioContext,
-    { trillHz }: Timbre,
-    start: number,
-    end: number,
-    gain: GainNode,
-  ): void {
+  #trill(context: AudioContext, { trillHz }: Timbre, start: number, end: number, gain: GainNode): void {
     if (trillHz === 0) return;
     const tremor = new OscillatorNode(context, { frequency: trillHz });
     const depth = new GainNode(context, { gain: LOUDNESS * 0.3 });
@@ -226,12 +222,12 @@ export class Sounds {
     tremor.stop(end);
   }
 
-  private hiss(context: AudioContext): AudioBuffer {
-    if (this.noise) return this.noise;
+  #hiss(context: AudioContext): AudioBuffer {
+    if (this.#noise) return this.#noise;
     const buffer = context.createBuffer(1, context.sampleRate, context.sampleRate);
     const samples = buffer.getChannelData(0);
     for (let i = 0; i < samples.length; i++) samples[i] = Math.random() * 2 - 1;
-    this.noise = buffer;
+    this.#noise = buffer;
     return buffer;
   }
 }

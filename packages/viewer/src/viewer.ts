@@ -58,7 +58,7 @@ export class Viewer implements EventParts {
   readonly scene: WorldScene;
   readonly camera: OrbitCamera;
   readonly inputs = new InputCollector({
-    command: (command) => this.command(command),
+    command: (command) => this.#command(command),
     press: (trigger, waits) => this.actions.press(trigger, waits),
     release: (trigger) => this.actions.release(trigger),
     cancel: () => this.actions.cancel(),
@@ -87,47 +87,47 @@ export class Viewer implements EventParts {
   readonly past: PastPanel;
   readonly sounds: Sounds;
   readonly devices: Devices;
-  private readonly backdrop: Backdrop;
-  private readonly events = new WorldEvents(this);
-  private gyroscope: Gyroscope | undefined;
-  private governor = new ResolutionGovernor(1);
-  private readonly rendererName: string;
-  private readonly stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
-  private readonly darkness = window.matchMedia("(prefers-color-scheme: dark)");
-  private readonly input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-  private readonly predictor = new Predictor();
-  private readonly ahead = new Vector3();
-  private readonly ears = new Vector3();
+  readonly #backdrop: Backdrop;
+  readonly #events = new WorldEvents(this);
+  #gyroscope: Gyroscope | undefined;
+  #governor = new ResolutionGovernor(1);
+  readonly #rendererName: string;
+  readonly #stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
+  readonly #darkness = window.matchMedia("(prefers-color-scheme: dark)");
+  readonly #input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+  readonly #predictor = new Predictor();
+  readonly #ahead = new Vector3();
+  readonly #ears = new Vector3();
   /** The point at which people without a body look. */
-  private readonly watched = new Vector3(0, 1.5, 0);
-  private readonly avatarPose = createPose();
-  private quality: Quality;
-  private seconds = 0;
-  private address = "";
-  private entry: Entry = {};
+  readonly #watched = new Vector3(0, 1.5, 0);
+  readonly #avatarPose = createPose();
+  #quality: Quality;
+  #seconds = 0;
+  #address = "";
+  #entry: Entry = {};
   /** The avatar that the camera faces with already. */
-  private facedAvatar: number | undefined;
-  private ownYaw = 0;
+  #facedAvatar: number | undefined;
+  #ownYaw = 0;
 
   constructor(
     canvas: HTMLCanvasElement,
     readonly settings: Settings,
     iceServers: readonly RTCIceServer[] = [],
   ) {
-    this.rendererName = probeRenderer();
-    this.quality = this.chooseQuality();
+    this.#rendererName = probeRenderer();
+    this.#quality = this.#chooseQuality();
     const pictureLost = new PictureLost();
-    this.stage = new Stage(canvas, !isSoftwareRenderer(this.rendererName), (isLost) =>
+    this.stage = new Stage(canvas, !isSoftwareRenderer(this.#rendererName), (isLost) =>
       pictureLost.show(isLost),
     );
-    this.scene = new WorldScene({ detail: this.quality, labels: element("labels", HTMLElement) });
+    this.scene = new WorldScene({ detail: this.#quality, labels: element("labels", HTMLElement) });
     this.stage.scene.add(this.scene.group);
     this.sounds = new Sounds(this.scene.assets);
     this.camera = new OrbitCamera(this.stage.camera);
     this.hud = new Hud(canvas, { joinAgain: () => this.rejoin(), anotherRoom: () => this.onAnotherRoom() });
     this.figures = new Figures((visible) => this.change({ hud: visible }));
     this.chat = new ChatPanel(
-      (text) => this.say(text),
+      (text) => this.#say(text),
       () => canvas.focus({ preventScroll: true }),
     );
     this.past = new PastPanel({
@@ -136,13 +136,13 @@ export class Viewer implements EventParts {
       leave: () => this.onPresent(),
     });
     this.devices = createDevices(canvas, this.inputs);
-    this.actions = this.createActions();
+    this.actions = this.#createActions();
     this.voice = new VoiceToggle(voicePageOf(this), iceServers);
-    this.backdrop = new Backdrop(this.scene);
+    this.#backdrop = new Backdrop(this.scene);
     window.addEventListener("resize", () => {
       if (!this.headset) this.stage.resize();
     });
-    this.darkness.addEventListener("change", () => this.applySettings());
+    this.#darkness.addEventListener("change", () => this.#applySettings());
     // No frames are drawn while the page is hidden, so nobody else would tell the server that the keys are up.
     document.addEventListener("visibilitychange", () => {
       this.devices.release();
@@ -153,15 +153,15 @@ export class Viewer implements EventParts {
     window.addEventListener("pageshow", (event) => {
       if (event.persisted && this.connection) this.rejoin();
     });
-    this.applySettings();
-    this.backdrop.show();
+    this.#applySettings();
+    this.#backdrop.show();
   }
 
   /** Enters a world, or enters it anew with other options. */
   enter(address: string, room: string, shareAddress: string, entry: Entry): void {
-    this.address = address;
-    this.entry = entry;
-    this.backdrop.hide();
+    this.#address = address;
+    this.#entry = entry;
+    this.#backdrop.hide();
     this.hud.show(room, shareAddress);
     this.figures.setVisible(this.settings.hud);
     this.keyBar.setVisible(this.settings.keys);
@@ -175,22 +175,22 @@ export class Viewer implements EventParts {
     this.voice.end();
     this.connection?.close();
     this.connection = undefined;
-    this.clear();
+    this.#clear();
     this.chat.clear();
     this.hud.hide();
     document.body.classList.add("outside");
-    this.backdrop.show();
+    this.#backdrop.show();
   }
 
   rejoin(): void {
     this.connection?.close();
     this.connection = undefined;
-    this.clear();
+    this.#clear();
     const { name, transport, networkHz } = this.settings;
     this.connection = new WorldConnection(
-      this.address,
-      { name, transport, networkHz, ...this.entry },
-      this.events,
+      this.#address,
+      { name, transport, networkHz, ...this.#entry },
+      this.#events,
       this.scene,
     );
     this.hud.setStatus(this.connection.status);
@@ -201,7 +201,7 @@ export class Viewer implements EventParts {
     const before = { ...this.settings };
     Object.assign(this.settings, changes);
     saveSettings(this.settings);
-    this.applySettings();
+    this.#applySettings();
     if (!this.connection) return;
     if (before.transport !== this.settings.transport) {
       this.rejoin();
@@ -218,13 +218,13 @@ export class Viewer implements EventParts {
 
   /** Looks around as a phone is moved, or no longer; returns whether it does now, and says why not. */
   async lookByGyroscope(isWanted: boolean): Promise<boolean> {
-    this.gyroscope?.end();
-    this.gyroscope = undefined;
+    this.#gyroscope?.end();
+    this.#gyroscope = undefined;
     if (!isWanted) return false;
     const { Gyroscope } = await import("./input/gyroscope.js");
     const gyroscope = new Gyroscope(this.inputs);
     const state = await gyroscope.begin();
-    if (state === "on") this.gyroscope = gyroscope;
+    if (state === "on") this.#gyroscope = gyroscope;
     else this.hud.say(words.gyroscopeStates[state]);
     return state === "on";
   }
@@ -233,7 +233,7 @@ export class Viewer implements EventParts {
   headsetBegan(headset: XrSession): void {
     if (headset.isOver) return;
     this.headset = headset;
-    this.facedAvatar = undefined;
+    this.#facedAvatar = undefined;
     this.hud.setPrompt("");
   }
 
@@ -256,7 +256,7 @@ export class Viewer implements EventParts {
   }
 
   describeMachine(): string {
-    return words.machine(this.quality.name, this.rendererName);
+    return words.machine(this.#quality.name, this.#rendererName);
   }
 
   readDevices({ nowMs, seconds, xr }: Frame): void {
@@ -270,12 +270,12 @@ export class Viewer implements EventParts {
   }
 
   sendInput(): void {
-    if (!this.connection || this.connection.status !== "open" || this.connection.avatar !== this.facedAvatar)
+    if (!this.connection || this.connection.status !== "open" || this.connection.avatar !== this.#facedAvatar)
       return;
-    Object.assign(this.input, this.inputs.combine());
-    this.input.yaw = this.camera.yaw;
-    this.headset?.updateInput(this.input);
-    this.connection.setInput(this.input);
+    Object.assign(this.#input, this.inputs.combine());
+    this.#input.yaw = this.camera.yaw;
+    this.headset?.updateInput(this.#input);
+    this.connection.setInput(this.#input);
   }
 
   samplePoses(nowMs: number): void {
@@ -290,10 +290,10 @@ export class Viewer implements EventParts {
     const { connection, scene } = this;
     if (connection) {
       scene.placePeople(connection);
-      this.turnOwnBody();
-      this.predictOwnBody(connection, seconds);
+      this.#turnOwnBody();
+      this.#predictOwnBody(connection, seconds);
     } else {
-      this.backdrop.animate(this.seconds);
+      this.#backdrop.animate(this.#seconds);
     }
     const isInside = this.headset !== undefined || this.camera.nearness < HIDE_NEARER_M;
     const hidden = isInside ? connection?.avatar : undefined;
@@ -303,20 +303,20 @@ export class Viewer implements EventParts {
   moveCamera(seconds: number): void {
     const { own, camera, scene } = this;
     if (!this.connection) {
-      this.backdrop.aim(this.stage.camera, this.stillness.matches ? 0 : this.seconds);
+      this.#backdrop.aim(this.stage.camera, this.#stillness.matches ? 0 : this.#seconds);
       return;
     }
     if (own) {
-      if (this.facedAvatar !== own.id) this.faceWith(own);
+      if (this.#facedAvatar !== own.id) this.#faceWith(own);
       const member = this.ownMember;
       const eyes = member ? EYES_M * member.size : own.halfHeight;
-      if (!member) this.turnWith(own);
+      if (!member) this.#turnWith(own);
       if (this.headset) return this.headset.move(seconds, own);
       camera.follow(seconds, own.x, own.y + eyes, own.z, scene.obstacles, member?.body.holding ?? own.id);
     } else {
-      this.lookAround(this.connection, seconds);
-      const { x, y, z } = this.watched;
-      if (this.headset) return this.headset.move(seconds, this.watched);
+      this.#lookAround(this.connection, seconds);
+      const { x, y, z } = this.#watched;
+      if (this.headset) return this.headset.move(seconds, this.#watched);
       camera.follow(seconds, x, y, z, scene.obstacles, undefined);
     }
   }
@@ -328,15 +328,15 @@ export class Viewer implements EventParts {
   }
 
   updateScene(seconds: number): void {
-    this.seconds += seconds;
-    this.stage.surroundings.update(this.stillness.matches ? 0 : this.seconds);
+    this.#seconds += seconds;
+    this.stage.surroundings.update(this.#stillness.matches ? 0 : this.#seconds);
     this.stage.surroundings.setSea(this.scene.sea);
-    const focus = this.own ?? (this.connection ? this.watched : this.backdrop.focus);
+    const focus = this.own ?? (this.connection ? this.#watched : this.#backdrop.focus);
     this.stage.aimSun(focus.x, focus.y, focus.z);
-    const position = this.stage.camera.getWorldPosition(this.ears);
-    const { x, y, z } = this.stage.camera.getWorldDirection(this.ahead);
+    const position = this.stage.camera.getWorldPosition(this.#ears);
+    const { x, y, z } = this.stage.camera.getWorldDirection(this.#ahead);
     this.sounds.listenAt(position.x, position.y, position.z, x, y, z);
-    this.voice.update(performance.now(), position, this.ahead);
+    this.voice.update(performance.now(), position, this.#ahead);
   }
 
   updateLabels(nowMs: number): void {
@@ -363,8 +363,8 @@ export class Viewer implements EventParts {
   /** Headsets keep their own rate by other means, and a picture that changes its size is seen in them. */
   governResolution(frameMs: number): void {
     if (this.headset) return;
-    if (this.settings.quality !== "auto" || !this.governor.frame(frameMs)) return;
-    this.stage.setPixelRatio(this.governor.effective);
+    if (this.settings.quality !== "auto" || !this.#governor.frame(frameMs)) return;
+    this.stage.setPixelRatio(this.#governor.effective);
   }
 
   /** One's own body, if it is a person. */
@@ -384,20 +384,20 @@ export class Viewer implements EventParts {
    * just this yaw. Items in its hands are shown where the server had them, and so is the body of a person who
    * holds something.
    */
-  private turnOwnBody(): void {
+  #turnOwnBody(): void {
     const member = this.ownMember;
-    if (!member || member.id !== this.facedAvatar || member.body.holding !== undefined) return;
+    if (!member || member.id !== this.#facedAvatar || member.body.holding !== undefined) return;
     member.qx = member.qz = 0;
     member.qy = Math.sin(this.camera.yaw / 2);
     member.qw = Math.cos(this.camera.yaw / 2);
   }
 
   /** One's own steps are seen at once, too. Where the SDK cannot predict them (the plain protocol), {@link Predictor} guesses. */
-  private predictOwnBody(connection: WorldConnection, seconds: number): void {
-    if (connection.isPredicted) return this.predictor.reset();
+  #predictOwnBody(connection: WorldConnection, seconds: number): void {
+    if (connection.isPredicted) return this.#predictor.reset();
     const member = this.ownMember;
     const gait = member?.body.gait;
-    if (!member || !gait || member.id !== this.facedAvatar) return this.predictor.reset();
+    if (!member || !gait || member.id !== this.#facedAvatar) return this.#predictor.reset();
     const { obstacles } = this.scene;
     const { x, y, z, size } = member;
     const margin = PERSON_RADIUS_M * size;
@@ -405,9 +405,9 @@ export class Viewer implements EventParts {
       obstacles.cast(x, y - SHINS_M * size, z, dx, 0, dz, { margin, reach: TRACE_M });
     const steers = connection.status === "open" && member.body.holding === undefined;
     const delayMs = (connection.stats.pingMs ?? 0) + connection.delayMs + INPUT_DELAY_MS;
-    this.predictor.update(seconds, steers ? this.input : undefined, gait, delayMs / 1000, trace);
-    member.x += this.predictor.x;
-    member.z += this.predictor.z;
+    this.#predictor.update(seconds, steers ? this.#input : undefined, gait, delayMs / 1000, trace);
+    member.x += this.#predictor.x;
+    member.z += this.#predictor.z;
     // Stairs and slopes: as far above the ground as the server has it.
     const depth = (atX: number, atZ: number): number =>
       obstacles.cast(atX, y, atZ, 0, -1, 0, { reach: TRACE_M });
@@ -415,42 +415,42 @@ export class Viewer implements EventParts {
     if (Math.abs(rise) < STEP_M_MAX) member.y += rise;
   }
 
-  private faceWith(own: Actor): void {
-    this.facedAvatar = own.id;
-    this.ownYaw = yawOf(own);
+  #faceWith(own: Actor): void {
+    this.#facedAvatar = own.id;
+    this.#ownYaw = yawOf(own);
     this.camera.face(own);
     this.camera.jump();
     this.headset?.faceWith(own);
-    this.predictor.reset();
+    this.#predictor.reset();
   }
 
   /** A driver looks where the vehicle goes. */
-  private turnWith(own: Actor): void {
+  #turnWith(own: Actor): void {
     const yaw = yawOf(own);
-    const turned = wrapAngle(yaw - this.ownYaw);
+    const turned = wrapAngle(yaw - this.#ownYaw);
     if (this.headset) this.headset.turnWith(turned);
     else this.camera.turn(turned, 0);
-    this.ownYaw = yaw;
+    this.#ownYaw = yaw;
   }
 
   /** People without a body that is drawn move what they look at, as their controls say. */
-  private lookAround(connection: WorldConnection, seconds: number): void {
+  #lookAround(connection: WorldConnection, seconds: number): void {
     const { avatar } = connection;
     if (avatar !== undefined) {
-      if (!connection.pose(avatar, this.avatarPose)) return;
-      this.facedAvatar = avatar;
-      this.watched.set(this.avatarPose.x, this.avatarPose.y, this.avatarPose.z);
+      if (!connection.pose(avatar, this.#avatarPose)) return;
+      this.#facedAvatar = avatar;
+      this.#watched.set(this.#avatarPose.x, this.#avatarPose.y, this.#avatarPose.z);
       return;
     }
-    this.facedAvatar = undefined;
+    this.#facedAvatar = undefined;
     const { forward, right, run } = this.inputs.combine();
     const metres = WATCHING_SPEED * (run ? 2 : 1) * seconds;
     const [sin, cos] = [Math.sin(this.camera.yaw), Math.cos(this.camera.yaw)];
-    this.watched.x += (right * cos - forward * sin) * metres;
-    this.watched.z += (-right * sin - forward * cos) * metres;
+    this.#watched.x += (right * cos - forward * sin) * metres;
+    this.#watched.z += (-right * sin - forward * cos) * metres;
   }
 
-  private createActions(): Actions {
+  #createActions(): Actions {
     return new Actions({
       findTarget: (rule) => {
         const { own, scene, stage } = this;
@@ -458,7 +458,7 @@ export class Viewer implements EventParts {
         if (this.headset) return this.headset.findTarget(own, rule);
         // The mouse points at the target, or else the middle of the picture does.
         const { x, y } = this.devices.pointer ?? { x: window.innerWidth / 2, y: window.innerHeight / 2 };
-        const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, this.ahead) };
+        const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, this.#ahead) };
         return findTarget(own, aim, rule, scene.all, scene.crowd.members);
       },
       has: (attribute) => this.connection?.hasAttribute(attribute) ?? false,
@@ -473,7 +473,7 @@ export class Viewer implements EventParts {
     });
   }
 
-  private command(command: Command): void {
+  #command(command: Command): void {
     if (!this.connection) return;
     switch (command) {
       case "chat":
@@ -491,45 +491,45 @@ export class Viewer implements EventParts {
   }
 
   restart(room: string, world: string): void {
-    this.clear();
+    this.#clear();
     this.console.clear();
     this.camera.jump();
     this.onWelcome(room, world);
   }
 
   /** `/help` is answered by the page itself: the server would pass it on to everybody. */
-  private say(text: string): void {
+  #say(text: string): void {
     if (!/^\/help\b/i.test(text)) return this.connection?.chat(text);
     for (const line of helpLines(this.keyBar.hints)) this.chat.addEvent(line);
   }
 
-  private clear(): void {
+  #clear(): void {
     this.scene.clear();
     this.people.clear();
     this.actions.define([]);
     this.inputs.claimed = this.actions.keys;
-    this.facedAvatar = undefined;
+    this.#facedAvatar = undefined;
     this.screens.invalidate();
     this.past.update(undefined);
   }
 
-  private chooseQuality(): Quality {
+  #chooseQuality(): Quality {
     const { quality, shadows } = this.settings;
     const coarse = window.matchMedia("(pointer: coarse)").matches;
-    const name = quality === "auto" ? automaticQuality(this.rendererName, coarse) : quality;
+    const name = quality === "auto" ? automaticQuality(this.#rendererName, coarse) : quality;
     return qualityFor(name, window.devicePixelRatio || 1, shadows);
   }
 
-  private applySettings(): void {
+  #applySettings(): void {
     const { light, invertLook, lookSpeed, sound } = this.settings;
-    this.quality = this.chooseQuality();
-    this.governor = new ResolutionGovernor(this.quality.pixelRatio);
-    this.stage.setQuality(this.quality);
-    this.scene.setDetail(this.quality);
-    this.stage.setLook(light === "auto" ? (this.darkness.matches ? "dusk" : "day") : light);
+    this.#quality = this.#chooseQuality();
+    this.#governor = new ResolutionGovernor(this.#quality.pixelRatio);
+    this.stage.setQuality(this.#quality);
+    this.scene.setDetail(this.#quality);
+    this.stage.setLook(light === "auto" ? (this.#darkness.matches ? "dusk" : "day") : light);
     this.inputs.invertLook = invertLook;
     this.inputs.lookSpeed = lookSpeed;
     this.sounds.setOn(sound);
-    document.body.classList.toggle("plain", this.quality.name === "low");
+    document.body.classList.toggle("plain", this.#quality.name === "low");
   }
 }

@@ -83,9 +83,9 @@ export interface WorldConnectionOptions extends Entry {
 /** A seat in a world, and what is seen from it. */
 export class WorldConnection implements PoseSource {
   readonly world: World;
-  private readonly view: WorldView;
-  private readonly predictor: Predictor;
-  private readonly releases: (() => void)[] = [];
+  readonly #view: WorldView;
+  readonly #predictor: Predictor;
+  readonly #releases: (() => void)[] = [];
 
   constructor(
     url: string,
@@ -104,13 +104,13 @@ export class WorldConnection implements PoseSource {
     });
     // The event `lost` reports the same error.
     this.world.ready.catch(() => undefined);
-    this.predictor = createPredictor(this.world);
-    this.view = new WorldView(this.world, { scene, predictor: this.predictor });
-    this.listen(listener);
+    this.#predictor = createPredictor(this.world);
+    this.#view = new WorldView(this.world, { scene, predictor: this.#predictor });
+    this.#listen(listener);
   }
 
   get interpolator(): Interpolator {
-    return this.view.interpolator;
+    return this.#view.interpolator;
   }
 
   get status(): Status {
@@ -150,19 +150,19 @@ export class WorldConnection implements PoseSource {
   }
 
   setInput(input: Input): void {
-    this.predictor.input(input);
+    this.#predictor.input(input);
   }
 
   act(action: string, args: Readonly<Record<string, unknown>>): void {
     // A client without a connection learns that from its status.
-    this.predictor.act(action, args).catch(() => undefined);
+    this.#predictor.act(action, args).catch(() => undefined);
   }
 
   /** Whether an attribute of one's own person is set: nil, false, 0 and empty text are not. */
   hasAttribute(name: string): boolean {
     const { avatarId, entities } = this.world;
     const own = avatarId === undefined ? undefined : entities.get(avatarId);
-    if (name === "holding" && this.isPredicted) return this.predictor.holding !== undefined;
+    if (name === "holding" && this.isPredicted) return this.#predictor.holding !== undefined;
     return Boolean(own?.attributes[name]);
   }
 
@@ -180,27 +180,28 @@ export class WorldConnection implements PoseSource {
 
   /** Whether the own avatar is shown where its steps lead, not where the server had it. */
   get isPredicted(): boolean {
-    return this.view.isPredicted;
+    return this.#view.isPredicted;
   }
 
   /** Chooses the moment that `pose` answers for. */
   sample(nowMs: number): void {
-    this.view.sample(nowMs);
+    this.#view.sample(nowMs);
   }
 
   pose(id: number, out: Pose): boolean {
-    return this.view.pose(id, out);
+    return this.#view.pose(id, out);
   }
 
   close(): void {
-    for (const release of this.releases) release();
-    this.predictor.close();
-    this.view.dispose();
+    for (const release of this.#releases) release();
+    this.#predictor.close();
+    this.#view.dispose();
     this.world.close();
   }
 
-  private listen(listener: WorldConnectionListener): void {
-    const { world, releases } = this;
+  #listen(listener: WorldConnectionListener): void {
+    const { world } = this;
+    const releases = this.#releases;
     releases.push(
       world.on("status", (event) => listener.statusChanged(event.status)),
       world.on("welcome", ({ room, world }) => listener.welcomed(room, world)),

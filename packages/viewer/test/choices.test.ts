@@ -124,7 +124,9 @@ it("names what is in the way of a page that came by plain HTTP from another mach
   const cure = "open the page by https, or ask the server's operator for --self-signed";
   const error = new NowcastError("refused", "no", { code: "not_encrypted", cure });
   expect(explainClose(error).cause).toContain("this page came without one.");
-  expect(explainClose(error).cure).toBe("Open the page by https, or ask the server's operator for --self-signed.");
+  expect(explainClose(error).cure).toBe(
+    "Open the page by https, or ask the server's operator for --self-signed.",
+  );
 });
 
 it("draws plainly on a software renderer", () => {

@@ -17,7 +17,7 @@ const CIRCLES_KNOWN: [&str; 1] = ["crates/shm"];
 /// The files of one crate by the path of their module: `["lane", "send"]`; the root has none.
 type Crate = BTreeMap<Vec<String>, Scanned>;
 /// From a module to the modules it uses, and the names that it uses of them.
-type Arrows<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], BTreeSet<String>>>;
+pub(super) type Arrows<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], BTreeSet<String>>>;
 
 /// Complains of every circle in a room that is not known for one, and of every known room that has none any more.
 pub(super) fn check(root: &Path, rooms: &[String], complaints: &mut Vec<String>) -> anyhow::Result<()> {
@@ -117,7 +117,7 @@ fn defining<'a>(files: &'a Crate, path: &[String], depth: usize) -> Option<(&'a 
 }
 
 /// Every group of modules that reach each other, as one line.
-fn circles(arrows: &Arrows<'_>) -> Vec<String> {
+pub(super) fn circles(arrows: &Arrows<'_>) -> Vec<String> {
     let reach: BTreeMap<&[String], BTreeSet<&[String]>> =
         arrows.keys().map(|module| (*module, reachable(arrows, module))).collect();
     let reaches = |from: &[String], to: &[String]| reach.get(from).is_some_and(|all| all.contains(to));

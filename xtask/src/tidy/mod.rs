@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the tree against its own rules.
 //!
 //! - Crates depend on each other only as the table in ARCHITECTURE.md allows.
-//! - No files of a crate use each other in a circle.
+//! - No files of a crate use each other in a circle, and no TypeScript files of a package (`import_circles.rs`).
 //! - Every file of tests belongs to a program.
 //! - Tests start the program with folders of their own.
 //! - The files and functions that ARCHITECTURE.md's walks name are there.
@@ -14,6 +14,7 @@
 
 mod circles;
 mod dependency_page;
+mod import_circles;
 mod own_folders;
 mod rust_paths;
 mod sentences;
@@ -37,6 +38,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut complaints = Vec::new();
     let rooms = check_dependencies(&mut complaints)?;
     circles::check(&root(), &rooms, &mut complaints)?;
+    import_circles::check(&root(), &mut complaints)?;
     walks::check(&root(), &mut complaints)?;
     verbs::check(&root(), &mut complaints)?;
     check_unsafe(&mut complaints)?;

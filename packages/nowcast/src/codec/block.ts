@@ -35,13 +35,13 @@ export function layoutOfFields(
 /** A block being read: its rows, and the bits before it if it is plain. */
 export class Block {
   readonly count: number;
-  private bit: number;
+  #bit: number;
 
   constructor(input: WireInput, count: number, { leaves, bitLeaves }: BlockLayout) {
     this.count = count;
     // Rough cost of a row in JavaScript, and of its assembly.
     input.charge(32 + count * Math.max(1, leaves * 8));
-    this.bit = input.at * 8;
+    this.#bit = input.at * 8;
     if (this.isColumnar) return;
     const bits = count * bitLeaves;
     const raw = input.raw(Math.ceil(bits / 8), "the bits of a block");
@@ -55,7 +55,7 @@ export class Block {
 
   /** The next bit of a plain block. */
   nextBit(input: WireInput): boolean {
-    const bit = this.bit++;
+    const bit = this.#bit++;
     return ((input.bytes[Math.floor(bit / 8)]! >> (bit % 8)) & 1) !== 0;
   }
 }

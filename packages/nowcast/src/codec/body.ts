@@ -11,31 +11,31 @@ export interface ReadOptions {
 
 /** Reads bodies of one shape. The writer's shape is always the same, so fields are matched only once. */
 export class BodyReader {
-  private readonly plan: ReadPlan;
-  private readonly flat: boolean;
-  private readonly flatTexts: number;
-  private readonly memoryMax: number | undefined;
+  readonly #plan: ReadPlan;
+  readonly #flat: boolean;
+  readonly #flatTexts: number;
+  readonly #memoryMax: number | undefined;
 
   /** With a `reader` shape, values are converted to that shape; without one, they have the writer's. */
   constructor(writer: WireSchema, reader?: WireSchema, options: ReadOptions = {}) {
-    this.plan = planReading(writer, reader);
-    this.flat = isFlat(writer.root, writer);
-    this.flatTexts = leavesOf(writer.root, writer).filter((leaf) => leaf.tag === "text").length;
-    this.memoryMax = options.memoryMax;
+    this.#plan = planReading(writer, reader);
+    this.#flat = isFlat(writer.root, writer);
+    this.#flatTexts = leavesOf(writer.root, writer).filter((leaf) => leaf.tag === "text").length;
+    this.#memoryMax = options.memoryMax;
   }
 
   /** One value: `spec/WIRE.md`, section 4.1. */
   read(body: Uint8Array): WireValue {
-    const input = new Input(body, this.memoryMax);
-    if (!this.flat) return readRows(this.plan, input, 1)[0]!;
+    const input = new Input(body, this.#memoryMax);
+    if (!this.#flat) return readRows(this.#plan, input, 1)[0]!;
     // The texts of a flat body begin where its block ends, which is known once the block has been walked.
-    if (this.flatTexts > 0) {
-      const walk = new Input(body, this.memoryMax);
-      walk.beginFlat(this.flatTexts, undefined);
-      readBlock(this.plan, walk, 1);
-      input.beginFlat(this.flatTexts, walk.at);
+    if (this.#flatTexts > 0) {
+      const walk = new Input(body, this.#memoryMax);
+      walk.beginFlat(this.#flatTexts, undefined);
+      readBlock(this.#plan, walk, 1);
+      input.beginFlat(this.#flatTexts, walk.at);
     }
-    const [value] = readBlock(this.plan, input, 1) as [WireValue];
+    const [value] = readBlock(this.#plan, input, 1) as [WireValue];
     input.mustEnd("the body");
     return value;
   }

@@ -22,20 +22,20 @@ export class WireInput {
   /** The start of the next text. */
   textAt = 0;
 
-  private flatTextsLeft = 0;
-  private isWalk = false;
-  private depth = 0;
-  private memoryLeft: number;
-  private textStart = 0;
-  private textEnd = 0;
+  #flatTextsLeft = 0;
+  #isWalk = false;
+  #depth = 0;
+  #memoryLeft: number;
+  #textStart = 0;
+  #textEnd = 0;
   /** The whole text area if it is ASCII; byte offsets then equal string offsets. */
-  private asciiText: string | undefined;
+  #asciiText: string | undefined;
 
   constructor(bytes: Uint8Array, memoryMax = MESSAGE_MEMORY_MAX) {
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.end = bytes.length;
-    this.memoryLeft = memoryMax;
+    this.#memoryLeft = memoryMax;
   }
 
   fail(detail: string, at = this.at): never {
@@ -44,16 +44,16 @@ export class WireInput {
 
   /** Makes room on the account of memory, before anything is allocated. */
   charge(bytes: number): void {
-    this.memoryLeft -= bytes;
-    if (this.memoryLeft < 0) this.fail("more memory than one body may use");
+    this.#memoryLeft -= bytes;
+    if (this.#memoryLeft < 0) this.fail("more memory than one body may use");
   }
 
   enter(): void {
-    if (++this.depth > DEPTH_MAX) this.fail(`more than ${DEPTH_MAX} levels`);
+    if (++this.#depth > DEPTH_MAX) this.fail(`more than ${DEPTH_MAX} levels`);
   }
 
   leave(): void {
-    this.depth--;
+    this.#depth--;
   }
 
   advance(length: number, what: string): number {
@@ -131,13 +131,13 @@ export class WireInput {
   /** Sets the text area aside, so that blocks cannot read into it. */
   beginText(start: number, end: number): void {
     this.end = Math.min(this.end, start);
-    this.textStart = start;
+    this.#textStart = start;
     this.textAt = start;
-    this.textEnd = end;
+    this.#textEnd = end;
     if (start === end) return;
     this.charge((end - start) * 2);
     const whole = this.utf8(this.bytes.subarray(start, end), start);
-    if (whole.length === end - start) this.asciiText = whole;
+    if (whole.length === end - start) this.#asciiText = whole;
   }
 
   /** Opens the text area of a body that is not flat. Its length precedes all other data. */
@@ -152,35 +152,35 @@ export class WireInput {
    * in which every text is empty.
    */
   beginFlat(texts: number, textStart: number | undefined): void {
-    this.flatTextsLeft = texts;
-    this.isWalk = textStart === undefined;
+    this.#flatTextsLeft = texts;
+    this.#isWalk = textStart === undefined;
     if (textStart !== undefined) this.beginText(textStart, this.bytes.length);
   }
 
   /** Counts down the texts of a flat body. */
   isLastFlatText(): boolean {
-    return --this.flatTextsLeft === 0;
+    return --this.#flatTextsLeft === 0;
   }
 
   /** The remaining text: the length of the last text of a flat body. */
   get textLeft(): number {
-    return this.textEnd - this.textAt;
+    return this.#textEnd - this.textAt;
   }
 
   text(length: number): string {
-    if (this.isWalk) return "";
+    if (this.#isWalk) return "";
     const at = this.textAt;
-    if (length > this.textEnd - at) this.fail(`${length} bytes of text, more than the text area holds`);
+    if (length > this.#textEnd - at) this.fail(`${length} bytes of text, more than the text area holds`);
     this.textAt = at + length;
-    if (this.asciiText !== undefined)
-      return this.asciiText.substring(at - this.textStart, this.textAt - this.textStart);
+    if (this.#asciiText !== undefined)
+      return this.#asciiText.substring(at - this.#textStart, this.textAt - this.#textStart);
     return length === 0 ? "" : this.utf8(this.bytes.subarray(at, at + length), at);
   }
 
   mustEnd(what: string): void {
     if (this.at !== this.end) this.fail(`${this.end - this.at} bytes left over after ${what}`);
-    if (this.textAt !== this.textEnd)
-      this.fail(`${this.textEnd - this.textAt} bytes of text left over`, this.textAt);
+    if (this.textAt !== this.#textEnd)
+      this.fail(`${this.#textEnd - this.textAt} bytes of text left over`, this.textAt);
   }
 }
 

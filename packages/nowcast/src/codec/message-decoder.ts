@@ -43,46 +43,46 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export class MessageDecoder {
   /** The body. */
   bytes: Uint8Array = new Uint8Array(0);
-  private textAt = 0;
+  #textAt = 0;
   /** The whole text area, if it is ASCII. */
-  private ascii: string | undefined;
-  private asciiStart = 0;
+  #ascii: string | undefined;
+  #asciiStart = 0;
   /** The columns of a list. */
-  private input = new WireInput(this.bytes);
+  #input = new WireInput(this.bytes);
   /** The memory of the columns from `place`: the body, or a copy of it followed by spilled columns. */
-  view = this.input.view;
-  private cells: Uint8Array = this.bytes;
-  private spilled = 0;
-  private spill = new Uint8Array(0);
-  private spillView = this.view;
+  view = this.#input.view;
+  #cells: Uint8Array = this.bytes;
+  #spilled = 0;
+  #spill = new Uint8Array(0);
+  #spillView = this.view;
 
   /** Opens the text area from `start` to the end; false when it is not UTF-8. */
   texts(start: number): boolean {
     const { bytes } = this;
-    this.textAt = start;
-    this.asciiStart = start;
-    this.ascii = shortAscii(bytes, start);
-    if (this.ascii !== undefined) return true;
+    this.#textAt = start;
+    this.#asciiStart = start;
+    this.#ascii = shortAscii(bytes, start);
+    if (this.#ascii !== undefined) return true;
     const whole = decode(bytes.subarray(start));
     if (whole === undefined) return false;
-    if (whole.length === bytes.length - start) this.ascii = whole;
+    if (whole.length === bytes.length - start) this.#ascii = whole;
     return true;
   }
 
   /** The next `length` bytes of text; `undefined` if they are missing or end inside a character. */
   text(length: number): string | undefined {
-    const at = this.textAt;
+    const at = this.#textAt;
     if (length > this.bytes.length - at) return undefined;
-    this.textAt = at + length;
-    if (this.ascii !== undefined)
-      return this.ascii.substring(at - this.asciiStart, this.textAt - this.asciiStart);
-    return decode(this.bytes.subarray(at, this.textAt));
+    this.#textAt = at + length;
+    if (this.#ascii !== undefined)
+      return this.#ascii.substring(at - this.#asciiStart, this.#textAt - this.#asciiStart);
+    return decode(this.bytes.subarray(at, this.#textAt));
   }
 
   /** All text that is left. */
   rest(): string | undefined {
-    if (this.ascii !== undefined && this.textAt === this.asciiStart) return this.ascii;
-    return this.text(this.bytes.length - this.textAt);
+    if (this.#ascii !== undefined && this.#textAt === this.#asciiStart) return this.#ascii;
+    return this.text(this.bytes.length - this.#textAt);
   }
 
   /**
@@ -92,10 +92,10 @@ export class MessageDecoder {
   rows(values: number): number {
     if (this.bytes.length > BYTES_MAX) return 0;
     const input = new WireInput(this.bytes);
-    this.input = input;
-    this.cells = this.bytes;
+    this.#input = input;
+    this.#cells = this.bytes;
     this.view = input.view;
-    if (this.spill.length > SPILL_BYTES_MAX) this.spill = new Uint8Array(0);
+    if (this.#spill.length > SPILL_BYTES_MAX) this.#spill = new Uint8Array(0);
     input.openText();
     const count = input.count("the length of a list");
     // The general reader charges the same for the root, the list and its rows.
@@ -108,38 +108,38 @@ export class MessageDecoder {
    * only when all columns are open.
    */
   place(kind: "u8" | "i8" | "f32" | "f64", count: number): number {
-    const { input } = this;
+    const input = this.#input;
     if (this.bytes[input.at] === CODING.raw) {
       return input.advance(1 + count * KINDS[kind].width, "a column") + 1;
     }
-    return this.put(readNumberColumn(input, KINDS[kind], count) as Exclude<NumberColumn, unknown[]>);
+    return this.#put(readNumberColumn(input, KINDS[kind], count) as Exclude<NumberColumn, unknown[]>);
   }
 
   /** Spills a column that was not raw. Before the first one it copies the body, so that all data is in one view. */
-  private put({ buffer, byteOffset, byteLength }: Exclude<NumberColumn, unknown[]>): number {
-    const start = this.cells === this.bytes ? this.bytes.length : this.spilled;
-    this.spilled = start + byteLength;
-    if (this.spilled > this.spill.length) {
-      this.spill = new Uint8Array(this.spilled * 2);
-      this.spillView = new DataView(this.spill.buffer);
-      this.spill.set(this.cells.subarray(0, start));
-    } else if (this.cells === this.bytes) {
-      this.spill.set(this.bytes);
+  #put({ buffer, byteOffset, byteLength }: Exclude<NumberColumn, unknown[]>): number {
+    const start = this.#cells === this.bytes ? this.bytes.length : this.#spilled;
+    this.#spilled = start + byteLength;
+    if (this.#spilled > this.#spill.length) {
+      this.#spill = new Uint8Array(this.#spilled * 2);
+      this.#spillView = new DataView(this.#spill.buffer);
+      this.#spill.set(this.#cells.subarray(0, start));
+    } else if (this.#cells === this.bytes) {
+      this.#spill.set(this.bytes);
     }
-    this.cells = this.spill;
-    this.view = this.spillView;
-    this.spill.set(new Uint8Array(buffer, byteOffset, byteLength), start);
+    this.#cells = this.#spill;
+    this.view = this.#spillView;
+    this.#spill.set(new Uint8Array(buffer, byteOffset, byteLength), start);
     return start;
   }
 
   /** A column of integers, which lie in `view` too. */
   integers(kind: IntegerKind, count: number): IntegerColumn {
-    const { input } = this;
+    const input = this.#input;
     const bounds = INTEGER_BOUNDS[kind];
     let column = openIntegers(this.view, input.at, input.end, bounds, count);
-    if (column === undefined && this.cells === this.bytes) {
+    if (column === undefined && this.#cells === this.bytes) {
       // Usually the last column, behind which four bytes cannot be read. In a longer copy of the body they can.
-      this.put(new Int32Array(1));
+      this.#put(new Int32Array(1));
       column = openIntegers(this.view, input.at, input.end, bounds, count);
     }
     if (column !== undefined) {
@@ -147,11 +147,11 @@ export class MessageDecoder {
       return column;
     }
     const values = readNumberColumn(input, KINDS[kind], count) as ArrayLike<number>;
-    return rawIntegers(this.put(Int32Array.from(values)), count, 4);
+    return rawIntegers(this.#put(Int32Array.from(values)), count, 4);
   }
 
   textColumn(count: number): string[] {
-    const { input } = this;
+    const input = this.#input;
     if (this.bytes[input.at] !== TEXT_DIRECT) return readTextColumn(input, count);
     input.advance(1, "the coding of a text column");
     const lengths = this.integers("u32", count);
@@ -168,7 +168,7 @@ export class MessageDecoder {
 
   /** Nothing may be left when all columns are read. */
   end(): void {
-    this.input.mustEnd("the body");
+    this.#input.mustEnd("the body");
   }
 
   u16(at: number): number {

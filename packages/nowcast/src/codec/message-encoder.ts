@@ -29,22 +29,22 @@ export class MessageEncoder {
   memory = allocate(MEMORY_BYTES);
   /** The end of the body. */
   at = 0;
-  private writeIntegers = integerWriter(this.memory);
+  #writeIntegers = integerWriter(this.memory);
   /** The position of the next waiting column of a list. */
-  private waiting = 0;
-  private chunk = new Uint8Array(CHUNK_BYTES);
-  private chunkAt = 0;
+  #waiting = 0;
+  #chunk = new Uint8Array(CHUNK_BYTES);
+  #chunkAt = 0;
   /** Views of the first bytes, by length, and of the following bytes, by offset. */
-  private heads: Uint8Array<ArrayBuffer>[] = [];
-  private tails: Uint8Array<ArrayBuffer>[] = [];
+  #heads: Uint8Array<ArrayBuffer>[] = [];
+  #tails: Uint8Array<ArrayBuffer>[] = [];
 
   /** The body, where the next one will be written over it. */
   shared(): Uint8Array<ArrayBuffer> {
     const { at } = this;
-    const head = at < KEPT_VIEWS ? this.heads[at] : undefined;
+    const head = at < KEPT_VIEWS ? this.#heads[at] : undefined;
     if (head !== undefined) return head;
     const fresh = this.memory.bytes.subarray(0, at);
-    if (at < KEPT_VIEWS) this.heads[at] = fresh;
+    if (at < KEPT_VIEWS) this.#heads[at] = fresh;
     return fresh;
   }
 
@@ -55,23 +55,23 @@ export class MessageEncoder {
   copy(): Uint8Array<ArrayBuffer> {
     const { at } = this;
     if (at > CUT_BYTES_MAX) return this.memory.bytes.slice(0, at);
-    if (this.chunkAt + at > CHUNK_BYTES) {
-      this.chunk = new Uint8Array(CHUNK_BYTES);
-      this.chunkAt = 0;
+    if (this.#chunkAt + at > CHUNK_BYTES) {
+      this.#chunk = new Uint8Array(CHUNK_BYTES);
+      this.#chunkAt = 0;
     }
-    const start = this.chunkAt;
-    this.chunkAt = start + at;
-    this.chunk.set(this.shared(), start);
-    return this.chunk.subarray(start, start + at);
+    const start = this.#chunkAt;
+    this.#chunkAt = start + at;
+    this.#chunk.set(this.shared(), start);
+    return this.#chunk.subarray(start, start + at);
   }
 
   /** Makes room for a body of this many bytes; false when the memory is another one now. */
   room(length: number): boolean {
     if (length <= this.memory.bytes.length) return true;
     this.memory = allocate(length * 2);
-    this.writeIntegers = integerWriter(this.memory);
-    this.heads = [];
-    this.tails = [];
+    this.#writeIntegers = integerWriter(this.memory);
+    this.#heads = [];
+    this.#tails = [];
     return false;
   }
 
@@ -97,7 +97,7 @@ export class MessageEncoder {
 
   /** Writes a text into reserved room, and returns its end. A lone surrogate becomes U+FFFD. */
   utf8(text: string, at: number): number {
-    const tail = (at < KEPT_VIEWS ? this.tails[at] : undefined) ?? this.tail(at);
+    const tail = (at < KEPT_VIEWS ? this.#tails[at] : undefined) ?? this.#tail(at);
     return at + utf8.encodeInto(text, tail).written;
   }
 
@@ -119,15 +119,15 @@ export class MessageEncoder {
     const heads = COUNTS_BYTES + columns * COLUMN_HEAD_BYTES;
     if (!this.room(heads + columns * ALIGNMENT_BYTES + count * rowBytes + text * 3)) return false;
     const { bytes } = this.memory;
-    this.waiting = heads;
+    this.#waiting = heads;
     this.at = writeVarint(bytes, writeVarint(bytes, 0, text), count);
     return true;
   }
 
   /** A waiting column of `count` values of `width` bytes; returns its place in the view of that width. */
   column(count: number, width: number): number {
-    const at = Math.ceil(this.waiting / width);
-    this.waiting = (at + count) * width;
+    const at = Math.ceil(this.#waiting / width);
+    this.#waiting = (at + count) * width;
     return at;
   }
 
@@ -142,7 +142,7 @@ export class MessageEncoder {
 
   /** Moves a waiting column of integers at a word to its place, with `width` bytes each if they are unpacked. */
   integers(from: number, count: number, width: number, isUnsigned: boolean): void {
-    this.at = this.writeIntegers(this.at, from, count, width, isUnsigned);
+    this.at = this.#writeIntegers(this.at, from, count, width, isUnsigned);
   }
 
   /** Writes a column of text whose lengths wait at a word. */
@@ -177,9 +177,9 @@ export class MessageEncoder {
     return index;
   }
 
-  private tail(at: number): Uint8Array<ArrayBuffer> {
+  #tail(at: number): Uint8Array<ArrayBuffer> {
     const fresh = this.memory.bytes.subarray(at);
-    if (at < KEPT_VIEWS) this.tails[at] = fresh;
+    if (at < KEPT_VIEWS) this.#tails[at] = fresh;
     return fresh;
   }
 }

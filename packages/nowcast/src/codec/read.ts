@@ -57,74 +57,74 @@ export function readBlock(plan: ReadPlan, input: WireInput, count: number): Colu
 }
 
 class Planner {
-  private readonly writer: WireSchema;
-  private readonly reader: WireSchema | undefined;
-  private readonly plans = new Map<string, ReadPlan>();
+  readonly #writer: WireSchema;
+  readonly #reader: WireSchema | undefined;
+  readonly #plans = new Map<string, ReadPlan>();
 
   constructor(writer: WireSchema, reader: WireSchema | undefined) {
-    this.writer = writer;
-    this.reader = reader;
+    this.#writer = writer;
+    this.#reader = reader;
   }
 
   /** `to` is `undefined` if the reader has no type for it: in tools, and for skipped fields. */
   plan(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan {
-    const layout = layoutOf(from, this.writer);
+    const layout = layoutOf(from, this.#writer);
     if (to !== undefined) {
       if (to.tag === "option" && from.tag !== "option") return this.plan(from, to.item, path);
       if (from.tag === "option" && to.tag !== "option") {
-        if (!STANDS_IN.has(to.tag)) incompatible(from, this.writer, to, this.reader!, path);
-        return { ...layout, read: this.option(from.item, to, path, defaultOf(to, this.reader!)) };
+        if (!STANDS_IN.has(to.tag)) incompatible(from, this.#writer, to, this.#reader!, path);
+        return { ...layout, read: this.#option(from.item, to, path, defaultOf(to, this.#reader!)) };
       }
     }
-    if (from.tag === "ref") return this.definition(from.index, to, path);
-    return { ...layout, read: this.leaf(from, to, path) };
+    if (from.tag === "ref") return this.#definition(from.index, to, path);
+    return { ...layout, read: this.#leaf(from, to, path) };
   }
 
-  private leaf(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan["read"] {
+  #leaf(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan["read"] {
     switch (from.tag) {
       case "unit":
-        this.mustMatch(from, to, path);
+        this.#mustMatch(from, to, path);
         return (_, block) => new Array<null>(block.count).fill(null);
       case "bool":
-        this.mustMatch(from, to, path);
+        this.#mustMatch(from, to, path);
         return readBools;
       case "text":
-        this.mustMatch(from, to, path);
+        this.#mustMatch(from, to, path);
         return readTexts;
       case "bytes":
-        this.mustMatch(from, to, path);
+        this.#mustMatch(from, to, path);
         return (input, block) => readChunks(input, block, copyOf);
       case "any":
-        this.mustMatch(from, to, path);
+        this.#mustMatch(from, to, path);
         return (input, block) => readChunks(input, block, (raw, at) => readAny(input, raw, at));
       case "option":
-        return this.option(from.item, to?.tag === "option" ? to.item : undefined, path, null);
+        return this.#option(from.item, to?.tag === "option" ? to.item : undefined, path, null);
       case "list":
-        return this.list(from.item, to, path);
+        return this.#list(from.item, to, path);
       case "array":
-        return this.array(from, to, path);
+        return this.#array(from, to, path);
       case "map":
-        return this.map(from, to, path);
+        return this.#map(from, to, path);
       case "quat":
-        return this.quat(from.bits, to, path);
+        return this.#quat(from.bits, to, path);
       default:
-        return this.number(from, to, path);
+        return this.#number(from, to, path);
     }
   }
 
-  private mustMatch(from: WireType, to: WireType | undefined, path: readonly string[]): void {
-    if (to !== undefined && to.tag !== from.tag) incompatible(from, this.writer, to, this.reader!, path);
+  #mustMatch(from: WireType, to: WireType | undefined, path: readonly string[]): void {
+    if (to !== undefined && to.tag !== from.tag) incompatible(from, this.#writer, to, this.#reader!, path);
   }
 
-  private number(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan["read"] {
+  #number(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan["read"] {
     const convert: Converter | undefined =
-      to === undefined ? undefined : convertNumbers(from, this.writer, to, this.reader!, path);
+      to === undefined ? undefined : convertNumbers(from, this.#writer, to, this.#reader!, path);
     const read = numberReader(from);
     return convert === undefined ? read : (input, block) => convert(input, read(input, block));
   }
 
   /** `absent` is the value of an absent option. */
-  private option(
+  #option(
     item: WireType,
     to: WireType | undefined,
     path: readonly string[],
@@ -143,10 +143,10 @@ class Planner {
     };
   }
 
-  private list(item: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan["read"] {
+  #list(item: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan["read"] {
     const fits = to?.tag === "list" || to?.tag === "array" ? to : undefined;
     if (to !== undefined && fits === undefined) {
-      incompatible({ tag: "list", item }, this.writer, to, this.reader!, path);
+      incompatible({ tag: "list", item }, this.#writer, to, this.#reader!, path);
     }
     const plan = this.plan(item, fits?.item, path);
     const count = fits?.tag === "array" ? fits.count : undefined;
@@ -161,13 +161,13 @@ class Planner {
     };
   }
 
-  private array(
+  #array(
     from: WireType & { tag: "array" },
     to: WireType | undefined,
     path: readonly string[],
   ): ReadPlan["read"] {
     const fits = to?.tag === "list" || (to?.tag === "array" && to.count === from.count) ? to : undefined;
-    if (to !== undefined && fits === undefined) incompatible(from, this.writer, to, this.reader!, path);
+    if (to !== undefined && fits === undefined) incompatible(from, this.#writer, to, this.#reader!, path);
     const plan = this.plan(from.item, fits?.item, path);
     return (input, block) => {
       const values = readBlock(plan, input, block.count * from.count);
@@ -175,12 +175,8 @@ class Planner {
     };
   }
 
-  private map(
-    from: WireType & { tag: "map" },
-    to: WireType | undefined,
-    path: readonly string[],
-  ): ReadPlan["read"] {
-    if (to !== undefined && to.tag !== "map") incompatible(from, this.writer, to, this.reader!, path);
+  #map(from: WireType & { tag: "map" }, to: WireType | undefined, path: readonly string[]): ReadPlan["read"] {
+    if (to !== undefined && to.tag !== "map") incompatible(from, this.#writer, to, this.#reader!, path);
     const keyPlan = this.plan(from.key, to?.key, path);
     const valuePlan = this.plan(from.value, to?.value, path);
     return (input, block) => {
@@ -198,36 +194,36 @@ class Planner {
     };
   }
 
-  private quat(bits: number, to: WireType | undefined, path: readonly string[]): ReadPlan["read"] {
+  #quat(bits: number, to: WireType | undefined, path: readonly string[]): ReadPlan["read"] {
     if (to !== undefined && to.tag !== "quat") {
-      incompatible({ tag: "quat", bits }, this.writer, to, this.reader!, path);
+      incompatible({ tag: "quat", bits }, this.#writer, to, this.#reader!, path);
     }
     return (input, block) => readQuats(input, block, bits);
   }
 
-  private definition(index: number, to: WireType | undefined, path: readonly string[]): ReadPlan {
+  #definition(index: number, to: WireType | undefined, path: readonly string[]): ReadPlan {
     const key = `${index}:${to === undefined ? "" : to.tag === "ref" ? to.index : "?"}`;
-    const known = this.plans.get(key);
+    const known = this.#plans.get(key);
     if (known !== undefined) return known;
-    const from = this.writer.definitions[index]!;
-    const wanted = to?.tag === "ref" ? this.reader!.definitions[to.index]! : undefined;
+    const from = this.#writer.definitions[index]!;
+    const wanted = to?.tag === "ref" ? this.#reader!.definitions[to.index]! : undefined;
     if (to !== undefined && wanted?.tag !== from.tag) {
-      incompatible({ tag: "ref", index }, this.writer, to, this.reader!, path);
+      incompatible({ tag: "ref", index }, this.#writer, to, this.#reader!, path);
     }
     // A type may contain itself, so the plan is registered before it is complete.
-    const plan: Mutable<ReadPlan> = { ...layoutOf({ tag: "ref", index }, this.writer), read: unplanned };
-    this.plans.set(key, plan);
-    plan.read = from.tag === "struct" ? this.struct(from, wanted, path) : this.enum(from, wanted, path);
+    const plan: Mutable<ReadPlan> = { ...layoutOf({ tag: "ref", index }, this.#writer), read: unplanned };
+    this.#plans.set(key, plan);
+    plan.read = from.tag === "struct" ? this.#struct(from, wanted, path) : this.#enum(from, wanted, path);
     return plan;
   }
 
-  private struct(
+  #struct(
     from: Definition & { tag: "struct" },
     to: Definition | undefined,
     path: readonly string[],
   ): ReadPlan["read"] {
     const target = (to ?? from) as Definition & { tag: "struct" };
-    const fields = this.fields(
+    const fields = this.#fields(
       from.fields,
       target.fields,
       { resolves: to !== undefined, named: !isTuple(target) },
@@ -240,7 +236,7 @@ class Planner {
   }
 
   /** Reads the writer's fields in their order and gives the reader's columns in theirs. */
-  private fields(
+  #fields(
     from: readonly Field[],
     to: readonly Field[],
     { resolves, named }: { readonly resolves: boolean; readonly named: boolean },
@@ -249,17 +245,18 @@ class Planner {
     const steps = from.map((field) => {
       const target = resolves ? to.findIndex((wanted) => wanted.name === field.name) : from.indexOf(field);
       const wanted = resolves && target >= 0 ? to[target]!.type : undefined;
+      const at = [...path, field.name];
       return {
         name: field.name,
         target,
-        plan: this[named ? "field" : "plan"](field.type, wanted, [...path, field.name]),
+        plan: named ? this.#field(field.type, wanted, at) : this.plan(field.type, wanted, at),
       };
     });
     const missing = to
       .map((field, target) => ({ field, target }))
       .filter(({ target }) => !steps.some((step) => step.target === target));
     // A default without end is noticed now, not at the first message.
-    for (const { field } of missing) defaultOfField(field, this.reader!);
+    for (const { field } of missing) defaultOfField(field, this.#reader!);
     return (input, block) => {
       const columns = new Array<Column>(to.length);
       for (const { name, target, plan } of steps) {
@@ -269,29 +266,29 @@ class Planner {
         if (target >= 0) columns[target] = column;
       }
       for (const { field, target } of missing) {
-        columns[target] = Array.from({ length: block.count }, () => defaultOfField(field, this.reader!));
+        columns[target] = Array.from({ length: block.count }, () => defaultOfField(field, this.#reader!));
       }
       return columns;
     };
   }
 
   /** A field with a name that is an option of an option may be left out, which is not the same as being nil. */
-  private field(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan {
+  #field(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan {
     const mayBeLeftOut = (type: WireType): boolean => type.tag === "option" && type.item.tag === "option";
     if (from.tag !== "option" || !mayBeLeftOut(from) || (to !== undefined && !mayBeLeftOut(to))) {
       return this.plan(from, to, path);
     }
     const item = to?.tag === "option" ? to.item : undefined;
-    return { ...layoutOf(from, this.writer), read: this.option(from.item, item, path, undefined) };
+    return { ...layoutOf(from, this.#writer), read: this.#option(from.item, item, path, undefined) };
   }
 
-  private enum(
+  #enum(
     from: Definition & { tag: "enum" },
     to: Definition | undefined,
     path: readonly string[],
   ): ReadPlan["read"] {
     const kind = from.variants.length > 256 ? U16 : U8;
-    const variants = from.variants.map((variant) => this.variant(variant, to, path));
+    const variants = from.variants.map((variant) => this.#variant(variant, to, path));
     return (input, block) => {
       const start = input.at;
       const indices = block.isColumnar
@@ -315,16 +312,16 @@ class Planner {
   }
 
   /** Reads the payloads of all rows with one variant, and puts the variant's name to them. */
-  private variant(
+  #variant(
     from: Variant,
     to: Definition | undefined,
     path: readonly string[],
   ): (input: WireInput, count: number) => Column {
     const wanted = to?.tag === "enum" ? to.variants.find((variant) => variant.name === from.name) : undefined;
     const target = wanted ?? from;
-    const layout = layoutOfFields(from.fields, this.writer);
+    const layout = layoutOfFields(from.fields, this.#writer);
     const inner = payloadForm(from) === "struct" ? [...path, from.name] : path;
-    const fields = this.fields(
+    const fields = this.#fields(
       from.fields,
       target.fields,
       { resolves: wanted !== undefined, named: payloadForm(target) === "struct" },

@@ -19,16 +19,16 @@ const SHAPE_BYTES_MAX = 1024 * 1024;
 
 /** Reads the messages of one direction of one connection: `spec/WIRE.md`, section 3.1. */
 export class ScopeReader {
-  private readonly readers = new Map<number, { readonly bytes: Uint8Array; readonly body: BodyReader }>();
-  private readonly wanted: ReadonlyMap<string, WireSchema>;
-  private schemaBytes = 0;
+  readonly #readers = new Map<number, { readonly bytes: Uint8Array; readonly body: BodyReader }>();
+  readonly #wanted: ReadonlyMap<string, WireSchema>;
+  #schemaBytes = 0;
 
   /**
    * `wanted` maps the names of root structs and enums to the reader's own shapes; others are read with the writer's
    * shape.
    */
   constructor(wanted: Iterable<WireSchema> = []) {
-    this.wanted = new Map([...wanted].map((schema) => [rootName(schema) ?? "", schema]));
+    this.#wanted = new Map([...wanted].map((schema) => [rootName(schema) ?? "", schema]));
   }
 
   /** The value of a message; `undefined` for a message with announcements only. */
@@ -37,14 +37,14 @@ export class ScopeReader {
     while (input.at !== input.end) {
       const at = input.at;
       const id = input.count("a shape id");
-      if (id !== ANNOUNCEMENT_ID) return this.body(input, id, at);
-      this.announced(input, at);
+      if (id !== ANNOUNCEMENT_ID) return this.#body(input, id, at);
+      this.#announced(input, at);
     }
     return undefined;
   }
 
-  private body(input: WireInput, id: number, at: number): WireValue {
-    const reader = this.readers.get(id);
+  #body(input: WireInput, id: number, at: number): WireValue {
+    const reader = this.#readers.get(id);
     if (reader === undefined && id !== ANY_ID)
       return input.fail(`shape id ${id}, which was never announced`, at);
     const bodyAt = input.at;
@@ -52,36 +52,36 @@ export class ScopeReader {
     return within(bodyAt, () => (reader === undefined ? decodeMsgpack(body) : reader.body.read(body)));
   }
 
-  private announced(input: WireInput, at: number): void {
+  #announced(input: WireInput, at: number): void {
     const id = input.count("the id of an announced shape");
     if (id < FIRST_ID || id > ID_MAX) input.fail(`an announcement of id ${id}`, at);
     const length = input.count("the length of an announced shape");
     if (length > SCHEMA_LIMITS.bytes) input.fail(`a shape of ${length} bytes`, at);
     const bytesAt = input.at;
     const bytes = input.raw(length, "an announced shape");
-    const known = this.readers.get(id);
+    const known = this.#readers.get(id);
     if (known !== undefined) {
       const same = known.bytes.length === length && known.bytes.every((byte, i) => bytes[i] === byte);
       if (!same) input.fail(`another shape under id ${id}`, at);
       return;
     }
-    this.schemaBytes += length;
-    if (this.readers.size >= SHAPES_MAX || this.schemaBytes > SHAPE_BYTES_MAX)
+    this.#schemaBytes += length;
+    if (this.#readers.size >= SHAPES_MAX || this.#schemaBytes > SHAPE_BYTES_MAX)
       input.fail("too many shapes", at);
     const schema = within(bytesAt, () => decodeWireSchema(bytes));
-    const wanted = this.wanted.get(rootName(schema) ?? "");
-    this.readers.set(id, { bytes: copyOf(bytes), body: new BodyReader(schema, wanted) });
+    const wanted = this.#wanted.get(rootName(schema) ?? "");
+    this.#readers.set(id, { bytes: copyOf(bytes), body: new BodyReader(schema, wanted) });
   }
 }
 
 /** Writes messages without declared types: it infers shapes from the values. */
 export class ScopeWriter {
-  private readonly kinds = new Map<
+  readonly #kinds = new Map<
     string,
     { readonly guess: Guess; readonly id: number; readonly body: BodyWriter }
   >();
-  private readonly output = new WireOutput();
-  private nextId = FIRST_ID;
+  readonly #output = new WireOutput();
+  #nextId = FIRST_ID;
 
   /**
    * Encodes one message. The first value of a kind (an object with certain keys) announces its shape. A value that does
@@ -89,32 +89,32 @@ export class ScopeWriter {
    */
   write(value: WireValue): Uint8Array<ArrayBuffer> {
     const kindName = kindOf(value);
-    const known = this.kinds.get(kindName);
+    const known = this.#kinds.get(kindName);
     const guess = widen(known?.guess ?? NOTHING, value);
     if (known !== undefined && guess === known.guess) {
-      this.output.varint(known.id);
-      known.body.writeTo(this.output, value);
-      return this.output.take();
+      this.#output.varint(known.id);
+      known.body.writeTo(this.#output, value);
+      return this.#output.take();
     }
     // MessagePack is used if nothing is known about a value, or if there are too many shapes.
-    if (guess.tag === "any" || this.nextId > SHAPES_MAX) return this.writeAny(value);
+    if (guess.tag === "any" || this.#nextId > SHAPES_MAX) return this.#writeAny(value);
     const schema = wireSchemaOf(guess);
     const bytes = encodeWireSchema(schema);
-    const kind = { guess, id: this.nextId++, body: new BodyWriter(schema) };
-    this.kinds.set(kindName, kind);
-    this.output.varint(ANNOUNCEMENT_ID);
-    this.output.varint(kind.id);
-    this.output.varint(bytes.length);
-    this.output.raw(bytes);
-    this.output.varint(kind.id);
-    kind.body.writeTo(this.output, value);
-    return this.output.take();
+    const kind = { guess, id: this.#nextId++, body: new BodyWriter(schema) };
+    this.#kinds.set(kindName, kind);
+    this.#output.varint(ANNOUNCEMENT_ID);
+    this.#output.varint(kind.id);
+    this.#output.varint(bytes.length);
+    this.#output.raw(bytes);
+    this.#output.varint(kind.id);
+    kind.body.writeTo(this.#output, value);
+    return this.#output.take();
   }
 
-  private writeAny(value: WireValue): Uint8Array<ArrayBuffer> {
-    this.output.varint(ANY_ID);
-    this.output.raw(encodeMsgpack(value as MsgpackValue));
-    return this.output.take();
+  #writeAny(value: WireValue): Uint8Array<ArrayBuffer> {
+    this.#output.varint(ANY_ID);
+    this.#output.raw(encodeMsgpack(value as MsgpackValue));
+    return this.#output.take();
   }
 }
 

@@ -43,43 +43,43 @@ interface WritePlan extends BlockLayout {
 
 /** Writes bodies of one shape from plain values. */
 export class BodyWriter {
-  private readonly plan: WritePlan;
-  private readonly flat: boolean;
-  private readonly flatTexts: number;
-  private readonly output = new BodyOutput();
-  private readonly whole = new WireOutput();
+  readonly #plan: WritePlan;
+  readonly #flat: boolean;
+  readonly #flatTexts: number;
+  readonly #output = new BodyOutput();
+  readonly #whole = new WireOutput();
 
   constructor(schema: WireSchema) {
-    this.plan = new Planner(schema).plan(schema.root);
-    this.flat = isFlat(schema.root, schema);
-    this.flatTexts = leavesOf(schema.root, schema).filter((leaf) => leaf.tag === "text").length;
+    this.#plan = new Planner(schema).plan(schema.root);
+    this.#flat = isFlat(schema.root, schema);
+    this.#flatTexts = leavesOf(schema.root, schema).filter((leaf) => leaf.tag === "text").length;
   }
 
   /** Encodes one value; throws a `NowcastError` with the name of a field that the shape cannot represent. */
   write(value: WireValue): Uint8Array<ArrayBuffer> {
-    this.writeTo(this.whole, value);
-    return this.whole.take();
+    this.writeTo(this.#whole, value);
+    return this.#whole.take();
   }
 
   /** Like `write`, appended to `target`. */
   writeTo(target: WireOutput, value: WireValue): void {
-    this.block(target, [value], this.flat);
+    this.#block(target, [value], this.#flat);
   }
 
   /** Any number of values as the raw bytes of a chunk: `spec/WIRE.md`, section 9. */
   writeRows(rows: readonly WireValue[]): Uint8Array<ArrayBuffer> {
-    this.block(this.whole, rows, false);
-    return this.whole.take();
+    this.#block(this.#whole, rows, false);
+    return this.#whole.take();
   }
 
-  private block(target: WireOutput, rows: readonly WireValue[], flat: boolean): void {
-    const { blocks, texts, path } = this.output;
+  #block(target: WireOutput, rows: readonly WireValue[], flat: boolean): void {
+    const { blocks, texts, path } = this.#output;
     // Removes the remains of an earlier value that did not fit.
     blocks.at = 0;
     texts.at = 0;
     path.length = 0;
-    this.output.flatTextsLeft = flat ? this.flatTexts : 0;
-    writeBlock(this.plan, this.output, rows);
+    this.#output.flatTextsLeft = flat ? this.#flatTexts : 0;
+    writeBlock(this.#plan, this.#output, rows);
     if (!flat) target.varint(texts.at);
     target.raw(blocks.bytes.subarray(0, blocks.at));
     target.raw(texts.bytes.subarray(0, texts.at));
@@ -95,19 +95,19 @@ function writeBlock(plan: WritePlan, output: BodyOutput, rows: Column): void {
 }
 
 class Planner {
-  private readonly schema: WireSchema;
-  private readonly plans = new Map<number, WritePlan>();
+  readonly #schema: WireSchema;
+  readonly #plans = new Map<number, WritePlan>();
 
   constructor(schema: WireSchema) {
-    this.schema = schema;
+    this.#schema = schema;
   }
 
   plan(type: WireType): WritePlan {
-    if (type.tag === "ref") return this.definition(type.index);
-    return { ...layoutOf(type, this.schema), write: this.leaf(type) };
+    if (type.tag === "ref") return this.#definition(type.index);
+    return { ...layoutOf(type, this.#schema), write: this.#leaf(type) };
   }
 
-  private leaf(type: WireType): WritePlan["write"] {
+  #leaf(type: WireType): WritePlan["write"] {
     switch (type.tag) {
       case "unit":
         return () => {};
@@ -124,13 +124,13 @@ class Planner {
             Array.from(rows, (value) => encodeMsgpack(value)),
           );
       case "option":
-        return this.option(type.item);
+        return this.#option(type.item);
       case "list":
-        return this.list(type.item);
+        return this.#list(type.item);
       case "array":
-        return this.array(type.count, type.item);
+        return this.#array(type.count, type.item);
       case "map":
-        return this.map(type.key, type.value);
+        return this.#map(type.key, type.value);
       case "quat":
         return (output, rows, block) => writeQuats(output, rows, block, type.bits);
       default:
@@ -138,7 +138,7 @@ class Planner {
     }
   }
 
-  private option(item: WireType): WritePlan["write"] {
+  #option(item: WireType): WritePlan["write"] {
     const plan = this.plan(item);
     return (output, rows, block) => {
       // If the item type is an option, null means its absence, and only `undefined` means the absence of this option.
@@ -155,7 +155,7 @@ class Planner {
     };
   }
 
-  private list(item: WireType): WritePlan["write"] {
+  #list(item: WireType): WritePlan["write"] {
     const plan = this.plan(item);
     return (output, rows) => {
       const lists = mapColumn(output, rows, asList);
@@ -164,7 +164,7 @@ class Planner {
     };
   }
 
-  private array(count: number, item: WireType): WritePlan["write"] {
+  #array(count: number, item: WireType): WritePlan["write"] {
     const plan = this.plan(item);
     return (output, rows) => {
       const lists = mapColumn(output, rows, asList);
@@ -175,7 +175,7 @@ class Planner {
     };
   }
 
-  private map(key: WireType, value: WireType): WritePlan["write"] {
+  #map(key: WireType, value: WireType): WritePlan["write"] {
     const keyPlan = this.plan(key);
     const valuePlan = this.plan(value);
     return (output, rows) => {
@@ -195,24 +195,24 @@ class Planner {
     };
   }
 
-  private definition(index: number): WritePlan {
-    const known = this.plans.get(index);
+  #definition(index: number): WritePlan {
+    const known = this.#plans.get(index);
     if (known !== undefined) return known;
-    const definition = this.schema.definitions[index]!;
+    const definition = this.#schema.definitions[index]!;
     // A type may contain itself, so the plan is registered before it is complete.
     const plan: { -readonly [K in keyof WritePlan]: WritePlan[K] } = {
-      ...layoutOf({ tag: "ref", index }, this.schema),
+      ...layoutOf({ tag: "ref", index }, this.#schema),
       write: unplanned,
     };
-    this.plans.set(index, plan);
+    this.#plans.set(index, plan);
     plan.write =
       definition.tag === "struct"
-        ? this.fields(definition.fields, isTuple(definition))
-        : this.enum(definition);
+        ? this.#fields(definition.fields, isTuple(definition))
+        : this.#enum(definition);
     return plan;
   }
 
-  private fields(fields: readonly Field[], isList: boolean): WritePlan["write"] {
+  #fields(fields: readonly Field[], isList: boolean): WritePlan["write"] {
     const plans = fields.map((field) => this.plan(field.type));
     return (output, rows, block) => {
       for (let i = 0; i < fields.length; i++) {
@@ -224,11 +224,11 @@ class Planner {
     };
   }
 
-  private enum(definition: Definition & { tag: "enum" }): WritePlan["write"] {
+  #enum(definition: Definition & { tag: "enum" }): WritePlan["write"] {
     const { variants } = definition;
     const indexOf = new Map(variants.map((variant, index) => [variant.name, index]));
     const kind = variants.length > 256 ? U16 : U8;
-    const payloads = variants.map((variant) => this.payload(variant));
+    const payloads = variants.map((variant) => this.#payload(variant));
     return (output, rows, block) => {
       const tagged = mapColumn(output, rows, asVariant);
       const indices = tagged.map(
@@ -242,10 +242,10 @@ class Planner {
     };
   }
 
-  private payload(variant: Variant): WritePlan {
+  #payload(variant: Variant): WritePlan {
     const form = payloadForm(variant);
-    const write = this.fields(variant.fields, form !== "struct");
-    const layout = layoutOfFields(variant.fields, this.schema);
+    const write = this.#fields(variant.fields, form !== "struct");
+    const layout = layoutOfFields(variant.fields, this.#schema);
     if (form !== "alone") return { ...layout, write };
     return {
       ...layout,

@@ -26,15 +26,23 @@ export class RowWalk {
   readonly #residuals: Int32Array;
   readonly #quiet: Uint8Array;
   readonly #situation = newSituation();
+  readonly #symbols: Symbols;
+  readonly #predictor: DeltaPredictor;
+  readonly #past: DeltaPast;
+  /** The output of a writer; a reader has none. */
+  readonly #truth: Int32Array | undefined;
 
   constructor(
-    private readonly symbols: Symbols,
-    private readonly predictor: DeltaPredictor,
+    symbols: Symbols,
+    predictor: DeltaPredictor,
     layout: DeltaLayout,
-    private readonly past: DeltaPast,
-    /** The output of a writer; a reader has none. */
-    private readonly truth: Int32Array | undefined,
+    past: DeltaPast,
+    truth: Int32Array | undefined,
   ) {
+    this.#symbols = symbols;
+    this.#predictor = predictor;
+    this.#past = past;
+    this.#truth = truth;
     const { columns, width } = layout;
     this.values = new Int32Array(past.rows * width);
     this.changes = new Uint8Array(past.rows);
@@ -47,17 +55,19 @@ export class RowWalk {
   }
 
   run(): void {
-    for (this.row = 0; this.row < this.past.rows; this.row++) this.#codeRow(this.row);
+    for (this.row = 0; this.row < this.#past.rows; this.row++) this.#codeRow(this.row);
   }
 
   #codeRow(row: number): void {
-    const { past, symbols, values, errors } = this;
+    const { values, errors } = this;
+    const past = this.#past;
+    const symbols = this.#symbols;
     const width = this.#columns.length;
     const at = row * width;
     const base = past.start(0, row);
     this.column = -1;
     this.#situate(row, base);
-    const isSame = base >= 0 && this.truth !== undefined && this.#isSame(at, base);
+    const isSame = base >= 0 && this.#truth !== undefined && this.#isSame(at, base);
     const bit = base < 0 ? 1 : symbols.changed(this.#situation, isSame ? 0 : 1);
     this.changes[row] = (this.#situation.changed << 1) | bit;
     this.#situation.near = ((this.#situation.near << 1) | bit) & 7;
@@ -67,31 +77,31 @@ export class RowWalk {
       values.set(past.values(0).subarray(base, base + width), at);
       return;
     }
-    if (this.truth !== undefined) this.#measure(row, at, base, this.truth);
+    if (this.#truth !== undefined) this.#measure(row, at, base, this.#truth);
     this.#codeMask(at);
     this.#codeColumns(row, at, base);
-    if (base >= 0) this.predictor.learn(row, values, at);
+    if (base >= 0) this.#predictor.learn(row, values, at);
   }
 
   #isSame(at: number, base: number): boolean {
-    const before = this.past.values(0);
+    const before = this.#past.values(0);
     for (let column = 0; column < this.#columns.length; column++)
-      if (this.truth![at + column] !== before[base + column]) return false;
+      if (this.#truth![at + column] !== before[base + column]) return false;
     return true;
   }
 
   #situate(row: number, base: number): void {
     const situation = this.#situation;
-    situation.changed = base < 0 ? 1 : this.past.baselines[0]!.changes[this.past.place(0, row)]!;
+    situation.changed = base < 0 ? 1 : this.#past.baselines[0]!.changes[this.#past.place(0, row)]!;
     situation.flags = 0;
     situation.speed = 0;
     if (base < 0) return;
-    const now = this.past.values(0);
+    const now = this.#past.values(0);
     for (let bit = 0; bit < this.#flags.length; bit++)
       situation.flags |= now[base + this.#flags[bit]!]! << bit;
     if (situation.changed === 0) return;
-    const earlier = this.past.start(1, row);
-    if (earlier >= 0) situation.speed = this.#speed(now, base, this.past.values(1), earlier);
+    const earlier = this.#past.start(1, row);
+    if (earlier >= 0) situation.speed = this.#speed(now, base, this.#past.values(1), earlier);
   }
 
   #speed(now: Int32Array, base: number, then: Int32Array, earlier: number): number {
@@ -118,7 +128,7 @@ export class RowWalk {
   #guess(row: number, column: number, at: number, base: number): void {
     const guess = this.#guesses[column]!;
     guess.value = guess.lean = guess.doubt = guess.moved = 0;
-    if (base >= 0) return this.predictor.guess(row, column, this.values, at, guess);
+    if (base >= 0) return this.#predictor.guess(row, column, this.values, at, guess);
     guess.doubt = DOUBT_START;
     if (row > 0) guess.value = this.values[at - this.#columns.length + column]!;
   }
@@ -126,7 +136,7 @@ export class RowWalk {
   /** Columns that were right last time and are right again cost nothing if all of them are; otherwise one bit each. */
   #codeMask(at: number): void {
     const quiet = this.#quiet.fill(0);
-    if (!this.symbols.hasMask) return;
+    if (!this.#symbols.hasMask) return;
     let some = 0;
     let wrong = 0;
     for (let column = 0; column < quiet.length; column++) {
@@ -134,10 +144,10 @@ export class RowWalk {
       quiet[column] = some = 1;
       if (this.#residuals[column] !== 0) wrong = 1;
     }
-    if (some === 0 || this.symbols.plain(wrong, 1) === 0) return;
+    if (some === 0 || this.#symbols.plain(wrong, 1) === 0) return;
     for (let column = 0; column < quiet.length; column++) {
       if (quiet[column] === 0) continue;
-      quiet[column] = 1 - this.symbols.plain(this.#residuals[column] === 0 ? 0 : 1, 1);
+      quiet[column] = 1 - this.#symbols.plain(this.#residuals[column] === 0 ? 0 : 1, 1);
     }
   }
 
@@ -147,10 +157,10 @@ export class RowWalk {
     for (let column = 0; column < this.#columns.length; column++) {
       this.column = column;
       const { kind } = this.#columns[column]!;
-      if (this.truth === undefined) this.#guess(row, column, at, base);
+      if (this.#truth === undefined) this.#guess(row, column, at, base);
       situation.error = this.errors[at + column]!;
       const off = this.#quiet[column] === 1 ? 0 : this.#codeResidual(column);
-      if (this.truth === undefined) this.values[at + column] = this.#apply(column, off);
+      if (this.#truth === undefined) this.values[at + column] = this.#apply(column, off);
       const size = sixteenths(off);
       this.errors[at + column] = (situation.error + size) >> 1;
       if (kind === "flag" || kind === "largest") continue;
@@ -163,9 +173,9 @@ export class RowWalk {
     const { kind, group } = this.#columns[column]!;
     const guess = this.#guesses[column]!;
     const off = this.#residuals[column]!;
-    if (kind === "flag") return this.symbols.flag(column, guess, this.#situation, off);
-    if (kind === "largest") return this.symbols.largest(column, guess, this.#situation, off);
-    return this.symbols.number(column, group, guess, this.#situation, off);
+    if (kind === "flag") return this.#symbols.flag(column, guess, this.#situation, off);
+    if (kind === "largest") return this.#symbols.largest(column, guess, this.#situation, off);
+    return this.#symbols.number(column, group, guess, this.#situation, off);
   }
 
   #apply(column: number, off: number): number {
@@ -174,7 +184,7 @@ export class RowWalk {
     if (kind.kind === "flag") return off ^ (guess & 1);
     if (kind.kind === "largest") return (guess + off) & 3;
     const value = sum(kind, guess, off);
-    if (!holds(kind, value)) throw new WireError(`${value} is out of the column's range`, this.symbols.at);
+    if (!holds(kind, value)) throw new WireError(`${value} is out of the column's range`, this.#symbols.at);
     return value;
   }
 }

@@ -68,15 +68,15 @@ class SaveReader implements SaveFile {
   readonly about: MsgpackValue[] = [];
   readonly schemas: WireSchema[] = [];
   readonly values: WireValue[] = [];
-  private readonly plans: ReadPlan[] = [];
-  private readonly reader: WireSchema | undefined;
-  private readonly options: SaveReadOptions;
-  private chunks = 0;
-  private schemaBytes = 0;
+  readonly #plans: ReadPlan[] = [];
+  readonly #reader: WireSchema | undefined;
+  readonly #options: SaveReadOptions;
+  #chunks = 0;
+  #schemaBytes = 0;
 
   constructor(reader: WireSchema | undefined, options: SaveReadOptions) {
-    this.reader = reader;
-    this.options = options;
+    this.#reader = reader;
+    this.#options = options;
   }
 
   /** Reads a record. Returns false after the last one. */
@@ -91,26 +91,26 @@ class SaveReader implements SaveFile {
     const stated = input.view.getUint32(input.advance(4, "the checksum of a record"), true);
     if (sum !== stated) input.fail("a record whose checksum is wrong: the file is damaged", start);
     try {
-      return this.handle(kind, new WireInput(payload, FILE_MEMORY_MAX));
+      return this.#handle(kind, new WireInput(payload, FILE_MEMORY_MAX));
     } catch (error) {
       if (error instanceof WireError) throw new WireError(error.detail, payloadAt + error.offset, error.path);
       throw error;
     }
   }
 
-  private handle(kind: number, payload: WireInput): boolean {
+  #handle(kind: number, payload: WireInput): boolean {
     switch (kind) {
       case RECORD.schema:
-        this.addSchema(payload);
+        this.#addSchema(payload);
         return true;
       case RECORD.chunk:
-        this.addChunk(payload);
+        this.#addChunk(payload);
         return true;
       case RECORD.about:
         this.about.push(decodeMsgpack(payload.bytes));
         return true;
       case RECORD.end:
-        this.checkEnd(payload);
+        this.#checkEnd(payload);
         return false;
       default:
         if ((kind & SKIPPABLE_BIT) !== 0) return true;
@@ -121,18 +121,18 @@ class SaveReader implements SaveFile {
     }
   }
 
-  private addSchema(payload: WireInput): void {
-    this.schemaBytes += payload.bytes.length;
-    if (this.schemas.length >= SHAPES_MAX || this.schemaBytes > SHAPE_BYTES_MAX)
+  #addSchema(payload: WireInput): void {
+    this.#schemaBytes += payload.bytes.length;
+    if (this.schemas.length >= SHAPES_MAX || this.#schemaBytes > SHAPE_BYTES_MAX)
       payload.fail("too many shapes");
     const schema = decodeWireSchema(payload.bytes);
     this.schemas.push(schema);
-    this.plans.push(planReading(schema, this.reader));
+    this.#plans.push(planReading(schema, this.#reader));
   }
 
-  private addChunk(payload: WireInput): void {
+  #addChunk(payload: WireInput): void {
     const schema = payload.count("the shape of a chunk");
-    const plan = this.plans[schema];
+    const plan = this.#plans[schema];
     if (plan === undefined) return payload.fail(`a chunk of shape ${schema}, which has not been told`, 0);
     const rows = payload.count("the rows of a chunk");
     if (rows === 0) payload.fail("a chunk of no rows", 0);
@@ -141,25 +141,20 @@ class SaveReader implements SaveFile {
     if (rawLength > CHUNK_BYTES_MAX)
       payload.fail(`a chunk of ${rawLength} bytes, more than ${CHUNK_BYTES_MAX}`);
     const stored = payload.raw(payload.end - payload.at, "a chunk");
-    const raw = this.decompress(payload, compression, stored, rawLength);
+    const raw = this.#decompress(payload, compression, stored, rawLength);
     for (const value of Array.from(readRows(plan, new WireInput(raw, FILE_MEMORY_MAX), rows)))
       this.values.push(value);
-    this.chunks++;
+    this.#chunks++;
   }
 
-  private decompress(
-    payload: WireInput,
-    compression: number,
-    stored: Uint8Array,
-    rawLength: number,
-  ): Uint8Array {
+  #decompress(payload: WireInput, compression: number, stored: Uint8Array, rawLength: number): Uint8Array {
     if (compression === COMPRESSION.lz4) return decodeLz4Block(stored, rawLength);
     let raw = stored;
     if (compression === COMPRESSION.zstd) {
-      if (this.options.zstd === undefined) {
+      if (this.#options.zstd === undefined) {
         throw new NowcastError("misuse", "the save is compressed with Zstandard: pass a decoder as `zstd`");
       }
-      raw = this.options.zstd(stored, rawLength);
+      raw = this.#options.zstd(stored, rawLength);
     } else if (compression !== COMPRESSION.none) {
       throw new NowcastError(
         "peer-incompatible",
@@ -170,13 +165,13 @@ class SaveReader implements SaveFile {
     return raw;
   }
 
-  private checkEnd(payload: WireInput): void {
+  #checkEnd(payload: WireInput): void {
     const chunks = payload.count("the number of chunks");
     const rows = payload.count("the number of rows");
     payload.mustEnd("the last record");
-    if (chunks !== this.chunks || rows !== this.values.length) {
+    if (chunks !== this.#chunks || rows !== this.values.length) {
       payload.fail(
-        `a last record of ${chunks} chunks and ${rows} rows, where there are ${this.chunks} and ${this.values.length}`,
+        `a last record of ${chunks} chunks and ${rows} rows, where there are ${this.#chunks} and ${this.values.length}`,
       );
     }
   }

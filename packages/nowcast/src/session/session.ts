@@ -185,7 +185,8 @@ export class Session {
   /** The newest value of a key; replaces one that has not left. */
   putState(nowUs: number, lane: number, key: number | bigint, value: Uint8Array): PutOutcome {
     const count = toUInt64(key);
-    if (count === 0) throw new NowcastError("misuse", "key 0 is reserved for events; states have keys from 1 on");
+    if (count === 0)
+      throw new NowcastError("misuse", "key 0 is reserved for events; states have keys from 1 on");
     if (value.length > this.#peer.messageBytesMax) return "too large";
     return this.#lanes.sending(lane, this.#peer).putState(count, { value, producedAtUs: nowUs });
   }

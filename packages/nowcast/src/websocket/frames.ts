@@ -36,78 +36,74 @@ interface FrameHead {
 
 /** Turns a peer's byte stream into messages. Holds at most one message and the rest of the last chunk. */
 export class FrameParser {
-  private readonly messageBytesMax: number;
-  private readonly peer: "client" | "server";
-  private chunks: Uint8Array[] = [];
-  private available = 0;
-  private head: FrameHead | undefined;
-  private fragments: Uint8Array<ArrayBuffer>[] = [];
-  private fragmentBytes = 0;
+  readonly #messageBytesMax: number;
+  readonly #peer: "client" | "server";
+  #chunks: Uint8Array[] = [];
+  #available = 0;
+  #head: FrameHead | undefined;
+  #fragments: Uint8Array<ArrayBuffer>[] = [];
+  #fragmentBytes = 0;
   /** Fragments of the current message. Empty ones cost no memory, but time, and may never end. */
-  private fragmentCount = 0;
-  private readonly fragmentsMax: number;
-  private fragmentOpcode: number | undefined;
+  #fragmentCount = 0;
+  readonly #fragmentsMax: number;
+  #fragmentOpcode: number | undefined;
 
   constructor(messageBytesMax: number, peer: "client" | "server") {
-    this.messageBytesMax = messageBytesMax;
-    this.fragmentsMax = FRAGMENTS_MIN + Math.floor(messageBytesMax / FRAGMENT_BYTES);
-    this.peer = peer;
+    this.#messageBytesMax = messageBytesMax;
+    this.#fragmentsMax = FRAGMENTS_MIN + Math.floor(messageBytesMax / FRAGMENT_BYTES);
+    this.#peer = peer;
   }
 
   push(chunk: Uint8Array): void {
-    this.chunks.push(chunk);
-    this.available += chunk.length;
+    this.#chunks.push(chunk);
+    this.#available += chunk.length;
   }
 
   /** The next message, or `undefined` until more bytes arrive. */
   next(): FramedMessage | undefined {
     for (;;) {
-      this.head ??= this.readHead();
-      if (this.head === undefined || this.available < this.head.length) return undefined;
-      const { fin, opcode, length, mask } = this.head;
-      this.head = undefined;
-      const payload = this.take(length);
+      this.#head ??= this.#readHead();
+      if (this.#head === undefined || this.#available < this.#head.length) return undefined;
+      const { fin, opcode, length, mask } = this.#head;
+      this.#head = undefined;
+      const payload = this.#take(length);
       if (mask !== undefined) applyMask(payload, mask);
       if (opcode >= OPCODE.close) return { opcode, payload };
-      const message = this.assemble(fin, opcode, payload);
+      const message = this.#assemble(fin, opcode, payload);
       if (message !== undefined) return message;
     }
   }
 
-  private assemble(
-    fin: boolean,
-    opcode: number,
-    payload: Uint8Array<ArrayBuffer>,
-  ): FramedMessage | undefined {
-    if (opcode === OPCODE.continuation && this.fragmentOpcode === undefined) {
+  #assemble(fin: boolean, opcode: number, payload: Uint8Array<ArrayBuffer>): FramedMessage | undefined {
+    if (opcode === OPCODE.continuation && this.#fragmentOpcode === undefined) {
       throw new FrameError(1002, "a continuation of nothing");
     }
-    if (opcode !== OPCODE.continuation && this.fragmentOpcode !== undefined) {
+    if (opcode !== OPCODE.continuation && this.#fragmentOpcode !== undefined) {
       throw new FrameError(1002, "a new message inside a fragmented one");
     }
-    const first = this.fragmentOpcode ?? opcode;
-    if (fin && this.fragmentCount === 0) {
+    const first = this.#fragmentOpcode ?? opcode;
+    if (fin && this.#fragmentCount === 0) {
       return { opcode: first, payload };
     }
-    this.fragmentOpcode = first;
-    this.fragmentCount += 1;
-    if (this.fragmentCount > this.fragmentsMax) {
-      throw new FrameError(1002, `a message of more than ${this.fragmentsMax} fragments`);
+    this.#fragmentOpcode = first;
+    this.#fragmentCount += 1;
+    if (this.#fragmentCount > this.#fragmentsMax) {
+      throw new FrameError(1002, `a message of more than ${this.#fragmentsMax} fragments`);
     }
-    if (payload.length > 0) this.fragments.push(payload);
-    this.fragmentBytes += payload.length;
+    if (payload.length > 0) this.#fragments.push(payload);
+    this.#fragmentBytes += payload.length;
     if (!fin) return undefined;
-    const whole = joined(this.fragments, this.fragmentBytes);
-    this.fragments = [];
-    this.fragmentBytes = 0;
-    this.fragmentCount = 0;
-    this.fragmentOpcode = undefined;
+    const whole = joined(this.#fragments, this.#fragmentBytes);
+    this.#fragments = [];
+    this.#fragmentBytes = 0;
+    this.#fragmentCount = 0;
+    this.#fragmentOpcode = undefined;
     return { opcode: first, payload: whole };
   }
 
-  private readHead(): FrameHead | undefined {
-    if (this.available < 2) return undefined;
-    const [first, second] = [this.peek(0), this.peek(1)];
+  #readHead(): FrameHead | undefined {
+    if (this.#available < 2) return undefined;
+    const [first, second] = [this.#peek(0), this.#peek(1)];
     const opcode = first & 0x0f;
     const fin = (first & FIN_BIT) !== 0;
     if ((first & 0x70) !== 0)
@@ -116,7 +112,7 @@ export class FrameParser {
       throw new FrameError(1002, `opcode ${opcode} does not exist`);
     }
     const isMasked = (second & MASK_BIT) !== 0;
-    if (isMasked !== (this.peer === "client")) {
+    if (isMasked !== (this.#peer === "client")) {
       throw new FrameError(1002, isMasked ? "a server must not mask" : "a client must mask");
     }
     const short = second & 0x7f;
@@ -125,20 +121,20 @@ export class FrameParser {
     }
     const lengthBytes = short < 126 ? 0 : short === 126 ? 2 : 8;
     const maskBytes = isMasked ? 4 : 0;
-    if (this.available < 2 + lengthBytes + maskBytes) return undefined;
-    this.take(2);
+    if (this.#available < 2 + lengthBytes + maskBytes) return undefined;
+    this.#take(2);
     let length = lengthBytes === 0 ? short : 0;
-    for (const byte of this.take(lengthBytes)) length = length * 256 + byte;
-    if (length + this.fragmentBytes > this.messageBytesMax) {
-      throw new FrameError(1009, `a message of more than ${this.messageBytesMax} bytes`);
+    for (const byte of this.#take(lengthBytes)) length = length * 256 + byte;
+    if (length + this.#fragmentBytes > this.#messageBytesMax) {
+      throw new FrameError(1009, `a message of more than ${this.#messageBytesMax} bytes`);
     }
-    const mask = isMasked ? this.take(maskBytes) : undefined;
+    const mask = isMasked ? this.#take(maskBytes) : undefined;
     return { fin, opcode, length, mask };
   }
 
-  private peek(index: number): number {
+  #peek(index: number): number {
     let skipped = 0;
-    for (const chunk of this.chunks) {
+    for (const chunk of this.#chunks) {
       if (index - skipped < chunk.length) return chunk[index - skipped]!;
       skipped += chunk.length;
     }
@@ -146,20 +142,20 @@ export class FrameParser {
   }
 
   /** Removes `length` bytes from the front; the caller has checked that they exist. */
-  private take(length: number): Uint8Array<ArrayBuffer> {
+  #take(length: number): Uint8Array<ArrayBuffer> {
     const taken = new Uint8Array(length);
     let filled = 0;
     let used = 0;
     while (filled < length) {
-      const chunk = this.chunks[used]!;
+      const chunk = this.#chunks[used]!;
       const part = chunk.subarray(0, length - filled);
       taken.set(part, filled);
       filled += part.length;
       if (part.length === chunk.length) used++;
-      else this.chunks[used] = chunk.subarray(part.length);
+      else this.#chunks[used] = chunk.subarray(part.length);
     }
-    this.chunks.splice(0, used);
-    this.available -= length;
+    this.#chunks.splice(0, used);
+    this.#available -= length;
     return taken;
   }
 }

@@ -14,69 +14,69 @@ export interface InputOutlet {
 
 /** Sends the newest input when it changes, at most thirty times a second. */
 export class InputSender {
-  private readonly outlet: InputOutlet;
-  private wanted: Input | undefined;
-  private sent: Input | undefined;
-  private sentAtMs = Number.NEGATIVE_INFINITY;
+  readonly #outlet: InputOutlet;
+  #wanted: Input | undefined;
+  #sent: Input | undefined;
+  #sentAtMs = Number.NEGATIVE_INFINITY;
   /** A jump that was pressed and released between two sends is still sent, once. */
-  private jumpPending = false;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  #jumpPending = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(outlet: InputOutlet) {
-    this.outlet = outlet;
+    this.#outlet = outlet;
   }
 
   set(input: Input): void {
-    this.wanted = checkedInput(input);
-    this.jumpPending ||= this.wanted.jump;
-    this.schedule();
+    this.#wanted = checkedInput(input);
+    this.#jumpPending ||= this.#wanted.jump;
+    this.#schedule();
   }
 
   /** A new connection has not received the input yet. */
   connected(): void {
-    this.sent = undefined;
-    this.sentAtMs = Number.NEGATIVE_INFINITY;
-    if (this.wanted !== undefined) this.schedule();
+    this.#sent = undefined;
+    this.#sentAtMs = Number.NEGATIVE_INFINITY;
+    if (this.#wanted !== undefined) this.#schedule();
   }
 
   /** From now on input is sent in another way. */
   forget(): void {
     this.stop();
-    this.wanted = undefined;
-    this.sent = undefined;
-    this.jumpPending = false;
+    this.#wanted = undefined;
+    this.#sent = undefined;
+    this.#jumpPending = false;
   }
 
   stop(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
-  private schedule(): void {
-    if (this.timer !== undefined) return;
-    const waitMs = this.sentAtMs + INTERVAL_MS - performance.now();
-    if (waitMs <= 0) this.flush();
-    else this.wakeIn(waitMs);
+  #schedule(): void {
+    if (this.#timer !== undefined) return;
+    const waitMs = this.#sentAtMs + INTERVAL_MS - performance.now();
+    if (waitMs <= 0) this.#flush();
+    else this.#wakeIn(waitMs);
   }
 
-  private wakeIn(waitMs: number): void {
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      this.flush();
+  #wakeIn(waitMs: number): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#flush();
     }, waitMs);
   }
 
-  private flush(): void {
-    if (this.wanted === undefined) return;
-    const input = this.jumpPending && !this.wanted.jump ? { ...this.wanted, jump: true } : this.wanted;
-    if (this.sent !== undefined && same(this.sent, input)) return;
-    if (this.outlet.backlogBytes() > BACKLOG_BYTES_MAX) return this.wakeIn(INTERVAL_MS);
+  #flush(): void {
+    if (this.#wanted === undefined) return;
+    const input = this.#jumpPending && !this.#wanted.jump ? { ...this.#wanted, jump: true } : this.#wanted;
+    if (this.#sent !== undefined && same(this.#sent, input)) return;
+    if (this.#outlet.backlogBytes() > BACKLOG_BYTES_MAX) return this.#wakeIn(INTERVAL_MS);
     // Without a connection nothing is lost: `connected` sends the newest input.
-    if (!this.outlet.send(input)) return;
-    this.sent = input;
-    this.sentAtMs = performance.now();
-    this.jumpPending = false;
-    if (input !== this.wanted) this.schedule();
+    if (!this.#outlet.send(input)) return;
+    this.#sent = input;
+    this.#sentAtMs = performance.now();
+    this.#jumpPending = false;
+    if (input !== this.#wanted) this.#schedule();
   }
 }
 

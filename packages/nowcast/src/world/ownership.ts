@@ -47,8 +47,11 @@ export class Ownership {
   #number = 0;
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #world: OwnedWorld;
 
-  constructor(private readonly world: OwnedWorld) {}
+  constructor(world: OwnedWorld) {
+    this.#world = world;
+  }
 
   async own(id: EntityId, options: WaitOptions = {}): Promise<void> {
     if (this.#isMine(id)) return;
@@ -80,7 +83,7 @@ export class Ownership {
 
   move(id: EntityId, pose: OwnedPose): void {
     const goal = this.#goal(id, pose);
-    if (!this.#isMine(id)) return this.world.unsent();
+    if (!this.#isMine(id)) return this.#world.unsent();
     this.#wanted.set(id, goal);
     this.#schedule();
   }
@@ -116,7 +119,7 @@ export class Ownership {
   }
 
   #isMine(id: EntityId): boolean {
-    const { playerId, entities } = this.world;
+    const { playerId, entities } = this.#world;
     return this.#granted.has(id) || (playerId !== undefined && entities.get(id)?.owner === playerId);
   }
 
@@ -132,7 +135,7 @@ export class Ownership {
   }
 
   #rotationOf(id: EntityId): Quaternion {
-    const entity = this.world.entities.get(id);
+    const entity = this.#world.entities.get(id);
     if (entity === undefined) return UPRIGHT;
     const rotation: [number, number, number, number] = [0, 0, 0, 1];
     eulerToQuaternion(...entity.euler, rotation);
@@ -144,12 +147,12 @@ export class Ownership {
     const number = this.#number;
     return this.#waiting.wait(signal, (resolve, reject) => {
       const isSent =
-        this.#pending.size < REQUESTS_MAX && (this.world.protocol?.owner(request(number)) ?? false);
+        this.#pending.size < REQUESTS_MAX && (this.#world.protocol?.owner(request(number)) ?? false);
       if (isSent) {
         this.#pending.set(number, { resolve, reject });
         return () => this.#pending.delete(number);
       }
-      this.world.unsent();
+      this.#world.unsent();
       reject(
         new NowcastError("network", "the request was not sent: there is no connection, or too many wait"),
       );
@@ -158,7 +161,7 @@ export class Ownership {
   }
 
   #tell(request: OwnerRequest): void {
-    if (!this.world.protocol?.owner(request)) this.world.unsent();
+    if (!this.#world.protocol?.owner(request)) this.#world.unsent();
   }
 
   #schedule(): void {
@@ -176,7 +179,7 @@ export class Ownership {
   }
 
   #flush(): void {
-    const { protocol } = this.world;
+    const { protocol } = this.#world;
     if (this.#wanted.size === 0 || protocol === undefined) return;
     if (protocol.backlogBytes > BACKLOG_BYTES_MAX) return this.#wakeIn(INTERVAL_MS);
     for (const [id, goal] of this.#wanted) {

@@ -3,34 +3,34 @@ const BUCKET_MS = 100;
 
 /** Packets and bytes a second, as means over the last second, in constant memory. */
 export class RateMeter {
-  private readonly packets = new Float64Array(BUCKETS);
-  private readonly bytes = new Float64Array(BUCKETS);
-  private newest = 0;
+  readonly #packets = new Float64Array(BUCKETS);
+  readonly #bytes = new Float64Array(BUCKETS);
+  #newest = 0;
 
   record(nowMs: number, bytes: number): void {
-    this.advance(nowMs);
-    const slot = this.newest % BUCKETS;
-    this.packets[slot] = this.packets[slot]! + 1;
-    this.bytes[slot] = this.bytes[slot]! + bytes;
+    this.#advance(nowMs);
+    const slot = this.#newest % BUCKETS;
+    this.#packets[slot] = this.#packets[slot]! + 1;
+    this.#bytes[slot] = this.#bytes[slot]! + bytes;
   }
 
   rates(nowMs: number): { readonly packetsPerSecond: number; readonly bytesPerSecond: number } {
-    this.advance(nowMs);
+    this.#advance(nowMs);
     // Nine full buckets and the one being filled: the window is 0.9 to 1 second long.
     const windowSeconds = ((BUCKETS - 1) * BUCKET_MS + (nowMs % BUCKET_MS)) / 1000;
     const sum = (column: Float64Array): number => column.reduce((total, value) => total + value, 0);
     return {
-      packetsPerSecond: sum(this.packets) / windowSeconds,
-      bytesPerSecond: sum(this.bytes) / windowSeconds,
+      packetsPerSecond: sum(this.#packets) / windowSeconds,
+      bytesPerSecond: sum(this.#bytes) / windowSeconds,
     };
   }
 
-  private advance(nowMs: number): void {
+  #advance(nowMs: number): void {
     const bucket = Math.floor(nowMs / BUCKET_MS);
-    for (let passed = Math.max(this.newest + 1, bucket - BUCKETS + 1); passed <= bucket; passed++) {
-      this.packets[passed % BUCKETS] = 0;
-      this.bytes[passed % BUCKETS] = 0;
+    for (let passed = Math.max(this.#newest + 1, bucket - BUCKETS + 1); passed <= bucket; passed++) {
+      this.#packets[passed % BUCKETS] = 0;
+      this.#bytes[passed % BUCKETS] = 0;
     }
-    this.newest = Math.max(this.newest, bucket);
+    this.#newest = Math.max(this.#newest, bucket);
   }
 }

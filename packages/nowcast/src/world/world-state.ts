@@ -41,8 +41,11 @@ export class WorldState {
   readonly #table = new EntityTable();
   /** Kinds of the definition, by name. */
   #kinds: ReadonlyMap<string, Kind> = new Map();
+  readonly #emitter: Emitter<WorldEvents>;
 
-  constructor(private readonly emitter: Emitter<WorldEvents>) {}
+  constructor(emitter: Emitter<WorldEvents>) {
+    this.#emitter = emitter;
+  }
 
   get entities(): ReadonlyMap<EntityId, Entity> {
     return this.#table.entities;
@@ -63,9 +66,9 @@ export class WorldState {
     this.players.clear();
     const places = this.screen.clear();
     this.playerId = playerId;
-    if (entities.length > 0) this.emitter.emit("despawn", { entities, reason: "gone" });
-    for (const player of players) this.emitter.emit("left", { player });
-    for (const place of places) this.emitter.emit("screen", { place, value: null });
+    if (entities.length > 0) this.#emitter.emit("despawn", { entities, reason: "gone" });
+    for (const player of players) this.#emitter.emit("left", { player });
+    for (const place of places) this.#emitter.emit("screen", { place, value: null });
   }
 
   /** Sets the definition. */
@@ -73,7 +76,7 @@ export class WorldState {
     this.definition = definition;
     this.#kinds = new Map(definition.kinds.map((kind) => [kind.name, kind]));
     this.#table.redefine((kind) => this.kindNow(kind));
-    this.emitter.emit("define", { definition });
+    this.#emitter.emit("define", { definition });
   }
 
   /**
@@ -93,7 +96,7 @@ export class WorldState {
       else this.change(known, entity, entity, tick);
     }
     if (unknown.size === 0) return;
-    this.emitter.emit("spawn", { entities: this.#table.spawn([...unknown.values()], tick) });
+    this.#emitter.emit("spawn", { entities: this.#table.spawn([...unknown.values()], tick) });
   }
 
   /** Sets the description of an entity, and its pose if there is one. */
@@ -101,8 +104,8 @@ export class WorldState {
     const before = entity.owner;
     const { names, parts } = this.#table.describe(entity, description);
     if (pose !== undefined && this.#table.place(entity, pose, tick)) parts.push("place");
-    if (names.length > 0 || parts.length > 0) this.emitter.emit("change", { entity, names, parts });
-    if (before !== entity.owner) this.emitter.emit("owner", { entity, before });
+    if (names.length > 0 || parts.length > 0) this.#emitter.emit("change", { entity, names, parts });
+    if (before !== entity.owner) this.#emitter.emit("owner", { entity, before });
   }
 
   /** Some attributes have other values; of those that its kind does not have nothing is known. */
@@ -116,7 +119,7 @@ export class WorldState {
 
   despawn(ids: Iterable<EntityId>, reason: DespawnReason = "gone"): void {
     const entities = this.#table.despawn(ids);
-    if (entities.length > 0) this.emitter.emit("despawn", { entities, reason });
+    if (entities.length > 0) this.#emitter.emit("despawn", { entities, reason });
   }
 
   /** Moves entities; a `snapshot` event reports them. */
@@ -143,26 +146,26 @@ export class WorldState {
       player.name = name;
       player.avatarId = avatarId;
     }
-    this.emitter.emit("player", { player });
+    this.#emitter.emit("player", { player });
   }
 
   removePlayer(id: PlayerId): void {
     const player = this.players.get(id);
     if (player === undefined) return;
     this.players.delete(id);
-    this.emitter.emit("left", { player });
+    this.#emitter.emit("left", { player });
   }
 
   /** Sets the value of a server's key on the screen. */
   show(key: number | string, screen: ScreenValue): void {
     for (const place of this.screen.put(key, screen)) {
-      this.emitter.emit("screen", { place, value: this.screen.shown.get(place) ?? null });
+      this.#emitter.emit("screen", { place, value: this.screen.shown.get(place) ?? null });
     }
   }
 
   tell(name: string, payload: unknown): void {
-    this.emitter.emit("event", { name, payload });
-    this.emitter.emit(`event:${name}`, { payload });
+    this.#emitter.emit("event", { name, payload });
+    this.#emitter.emit(`event:${name}`, { payload });
   }
 }
 

@@ -95,24 +95,28 @@ export class Chromium implements LabBrowser {
 
 /** A page with a worker, in either of which the lab can be called. */
 export class Tab {
+  readonly #page: LabPage;
+
   private constructor(
-    private readonly page: LabPage,
+    page: LabPage,
     readonly place: Place,
-  ) {}
+  ) {
+    this.#page = page;
+  }
 
   static async open(browser: LabBrowser, server: Server, place: Place): Promise<Tab> {
     return new Tab(await browser.open(`${originOf(server)}/`), place);
   }
 
   get errors(): readonly string[] {
-    return this.page.errors;
+    return this.#page.errors;
   }
 
   call<M extends keyof Lab>(method: M, ...args: Parameters<Lab[M]>): Promise<Awaited<ReturnType<Lab[M]>>> {
-    return this.page.call(this.place, method, args) as Promise<Awaited<ReturnType<Lab[M]>>>;
+    return this.#page.call(this.place, method, args) as Promise<Awaited<ReturnType<Lab[M]>>>;
   }
 
   close(): Promise<void> {
-    return this.page.close();
+    return this.#page.close();
   }
 }

@@ -49,13 +49,15 @@ export class Pair {
   #order = 0;
   #stopped: number | undefined;
   #unread: Uint8Array[] = [];
+  #carrier: CarrierTraits;
 
   constructor(
     readonly random: () => number,
-    private carrier: CarrierTraits,
+    carrier: CarrierTraits,
     link: Partial<LinkSettings> = {},
     config: Partial<SessionConfig> = {},
   ) {
+    this.#carrier = carrier;
     this.link = { ...GOOD_LINK, ...link };
     this.ends = [
       Session.connect(this.clock(0), carrier, this.entropy(), config),
@@ -77,13 +79,13 @@ export class Pair {
   }
 
   /** The carrier dies with everything on it, and both ends have a new one. */
-  changeCarrier(carrier = this.carrier): void {
-    this.carrier = carrier;
+  changeCarrier(carrier = this.#carrier): void {
+    this.#carrier = carrier;
     this.#underWay = [];
     this.ends[0].detach(this.clock(0));
     this.ends[1].detach(this.clock(1));
-    this.ends[1].attach(this.clock(1), this.carrier, this.entropy(), "acceptor");
-    this.ends[0].attach(this.clock(0), this.carrier, this.entropy(), "initiator");
+    this.ends[1].attach(this.clock(1), this.#carrier, this.entropy(), "acceptor");
+    this.ends[0].attach(this.clock(0), this.#carrier, this.entropy(), "initiator");
     this.touch(0);
     this.touch(1);
   }
@@ -148,7 +150,7 @@ export class Pair {
   #send(to: number, packet: Uint8Array): void {
     this.packets += 1;
     const [lost, jitter, twice, flipped, position] = Array.from({ length: 5 }, () => this.random());
-    const { isReliable, isChecked } = this.carrier;
+    const { isReliable, isChecked } = this.#carrier;
     if (!isReliable && (this.link.isCut || lost! < this.link.loss)) return;
     if (!isChecked && flipped! < this.link.corrupt) packet[Math.floor(position! * packet.length)]! ^= 0x10;
     const isTwice = !isReliable && twice! < this.link.duplicate;

@@ -23,19 +23,19 @@ const vectors = (name: string) =>
 
 /** The generator of the vectors, as `spec/MOVEMENT.md` says. */
 class Random {
-  private state: number;
+  #state: number;
 
   constructor(walk: number) {
-    this.state = (Math.imul(walk, 2_654_435_761) | 1) >>> 0;
+    this.#state = (Math.imul(walk, 2_654_435_761) | 1) >>> 0;
   }
 
   next(): number {
-    let x = this.state;
+    let x = this.#state;
     x ^= x << 13;
     x ^= x >>> 17;
     x ^= x << 5;
-    this.state = x >>> 0;
-    return this.state;
+    this.#state = x >>> 0;
+    return this.#state;
   }
 
   within(low: number, high: number): number {

@@ -11,52 +11,52 @@ import { waitFor } from "../wait-for.js";
 class StockClient {
   /** Of its avatar, once that is known. */
   id = 0;
-  private player = 0;
+  #player = 0;
   readonly positions = new Map<number, readonly [number, number, number]>();
   readonly closed: Promise<{ code: number; reason: string }>;
-  private readonly socket: WebSocket;
-  private readonly encoding: string;
+  readonly #socket: WebSocket;
+  readonly #encoding: string;
 
   constructor(url: string, encoding: string) {
-    this.encoding = encoding;
-    this.socket = new WebSocket(`${url.replace("http", "ws")}/ws/stock?encoding=${encoding}&name=Stock`);
+    this.#encoding = encoding;
+    this.#socket = new WebSocket(`${url.replace("http", "ws")}/ws/stock?encoding=${encoding}&name=Stock`);
     this.closed = new Promise((resolve) =>
-      this.socket.on("close", (code, reason) => resolve({ code, reason: reason.toString() })),
+      this.#socket.on("close", (code, reason) => resolve({ code, reason: reason.toString() })),
     );
-    this.socket.on("message", (data: Buffer, isBinary) => {
-      if (!isBinary) this.handle(JSON.parse(data.toString()));
-      else if (encoding === "msgpack") this.handle(decodeMsgpack(data) as unknown as ServerObject);
-      else this.handlePacked(data);
+    this.#socket.on("message", (data: Buffer, isBinary) => {
+      if (!isBinary) this.#handle(JSON.parse(data.toString()));
+      else if (encoding === "msgpack") this.#handle(decodeMsgpack(data) as unknown as ServerObject);
+      else this.#handlePacked(data);
     });
   }
 
   walk(forward: number, yaw = 0): void {
-    if (this.encoding.startsWith("custom")) {
+    if (this.#encoding.startsWith("custom")) {
       const packed = Buffer.alloc(7);
       packed.writeUInt16LE(2, 0);
       packed.writeInt8(Math.round(forward * 127), 2);
       packed.writeUInt16LE(Math.round((yaw / (2 * Math.PI)) * 65_536) % 65_536, 4);
-      this.socket.send(packed);
+      this.#socket.send(packed);
     } else {
       this.send({ type: "input", forward, right: 0, yaw, run: false, jump: false });
     }
   }
 
   send(message: { [key: string]: string | number | boolean }): void {
-    this.socket.send(this.encoding === "msgpack" ? encodeMsgpack(message) : JSON.stringify(message));
+    this.#socket.send(this.#encoding === "msgpack" ? encodeMsgpack(message) : JSON.stringify(message));
   }
 
   sendRaw(data: string | Buffer): void {
-    this.socket.send(data);
+    this.#socket.send(data);
   }
 
   close(): void {
-    this.socket.close();
+    this.#socket.close();
   }
 
-  private handle(message: ServerObject): void {
-    if (message.type === "welcome") this.player = message.player;
-    if (message.type === "player" && message.id === this.player) this.id = message.avatar ?? 0;
+  #handle(message: ServerObject): void {
+    if (message.type === "welcome") this.#player = message.player;
+    if (message.type === "player" && message.id === this.#player) this.id = message.avatar ?? 0;
     if (message.type === "spawn") for (const { id, p } of message.entities) this.positions.set(id, p);
     if (message.type === "move") {
       for (const { id, positionX, positionY, positionZ } of message.entities) {
@@ -65,8 +65,8 @@ class StockClient {
     }
   }
 
-  private handlePacked(data: Buffer): void {
-    const wide = this.encoding === "custom";
+  #handlePacked(data: Buffer): void {
+    const wide = this.#encoding === "custom";
     for (let at = 6; at < data.length; at += wide ? 31 : 22) {
       const read = (axis: number): number =>
         wide ? data.readDoubleLE(at + 4 + axis * 8) : data.readFloatLE(at + 4 + axis * 4);

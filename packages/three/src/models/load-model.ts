@@ -68,15 +68,18 @@ const AS_IT_IS = { premultiplyAlpha: "none", colorSpaceConversion: "none" } as c
 /** Makes textures of bytes in the file without an address of their own, which a strict content security policy forbids. */
 class EmbeddedTextures implements GLTFLoaderPlugin {
   readonly name = "nowcast_embedded_textures";
+  readonly #parser: GLTFParser;
 
-  constructor(private readonly parser: GLTFParser) {}
+  constructor(parser: GLTFParser) {
+    this.#parser = parser;
+  }
 
   async loadTexture(index: number): Promise<Texture> {
-    const json = this.parser.json as GltfTextures;
+    const json = this.#parser.json as GltfTextures;
     const { source, sampler } = json.textures[index] ?? {};
     const image = json.images[source ?? 0];
     if (!image) throw new Error("a texture has no image");
-    const bytes = (await this.parser.getDependency("bufferView", image.bufferView)) as ArrayBuffer;
+    const bytes = (await this.#parser.getDependency("bufferView", image.bufferView)) as ArrayBuffer;
     const bitmap = await createImageBitmap(new Blob([bytes], { type: image.mimeType ?? "" }), AS_IT_IS);
     const texture = new Texture(bitmap);
     const { wrapS, wrapT } = json.samplers?.[sampler ?? -1] ?? {};
@@ -85,7 +88,7 @@ class EmbeddedTextures implements GLTFLoaderPlugin {
     texture.wrapT = WRAPPING[wrapT ?? 10_497] ?? RepeatWrapping;
     texture.minFilter = LinearMipmapLinearFilter;
     texture.needsUpdate = true;
-    this.parser.associations.set(texture, { textures: index });
+    this.#parser.associations.set(texture, { textures: index });
     return texture;
   }
 }

@@ -16,14 +16,16 @@ interface Wanted {
 /** Models of all entities that have one: what cannot move is drawn together, the others by clones. */
 export class Models {
   readonly group = new Group();
-  private readonly wanted = new Map<number, Wanted>();
-  private readonly still = new Map<Model, StillModels>();
+  readonly #wanted = new Map<number, Wanted>();
+  readonly #still = new Map<Model, StillModels>();
+  readonly #cache: AssetCache<Model>;
+  readonly #shown: (id: number) => void;
 
   /** `shown` is called when the model of an entity is drawn from now on, so that nothing else is. */
-  constructor(
-    private readonly cache: AssetCache<Model>,
-    private readonly shown: (id: number) => void,
-  ) {}
+  constructor(cache: AssetCache<Model>, shown: (id: number) => void) {
+    this.#cache = cache;
+    this.#shown = shown;
+  }
 
   /**
    * Shows a model where a bearer is, as soon as it is here. An entity that has it already keeps it, and what it plays fades
@@ -31,59 +33,59 @@ export class Models {
    */
   set(bearer: Bearer, look: ModelLook): void {
     const { id } = bearer;
-    const model = this.cache.peek(look.name);
-    const known = this.wanted.get(id);
+    const model = this.#cache.peek(look.name);
+    const known = this.#wanted.get(id);
     if (known?.moving && known.model === model) {
       known.moving.change(bearer, look);
-      this.wanted.set(id, { ...known, bearer, look });
-      return this.shown(id);
+      this.#wanted.set(id, { ...known, bearer, look });
+      return this.#shown(id);
     }
     this.remove(id);
     const wanted: Wanted = { bearer, look, model: undefined, moving: undefined };
-    this.wanted.set(id, wanted);
-    if (model) return this.show(wanted, model);
-    void this.cache.get(look.name).then((loaded) => {
+    this.#wanted.set(id, wanted);
+    if (model) return this.#show(wanted, model);
+    void this.#cache.get(look.name).then((loaded) => {
       // It may have gone meanwhile, or look otherwise.
-      if (loaded && this.wanted.get(id) === wanted) this.show(wanted, loaded);
+      if (loaded && this.#wanted.get(id) === wanted) this.#show(wanted, loaded);
     });
   }
 
   remove(id: number): void {
-    const wanted = this.wanted.get(id);
+    const wanted = this.#wanted.get(id);
     if (!wanted) return;
-    this.wanted.delete(id);
+    this.#wanted.delete(id);
     wanted.moving?.dispose();
     const { model } = wanted;
-    const still = model && this.still.get(model);
+    const still = model && this.#still.get(model);
     if (!model || !still?.remove(id)) return;
     still.dispose();
-    this.still.delete(model);
+    this.#still.delete(model);
   }
 
   clear(): void {
-    for (const id of [...this.wanted.keys()]) this.remove(id);
+    for (const id of [...this.#wanted.keys()]) this.remove(id);
   }
 
   /** Moves an entity's model to where its bearer is. */
   place(id: number): void {
-    const wanted = this.wanted.get(id);
+    const wanted = this.#wanted.get(id);
     if (!wanted?.model) return;
     if (wanted.moving) wanted.moving.place();
-    else this.still.get(wanted.model)?.place(id);
+    else this.#still.get(wanted.model)?.place(id);
   }
 
   /** Lights up an entity's model, or no longer. */
   light(id: number, isLit: boolean): void {
-    const wanted = this.wanted.get(id);
+    const wanted = this.#wanted.get(id);
     if (!wanted?.model) return;
     if (wanted.moving) wanted.moving.light(isLit);
-    else this.still.get(wanted.model)?.light(id, isLit);
+    else this.#still.get(wanted.model)?.light(id, isLit);
   }
 
   /** Moves animations on by a frame; `hidden` is not drawn. Whether anything was animated. */
   update(seconds: number, hidden: number | undefined): boolean {
     let isAnimated = false;
-    for (const [id, { moving }] of this.wanted) {
+    for (const [id, { moving }] of this.#wanted) {
       if (!moving) continue;
       moving.root.visible = id !== hidden;
       isAnimated = moving.update(seconds) || isAnimated;
@@ -91,20 +93,20 @@ export class Models {
     return isAnimated;
   }
 
-  private show(wanted: Wanted, model: Model): void {
+  #show(wanted: Wanted, model: Model): void {
     const { bearer, look } = wanted;
     wanted.model = model;
     // A person's model may be hidden when the camera is inside it, so each is an object of its own.
     if (model.isStill && bearer.body.gait === undefined) {
-      let still = this.still.get(model);
+      let still = this.#still.get(model);
       if (!still) {
         still = new StillModels(this.group, model);
-        this.still.set(model, still);
+        this.#still.set(model, still);
       }
       still.add(bearer, look);
     } else {
       wanted.moving = new MovingModel(this.group, model, bearer, look);
     }
-    this.shown(bearer.id);
+    this.#shown(bearer.id);
   }
 }

@@ -36,78 +36,82 @@ const LIT = 0.35;
 /** A clone of a model, which moves by itself. */
 export class MovingModel {
   readonly root: Group = new Group();
-  private readonly mixer: AnimationMixer | undefined;
-  private playing: AnimationAction | undefined;
-  private readonly clips: Model["clips"];
-  private readonly own: Material[] = [];
+  readonly #mixer: AnimationMixer | undefined;
+  #playing: AnimationAction | undefined;
+  readonly #clips: Model["clips"];
+  readonly #own: Material[] = [];
+  readonly #group: Group;
+  #bearer: Bearer;
+  #look: ModelLook;
 
-  constructor(
-    private readonly group: Group,
-    model: Model,
-    private bearer: Bearer,
-    private look: ModelLook,
-  ) {
-    this.clips = model.clips;
+  constructor(group: Group, model: Model, bearer: Bearer, look: ModelLook) {
+    this.#group = group;
+    this.#bearer = bearer;
+    this.#look = look;
+    this.#clips = model.clips;
     const clone = cloneModel(model.root);
     this.root.add(clone);
-    if (model.clips.length > 0) this.mixer = new AnimationMixer(clone);
+    if (model.clips.length > 0) this.#mixer = new AnimationMixer(clone);
     group.add(this.root);
     this.place();
-    this.choose();
+    this.#choose();
   }
 
   /** The same entity, as it is described now. */
   change(bearer: Bearer, look: ModelLook): void {
-    this.bearer = bearer;
-    this.look = look;
+    this.#bearer = bearer;
+    this.#look = look;
     this.place();
   }
 
   place(): void {
-    placeModel(this.bearer, this.look, this.root.matrix);
+    placeModel(this.#bearer, this.#look, this.root.matrix);
     this.root.matrix.decompose(this.root.position, this.root.quaternion, this.root.scale);
   }
 
   light(isLit: boolean): void {
-    this.dropOwn();
+    this.#dropOwn();
     this.root.traverse((object) => {
       if (!(object instanceof Mesh)) return;
       const { userData } = object;
       userData["nowcastMaterial"] ??= object.material;
       const shared = userData["nowcastMaterial"] as Material | Material[];
       if (!isLit) object.material = shared;
-      else object.material = Array.isArray(shared) ? shared.map((one) => this.lit(one)) : this.lit(shared);
+      else object.material = Array.isArray(shared) ? shared.map((one) => this.#lit(one)) : this.#lit(shared);
     });
   }
 
   /** Whether it is animated. */
   update(seconds: number): boolean {
-    if (this.bearer.motion) this.place();
-    this.choose();
-    this.mixer?.update(seconds);
-    return this.playing !== undefined;
+    if (this.#bearer.motion) this.place();
+    this.#choose();
+    this.#mixer?.update(seconds);
+    return this.#playing !== undefined;
   }
 
   dispose(): void {
-    this.group.remove(this.root);
-    this.mixer?.stopAllAction();
-    this.mixer?.uncacheRoot(this.mixer.getRoot());
-    this.dropOwn();
+    this.#group.remove(this.root);
+    this.#mixer?.stopAllAction();
+    this.#mixer?.uncacheRoot(this.#mixer.getRoot());
+    this.#dropOwn();
     this.root.traverse((object) => (object as Partial<SkinnedMesh>).skeleton?.dispose());
   }
 
-  private choose(): void {
-    const { mixer, bearer, look, clips } = this;
+  #choose(): void {
+    const mixer = this.#mixer;
+    const bearer = this.#bearer;
+    const look = this.#look;
+    const clips = this.#clips;
     if (!mixer) return;
     const { gait } = bearer.body;
     const speed = bearer.motion?.speed ?? 0;
     const names = look.animation !== undefined ? [look.animation] : gait ? gaitNames(speed, gait) : [];
     const clip = findClip(clips, names);
     const next = clip && mixer.clipAction(clip);
-    if (next !== this.playing) {
-      this.playing?.fadeOut(FADE_S);
+    if (next !== this.#playing) {
+      this.#playing?.fadeOut(FADE_S);
       next?.reset().fadeIn(FADE_S).play();
-      this.playing = next;
+      this.#playing = next;
     }
     if (!next || !gait || look.animation !== undefined) return;
     // Feet keep up with the ground as far as they can be hurried.
@@ -115,17 +119,17 @@ export class MovingModel {
     next.timeScale = usual > 0 ? Math.min(2, Math.max(0.5, speed / usual)) : 1;
   }
 
-  private lit(material: Material): Material {
+  #lit(material: Material): Material {
     const own = material.clone();
     const { emissive } = own as Partial<MeshStandardMaterial>;
     emissive?.addScalar(LIT);
-    this.own.push(own);
+    this.#own.push(own);
     return own;
   }
 
-  private dropOwn(): void {
-    for (const material of this.own) material.dispose();
-    this.own.length = 0;
+  #dropOwn(): void {
+    for (const material of this.#own) material.dispose();
+    this.#own.length = 0;
   }
 }
 

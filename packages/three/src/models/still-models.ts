@@ -13,97 +13,96 @@ interface Slot {
 
 /** All who show one model in which nothing moves: a draw call for each mesh in it, however many they are. */
 export class StillModels {
-  private readonly slots: Slot[] = [];
-  private readonly places = new Map<number, number>();
-  private readonly sources: { readonly mesh: Mesh; readonly matrix: Matrix4 }[] = [];
-  private meshes: InstancedMesh[] = [];
-  private capacity = CAPACITY_MIN;
+  readonly #slots: Slot[] = [];
+  readonly #places = new Map<number, number>();
+  readonly #sources: { readonly mesh: Mesh; readonly matrix: Matrix4 }[] = [];
+  #meshes: InstancedMesh[] = [];
+  #capacity = CAPACITY_MIN;
+  readonly #group: Group;
 
-  constructor(
-    private readonly group: Group,
-    model: Model,
-  ) {
+  constructor(group: Group, model: Model) {
+    this.#group = group;
     model.root.updateMatrixWorld(true);
     model.root.traverse((object) => {
-      if (object instanceof Mesh) this.sources.push({ mesh: object, matrix: object.matrixWorld.clone() });
+      if (object instanceof Mesh) this.#sources.push({ mesh: object, matrix: object.matrixWorld.clone() });
     });
-    this.rebuild();
+    this.#rebuild();
   }
 
   add(bearer: Bearer, look: ModelLook): void {
-    this.places.set(bearer.id, this.slots.length);
-    this.slots.push({ bearer, look, isLit: false });
-    if (this.slots.length > this.capacity) {
-      this.capacity *= 2;
-      this.rebuild();
+    this.#places.set(bearer.id, this.#slots.length);
+    this.#slots.push({ bearer, look, isLit: false });
+    if (this.#slots.length > this.#capacity) {
+      this.#capacity *= 2;
+      this.#rebuild();
     }
-    this.write(this.slots.length - 1);
-    this.count();
+    this.#write(this.#slots.length - 1);
+    this.#count();
   }
 
   /** Whether it was the last one. */
   remove(id: number): boolean {
-    const place = this.places.get(id);
+    const place = this.#places.get(id);
     if (place === undefined) return false;
-    this.places.delete(id);
-    const last = this.slots.pop()!;
+    this.#places.delete(id);
+    const last = this.#slots.pop()!;
     if (last.bearer.id !== id) {
-      this.slots[place] = last;
-      this.places.set(last.bearer.id, place);
-      this.write(place);
+      this.#slots[place] = last;
+      this.#places.set(last.bearer.id, place);
+      this.#write(place);
     }
-    this.count();
-    return this.slots.length === 0;
+    this.#count();
+    return this.#slots.length === 0;
   }
 
   place(id: number): void {
-    const place = this.places.get(id);
-    if (place !== undefined) this.write(place);
+    const place = this.#places.get(id);
+    if (place !== undefined) this.#write(place);
   }
 
   light(id: number, isLit: boolean): void {
-    const place = this.places.get(id);
+    const place = this.#places.get(id);
     if (place === undefined) return;
-    this.slots[place]!.isLit = isLit;
-    this.write(place);
+    this.#slots[place]!.isLit = isLit;
+    this.#write(place);
   }
 
   dispose(): void {
-    for (const mesh of this.meshes) {
-      this.group.remove(mesh);
+    for (const mesh of this.#meshes) {
+      this.#group.remove(mesh);
       mesh.dispose();
     }
-    this.meshes = [];
+    this.#meshes = [];
   }
 
-  private write(place: number): void {
-    const { bearer, look, isLit } = this.slots[place]!;
+  #write(place: number): void {
+    const { bearer, look, isLit } = this.#slots[place]!;
     placeModel(bearer, look, PLACE);
-    this.meshes.forEach((mesh, i) => {
-      mesh.setMatrixAt(place, MATRIX.multiplyMatrices(PLACE, this.sources[i]!.matrix));
+    this.#meshes.forEach((mesh, i) => {
+      mesh.setMatrixAt(place, MATRIX.multiplyMatrices(PLACE, this.#sources[i]!.matrix));
       mesh.setColorAt(place, isLit ? LIT : PLAIN);
       mesh.instanceMatrix.needsUpdate = true;
       if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
     });
   }
 
-  private count(): void {
-    for (const mesh of this.meshes) mesh.count = this.slots.length;
+  #count(): void {
+    for (const mesh of this.#meshes) mesh.count = this.#slots.length;
   }
 
-  private rebuild(): void {
+  #rebuild(): void {
     this.dispose();
-    this.meshes = this.sources.map(({ mesh }) => {
-      const instanced = new InstancedMesh(mesh.geometry, mesh.material, this.capacity);
+    this.#meshes = this.#sources.map(({ mesh }) => {
+      const instanced = new InstancedMesh(mesh.geometry, mesh.material, this.#capacity);
       instanced.instanceMatrix.setUsage(DynamicDrawUsage);
       instanced.castShadow = instanced.receiveShadow = true;
       // Its instances are all over the world; culling the mesh as one thing would never help.
       instanced.frustumCulled = false;
-      this.group.add(instanced);
+      this.#group.add(instanced);
       return instanced;
     });
-    for (let place = 0; place < this.slots.length; place++) this.write(place);
-    this.count();
+    for (let place = 0; place < this.#slots.length; place++) this.#write(place);
+    this.#count();
   }
 }
 

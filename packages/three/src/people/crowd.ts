@@ -52,38 +52,38 @@ export interface BodyTracking {
 /** All people. Each kind of body part is one draw call, however many people there are. */
 export class Crowd {
   readonly group = new Group();
-  private readonly parts: readonly Part[] = createParts();
-  private readonly meshes: InstancedMesh[] = [];
-  private readonly material = new MeshLambertMaterial({ vertexColors: true });
-  private readonly skeleton = new Skeleton();
-  private readonly joints: Object3D[][];
-  private readonly angles = createJointAngles();
-  private readonly list: Member[] = [];
-  private readonly byId = new Map<number, Member>();
-  private capacity = 0;
+  readonly #parts: readonly Part[] = createParts();
+  readonly #meshes: InstancedMesh[] = [];
+  readonly #material = new MeshLambertMaterial({ vertexColors: true });
+  readonly #skeleton = new Skeleton();
+  readonly #joints: Object3D[][];
+  readonly #angles = createJointAngles();
+  readonly #list: Member[] = [];
+  readonly #byId = new Map<number, Member>();
+  #capacity = 0;
   /** Set once somebody here has a headset. */
   tracking: BodyTracking | undefined;
 
   constructor() {
-    this.joints = this.parts.map((part) => part.joints.map((joint) => joint(this.skeleton)));
-    this.reserve(16);
+    this.#joints = this.#parts.map((part) => part.joints.map((joint) => joint(this.#skeleton)));
+    this.#reserve(16);
   }
 
   get members(): readonly Member[] {
-    return this.list;
+    return this.#list;
   }
 
   get(id: number): Member | undefined {
-    return this.byId.get(id);
+    return this.#byId.get(id);
   }
 
   /** The colour of somebody's shirt; grey for one who is not here. */
   colorOf(id: number | undefined): number {
-    return (id === undefined ? undefined : this.byId.get(id)?.color) ?? 0x9a9a9a;
+    return (id === undefined ? undefined : this.#byId.get(id)?.color) ?? 0x9a9a9a;
   }
 
   add(body: Body, pose: Pose): void {
-    if (this.byId.has(body.id)) this.remove(body.id);
+    if (this.#byId.has(body.id)) this.remove(body.id);
     const member: Member = {
       id: body.id,
       body,
@@ -110,16 +110,16 @@ export class Crowd {
         seconds: (body.id * 3.1) % 100,
       },
     };
-    this.list.push(member);
-    this.byId.set(body.id, member);
-    if (this.list.length > this.capacity) this.reserve(this.capacity * 2);
-    else this.paint(this.list.length - 1);
-    this.count();
+    this.#list.push(member);
+    this.#byId.set(body.id, member);
+    if (this.#list.length > this.#capacity) this.#reserve(this.#capacity * 2);
+    else this.#paint(this.#list.length - 1);
+    this.#count();
   }
 
   /** Somebody looks otherwise, or has something else in the hands, and walks on. */
   change(body: Body): void {
-    const member = this.byId.get(body.id);
+    const member = this.#byId.get(body.id);
     if (!member) return;
     // Arms that let go swing through; how hard the throw was is not known to onlookers.
     if (member.body.holding !== undefined && body.holding === undefined) member.motion.fling = 1;
@@ -127,100 +127,100 @@ export class Crowd {
     member.size = sizeOf(body);
     member.halfHeight = (HEIGHT_M / 2) * member.size;
     member.color = colorOf(body);
-    this.paint(this.list.indexOf(member));
+    this.#paint(this.#list.indexOf(member));
   }
 
   remove(id: number): void {
-    const member = this.byId.get(id);
+    const member = this.#byId.get(id);
     if (!member) return;
-    this.list.splice(this.list.indexOf(member), 1);
-    this.byId.delete(id);
-    for (let i = 0; i < this.list.length; i++) this.paint(i);
-    this.count();
+    this.#list.splice(this.#list.indexOf(member), 1);
+    this.#byId.delete(id);
+    for (let i = 0; i < this.#list.length; i++) this.#paint(i);
+    this.#count();
   }
 
   clear(): void {
-    this.list.length = 0;
-    this.byId.clear();
-    this.count();
+    this.#list.length = 0;
+    this.#byId.clear();
+    this.#count();
   }
 
   place(id: number, pose: Pose): void {
-    const member = this.byId.get(id);
+    const member = this.#byId.get(id);
     if (member) copyPose(pose, member);
   }
 
   /** Moves every body on by a frame; `hidden` is not drawn, because the camera is inside it. */
   update(seconds: number, obstacles: Obstacles, hidden: number | undefined): void {
-    for (let i = 0; i < this.list.length; i++) {
-      const member = this.list[i]!;
+    for (let i = 0; i < this.#list.length; i++) {
+      const member = this.#list[i]!;
       advance(member, seconds, obstacles);
-      poseBody(member.motion, this.angles);
-      this.skeleton.pose(this.angles);
+      poseBody(member.motion, this.#angles);
+      this.#skeleton.pose(this.#angles);
       POSITION.set(member.x, member.y, member.z);
       ROTATION.set(member.qx, member.qy, member.qz, member.qw);
       const isDrawn = member.id !== hidden && !member.isModelled;
       SCALE.setScalar(isDrawn ? member.size : 0);
-      this.skeleton.place(MATRIX.compose(POSITION, ROTATION, SCALE));
-      if (isDrawn) this.tracking?.pose(member, this.skeleton, MATRIX);
-      this.copyOut(i);
+      this.#skeleton.place(MATRIX.compose(POSITION, ROTATION, SCALE));
+      if (isDrawn) this.tracking?.pose(member, this.#skeleton, MATRIX);
+      this.#copyOut(i);
     }
-    for (let m = 0; m < this.meshes.length; m++) this.meshes[m]!.instanceMatrix.needsUpdate = true;
+    for (let m = 0; m < this.#meshes.length; m++) this.#meshes[m]!.instanceMatrix.needsUpdate = true;
   }
 
   dispose(): void {
     this.clear();
-    for (const mesh of this.meshes) {
+    for (const mesh of this.#meshes) {
       this.group.remove(mesh);
       mesh.dispose();
     }
-    for (const part of this.parts) part.geometry.dispose();
-    this.material.dispose();
+    for (const part of this.#parts) part.geometry.dispose();
+    this.#material.dispose();
   }
 
-  private copyOut(index: number): void {
-    for (let m = 0; m < this.meshes.length; m++) {
-      const joints = this.joints[m]!;
+  #copyOut(index: number): void {
+    for (let m = 0; m < this.#meshes.length; m++) {
+      const joints = this.#joints[m]!;
       for (let j = 0; j < joints.length; j++) {
-        this.meshes[m]!.setMatrixAt(index * joints.length + j, joints[j]!.matrixWorld);
+        this.#meshes[m]!.setMatrixAt(index * joints.length + j, joints[j]!.matrixWorld);
       }
     }
   }
 
-  private count(): void {
-    this.meshes.forEach((mesh, m) => {
-      mesh.count = this.list.length * this.joints[m]!.length;
+  #count(): void {
+    this.#meshes.forEach((mesh, m) => {
+      mesh.count = this.#list.length * this.#joints[m]!.length;
     });
   }
 
-  private paint(index: number): void {
-    const member = this.list[index]!;
+  #paint(index: number): void {
+    const member = this.#list[index]!;
     const outfit = createOutfit(member.id, member.color);
-    this.meshes.forEach((mesh, m) => {
-      const joints = this.joints[m]!.length;
-      for (let j = 0; j < joints; j++) mesh.setColorAt(index * joints + j, outfit[this.parts[m]!.cloth]);
+    this.#meshes.forEach((mesh, m) => {
+      const joints = this.#joints[m]!.length;
+      for (let j = 0; j < joints; j++) mesh.setColorAt(index * joints + j, outfit[this.#parts[m]!.cloth]);
       if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
     });
   }
 
-  private reserve(capacity: number): void {
-    this.capacity = capacity;
-    for (const mesh of this.meshes) {
+  #reserve(capacity: number): void {
+    this.#capacity = capacity;
+    for (const mesh of this.#meshes) {
       this.group.remove(mesh);
       mesh.dispose();
     }
-    this.meshes.length = 0;
-    this.parts.forEach((part, m) => {
-      const mesh = new InstancedMesh(part.geometry, this.material, capacity * this.joints[m]!.length);
+    this.#meshes.length = 0;
+    this.#parts.forEach((part, m) => {
+      const mesh = new InstancedMesh(part.geometry, this.#material, capacity * this.#joints[m]!.length);
       mesh.instanceMatrix.setUsage(DynamicDrawUsage);
       mesh.castShadow = true;
       mesh.receiveShadow = true;
       mesh.frustumCulled = false;
-      this.meshes.push(mesh);
+      this.#meshes.push(mesh);
       this.group.add(mesh);
     });
-    for (let i = 0; i < this.list.length; i++) this.paint(i);
-    this.count();
+    for (let i = 0; i < this.#list.length; i++) this.#paint(i);
+    this.#count();
   }
 }
 

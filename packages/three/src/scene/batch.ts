@@ -31,116 +31,117 @@ export interface Surface {
  * how much it shines, how opaque it is.
  */
 export class Batch {
-  private mesh: InstancedMesh | undefined;
-  private half!: InstancedBufferAttribute;
-  private style!: InstancedBufferAttribute;
-  private capacity = CAPACITY_MIN;
-  private readonly props: Prop[] = [];
+  #mesh: InstancedMesh | undefined;
+  #half!: InstancedBufferAttribute;
+  #style!: InstancedBufferAttribute;
+  #capacity = CAPACITY_MIN;
+  readonly #props: Prop[] = [];
+  readonly #group: Group;
+  #surface: Surface;
 
-  constructor(
-    private readonly group: Group,
-    private surface: Surface,
-  ) {
-    this.rebuild();
+  constructor(group: Group, surface: Surface) {
+    this.#group = group;
+    this.#surface = surface;
+    this.#rebuild();
   }
 
   get all(): readonly Prop[] {
-    return this.props;
+    return this.#props;
   }
 
   get material(): Material {
-    return this.surface.material;
+    return this.#surface.material;
   }
 
   setSurface(surface: Surface): void {
-    this.surface = surface;
-    this.rebuild();
+    this.#surface = surface;
+    this.#rebuild();
   }
 
   add(prop: Prop): void {
-    prop.slot = this.props.length;
-    this.props.push(prop);
-    if (this.props.length > this.capacity) {
-      this.capacity *= 2;
-      this.rebuild();
+    prop.slot = this.#props.length;
+    this.#props.push(prop);
+    if (this.#props.length > this.#capacity) {
+      this.#capacity *= 2;
+      this.#rebuild();
       return;
     }
-    this.write(prop);
-    this.touch();
+    this.#write(prop);
+    this.#touch();
   }
 
   /** Its slot goes to the last one, so that none is empty. */
   remove(prop: Prop): void {
-    const last = this.props.pop()!;
+    const last = this.#props.pop()!;
     if (last !== prop) {
       last.slot = prop.slot;
-      this.props[last.slot] = last;
-      this.write(last);
+      this.#props[last.slot] = last;
+      this.#write(last);
     }
     prop.slot = -1;
-    this.touch();
+    this.#touch();
   }
 
   clear(): void {
-    for (const prop of this.props) prop.slot = -1;
-    this.props.length = 0;
-    this.touch();
+    for (const prop of this.#props) prop.slot = -1;
+    this.#props.length = 0;
+    this.#touch();
   }
 
   /** Shows a prop where it now is. */
   place(prop: Prop): void {
-    this.writeMatrix(prop);
-    this.mesh!.instanceMatrix.needsUpdate = true;
+    this.#writeMatrix(prop);
+    this.#mesh!.instanceMatrix.needsUpdate = true;
   }
 
   /** Shows a prop with the glow that it now has. */
   light(prop: Prop): void {
-    this.style.setY(prop.slot, prop.glow);
-    this.style.needsUpdate = true;
+    this.#style.setY(prop.slot, prop.glow);
+    this.#style.needsUpdate = true;
   }
 
   dispose(): void {
-    const { mesh } = this;
+    const mesh = this.#mesh;
     if (!mesh) return;
-    this.group.remove(mesh);
+    this.#group.remove(mesh);
     mesh.geometry.dispose();
     mesh.dispose();
-    this.mesh = undefined;
+    this.#mesh = undefined;
   }
 
-  private write(prop: Prop): void {
-    this.half.setXYZ(prop.slot, prop.halfX, prop.halfY, prop.halfZ);
-    this.style.setXYZ(prop.slot, prop.body.isLoose ? 0 : 1, prop.glow, prop.opacity);
-    this.mesh!.setColorAt(prop.slot, COLOR.set(prop.color));
-    this.writeMatrix(prop);
+  #write(prop: Prop): void {
+    this.#half.setXYZ(prop.slot, prop.halfX, prop.halfY, prop.halfZ);
+    this.#style.setXYZ(prop.slot, prop.body.isLoose ? 0 : 1, prop.glow, prop.opacity);
+    this.#mesh!.setColorAt(prop.slot, COLOR.set(prop.color));
+    this.#writeMatrix(prop);
   }
 
-  private writeMatrix(prop: Prop): void {
+  #writeMatrix(prop: Prop): void {
     POSITION.set(prop.x, prop.y, prop.z);
     ROTATION.set(prop.qx, prop.qy, prop.qz, prop.qw);
-    if (this.surface.isSizedByShader) SCALE.setScalar(1);
+    if (this.#surface.isSizedByShader) SCALE.setScalar(1);
     else SCALE.set(...prop.body.scale);
-    this.mesh!.setMatrixAt(prop.slot, MATRIX.compose(POSITION, ROTATION, SCALE));
+    this.#mesh!.setMatrixAt(prop.slot, MATRIX.compose(POSITION, ROTATION, SCALE));
   }
 
-  private touch(): void {
-    const mesh = this.mesh!;
-    mesh.count = this.props.length;
+  #touch(): void {
+    const mesh = this.#mesh!;
+    mesh.count = this.#props.length;
     mesh.instanceMatrix.needsUpdate = true;
     if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
-    this.half.needsUpdate = true;
-    this.style.needsUpdate = true;
+    this.#half.needsUpdate = true;
+    this.#style.needsUpdate = true;
   }
 
-  private rebuild(): void {
+  #rebuild(): void {
     this.dispose();
-    const { material, depth, castsShadow } = this.surface;
-    const geometry = this.surface.geometry();
-    this.half = new InstancedBufferAttribute(new Float32Array(this.capacity * 3), 3);
-    this.style = new InstancedBufferAttribute(new Float32Array(this.capacity * 3), 3);
-    geometry.setAttribute("aHalf", this.half);
-    geometry.setAttribute("aStyle", this.style);
-    const mesh = new InstancedMesh(geometry, material, this.capacity);
+    const { material, depth, castsShadow } = this.#surface;
+    const geometry = this.#surface.geometry();
+    this.#half = new InstancedBufferAttribute(new Float32Array(this.#capacity * 3), 3);
+    this.#style = new InstancedBufferAttribute(new Float32Array(this.#capacity * 3), 3);
+    geometry.setAttribute("aHalf", this.#half);
+    geometry.setAttribute("aStyle", this.#style);
+    const mesh = new InstancedMesh(geometry, material, this.#capacity);
     mesh.instanceMatrix.setUsage(DynamicDrawUsage);
     mesh.setColorAt(0, COLOR.set(0xffffff));
     if (depth) mesh.customDepthMaterial = depth;
@@ -148,10 +149,10 @@ export class Batch {
     mesh.receiveShadow = true;
     // Its instances are all over the world; culling the mesh as one thing would never help.
     mesh.frustumCulled = false;
-    this.mesh = mesh;
-    for (const prop of this.props) this.write(prop);
-    this.touch();
-    this.group.add(mesh);
+    this.#mesh = mesh;
+    for (const prop of this.#props) this.#write(prop);
+    this.#touch();
+    this.#group.add(mesh);
   }
 }
 

@@ -7,63 +7,64 @@ import type { Prop } from "./prop.js";
 /** Every opaque box of the world in one draw call, with bevelled edges. */
 export class Boxes {
   readonly group = new Group();
-  private readonly depth = createBoxDepthMaterial();
-  private material: Material;
-  private readonly batch: Batch;
+  readonly #depth = createBoxDepthMaterial();
+  #material: Material;
+  readonly #batch: Batch;
+  #segments: number;
+  #isRich: boolean;
 
-  constructor(
-    private segments: number,
-    private isRich: boolean,
-  ) {
-    this.material = createBoxMaterial(isRich);
-    this.batch = new Batch(this.group, this.surface());
+  constructor(segments: number, isRich: boolean) {
+    this.#segments = segments;
+    this.#isRich = isRich;
+    this.#material = createBoxMaterial(isRich);
+    this.#batch = new Batch(this.group, this.#surface());
   }
 
   /** Rounder edges and reflective surfaces, or plain ones for slow machines. */
   setDetail(segments: number, isRich: boolean): void {
-    if (segments === this.segments && isRich === this.isRich) return;
-    if (isRich !== this.isRich) {
-      this.material.dispose();
-      this.material = createBoxMaterial(isRich);
+    if (segments === this.#segments && isRich === this.#isRich) return;
+    if (isRich !== this.#isRich) {
+      this.#material.dispose();
+      this.#material = createBoxMaterial(isRich);
     }
-    this.segments = segments;
-    this.isRich = isRich;
-    this.batch.setSurface(this.surface());
+    this.#segments = segments;
+    this.#isRich = isRich;
+    this.#batch.setSurface(this.#surface());
   }
 
   add(prop: Prop): void {
-    this.batch.add(prop);
+    this.#batch.add(prop);
   }
 
   remove(prop: Prop): void {
-    this.batch.remove(prop);
+    this.#batch.remove(prop);
   }
 
   place(prop: Prop): void {
-    this.batch.place(prop);
+    this.#batch.place(prop);
   }
 
   light(prop: Prop): void {
-    this.batch.light(prop);
+    this.#batch.light(prop);
   }
 
   clear(): void {
-    this.batch.clear();
+    this.#batch.clear();
   }
 
   dispose(): void {
-    this.batch.clear();
-    this.batch.dispose();
-    this.material.dispose();
-    this.depth.dispose();
+    this.#batch.clear();
+    this.#batch.dispose();
+    this.#material.dispose();
+    this.#depth.dispose();
   }
 
-  private surface(): Surface {
-    const { segments } = this;
+  #surface(): Surface {
+    const segments = this.#segments;
     return {
       geometry: () => createBevelledBox(segments),
-      material: this.material,
-      depth: this.depth,
+      material: this.#material,
+      depth: this.#depth,
       castsShadow: true,
       isSizedByShader: true,
     };

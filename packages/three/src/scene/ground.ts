@@ -38,13 +38,13 @@ interface Slab {
 /** Ground, on a plinth where there is a sea. Where it is green it is a lawn; any other is paved. */
 export class Ground {
   readonly group = new Group();
-  private readonly slabs = new Map<number, Slab>();
-  private grass: InstancedMesh | undefined;
-  private isFine = false;
-  private isInSea = false;
+  readonly #slabs = new Map<number, Slab>();
+  #grass: InstancedMesh | undefined;
+  #isFine = false;
+  #isInSea = false;
 
   clear(): void {
-    for (const id of [...this.slabs.keys()]) this.remove(id);
+    for (const id of [...this.#slabs.keys()]) this.remove(id);
     this.mow();
   }
 
@@ -53,7 +53,7 @@ export class Ground {
     // The middle of its upper side is the origin of what is painted on it.
     const top = new Mesh(
       new BoxGeometry(2 * halfX, 2 * halfY, 2 * halfZ).translate(0, -halfY, 0),
-      createPaving(prop.color, isGreen(prop.color), this.isFine),
+      createPaving(prop.color, isGreen(prop.color), this.#isFine),
     );
     top.quaternion.set(prop.qx, prop.qy, prop.qz, prop.qw);
     top.position.set(prop.x, prop.y, prop.z);
@@ -67,61 +67,61 @@ export class Ground {
     plinth.position.set(prop.x, prop.y - halfY - PLINTH_M / 2, prop.z);
     // Things on the ground hide some of it, so it is drawn after them; the sea and the sky follow.
     top.renderOrder = plinth.renderOrder = 1;
-    plinth.visible = this.isInSea;
+    plinth.visible = this.#isInSea;
     this.group.add(top, plinth);
-    this.slabs.set(prop.id, { prop, top, plinth });
+    this.#slabs.set(prop.id, { prop, top, plinth });
   }
 
   /** False where there is no such ground. */
   remove(id: number): boolean {
-    const slab = this.slabs.get(id);
+    const slab = this.#slabs.get(id);
     if (!slab) return false;
     for (const mesh of [slab.top, slab.plinth]) {
       this.group.remove(mesh);
       mesh.geometry.dispose();
       (mesh.material as MeshLambertMaterial).dispose();
     }
-    this.slabs.delete(id);
+    this.#slabs.delete(id);
     return true;
   }
 
   /** Lets grass grow on the widest lawn, where nothing of what is fixed stands. */
   grow(obstacles: readonly Prop[]): void {
     this.mow();
-    const lawns = [...this.slabs.values()].map(({ prop }) => prop).filter(({ color }) => isGreen(color));
+    const lawns = [...this.#slabs.values()].map(({ prop }) => prop).filter(({ color }) => isGreen(color));
     const [lawn] = lawns.sort((a, b) => b.halfX * b.halfZ - a.halfX * a.halfZ);
     if (!lawn) return;
-    this.grass = createGrass(
+    this.#grass = createGrass(
       lawn,
       lawn.color,
-      obstacles.filter((prop) => !this.slabs.has(prop.id)),
+      obstacles.filter((prop) => !this.#slabs.has(prop.id)),
     );
-    this.group.add(this.grass);
+    this.group.add(this.#grass);
   }
 
   /** Whether a sea lies around it. */
   setInSea(isInSea: boolean): void {
-    this.isInSea = isInSea;
-    for (const { plinth } of this.slabs.values()) plinth.visible = isInSea;
+    this.#isInSea = isInSea;
+    for (const { plinth } of this.#slabs.values()) plinth.visible = isInSea;
   }
 
   /** Paints finely, or coarsely for slow machines. */
   setDetail(isFine: boolean): void {
-    if (isFine === this.isFine) return;
-    this.isFine = isFine;
-    for (const { prop } of [...this.slabs.values()]) {
+    if (isFine === this.#isFine) return;
+    this.#isFine = isFine;
+    for (const { prop } of [...this.#slabs.values()]) {
       this.remove(prop.id);
       this.add(prop);
     }
   }
 
   mow(): void {
-    if (!this.grass) return;
-    this.group.remove(this.grass);
-    this.grass.geometry.dispose();
-    (this.grass.material as Material).dispose();
-    this.grass.dispose();
-    this.grass = undefined;
+    if (!this.#grass) return;
+    this.group.remove(this.#grass);
+    this.#grass.geometry.dispose();
+    (this.#grass.material as Material).dispose();
+    this.#grass.dispose();
+    this.#grass = undefined;
   }
 }
 

@@ -15,24 +15,24 @@ export interface Cast {
 
 /** Everything that bodies stop at, as the camera, the feet and the eyes probe it. */
 export class Obstacles {
-  private readonly props: Prop[] = [];
+  readonly #props: Prop[] = [];
 
   add(prop: Prop): void {
-    this.props.push(prop);
+    this.#props.push(prop);
   }
 
   remove(prop: Prop): void {
-    const index = this.props.indexOf(prop);
-    if (index >= 0) this.props.splice(index, 1);
+    const index = this.#props.indexOf(prop);
+    if (index >= 0) this.#props.splice(index, 1);
   }
 
   clear(): void {
-    this.props.length = 0;
+    this.#props.length = 0;
   }
 
   /** Obstacles that stay where they are put. */
   fixed(): readonly Prop[] {
-    return this.props.filter((prop) => prop.body.isFixed);
+    return this.#props.filter((prop) => prop.body.isFixed);
   }
 
   /**
@@ -49,8 +49,8 @@ export class Obstacles {
     { margin = 0, except, reach = REACH_M }: Cast = {},
   ): number {
     let nearest = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < this.props.length; i++) {
-      const prop = this.props[i]!;
+    for (let i = 0; i < this.#props.length; i++) {
+      const prop = this.#props[i]!;
       if (prop.id === except) continue;
       const distance = castAt(prop, margin, ox, oy, oz, dx, dy, dz, Math.min(nearest, reach));
       if (distance < nearest) nearest = distance;

@@ -15,96 +15,98 @@ interface Materials {
 /** Everything that is no opaque box: a draw call for each form, and one more for what of it can be seen through. */
 export class Shapes {
   readonly group = new Group();
-  private readonly batches = new Map<string, Batch>();
-  private readonly names = new WeakMap<Form, string>();
-  private namesGiven = 0;
-  private materials: Materials;
+  readonly #batches = new Map<string, Batch>();
+  readonly #names = new WeakMap<Form, string>();
+  #namesGiven = 0;
+  #materials: Materials;
+  #isRich: boolean;
 
-  constructor(private isRich: boolean) {
-    this.materials = createMaterials(isRich);
+  constructor(isRich: boolean) {
+    this.#isRich = isRich;
+    this.#materials = createMaterials(isRich);
   }
 
   setDetail(isRich: boolean): void {
-    if (isRich === this.isRich) return;
-    this.isRich = isRich;
-    const old = this.materials;
-    const props = [...this.batches.values()].flatMap((batch) => batch.all);
+    if (isRich === this.#isRich) return;
+    this.#isRich = isRich;
+    const old = this.#materials;
+    const props = [...this.#batches.values()].flatMap((batch) => batch.all);
     this.clear();
-    this.materials = createMaterials(isRich);
+    this.#materials = createMaterials(isRich);
     for (const prop of props) this.add(prop);
     for (const material of Object.values(old)) material.dispose();
   }
 
   add(prop: Prop): void {
-    const key = this.keyOf(prop);
-    let batch = this.batches.get(key);
+    const key = this.#keyOf(prop);
+    let batch = this.#batches.get(key);
     if (!batch) {
-      batch = new Batch(this.group, this.surfaceOf(prop));
-      this.batches.set(key, batch);
+      batch = new Batch(this.group, this.#surfaceOf(prop));
+      this.#batches.set(key, batch);
     }
     batch.add(prop);
   }
 
   remove(prop: Prop): void {
-    const key = this.keyOf(prop);
-    const batch = this.batches.get(key);
+    const key = this.#keyOf(prop);
+    const batch = this.#batches.get(key);
     if (!batch) return;
     batch.remove(prop);
-    if (batch.all.length === 0) this.drop(key, batch);
+    if (batch.all.length === 0) this.#drop(key, batch);
   }
 
   place(prop: Prop): void {
-    this.batches.get(this.keyOf(prop))?.place(prop);
+    this.#batches.get(this.#keyOf(prop))?.place(prop);
   }
 
   light(prop: Prop): void {
-    this.batches.get(this.keyOf(prop))?.light(prop);
+    this.#batches.get(this.#keyOf(prop))?.light(prop);
   }
 
   clear(): void {
-    for (const [key, batch] of [...this.batches]) this.drop(key, batch);
+    for (const [key, batch] of [...this.#batches]) this.#drop(key, batch);
   }
 
   dispose(): void {
     this.clear();
-    for (const material of Object.values(this.materials)) material.dispose();
+    for (const material of Object.values(this.#materials)) material.dispose();
   }
 
-  private surfaceOf(prop: Prop): Surface {
+  #surfaceOf(prop: Prop): Surface {
     const { form, opacity } = prop;
     const isClear = opacity < 1;
     return {
       geometry: () => createGeometry(form),
-      material: this.materialOf(prop),
+      material: this.#materialOf(prop),
       depth: undefined,
       castsShadow: !isClear,
       isSizedByShader: false,
     };
   }
 
-  private materialOf({ form, opacity, body, texture }: Prop): Material {
-    const { plain, seamed, clear } = this.materials;
-    if (texture) return createShapeMaterial(this.isRich, opacity < 1 ? "clear" : "plain", texture);
+  #materialOf({ form, opacity, body, texture }: Prop): Material {
+    const { plain, seamed, clear } = this.#materials;
+    if (texture) return createShapeMaterial(this.#isRich, opacity < 1 ? "clear" : "plain", texture);
     if (opacity < 1) return clear;
     return form.shape === "sphere" && body.isLoose ? seamed : plain;
   }
 
-  private keyOf({ form, opacity, body, texture }: Prop): string {
+  #keyOf({ form, opacity, body, texture }: Prop): string {
     const pattern = opacity < 1 ? "clear" : body.isLoose ? "loose" : "held";
-    return `${this.nameOf(form)} ${pattern}${texture ? ` ${texture.uuid}` : ""}`;
+    return `${this.#nameOf(form)} ${pattern}${texture ? ` ${texture.uuid}` : ""}`;
   }
 
   /** Materials with a picture belong to their batch alone. */
-  private drop(key: string, batch: Batch): void {
+  #drop(key: string, batch: Batch): void {
     const { material } = batch;
     batch.clear();
     batch.dispose();
-    if (!Object.values(this.materials).includes(material)) material.dispose();
-    this.batches.delete(key);
+    if (!Object.values(this.#materials).includes(material)) material.dispose();
+    this.#batches.delete(key);
   }
 
   /** Forms that are said alike are drawn together; those of many corners only where they are one object. */
-  private nameOf(form: Form): string {
+  #nameOf(form: Form): string {
     switch (form.shape) {
       case "box":
         return `box ${form.size.join(" ")}`;
@@ -115,10 +117,10 @@ export class Shapes {
       case "cone":
         return `${form.shape} ${form.radius} ${form.height}`;
       default: {
-        const known = this.names.get(form);
+        const known = this.#names.get(form);
         if (known !== undefined) return known;
-        const name = `${form.shape} #${++this.namesGiven}`;
-        this.names.set(form, name);
+        const name = `${form.shape} #${++this.#namesGiven}`;
+        this.#names.set(form, name);
         return name;
       }
     }

@@ -8,23 +8,25 @@ const CELLS_MAX = 128;
  * of tens of thousands of triangles are looked through in the time of a few hundred.
  */
 export class TriangleGrid {
-  private readonly cells: number[][];
-  private readonly side: number;
-  private readonly min: readonly [number, number];
-  private readonly cell: readonly [number, number];
+  readonly #cells: number[][];
+  readonly #side: number;
+  readonly #min: readonly [number, number];
+  readonly #cell: readonly [number, number];
+  readonly #corners: Float32Array;
 
   /** `corners` are nine numbers for each triangle. */
-  private constructor(private readonly corners: Float32Array) {
+  private constructor(corners: Float32Array) {
+    this.#corners = corners;
     const triangles = corners.length / 9;
     const [minX, maxX] = range(corners, 0);
     const [minZ, maxZ] = range(corners, 2);
-    this.side = Math.min(CELLS_MAX, Math.max(1, Math.ceil(Math.sqrt(triangles / 4))));
-    this.min = [minX, minZ];
-    this.cell = [(maxX - minX) / this.side || 1, (maxZ - minZ) / this.side || 1];
-    this.cells = Array.from({ length: this.side * this.side }, () => []);
+    this.#side = Math.min(CELLS_MAX, Math.max(1, Math.ceil(Math.sqrt(triangles / 4))));
+    this.#min = [minX, minZ];
+    this.#cell = [(maxX - minX) / this.#side || 1, (maxZ - minZ) / this.#side || 1];
+    this.#cells = Array.from({ length: this.#side * this.#side }, () => []);
     for (let triangle = 0; triangle < triangles; triangle++) {
       const part = corners.subarray(triangle * 9, triangle * 9 + 9);
-      this.visit(...range(part, 0), ...range(part, 2), (cell) => cell.push(triangle));
+      this.#visit(...range(part, 0), ...range(part, 2), (cell) => cell.push(triangle));
     }
   }
 
@@ -42,7 +44,7 @@ export class TriangleGrid {
 
   /** Of the smallest box around all triangles that has the origin as its centre. */
   halfLengths(): [number, number, number] {
-    const half = (axis: number): number => Math.max(...range(this.corners, axis).map(Math.abs));
+    const half = (axis: number): number => Math.max(...range(this.#corners, axis).map(Math.abs));
     return [half(0), half(1), half(2)];
   }
 
@@ -53,43 +55,29 @@ export class TriangleGrid {
   cast(ox: number, oy: number, oz: number, dx: number, dy: number, dz: number, reach: number): number {
     let nearest = Number.POSITIVE_INFINITY;
     const [endX, endZ] = [ox + dx * reach, oz + dz * reach];
-    this.visit(Math.min(ox, endX), Math.max(ox, endX), Math.min(oz, endZ), Math.max(oz, endZ), (cell) => {
+    this.#visit(Math.min(ox, endX), Math.max(ox, endX), Math.min(oz, endZ), Math.max(oz, endZ), (cell) => {
       for (let i = 0; i < cell.length; i++) {
-        nearest = Math.min(nearest, this.castOne(cell[i]! * 9, ox, oy, oz, dx, dy, dz));
+        nearest = Math.min(nearest, this.#castOne(cell[i]! * 9, ox, oy, oz, dx, dy, dz));
       }
     });
     return nearest <= reach ? nearest : Number.POSITIVE_INFINITY;
   }
 
-  private visit(
-    minX: number,
-    maxX: number,
-    minZ: number,
-    maxZ: number,
-    each: (cell: number[]) => void,
-  ): void {
-    const last = this.side - 1;
+  #visit(minX: number, maxX: number, minZ: number, maxZ: number, each: (cell: number[]) => void): void {
+    const last = this.#side - 1;
     const place = (value: number, axis: 0 | 1): number =>
-      Math.floor((value - this.min[axis]) / this.cell[axis]);
+      Math.floor((value - this.#min[axis]) / this.#cell[axis]);
     const [fromX, toX] = [Math.max(0, place(minX, 0)), Math.min(last, place(maxX, 0))];
     const [fromZ, toZ] = [Math.max(0, place(minZ, 1)), Math.min(last, place(maxZ, 1))];
     // A triangle on the far edge itself belongs to the last cell.
     for (let z = Math.min(fromZ, last); z <= toZ; z++) {
-      for (let x = Math.min(fromX, last); x <= toX; x++) each(this.cells[z * this.side + x]!);
+      for (let x = Math.min(fromX, last); x <= toX; x++) each(this.#cells[z * this.#side + x]!);
     }
   }
 
   /** Möller and Trumbore, "Fast, Minimum Storage Ray/Triangle Intersection" (1997). */
-  private castOne(
-    at: number,
-    ox: number,
-    oy: number,
-    oz: number,
-    dx: number,
-    dy: number,
-    dz: number,
-  ): number {
-    const c = this.corners;
+  #castOne(at: number, ox: number, oy: number, oz: number, dx: number, dy: number, dz: number): number {
+    const c = this.#corners;
     const [ax, ay, az] = [c[at]!, c[at + 1]!, c[at + 2]!];
     const [e1x, e1y, e1z] = [c[at + 3]! - ax, c[at + 4]! - ay, c[at + 5]! - az];
     const [e2x, e2y, e2z] = [c[at + 6]! - ax, c[at + 7]! - ay, c[at + 8]! - az];

@@ -19,16 +19,16 @@ export class Predictor {
   x = 0;
   z = 0;
   /** Of the predicted steps, the share that no obstacle is in the way of. */
-  private share = 1;
-  private vx = 0;
-  private vz = 0;
-  private seconds = 0;
+  #share = 1;
+  #vx = 0;
+  #vz = 0;
+  #seconds = 0;
   /** Where the controls alone would have led, at the end of each recent frame: time, x, z. */
-  private trail: [number, number, number][] = [[0, 0, 0]];
+  #trail: [number, number, number][] = [[0, 0, 0]];
 
   reset(): void {
-    this.x = this.z = this.vx = this.vz = 0;
-    this.trail = [[this.seconds, 0, 0]];
+    this.x = this.z = this.#vx = this.#vz = 0;
+    this.#trail = [[this.#seconds, 0, 0]];
   }
 
   /** One frame on. `delayS` passes between the controls and the picture of what the server made of them. */
@@ -39,18 +39,18 @@ export class Predictor {
     delayS: number,
     trace: GroundTrace,
   ): void {
-    this.walk(seconds, input, gait);
-    const [, x, z] = this.trail[this.trail.length - 1]!;
-    const [knownX, knownZ] = this.pathAt(Math.min(delayS, DELAY_S_MAX));
+    this.#walk(seconds, input, gait);
+    const [, x, z] = this.#trail[this.#trail.length - 1]!;
+    const [knownX, knownZ] = this.#pathAt(Math.min(delayS, DELAY_S_MAX));
     const [stepsX, stepsZ] = [x - knownX, z - knownZ];
     const length = Math.hypot(stepsX, stepsZ);
     const free = length > 1e-3 ? Math.max(0, trace(stepsX / length, stepsZ / length)) / length : 1;
-    this.share = Math.min(free, this.share + (1 - this.share) * ease(RECOVERY_PER_S, seconds));
-    this.x = stepsX * this.share;
-    this.z = stepsZ * this.share;
+    this.#share = Math.min(free, this.#share + (1 - this.#share) * ease(RECOVERY_PER_S, seconds));
+    this.x = stepsX * this.#share;
+    this.z = stepsZ * this.#share;
   }
 
-  private walk(seconds: number, input: Readonly<Input> | undefined, gait: Gait): void {
+  #walk(seconds: number, input: Readonly<Input> | undefined, gait: Gait): void {
     let [wishX, wishZ] = [0, 0];
     if (input !== undefined) {
       const { forward, right, yaw, run } = input;
@@ -59,27 +59,27 @@ export class Predictor {
       wishX = (right * cos - forward * sin) * speed;
       wishZ = (-right * sin - forward * cos) * speed;
     }
-    const change = Math.hypot(wishX - this.vx, wishZ - this.vz);
+    const change = Math.hypot(wishX - this.#vx, wishZ - this.#vz);
     const share = Math.min(1, (gait.acceleration * seconds) / Math.max(change, 1e-9));
-    this.vx += (wishX - this.vx) * share;
-    this.vz += (wishZ - this.vz) * share;
-    this.seconds += seconds;
-    const [, x, z] = this.trail[this.trail.length - 1]!;
-    this.trail.push([this.seconds, x + this.vx * seconds, z + this.vz * seconds]);
-    while (this.trail.length > 2 && this.trail[1]![0] < this.seconds - DELAY_S_MAX) this.trail.shift();
+    this.#vx += (wishX - this.#vx) * share;
+    this.#vz += (wishZ - this.#vz) * share;
+    this.#seconds += seconds;
+    const [, x, z] = this.#trail[this.#trail.length - 1]!;
+    this.#trail.push([this.#seconds, x + this.#vx * seconds, z + this.#vz * seconds]);
+    while (this.#trail.length > 2 && this.#trail[1]![0] < this.#seconds - DELAY_S_MAX) this.#trail.shift();
   }
 
   /** Where the controls had led `delayS` ago. */
-  private pathAt(delayS: number): readonly [number, number] {
-    const at = this.seconds - delayS;
-    for (let index = this.trail.length - 2; index >= 0; index--) {
-      const [fromS, fromX, fromZ] = this.trail[index]!;
+  #pathAt(delayS: number): readonly [number, number] {
+    const at = this.#seconds - delayS;
+    for (let index = this.#trail.length - 2; index >= 0; index--) {
+      const [fromS, fromX, fromZ] = this.#trail[index]!;
       if (fromS > at) continue;
-      const [toS, toX, toZ] = this.trail[index + 1]!;
+      const [toS, toX, toZ] = this.#trail[index + 1]!;
       const share = toS > fromS ? (at - fromS) / (toS - fromS) : 1;
       return [fromX + (toX - fromX) * share, fromZ + (toZ - fromZ) * share];
     }
-    const [, x, z] = this.trail[0]!;
+    const [, x, z] = this.#trail[0]!;
     return [x, z];
   }
 }

@@ -9,41 +9,41 @@ const LATEST_MAX = 6;
 export class ChatPanel {
   /** The newest lines as text, the oldest first. */
   readonly latest: string[] = [];
-  private readonly panel = element("chat", HTMLElement);
-  private readonly log = element("chat-log", HTMLOListElement);
-  private readonly input = element("chat-input", HTMLInputElement);
+  readonly #panel = element("chat", HTMLElement);
+  readonly #log = element("chat-log", HTMLOListElement);
+  readonly #input = element("chat-input", HTMLInputElement);
 
   constructor(onSay: (text: string) => void, onDone: () => void) {
     element("chat-form", HTMLFormElement).addEventListener("submit", (event) => {
       event.preventDefault();
-      const text = this.input.value.trim();
-      this.input.value = "";
+      const text = this.#input.value.trim();
+      this.#input.value = "";
       if (text !== "") onSay(text);
       onDone();
     });
-    this.input.addEventListener("keydown", (event) => {
+    this.#input.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;
       event.stopPropagation();
       onDone();
     });
-    this.input.addEventListener("focus", () => this.setOpen(true));
-    this.input.addEventListener("blur", () => this.setOpen(false));
+    this.#input.addEventListener("focus", () => this.#setOpen(true));
+    this.#input.addEventListener("blur", () => this.#setOpen(false));
   }
 
   /** Forgets the lines, as when another room is entered. */
   clear(): void {
     this.latest.length = 0;
-    this.log.replaceChildren();
-    this.input.value = "";
+    this.#log.replaceChildren();
+    this.#input.value = "";
   }
 
   open(): void {
-    this.setOpen(true);
-    this.input.focus();
+    this.#setOpen(true);
+    this.#input.focus();
   }
 
   close(): void {
-    this.input.blur();
+    this.#input.blur();
   }
 
   add(name: string, color: number, text: string): void {
@@ -52,7 +52,7 @@ export class ChatPanel {
     speaker.textContent = name;
     speaker.style.color = readableColor(color);
     line.append(speaker, text);
-    this.append(line, `${name}: ${text}`);
+    this.#append(line, `${name}: ${text}`);
   }
 
   /** Adds a line of the page itself: what happened, rather than what somebody said. */
@@ -60,23 +60,23 @@ export class ChatPanel {
     const line = document.createElement("li");
     line.className = "event";
     line.textContent = text;
-    this.append(line, text);
+    this.#append(line, text);
   }
 
-  private append(line: HTMLLIElement, text: string): void {
+  #append(line: HTMLLIElement, text: string): void {
     this.latest.push(text);
     if (this.latest.length > LATEST_MAX) this.latest.shift();
-    this.log.append(line);
-    while (this.log.childElementCount > LINES_MAX) this.log.firstElementChild?.remove();
-    this.log.scrollTop = this.log.scrollHeight;
+    this.#log.append(line);
+    while (this.#log.childElementCount > LINES_MAX) this.#log.firstElementChild?.remove();
+    this.#log.scrollTop = this.#log.scrollHeight;
     window.setTimeout(() => line.classList.add("old"), FADE_MS);
   }
 
-  private setOpen(open: boolean): void {
-    this.panel.classList.toggle("typing", open);
-    this.log.classList.toggle("open", open);
-    this.input.placeholder = open ? words.say : words.pressToChat;
-    this.log.scrollTop = this.log.scrollHeight;
+  #setOpen(open: boolean): void {
+    this.#panel.classList.toggle("typing", open);
+    this.#log.classList.toggle("open", open);
+    this.#input.placeholder = open ? words.say : words.pressToChat;
+    this.#log.scrollTop = this.#log.scrollHeight;
   }
 }
 

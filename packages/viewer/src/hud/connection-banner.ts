@@ -17,13 +17,13 @@ export function reachOf(status: Status, connection: Connection): Reach {
 
 /** The line that says how the connection is, and nothing while it is good. */
 export class ConnectionBanner {
-  private readonly line = element("banner", HTMLElement);
-  private readonly otherRoom = element("banner-other", HTMLButtonElement);
-  private reach: Reach = "closed";
-  private hideTimer = 0;
+  readonly #line = element("banner", HTMLElement);
+  readonly #otherRoom = element("banner-other", HTMLButtonElement);
+  #reach: Reach = "closed";
+  #hideTimer = 0;
   /** Shown in place of the state: why the server lets nobody in now. */
-  private refusal: string | undefined;
-  private wasGood = false;
+  #refusal: string | undefined;
+  #wasGood = false;
 
   /** Shows the state of the world's connection. Call it once a frame. */
   update(status: Status, connection: Connection): void {
@@ -32,17 +32,17 @@ export class ConnectionBanner {
 
   /** Shows a state of its own accord, as when an attempt to connect begins. */
   show(reach: Reach): void {
-    const before = this.reach;
+    const before = this.#reach;
     if (reach === before) return;
     // While the server refuses, attempts follow one another: its reason stays until one of them succeeds.
-    if (this.refusal !== undefined && reach !== "good" && reach !== "closed") return;
-    this.reach = reach;
-    const wasAway = this.wasGood && (before === "lost" || this.refusal !== undefined);
-    this.refusal = undefined;
-    this.wasGood ||= reach === "good";
-    if (reach === "good" && wasAway) return this.announceReturn();
-    if (reach === "good" || reach === "closed") return this.hide();
-    this.write(words.reach[reach], false);
+    if (this.#refusal !== undefined && reach !== "good" && reach !== "closed") return;
+    this.#reach = reach;
+    const wasAway = this.#wasGood && (before === "lost" || this.#refusal !== undefined);
+    this.#refusal = undefined;
+    this.#wasGood ||= reach === "good";
+    if (reach === "good" && wasAway) return this.#announceReturn();
+    if (reach === "good" || reach === "closed") return this.#hide();
+    this.#write(words.reach[reach], false);
   }
 
   /** A connection ended and another attempt follows: shows the server's reason, if it gave one. */
@@ -50,40 +50,40 @@ export class ConnectionBanner {
     const { cause, cure } = explainClose(error);
     // A connection that broke off has no reason worth reading: the state says as much.
     const isBroken = error.code === "lost" || error.code === "unreachable" || error.code === "timed_out";
-    if (isBroken && this.reach !== "connecting") return;
+    if (isBroken && this.#reach !== "connecting") return;
     const isRefused = isRefusal(error);
-    this.refusal = words.tryingAgain(isRefused ? `${cause} ${cure}` : cause);
-    this.reach = "lost";
-    this.write(this.refusal, false);
-    this.line.title = `${cause} ${cure}`;
-    this.otherRoom.hidden = !isRefused;
+    this.#refusal = words.tryingAgain(isRefused ? `${cause} ${cure}` : cause);
+    this.#reach = "lost";
+    this.#write(this.#refusal, false);
+    this.#line.title = `${cause} ${cure}`;
+    this.#otherRoom.hidden = !isRefused;
   }
 
   /** Forgets everything, as when the room is left. */
   reset(): void {
-    this.reach = "closed";
-    this.refusal = undefined;
-    this.wasGood = false;
-    this.hide();
+    this.#reach = "closed";
+    this.#refusal = undefined;
+    this.#wasGood = false;
+    this.#hide();
   }
 
-  private announceReturn(): void {
-    this.write(words.backAgain, true);
-    this.hideTimer = window.setTimeout(() => this.hide(), GOOD_NEWS_MS);
+  #announceReturn(): void {
+    this.#write(words.backAgain, true);
+    this.#hideTimer = window.setTimeout(() => this.#hide(), GOOD_NEWS_MS);
   }
 
-  private hide(): void {
-    window.clearTimeout(this.hideTimer);
-    this.line.hidden = true;
-    this.otherRoom.hidden = true;
+  #hide(): void {
+    window.clearTimeout(this.#hideTimer);
+    this.#line.hidden = true;
+    this.#otherRoom.hidden = true;
   }
 
-  private write(text: string, good: boolean): void {
-    window.clearTimeout(this.hideTimer);
-    this.line.textContent = text;
-    this.line.title = "";
-    this.line.classList.toggle("good", good);
-    this.line.hidden = false;
-    this.otherRoom.hidden = true;
+  #write(text: string, good: boolean): void {
+    window.clearTimeout(this.#hideTimer);
+    this.#line.textContent = text;
+    this.#line.title = "";
+    this.#line.classList.toggle("good", good);
+    this.#line.hidden = false;
+    this.#otherRoom.hidden = true;
   }
 }

@@ -9,13 +9,15 @@ type Row = keyof typeof words.rows;
 /** Figures about the network and the picture, with a graph; refreshed four times a second. */
 export class Figures {
   readonly graph = new NetGraph(element("net-graph", HTMLCanvasElement));
-  private readonly panel = element("figures", HTMLElement);
-  private readonly toggle = element("hud-toggle", HTMLButtonElement);
-  private readonly cells = new Map<Row, HTMLElement>();
-  private sinceMs = 0;
-  private frames = 0;
+  readonly #panel = element("figures", HTMLElement);
+  readonly #toggle = element("hud-toggle", HTMLButtonElement);
+  readonly #cells = new Map<Row, HTMLElement>();
+  #sinceMs = 0;
+  #frames = 0;
+  readonly #onToggle: (visible: boolean) => void;
 
-  constructor(private readonly onToggle: (visible: boolean) => void) {
+  constructor(onToggle: (visible: boolean) => void) {
+    this.#onToggle = onToggle;
     const list = element("figures-list", HTMLElement);
     for (const row of Object.keys(words.rows) as Row[]) {
       const [label, meaning] = words.rows[row];
@@ -26,52 +28,52 @@ export class Figures {
       cell.dataset["figure"] = row;
       if (row === "carrier") cell.className = "wide";
       list.append(term, cell);
-      this.cells.set(row, cell);
+      this.#cells.set(row, cell);
     }
-    this.toggle.addEventListener("click", () => this.flip());
+    this.#toggle.addEventListener("click", () => this.flip());
   }
 
   flip(): void {
-    this.setVisible(this.panel.hidden);
-    this.onToggle(!this.panel.hidden);
+    this.setVisible(this.#panel.hidden);
+    this.#onToggle(!this.#panel.hidden);
   }
 
   setVisible(visible: boolean): void {
-    this.panel.hidden = !visible;
-    this.toggle.setAttribute("aria-pressed", String(visible));
+    this.#panel.hidden = !visible;
+    this.#toggle.setAttribute("aria-pressed", String(visible));
   }
 
   update(frameMs: number, connection: WorldConnection): void {
-    this.sinceMs += frameMs;
-    this.frames++;
-    if (this.sinceMs < REFRESH_MS) return;
-    const fps = (this.frames * 1000) / this.sinceMs;
-    this.sinceMs = 0;
-    this.frames = 0;
-    if (this.panel.hidden) return;
+    this.#sinceMs += frameMs;
+    this.#frames++;
+    if (this.#sinceMs < REFRESH_MS) return;
+    const fps = (this.#frames * 1000) / this.#sinceMs;
+    this.#sinceMs = 0;
+    this.#frames = 0;
+    if (this.#panel.hidden) return;
     const { stats } = connection;
-    this.write(
+    this.#write(
       "ping",
       stats.pingMs === undefined ? "–" : `${stats.pingMs.toFixed(stats.pingMs < 10 ? 1 : 0)} ms`,
     );
-    this.write("delay", `${connection.delayMs.toFixed(0)} ms`);
-    this.write("jitter", `${stats.jitterMs.toFixed(1)} ms`);
+    this.#write("delay", `${connection.delayMs.toFixed(0)} ms`);
+    this.#write("jitter", `${stats.jitterMs.toFixed(1)} ms`);
     const { link } = stats;
-    this.write("loss", link === undefined ? "–" : `${(link.loss * 100).toFixed(1)} %`);
-    this.write("age", link?.ageMs === undefined ? "–" : `${link.ageMs.toFixed(0)} ms`);
-    this.write("superseded", link === undefined ? "–" : String(link.superseded));
-    this.write("resent", link === undefined ? "–" : String(link.resent));
-    this.write("packets", `${stats.packetsPerSecond.toFixed(0)}/s`);
-    this.write("bytes", formatBytes(stats.bytesPerSecond));
-    this.write("entities", String(connection.entityCount));
-    this.write("fps", `${fps.toFixed(0)}/s`);
-    this.write("reconnects", String(stats.reconnects));
-    this.write("carrier", connection.carrier);
+    this.#write("loss", link === undefined ? "–" : `${(link.loss * 100).toFixed(1)} %`);
+    this.#write("age", link?.ageMs === undefined ? "–" : `${link.ageMs.toFixed(0)} ms`);
+    this.#write("superseded", link === undefined ? "–" : String(link.superseded));
+    this.#write("resent", link === undefined ? "–" : String(link.resent));
+    this.#write("packets", `${stats.packetsPerSecond.toFixed(0)}/s`);
+    this.#write("bytes", formatBytes(stats.bytesPerSecond));
+    this.#write("entities", String(connection.entityCount));
+    this.#write("fps", `${fps.toFixed(0)}/s`);
+    this.#write("reconnects", String(stats.reconnects));
+    this.#write("carrier", connection.carrier);
     this.graph.draw(stats.snapshotIntervalMs ?? 100);
   }
 
-  private write(row: Row, text: string): void {
-    const cell = this.cells.get(row);
+  #write(row: Row, text: string): void {
+    const cell = this.#cells.get(row);
     if (cell && cell.textContent !== text) cell.textContent = text;
   }
 }

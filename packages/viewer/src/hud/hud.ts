@@ -15,29 +15,29 @@ export interface HudListener {
 /** Everything on the screen that is neither world nor chat nor figures. */
 export class Hud {
   readonly connection = new ConnectionBanner();
-  private readonly root = element("hud", HTMLElement);
-  private readonly place = element("place", HTMLButtonElement);
-  private readonly banner = element("banner", HTMLElement);
-  private readonly notice = element("notice", HTMLElement);
-  private readonly endDialog = element("ended", HTMLElement);
-  private readonly charge = element("charge", HTMLElement);
-  private readonly chargeFill = this.charge.firstElementChild as HTMLElement;
-  private readonly prompt = element("prompt", HTMLElement);
-  private readonly people = document.createElement("small");
-  private readonly room = document.createElement("span");
-  private noticeTimer = 0;
-  private promptText = "";
+  readonly #root = element("hud", HTMLElement);
+  readonly #place = element("place", HTMLButtonElement);
+  readonly #banner = element("banner", HTMLElement);
+  readonly #notice = element("notice", HTMLElement);
+  readonly #endDialog = element("ended", HTMLElement);
+  readonly #charge = element("charge", HTMLElement);
+  readonly #chargeFill = this.#charge.firstElementChild as HTMLElement;
+  readonly #prompt = element("prompt", HTMLElement);
+  readonly #people = document.createElement("small");
+  readonly #room = document.createElement("span");
+  #noticeTimer = 0;
+  #promptText = "";
 
   /** `canvas` takes the keyboard back after a click on a button of the page. */
   constructor(canvas: HTMLElement, listener: HudListener) {
-    this.place.append(this.room, this.people);
+    this.#place.append(this.#room, this.#people);
     element("ended-again", HTMLButtonElement).addEventListener("click", () => listener.joinAgain());
     for (const id of ["ended-other", "banner-other"]) {
       element(id, HTMLButtonElement).addEventListener("click", () => listener.anotherRoom());
     }
     // Before the button's own listeners, so that a dialog which one of them opens gives the focus back to the canvas. A press
     // by the keyboard (`detail` 0) leaves the focus where the person put it.
-    this.root.addEventListener(
+    this.#root.addEventListener(
       "click",
       (event) => {
         const button = event.target instanceof Element ? event.target.closest("button") : null;
@@ -48,24 +48,24 @@ export class Hud {
   }
 
   show(room: string, address: string): void {
-    this.root.hidden = false;
-    this.endDialog.hidden = true;
-    this.room.textContent = room;
-    this.place.title = words.copyLink;
-    this.place.onclick = async () => {
+    this.#root.hidden = false;
+    this.#endDialog.hidden = true;
+    this.#room.textContent = room;
+    this.#place.title = words.copyLink;
+    this.#place.onclick = async () => {
       this.say((await copyText(address)) ? words.linkCopied : address);
     };
   }
 
   /** Shows which world the room is of, where its name does not say it. */
   setWorld(about: string): void {
-    this.place.title = `${about} ${words.copyLink}`;
+    this.#place.title = `${about} ${words.copyLink}`;
   }
 
   hide(): void {
-    this.root.hidden = true;
-    this.endDialog.hidden = true;
-    this.notice.hidden = true;
+    this.#root.hidden = true;
+    this.#endDialog.hidden = true;
+    this.#notice.hidden = true;
     this.connection.reset();
   }
 
@@ -73,13 +73,13 @@ export class Hud {
   setPeople(count: number, isWatching: boolean): void {
     const who = count === 1 ? words.onlyYou : words.people(count);
     const text = isWatching ? `${who}, ${words.watching}` : who;
-    if (this.people.textContent !== text) this.people.textContent = text;
+    if (this.#people.textContent !== text) this.#people.textContent = text;
   }
 
   setStatus(status: Status): void {
-    this.place.classList.toggle("open", status === "open");
-    this.place.classList.toggle("closed", status === "closed");
-    if (status === "open") this.endDialog.hidden = true;
+    this.#place.classList.toggle("open", status === "open");
+    this.#place.classList.toggle("closed", status === "closed");
+    if (status === "open") this.#endDialog.hidden = true;
     if (status === "connecting" || status === "closed") this.connection.show(status);
   }
 
@@ -90,37 +90,37 @@ export class Hud {
     this.connection.reset();
     element("ended-cause", HTMLElement).textContent = cause;
     element("ended-cure", HTMLElement).textContent = cure;
-    this.endDialog.hidden = false;
+    this.#endDialog.hidden = false;
     element("ended-again", HTMLButtonElement).focus();
   }
 
   say(text: string): void {
-    window.clearTimeout(this.noticeTimer);
-    this.notice.textContent = text;
-    this.notice.hidden = false;
-    this.noticeTimer = window.setTimeout(() => {
-      this.notice.hidden = true;
+    window.clearTimeout(this.#noticeTimer);
+    this.#notice.textContent = text;
+    this.#notice.hidden = false;
+    this.#noticeTimer = window.setTimeout(() => {
+      this.#notice.hidden = true;
     }, NOTICE_MS);
   }
 
   /** The banner and the notice as one line; empty while neither is shown. */
   get notices(): string {
-    const shown = [this.banner, this.notice].filter((line) => !line.hidden);
+    const shown = [this.#banner, this.#notice].filter((line) => !line.hidden);
     return shown.map((line) => line.textContent).join(" ");
   }
 
   /** Shows how far an action is charged, 0 to 1; undefined while none is. */
   setCharge(share: number | undefined): void {
-    this.charge.hidden = share === undefined;
+    this.#charge.hidden = share === undefined;
     if (share === undefined) return;
-    this.chargeFill.style.scale = `${share} 1`;
-    this.charge.setAttribute("aria-valuenow", String(Math.round(share * 100)));
+    this.#chargeFill.style.scale = `${share} 1`;
+    this.#charge.setAttribute("aria-valuenow", String(Math.round(share * 100)));
   }
 
   setPrompt(text: string): void {
-    if (text === this.promptText) return;
-    this.promptText = text;
-    this.prompt.textContent = text;
-    this.prompt.hidden = text === "";
+    if (text === this.#promptText) return;
+    this.#promptText = text;
+    this.#prompt.textContent = text;
+    this.#prompt.hidden = text === "";
   }
 }

@@ -47,32 +47,34 @@ export function helpLines(hints: readonly KeyHint[]): readonly string[] {
 
 /** The bar of keys at the lower edge, which "?" and its button hide and bring back. */
 export class KeyBar {
-  private readonly bar = element("hints", HTMLElement);
-  private readonly toggle = element("help-toggle", HTMLButtonElement);
-  private shown: readonly KeyHint[] = keyHints([]);
+  readonly #bar = element("hints", HTMLElement);
+  readonly #toggle = element("help-toggle", HTMLButtonElement);
+  #shown: readonly KeyHint[] = keyHints([]);
+  readonly #onToggle: (isVisible: boolean) => void;
 
-  constructor(private readonly onToggle: (isVisible: boolean) => void) {
-    this.toggle.addEventListener("click", () => this.flip());
+  constructor(onToggle: (isVisible: boolean) => void) {
+    this.#onToggle = onToggle;
+    this.#toggle.addEventListener("click", () => this.flip());
   }
 
   get hints(): readonly KeyHint[] {
-    return this.shown;
+    return this.#shown;
   }
 
   flip(): void {
-    this.setVisible(this.bar.hidden);
-    this.onToggle(!this.bar.hidden);
+    this.setVisible(this.#bar.hidden);
+    this.#onToggle(!this.#bar.hidden);
   }
 
   setVisible(isVisible: boolean): void {
-    this.bar.hidden = !isVisible;
-    this.toggle.setAttribute("aria-pressed", String(isVisible));
+    this.#bar.hidden = !isVisible;
+    this.#toggle.setAttribute("aria-pressed", String(isVisible));
   }
 
   define(bindings: readonly Binding[]): void {
-    this.shown = keyHints(bindings);
-    this.bar.replaceChildren(
-      ...this.shown.map(({ keys, what }) => {
+    this.#shown = keyHints(bindings);
+    this.#bar.replaceChildren(
+      ...this.#shown.map(({ keys, what }) => {
         const hint = document.createElement("span");
         for (const key of keys) {
           const cap = document.createElement("kbd");

@@ -38,8 +38,11 @@ export function readPast(value: unknown): PastState | undefined {
 export class MomentRequests {
   #wanted: number | undefined;
   #askedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #ask: (moment: number) => void;
 
-  constructor(private readonly ask: (moment: number) => void) {}
+  constructor(ask: (moment: number) => void) {
+    this.#ask = ask;
+  }
 
   /** Whether a moment was asked for a short while ago, or is about to be. */
   isFresh(nowMs: number): boolean {
@@ -56,7 +59,7 @@ export class MomentRequests {
     const moment = this.#wanted;
     this.#wanted = undefined;
     this.#askedAtMs = nowMs;
-    this.ask(moment);
+    this.#ask(moment);
   }
 }
 
@@ -71,31 +74,33 @@ export interface PastListener {
 
 /** A slider over the time that is kept, and what can be done with a moment. */
 export class PastPanel {
-  private readonly panel = element("past", HTMLElement);
-  private readonly hud = element("hud", HTMLElement);
-  private readonly time = element("past-time", HTMLElement);
-  private readonly inexact = element("past-inexact", HTMLElement);
-  private readonly from = element("past-from", HTMLElement);
-  private readonly to = element("past-to", HTMLElement);
-  private readonly slider = element("past-slider", HTMLInputElement);
-  private readonly play = element("past-play", HTMLButtonElement);
-  private readonly copyName = element("past-name", HTMLInputElement);
-  private readonly requests: MomentRequests;
-  private state: PastState | undefined;
-  private heardAtMs = 0;
+  readonly #panel = element("past", HTMLElement);
+  readonly #hud = element("hud", HTMLElement);
+  readonly #time = element("past-time", HTMLElement);
+  readonly #inexact = element("past-inexact", HTMLElement);
+  readonly #from = element("past-from", HTMLElement);
+  readonly #to = element("past-to", HTMLElement);
+  readonly #slider = element("past-slider", HTMLInputElement);
+  readonly #play = element("past-play", HTMLButtonElement);
+  readonly #copyName = element("past-name", HTMLInputElement);
+  readonly #requests: MomentRequests;
+  #state: PastState | undefined;
+  #heardAtMs = 0;
+  readonly #listener: PastListener;
 
-  constructor(private readonly listener: PastListener) {
-    this.requests = new MomentRequests((moment) => listener.say(`/at ${new Date(moment).toISOString()}`));
-    this.slider.addEventListener("input", () => {
-      this.requests.want(Number(this.slider.value), performance.now());
-      this.writeTime(Number(this.slider.value));
+  constructor(listener: PastListener) {
+    this.#listener = listener;
+    this.#requests = new MomentRequests((moment) => listener.say(`/at ${new Date(moment).toISOString()}`));
+    this.#slider.addEventListener("input", () => {
+      this.#requests.want(Number(this.#slider.value), performance.now());
+      this.#writeTime(Number(this.#slider.value));
     });
-    this.play.addEventListener("click", () =>
-      listener.say(this.state?.playing === true ? "/pause" : "/play"),
+    this.#play.addEventListener("click", () =>
+      listener.say(this.#state?.playing === true ? "/pause" : "/play"),
     );
     element("past-form", HTMLFormElement).addEventListener("submit", (event) => {
       event.preventDefault();
-      listener.say(`/copy ${this.copyName.value}`);
+      listener.say(`/copy ${this.#copyName.value}`);
     });
     element("past-present", HTMLButtonElement).addEventListener("click", () => listener.leave());
   }
@@ -103,37 +108,37 @@ export class PastPanel {
   /** Takes what the server says; nothing hides the panel. */
   update(value: unknown): void {
     const state = readPast(value);
-    const isNew = this.state === undefined;
-    this.state = state;
-    this.panel.hidden = state === undefined;
-    this.hud.classList.toggle("past", state !== undefined);
+    const isNew = this.#state === undefined;
+    this.#state = state;
+    this.#panel.hidden = state === undefined;
+    this.#hud.classList.toggle("past", state !== undefined);
     if (state === undefined) return;
-    this.heardAtMs = performance.now();
-    if (isNew) this.copyName.value = `${state.room}-copy`.slice(-32);
-    this.slider.min = String(Math.floor(state.from));
-    this.slider.max = String(Math.ceil(state.to));
-    this.from.textContent = timeText(state.from);
-    this.to.textContent = timeText(state.to);
-    this.inexact.hidden = state.exact;
-    this.play.textContent = state.playing ? words.pastPause : words.pastPlay;
-    this.listener.moved(state.at);
-    this.animate(this.heardAtMs);
+    this.#heardAtMs = performance.now();
+    if (isNew) this.#copyName.value = `${state.room}-copy`.slice(-32);
+    this.#slider.min = String(Math.floor(state.from));
+    this.#slider.max = String(Math.ceil(state.to));
+    this.#from.textContent = timeText(state.from);
+    this.#to.textContent = timeText(state.to);
+    this.#inexact.hidden = state.exact;
+    this.#play.textContent = state.playing ? words.pastPause : words.pastPlay;
+    this.#listener.moved(state.at);
+    this.animate(this.#heardAtMs);
   }
 
   /** Moves the slider along while the past is played. */
   animate(nowMs: number): void {
-    this.requests.update(nowMs);
-    if (this.state === undefined || this.requests.isFresh(nowMs)) return;
-    const { at, playing } = this.state;
-    const shown = playing ? at + Math.min(nowMs - this.heardAtMs, HEARD_EVERY_MS) : at;
-    this.slider.value = String(Math.round(shown));
-    this.writeTime(shown);
+    this.#requests.update(nowMs);
+    if (this.#state === undefined || this.#requests.isFresh(nowMs)) return;
+    const { at, playing } = this.#state;
+    const shown = playing ? at + Math.min(nowMs - this.#heardAtMs, HEARD_EVERY_MS) : at;
+    this.#slider.value = String(Math.round(shown));
+    this.#writeTime(shown);
   }
 
-  private writeTime(atMs: number): void {
+  #writeTime(atMs: number): void {
     const text = timeText(atMs);
-    if (this.time.textContent !== text) this.time.textContent = text;
-    this.slider.setAttribute("aria-valuetext", text);
+    if (this.#time.textContent !== text) this.#time.textContent = text;
+    this.#slider.setAttribute("aria-valuetext", text);
   }
 }
 

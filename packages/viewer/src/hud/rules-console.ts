@@ -41,29 +41,29 @@ export class RunningVersion {
 
 /** Reports on each version of the world's rules, newest first. The server sends them to editors alone. */
 export class RulesConsole {
-  private readonly panel = element("console", HTMLElement);
-  private readonly toggle = element("console-toggle", HTMLButtonElement);
-  private readonly running = element("console-version", HTMLElement);
-  private readonly list = element("console-list", HTMLOListElement);
-  private readonly version = new RunningVersion();
+  readonly #panel = element("console", HTMLElement);
+  readonly #toggle = element("console-toggle", HTMLButtonElement);
+  readonly #running = element("console-version", HTMLElement);
+  readonly #list = element("console-list", HTMLOListElement);
+  readonly #version = new RunningVersion();
 
   constructor() {
-    this.toggle.addEventListener("click", () => this.flip());
+    this.#toggle.addEventListener("click", () => this.flip());
     this.clear();
   }
 
   flip(): void {
-    if (this.toggle.hidden) return;
-    this.setOpen(this.panel.hidden);
+    if (this.#toggle.hidden) return;
+    this.#setOpen(this.#panel.hidden);
   }
 
   /** Forgets everything, as in another world; there is nothing to open before the first report. */
   clear(): void {
-    this.list.replaceChildren();
-    this.version.clear();
-    this.running.textContent = words.nothingReported;
-    this.toggle.hidden = true;
-    this.setOpen(false);
+    this.#list.replaceChildren();
+    this.#version.clear();
+    this.#running.textContent = words.nothingReported;
+    this.#toggle.hidden = true;
+    this.#setOpen(false);
   }
 
   /**
@@ -71,10 +71,10 @@ export class RulesConsole {
    * from before this page came; of those the last one decides.
    */
   add({ outcome, version, text }: Report, isNews: boolean): void {
-    this.toggle.hidden = false;
-    this.version.take({ outcome, version });
-    const { current } = this.version;
-    this.running.textContent = current === undefined ? words.earlierRuns : words.runs(current);
+    this.#toggle.hidden = false;
+    this.#version.take({ outcome, version });
+    const { current } = this.#version;
+    this.#running.textContent = current === undefined ? words.earlierRuns : words.runs(current);
     const line = document.createElement("li");
     line.className = outcome;
     const head = document.createElement("b");
@@ -83,16 +83,16 @@ export class RulesConsole {
     if (outcome !== "printed") which.textContent = words.version(version);
     line.append(head, which);
     if (text !== "") line.append(describe(text));
-    this.list.prepend(line);
-    while (this.list.childElementCount > REPORTS_MAX) this.list.lastElementChild?.remove();
+    this.#list.prepend(line);
+    while (this.#list.childElementCount > REPORTS_MAX) this.#list.lastElementChild?.remove();
     // A line is for those who look; it neither opens nor closes the console.
     if (outcome === "printed") return;
-    if (outcome !== "runs" || !isNews) this.setOpen(outcome !== "runs");
+    if (outcome !== "runs" || !isNews) this.#setOpen(outcome !== "runs");
   }
 
-  private setOpen(isOpen: boolean): void {
-    this.panel.hidden = !isOpen;
-    this.toggle.setAttribute("aria-pressed", String(isOpen));
+  #setOpen(isOpen: boolean): void {
+    this.#panel.hidden = !isOpen;
+    this.#toggle.setAttribute("aria-pressed", String(isOpen));
   }
 }
 

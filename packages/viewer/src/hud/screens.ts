@@ -14,38 +14,38 @@ const TEAM_COLORS: ReadonlySet<string> = new Set(["red", "blue", "green", "yello
  * a live region whenever it is written.
  */
 export class Screens {
-  private readonly board = element("board", HTMLElement);
-  private readonly score = element("score", HTMLElement);
-  private readonly clock = element("clock", HTMLElement);
-  private readonly message = element("message", HTMLElement);
-  private readonly prompt = element("world-prompt", HTMLElement);
-  private readonly list = element("screen-list", HTMLElement);
-  private isStale = false;
-  private scoreText = "";
+  readonly #board = element("board", HTMLElement);
+  readonly #score = element("score", HTMLElement);
+  readonly #clock = element("clock", HTMLElement);
+  readonly #message = element("message", HTMLElement);
+  readonly #prompt = element("world-prompt", HTMLElement);
+  readonly #list = element("screen-list", HTMLElement);
+  #isStale = false;
+  #scoreText = "";
 
   /** Something was written; the next frame shows it. */
   invalidate(): void {
-    this.isStale = true;
+    this.#isStale = true;
   }
 
   update(screen: ReadonlyMap<string, unknown>): void {
-    if (!this.isStale) return;
-    this.isStale = false;
+    if (!this.#isStale) return;
+    this.#isStale = false;
     const sides = sidesOf(screen.get("score"));
-    this.writeScore(sides);
-    write(this.clock, screen.has("clock") ? clockText(screen.get("clock")) : "");
-    this.score.hidden = sides.length === 0;
-    this.board.hidden = sides.length === 0 && this.clock.hidden;
-    write(this.message, textOf(screen.get("message")));
-    write(this.prompt, textOf(screen.get("prompt")));
-    this.writeList(screen);
+    this.#writeScore(sides);
+    write(this.#clock, screen.has("clock") ? clockText(screen.get("clock")) : "");
+    this.#score.hidden = sides.length === 0;
+    this.#board.hidden = sides.length === 0 && this.#clock.hidden;
+    write(this.#message, textOf(screen.get("message")));
+    write(this.#prompt, textOf(screen.get("prompt")));
+    this.#writeList(screen);
   }
 
-  private writeScore(sides: readonly Side[]): void {
+  #writeScore(sides: readonly Side[]): void {
     const text = JSON.stringify(sides);
-    if (text === this.scoreText) return;
-    this.scoreText = text;
-    this.score.replaceChildren(
+    if (text === this.#scoreText) return;
+    this.#scoreText = text;
+    this.#score.replaceChildren(
       ...sides.map(({ name, value }) => {
         const side = document.createElement("span");
         side.className = "side";
@@ -59,7 +59,7 @@ export class Screens {
     );
   }
 
-  private writeList(screen: ReadonlyMap<string, unknown>): void {
+  #writeList(screen: ReadonlyMap<string, unknown>): void {
     const rest = [...screen].filter(([place]) => !PLACES.has(place)).sort(([a], [b]) => (a < b ? -1 : 1));
     const rows = rest.slice(0, LINES_MAX).flatMap(([place, value]) => {
       const term = document.createElement("dt");
@@ -77,8 +77,8 @@ export class Screens {
       more.textContent = words.moreLines(rest.length - LINES_MAX);
       rows.push(more);
     }
-    this.list.replaceChildren(...rows);
-    this.list.hidden = rows.length === 0;
+    this.#list.replaceChildren(...rows);
+    this.#list.hidden = rows.length === 0;
   }
 }
 

@@ -5,20 +5,22 @@ const LOOK_PER_SECOND = 2.6;
 
 /** The standard mapping: left stick walks, right stick looks, A jumps, B or L3 runs, and the others do the world's actions. */
 export class GamepadInput {
-  private readonly down = new Set<number>();
-  private connected = false;
+  readonly #down = new Set<number>();
+  #connected = false;
+  readonly #inputs: InputCollector;
 
-  constructor(private readonly inputs: InputCollector) {
+  constructor(inputs: InputCollector) {
+    this.#inputs = inputs;
     window.addEventListener("gamepadconnected", () => {
-      this.connected = true;
+      this.#connected = true;
     });
   }
 
   poll(seconds: number): void {
     // Asking makes the browser build a list each time, so nobody asks until one has shown itself.
-    if (!this.connected) return;
+    if (!this.#connected) return;
     const pad = firstPad();
-    const { gamepad } = this.inputs;
+    const { gamepad } = this.#inputs;
     if (!pad) {
       gamepad.forward = gamepad.right = 0;
       gamepad.run = gamepad.jump = false;
@@ -29,14 +31,14 @@ export class GamepadInput {
     gamepad.jump = isDown(pad, 0);
     gamepad.run = isDown(pad, 1) || isDown(pad, 10);
     const look = LOOK_PER_SECOND * seconds;
-    if (look > 0) this.inputs.look(axis(pad, 2), axis(pad, 3), look);
-    for (const [button, trigger] of this.inputs.padTriggers) {
-      if (isDown(pad, button) === this.down.has(button)) continue;
-      if (this.down.delete(button)) {
-        this.inputs.lift(trigger);
+    if (look > 0) this.#inputs.look(axis(pad, 2), axis(pad, 3), look);
+    for (const [button, trigger] of this.#inputs.padTriggers) {
+      if (isDown(pad, button) === this.#down.has(button)) continue;
+      if (this.#down.delete(button)) {
+        this.#inputs.lift(trigger);
       } else {
-        this.down.add(button);
-        this.inputs.press(trigger);
+        this.#down.add(button);
+        this.#inputs.press(trigger);
       }
     }
   }

@@ -35,10 +35,13 @@ interface AskingOrientation {
 
 /** Turns the camera as a phone is turned. */
 export class Gyroscope {
-  private last: Look | undefined;
-  private readonly listen = (event: DeviceOrientationEvent): void => this.handle(event);
+  #last: Look | undefined;
+  readonly #listen = (event: DeviceOrientationEvent): void => this.handle(event);
+  readonly #inputs: Pick<InputCollector, "lookYaw" | "lookPitch">;
 
-  constructor(private readonly inputs: Pick<InputCollector, "lookYaw" | "lookPitch">) {}
+  constructor(inputs: Pick<InputCollector, "lookYaw" | "lookPitch">) {
+    this.#inputs = inputs;
+  }
 
   /** Begins, in answer to a tap; says what came of it. */
   async begin(): Promise<GyroscopeState> {
@@ -47,29 +50,29 @@ export class Gyroscope {
     const asking = DeviceOrientationEvent as unknown as AskingOrientation;
     const answer = await asking.requestPermission?.().catch(() => "denied" as const);
     if (answer === "denied") return "refused";
-    window.addEventListener("deviceorientation", this.listen);
+    window.addEventListener("deviceorientation", this.#listen);
     await new Promise((resolve) => setTimeout(resolve, SILENT_MS));
-    if (this.last) return "on";
+    if (this.#last) return "on";
     this.end();
     return "silent";
   }
 
   end(): void {
-    window.removeEventListener("deviceorientation", this.listen);
-    this.last = undefined;
+    window.removeEventListener("deviceorientation", this.#listen);
+    this.#last = undefined;
   }
 
   /** The readings of the sensor, and their meaning for the camera. */
   handle({ alpha, beta, gamma }: Pick<DeviceOrientationEvent, "alpha" | "beta" | "gamma">): void {
     if (alpha === null || beta === null || gamma === null) return;
     const look = lookOf(alpha, beta, gamma, globalThis.screen?.orientation?.angle ?? 0);
-    const before = this.last;
-    this.last = look;
+    const before = this.#last;
+    this.#last = look;
     if (!before) return;
     const turned = wrapAngle(look.yaw - before.yaw);
     if (Math.abs(turned) > JUMP) return;
-    this.inputs.lookYaw += turned;
-    this.inputs.lookPitch -= look.pitch - before.pitch;
+    this.#inputs.lookYaw += turned;
+    this.#inputs.lookPitch -= look.pitch - before.pitch;
   }
 }
 

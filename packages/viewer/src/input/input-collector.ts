@@ -42,23 +42,26 @@ export class InputCollector {
   /** Triggers of the actions that a gamepad's buttons do, by number of the standard mapping. */
   padTriggers: ReadonlyMap<number, string> = new Map();
   readonly movement: MovementInput = createMovement();
+  readonly #listener: InputListener;
 
-  constructor(private readonly listener: InputListener) {}
+  constructor(listener: InputListener) {
+    this.#listener = listener;
+  }
 
   do(command: Command): void {
-    this.listener.command(command);
+    this.#listener.command(command);
   }
 
   press(trigger: string, waits = false): void {
-    this.listener.press(trigger, waits);
+    this.#listener.press(trigger, waits);
   }
 
   lift(trigger: string): void {
-    this.listener.release(trigger);
+    this.#listener.release(trigger);
   }
 
   cancel(): void {
-    this.listener.cancel();
+    this.#listener.cancel();
   }
 
   /** Takes a movement of the pointer, or of a finger, in CSS pixels. */

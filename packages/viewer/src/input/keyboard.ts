@@ -14,69 +14,71 @@ const WALKING = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
  * an action has the key.
  */
 export class Keyboard {
-  private readonly down = new Set<string>();
+  readonly #down = new Set<string>();
+  readonly #inputs: InputCollector;
 
-  constructor(private readonly inputs: InputCollector) {
-    window.addEventListener("keydown", (event) => this.press(event));
-    window.addEventListener("keyup", (event) => this.lift(event));
+  constructor(inputs: InputCollector) {
+    this.#inputs = inputs;
+    window.addEventListener("keydown", (event) => this.#press(event));
+    window.addEventListener("keyup", (event) => this.#lift(event));
     window.addEventListener("blur", () => this.clear());
   }
 
   /** Releases all keys, as when the chat takes the keyboard. */
   clear(): void {
-    this.inputs.cancel();
-    this.down.clear();
-    this.update();
+    this.#inputs.cancel();
+    this.#down.clear();
+    this.#update();
   }
 
   /** Radians a second to turn, for people without a mouse. */
   get turning(): number {
-    return this.isTurning(TURN_LEFT) - this.isTurning(TURN_RIGHT);
+    return this.#isTurning(TURN_LEFT) - this.#isTurning(TURN_RIGHT);
   }
 
-  private press(event: KeyboardEvent): void {
+  #press(event: KeyboardEvent): void {
     if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.code === "Escape") this.inputs.do("escape");
+    if (event.code === "Escape") this.#inputs.do("escape");
     // A focused button keeps its own keys: Space and Enter press it.
     if (isPressable(event.target) && (event.code === "Space" || event.code === "Enter")) return;
     if (event.code === "Enter") {
       event.preventDefault();
-      this.inputs.do("chat");
+      this.#inputs.do("chat");
       return;
     }
     // By the character: it is on another key of each layout.
-    if (event.key === "?" && !event.repeat) this.inputs.do("help");
+    if (event.key === "?" && !event.repeat) this.#inputs.do("help");
     if (event.code === "Space" || event.code.startsWith("Arrow")) event.preventDefault();
-    if (event.repeat || this.down.has(event.code)) return;
-    this.down.add(event.code);
-    this.update();
+    if (event.repeat || this.#down.has(event.code)) return;
+    this.#down.add(event.code);
+    this.#update();
     const key = keyOf(event.code);
-    if (key !== undefined && this.inputs.claimed.has(key)) this.inputs.press(key);
-    else if (event.code === "KeyH") this.inputs.do("hud");
-    else if (event.code === "Backquote") this.inputs.do("console");
+    if (key !== undefined && this.#inputs.claimed.has(key)) this.#inputs.press(key);
+    else if (event.code === "KeyH") this.#inputs.do("hud");
+    else if (event.code === "Backquote") this.#inputs.do("console");
   }
 
-  private lift(event: KeyboardEvent): void {
-    if (!this.down.delete(event.code)) return;
-    this.update();
+  #lift(event: KeyboardEvent): void {
+    if (!this.#down.delete(event.code)) return;
+    this.#update();
     const key = keyOf(event.code);
-    if (key !== undefined) this.inputs.lift(key);
+    if (key !== undefined) this.#inputs.lift(key);
   }
 
-  private isTurning(code: string): number {
-    return this.down.has(code) && !this.inputs.claimed.has(keyOf(code) ?? "") ? 1 : 0;
+  #isTurning(code: string): number {
+    return this.#down.has(code) && !this.#inputs.claimed.has(keyOf(code) ?? "") ? 1 : 0;
   }
 
-  private update(): void {
-    const { keyboard } = this.inputs;
-    keyboard.forward = this.any(FORWARD) - this.any(BACK);
-    keyboard.right = this.any(RIGHT) - this.any(LEFT);
-    keyboard.run = this.down.has("ShiftLeft") || this.down.has("ShiftRight");
-    keyboard.jump = this.down.has("Space");
+  #update(): void {
+    const { keyboard } = this.#inputs;
+    keyboard.forward = this.#any(FORWARD) - this.#any(BACK);
+    keyboard.right = this.#any(RIGHT) - this.#any(LEFT);
+    keyboard.run = this.#down.has("ShiftLeft") || this.#down.has("ShiftRight");
+    keyboard.jump = this.#down.has("Space");
   }
 
-  private any(codes: ReadonlySet<string>): number {
-    for (const code of codes) if (this.down.has(code)) return 1;
+  #any(codes: ReadonlySet<string>): number {
+    for (const code of codes) if (this.#down.has(code)) return 1;
     return 0;
   }
 }

@@ -9,94 +9,95 @@ const DRAG_PX = 6;
  * worlds where the left one does something. A press that stays in place does what the world says of that button.
  */
 export class Mouse {
-  private pressed: "left" | "right" | undefined;
-  private dragging = false;
-  private startX = 0;
-  private startY = 0;
-  private pointed: { readonly x: number; readonly y: number } | undefined;
+  #pressed: "left" | "right" | undefined;
+  #dragging = false;
+  #startX = 0;
+  #startY = 0;
+  #pointed: { readonly x: number; readonly y: number } | undefined;
+  readonly #canvas: HTMLCanvasElement;
+  readonly #inputs: InputCollector;
 
-  constructor(
-    private readonly canvas: HTMLCanvasElement,
-    private readonly inputs: InputCollector,
-  ) {
-    canvas.addEventListener("pointerdown", (event) => this.press(event));
-    canvas.addEventListener("pointermove", (event) => this.move(event));
-    canvas.addEventListener("pointerup", (event) => this.lift(event));
-    canvas.addEventListener("pointercancel", () => this.cancel());
+  constructor(canvas: HTMLCanvasElement, inputs: InputCollector) {
+    this.#canvas = canvas;
+    this.#inputs = inputs;
+    canvas.addEventListener("pointerdown", (event) => this.#press(event));
+    canvas.addEventListener("pointermove", (event) => this.#move(event));
+    canvas.addEventListener("pointerup", (event) => this.#lift(event));
+    canvas.addEventListener("pointercancel", () => this.#cancel());
     canvas.addEventListener("pointerleave", () => {
-      this.pointed = undefined;
+      this.#pointed = undefined;
     });
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-    canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    canvas.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     canvas.addEventListener("dblclick", () => {
-      if (!this.inputs.claimed.has("left")) this.toggleLock();
+      if (!this.#inputs.claimed.has("left")) this.#toggleLock();
     });
   }
 
   get locked(): boolean {
-    return document.pointerLockElement === this.canvas;
+    return document.pointerLockElement === this.#canvas;
   }
 
   /** Where in the window it points; undefined where it points at nothing of the world, or at its middle. */
   get pointer(): { readonly x: number; readonly y: number } | undefined {
-    return this.locked ? undefined : this.pointed;
+    return this.locked ? undefined : this.#pointed;
   }
 
-  private toggleLock(): void {
+  #toggleLock(): void {
     if (this.locked) return;
     // A browser may refuse, for instance just after Escape; dragging still works then.
-    Promise.resolve(this.canvas.requestPointerLock()).catch(() => undefined);
+    Promise.resolve(this.#canvas.requestPointerLock()).catch(() => undefined);
   }
 
-  private press(event: PointerEvent): void {
+  #press(event: PointerEvent): void {
     if (event.pointerType === "touch" || event.button === 1) return;
-    this.canvas.focus({ preventScroll: true });
-    this.pressed = event.button === 2 ? "right" : "left";
-    this.dragging = false;
-    this.startX = event.clientX;
-    this.startY = event.clientY;
-    if (!this.locked) this.canvas.setPointerCapture(event.pointerId);
+    this.#canvas.focus({ preventScroll: true });
+    this.#pressed = event.button === 2 ? "right" : "left";
+    this.#dragging = false;
+    this.#startX = event.clientX;
+    this.#startY = event.clientY;
+    if (!this.locked) this.#canvas.setPointerCapture(event.pointerId);
     // It may yet become a drag.
-    this.inputs.press(this.pressed, !this.locked);
+    this.#inputs.press(this.#pressed, !this.locked);
   }
 
-  private move(event: PointerEvent): void {
+  #move(event: PointerEvent): void {
     if (event.pointerType === "touch") {
-      this.pointed = undefined;
+      this.#pointed = undefined;
       return;
     }
-    this.pointed = { x: event.clientX, y: event.clientY };
+    this.#pointed = { x: event.clientX, y: event.clientY };
     if (this.locked) {
-      this.inputs.look(event.movementX, event.movementY, RADIANS_PER_PIXEL * 0.6);
+      this.#inputs.look(event.movementX, event.movementY, RADIANS_PER_PIXEL * 0.6);
       return;
     }
-    if (!this.pressed) return;
-    if (!this.dragging && Math.hypot(event.clientX - this.startX, event.clientY - this.startY) < DRAG_PX)
+    if (!this.#pressed) return;
+    if (!this.#dragging && Math.hypot(event.clientX - this.#startX, event.clientY - this.#startY) < DRAG_PX)
       return;
-    if (!this.dragging) this.inputs.cancel();
-    this.dragging = true;
-    this.inputs.look(event.movementX, event.movementY, RADIANS_PER_PIXEL);
+    if (!this.#dragging) this.#inputs.cancel();
+    this.#dragging = true;
+    this.#inputs.look(event.movementX, event.movementY, RADIANS_PER_PIXEL);
   }
 
-  private lift(event: PointerEvent): void {
-    const { pressed } = this;
+  #lift(event: PointerEvent): void {
+    const pressed = this.#pressed;
     if (event.pointerType === "touch" || pressed === undefined) return;
-    this.pressed = undefined;
-    if (this.dragging) return;
-    this.inputs.lift(pressed);
-    const { claimed } = this.inputs;
-    if (pressed === "right" && claimed.has("left") && !claimed.has("right")) this.toggleLock();
+    this.#pressed = undefined;
+    if (this.#dragging) return;
+    this.#inputs.lift(pressed);
+    const { claimed } = this.#inputs;
+    if (pressed === "right" && claimed.has("left") && !claimed.has("right")) this.#toggleLock();
   }
 
-  private cancel(): void {
-    if (this.pressed !== undefined) this.inputs.cancel();
-    this.pressed = undefined;
+  #cancel(): void {
+    if (this.#pressed !== undefined) this.#inputs.cancel();
+    this.#pressed = undefined;
   }
 
-  private wheel(event: WheelEvent): void {
+  #wheel(event: WheelEvent): void {
     event.preventDefault();
     // Browsers report lines, pages or pixels; a notch is about three lines or a hundred pixels.
     const pixels = event.deltaMode === 0 ? event.deltaY : event.deltaY * 33;
-    this.inputs.zoom *= Math.exp(pixels * 0.0011);
+    this.#inputs.zoom *= Math.exp(pixels * 0.0011);
   }
 }

@@ -6,23 +6,24 @@ const RADIANS_PER_PIXEL = 0.0062;
 
 /** A stick where the left thumb lands, looking with the right one, pinching to zoom, and buttons. */
 export class Touch {
-  private stickId: number | undefined;
-  private stickX = 0;
-  private stickY = 0;
-  private readonly fingers = new Map<number, { x: number; y: number }>();
-  private pinch = 0;
-  private readonly reading: StickReading = { forward: 0, right: 0, run: false };
+  #stickId: number | undefined;
+  #stickX = 0;
+  #stickY = 0;
+  readonly #fingers = new Map<number, { x: number; y: number }>();
+  #pinch = 0;
+  readonly #reading: StickReading = { forward: 0, right: 0, run: false };
+  readonly #inputs: InputCollector;
+  readonly #base: HTMLElement;
+  readonly #knob: HTMLElement;
 
-  constructor(
-    canvas: HTMLCanvasElement,
-    private readonly inputs: InputCollector,
-    private readonly base: HTMLElement,
-    private readonly knob: HTMLElement,
-  ) {
-    canvas.addEventListener("pointerdown", (event) => this.press(event));
-    canvas.addEventListener("pointermove", (event) => this.move(event));
+  constructor(canvas: HTMLCanvasElement, inputs: InputCollector, base: HTMLElement, knob: HTMLElement) {
+    this.#inputs = inputs;
+    this.#base = base;
+    this.#knob = knob;
+    canvas.addEventListener("pointerdown", (event) => this.#press(event));
+    canvas.addEventListener("pointermove", (event) => this.#move(event));
     for (const type of ["pointerup", "pointercancel"] as const) {
-      canvas.addEventListener(type, (event) => this.lift(event));
+      canvas.addEventListener(type, (event) => this.#lift(event));
     }
   }
 
@@ -44,68 +45,68 @@ export class Touch {
     element.addEventListener("contextmenu", (event) => event.preventDefault());
   }
 
-  private press(event: PointerEvent): void {
+  #press(event: PointerEvent): void {
     if (event.pointerType !== "touch") return;
-    if (this.stickId === undefined && event.clientX < window.innerWidth * 0.45) {
-      this.stickId = event.pointerId;
-      this.stickX = event.clientX;
-      this.stickY = event.clientY;
-      this.base.style.translate = `${event.clientX}px ${event.clientY}px`;
-      this.base.classList.add("active");
-      this.moveStick(0, 0);
+    if (this.#stickId === undefined && event.clientX < window.innerWidth * 0.45) {
+      this.#stickId = event.pointerId;
+      this.#stickX = event.clientX;
+      this.#stickY = event.clientY;
+      this.#base.style.translate = `${event.clientX}px ${event.clientY}px`;
+      this.#base.classList.add("active");
+      this.#moveStick(0, 0);
       return;
     }
-    this.fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
-    this.pinch = this.spread();
+    this.#fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    this.#pinch = this.#spread();
   }
 
-  private move(event: PointerEvent): void {
+  #move(event: PointerEvent): void {
     if (event.pointerType !== "touch") return;
-    if (event.pointerId === this.stickId) {
-      this.moveStick(event.clientX - this.stickX, event.clientY - this.stickY);
+    if (event.pointerId === this.#stickId) {
+      this.#moveStick(event.clientX - this.#stickX, event.clientY - this.#stickY);
       return;
     }
-    const finger = this.fingers.get(event.pointerId);
+    const finger = this.#fingers.get(event.pointerId);
     if (!finger) return;
     const dx = event.clientX - finger.x;
     const dy = event.clientY - finger.y;
     finger.x = event.clientX;
     finger.y = event.clientY;
-    if (this.fingers.size === 1) {
-      this.inputs.look(dx, dy, RADIANS_PER_PIXEL);
+    if (this.#fingers.size === 1) {
+      this.#inputs.look(dx, dy, RADIANS_PER_PIXEL);
       return;
     }
-    const spread = this.spread();
-    if (spread > 0 && this.pinch > 0) this.inputs.zoom *= this.pinch / spread;
-    this.pinch = spread;
+    const spread = this.#spread();
+    if (spread > 0 && this.#pinch > 0) this.#inputs.zoom *= this.#pinch / spread;
+    this.#pinch = spread;
   }
 
-  private lift(event: PointerEvent): void {
+  #lift(event: PointerEvent): void {
     if (event.pointerType !== "touch") return;
-    if (event.pointerId === this.stickId) {
-      this.stickId = undefined;
-      this.base.classList.remove("active");
-      this.moveStick(0, 0);
+    if (event.pointerId === this.#stickId) {
+      this.#stickId = undefined;
+      this.#base.classList.remove("active");
+      this.#moveStick(0, 0);
       return;
     }
-    this.fingers.delete(event.pointerId);
-    this.pinch = this.spread();
+    this.#fingers.delete(event.pointerId);
+    this.#pinch = this.#spread();
   }
 
-  private moveStick(dx: number, dy: number): void {
-    const { touch } = this.inputs;
-    const { forward, right, run } = readStick(dx, dy, RADIUS_PX, this.reading);
+  #moveStick(dx: number, dy: number): void {
+    const { touch } = this.#inputs;
+    const { forward, right, run } = readStick(dx, dy, RADIUS_PX, this.#reading);
     touch.forward = forward;
     touch.right = right;
     touch.run = run;
     const length = Math.max(1, Math.hypot(dx, dy) / RADIUS_PX);
-    this.knob.style.translate = `${dx / length}px ${dy / length}px`;
-    this.base.classList.toggle("running", run);
+    this.#knob.style.translate = `${dx / length}px ${dy / length}px`;
+    this.#base.classList.toggle("running", run);
   }
 
-  private spread(): number {
-    if (this.fingers.size < 2) return 0;
-    const [a, b] = this.fingers.values();
+  #spread(): number {
+    if (this.#fingers.size < 2) return 0;
+    const [a, b] = this.#fingers.values();
     return a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0;
   }
 }

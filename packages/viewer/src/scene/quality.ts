@@ -82,39 +82,42 @@ const PIXEL_RATIO_MIN = 0.55;
  */
 export class ResolutionGovernor {
   scale = 1;
-  private sinceMs = 0;
-  private frames = 0;
+  #sinceMs = 0;
+  #frames = 0;
   /** After a step up that proved too much, it waits longer before it tries again. */
-  private patience = 1;
-  private calm = 0;
+  #patience = 1;
+  #calm = 0;
+  readonly #pixelRatio: number;
 
-  constructor(private readonly pixelRatio: number) {}
+  constructor(pixelRatio: number) {
+    this.#pixelRatio = pixelRatio;
+  }
 
   /** The pixel ratio to draw with. */
   get effective(): number {
-    return this.pixelRatio * this.scale;
+    return this.#pixelRatio * this.scale;
   }
 
   /** Takes the time of one frame; returns whether `scale` has changed. */
   frame(frameMs: number): boolean {
     // A pause this long was a hidden tab or a debugger, not a slow frame.
     if (frameMs > 500) return false;
-    this.sinceMs += frameMs;
-    this.frames++;
-    if (this.sinceMs < JUDGE_EVERY_MS) return false;
-    const mean = this.sinceMs / this.frames;
-    this.sinceMs = 0;
-    this.frames = 0;
-    const scaleMin = Math.min(1, PIXEL_RATIO_MIN / this.pixelRatio);
+    this.#sinceMs += frameMs;
+    this.#frames++;
+    if (this.#sinceMs < JUDGE_EVERY_MS) return false;
+    const mean = this.#sinceMs / this.#frames;
+    this.#sinceMs = 0;
+    this.#frames = 0;
+    const scaleMin = Math.min(1, PIXEL_RATIO_MIN / this.#pixelRatio);
     if (mean > SLOW_MS && this.scale > scaleMin) {
       this.scale = Math.max(scaleMin, this.scale * (mean > 2 * SLOW_MS ? 0.7 : 0.85));
-      this.patience = Math.min(16, this.patience * 2);
-      this.calm = 0;
+      this.#patience = Math.min(16, this.#patience * 2);
+      this.#calm = 0;
       return true;
     }
-    if (mean < FAST_MS && this.scale < 1 && ++this.calm >= this.patience * 2) {
+    if (mean < FAST_MS && this.scale < 1 && ++this.#calm >= this.#patience * 2) {
       this.scale = Math.min(1, this.scale * 1.15);
-      this.calm = 0;
+      this.#calm = 0;
       return true;
     }
     return false;

@@ -24,7 +24,7 @@ const LOWEST = -0.12;
  */
 export class Sky {
   readonly mesh: Mesh;
-  private readonly target = new WebGLRenderTarget(WIDTH, HEIGHT, {
+  readonly #target = new WebGLRenderTarget(WIDTH, HEIGHT, {
     depthBuffer: false,
     minFilter: LinearFilter,
     magFilter: LinearFilter,
@@ -36,7 +36,7 @@ export class Sky {
       side: BackSide,
       depthWrite: false,
       toneMapped: false,
-      uniforms: { painted: { value: this.target.texture } },
+      uniforms: { painted: { value: this.#target.texture } },
       vertexShader: /* glsl */ `
         varying vec2 vUv;
         void main() {
@@ -79,7 +79,7 @@ export class Sky {
     const quad = new Mesh(new PlaneGeometry(2, 2), brush);
     quad.frustumCulled = false;
     scene.add(quad);
-    renderer.setRenderTarget(this.target);
+    renderer.setRenderTarget(this.#target);
     renderer.render(scene, new OrthographicCamera());
     renderer.setRenderTarget(null);
     quad.geometry.dispose();

@@ -27,63 +27,65 @@ export class Stage {
   readonly surroundings = new Surroundings();
   /** The floor of a headset's room: the camera is where the head is within it. */
   readonly rig = new Group();
-  private readonly sun = new Sun();
-  private readonly sky = new Sky();
-  private readonly fog = new FogExp2(0xffffff, 0.004);
-  private shadowEvery = 1;
-  private frames = 0;
-  private pixelRatio = 1;
-  private look: Look = DAY;
-  private isLost = false;
+  readonly #sun = new Sun();
+  readonly #sky = new Sky();
+  readonly #fog = new FogExp2(0xffffff, 0.004);
+  #shadowEvery = 1;
+  #frames = 0;
+  #pixelRatio = 1;
+  #look: Look = DAY;
+  #isLost = false;
+  readonly #onLost: (isLost: boolean) => void;
 
   /** `onLost` is called when the graphics driver takes the picture away, and when it gives it back. */
   constructor(
     readonly canvas: HTMLCanvasElement,
     antialias: boolean,
-    private readonly onLost: (isLost: boolean) => void,
+    onLost: (isLost: boolean) => void,
   ) {
+    this.#onLost = onLost;
     this.renderer = new WebGLRenderer({ canvas, antialias, powerPreference: "high-performance" });
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.autoUpdate = false;
     // Reading the log of a shader waits until the driver has compiled it, which blocks the page for most of a second.
     this.renderer.debug.checkShaderErrors = import.meta.env.DEV;
-    this.scene.fog = this.fog;
-    this.scene.add(this.sky.mesh, this.surroundings.group, this.sun.group, this.rig);
+    this.scene.fog = this.#fog;
+    this.scene.add(this.#sky.mesh, this.surroundings.group, this.#sun.group, this.rig);
     this.rig.add(this.camera);
     this.resize();
     this.setLook("day");
     // After the renderer's own listeners: by then it has a context again.
-    canvas.addEventListener("webglcontextlost", () => this.setLost(true));
-    canvas.addEventListener("webglcontextrestored", () => this.setLost(false));
+    canvas.addEventListener("webglcontextlost", () => this.#setLost(true));
+    canvas.addEventListener("webglcontextrestored", () => this.#setLost(false));
   }
 
   /** Textures that were drawn rather than loaded are gone with the context: the sky and the shadows. */
-  private setLost(isLost: boolean): void {
-    this.isLost = isLost;
+  #setLost(isLost: boolean): void {
+    this.#isLost = isLost;
     if (!isLost) {
-      this.sky.paint(this.renderer, this.look);
+      this.#sky.paint(this.renderer, this.#look);
       this.renderer.shadowMap.needsUpdate = true;
     }
-    this.onLost(isLost);
+    this.#onLost(isLost);
   }
 
   setLook(name: Look["name"]): void {
     const look = name === "dusk" ? DUSK : DAY;
-    this.look = look;
-    this.sun.setDaylight(look);
-    this.fog.color.copy(look.horizon);
+    this.#look = look;
+    this.#sun.setDaylight(look);
+    this.#fog.color.copy(look.horizon);
     // Below the horizon, where a world without a sea has nothing.
     this.scene.background = look.horizon;
-    this.fog.density = look.fogDensity;
+    this.#fog.density = look.fogDensity;
     this.renderer.toneMappingExposure = look.exposure;
-    if (!this.isLost) this.sky.paint(this.renderer, look);
+    if (!this.#isLost) this.#sky.paint(this.renderer, look);
     this.surroundings.setLook(look);
     this.renderer.shadowMap.needsUpdate = true;
   }
 
   setQuality(quality: Quality): void {
-    this.sun.setDetail(quality);
+    this.#sun.setDetail(quality);
     const type = SHADOW_TYPES[quality.shadowEdges];
     if (this.renderer.shadowMap.type !== type) {
       this.renderer.shadowMap.type = type;
@@ -92,14 +94,14 @@ export class Stage {
         if (material) material.needsUpdate = true;
       });
     }
-    this.shadowEvery = quality.shadowEvery;
+    this.#shadowEvery = quality.shadowEvery;
     this.setPixelRatio(quality.pixelRatio);
     this.renderer.shadowMap.needsUpdate = true;
   }
 
   setPixelRatio(pixelRatio: number): void {
-    if (pixelRatio === this.pixelRatio) return;
-    this.pixelRatio = pixelRatio;
+    if (pixelRatio === this.#pixelRatio) return;
+    this.#pixelRatio = pixelRatio;
     this.renderer.setPixelRatio(pixelRatio);
   }
 
@@ -121,12 +123,12 @@ export class Stage {
 
   /** Draws shadows around what is looked at. */
   aimSun(x: number, y: number, z: number): void {
-    this.sun.aim(this.camera, x, y, z);
+    this.#sun.aim(this.camera, x, y, z);
   }
 
   render(shadowsChanged: boolean): void {
-    this.frames++;
-    if (shadowsChanged && this.frames % this.shadowEvery === 0) this.renderer.shadowMap.needsUpdate = true;
+    this.#frames++;
+    if (shadowsChanged && this.#frames % this.#shadowEvery === 0) this.renderer.shadowMap.needsUpdate = true;
     this.renderer.render(this.scene, this.camera);
   }
 }

@@ -20,8 +20,8 @@ const RANGES = [
 /** The far surroundings of a world in a sea, which nobody touches: the water and three ranges of hills, paler with distance. */
 export class Surroundings {
   readonly group = new Group();
-  private readonly hills: Mesh<PlaneGeometry, MeshBasicMaterial>[] = [];
-  private readonly sea: ShaderMaterial;
+  readonly #hills: Mesh<PlaneGeometry, MeshBasicMaterial>[] = [];
+  readonly #sea: ShaderMaterial;
 
   constructor() {
     for (const range of RANGES) {
@@ -30,10 +30,10 @@ export class Surroundings {
         new MeshBasicMaterial({ fog: false, toneMapped: false, vertexColors: true }),
       );
       mesh.renderOrder = 3;
-      this.hills.push(mesh);
+      this.#hills.push(mesh);
       this.group.add(mesh);
     }
-    this.sea = new ShaderMaterial({
+    this.#sea = new ShaderMaterial({
       toneMapped: false,
       uniforms: {
         near: { value: new Color() },
@@ -52,18 +52,18 @@ export class Surroundings {
         }`,
       fragmentShader: SEA,
     });
-    const sea = new Mesh(new CircleGeometry(520, 48), this.sea);
+    const sea = new Mesh(new CircleGeometry(520, 48), this.#sea);
     sea.rotation.x = -Math.PI / 2;
     sea.renderOrder = 2;
     this.group.add(sea);
   }
 
   setLook(look: Look): void {
-    this.hills.forEach((mesh, i) => {
+    this.#hills.forEach((mesh, i) => {
       const base = look.hills[i] ?? look.horizon;
       paintRange(mesh.geometry, RANGES[i]?.height ?? 1, base, look.horizon);
     });
-    const u = this.sea.uniforms;
+    const u = this.#sea.uniforms;
     u["near"]!.value = look.seaNear;
     u["far"]!.value = look.seaFar;
     u["horizon"]!.value = look.horizon;
@@ -79,7 +79,7 @@ export class Surroundings {
 
   /** Moves the waves; `seconds` stands still for people who asked for less motion. */
   update(seconds: number): void {
-    this.sea.uniforms["seconds"]!.value = seconds;
+    this.#sea.uniforms["seconds"]!.value = seconds;
   }
 }
 

@@ -34,42 +34,45 @@ interface Walker {
 /** A little life behind the start screen, made up here: nobody is connected to anything before they enter. */
 export class Backdrop {
   readonly focus = { x: 0, y: 0.8, z: 0 };
-  private readonly walkers: Walker[] = [];
-  private readonly pose = createPose();
-  private nextId = FIRST_ID;
+  readonly #walkers: Walker[] = [];
+  readonly #pose = createPose();
+  #nextId = FIRST_ID;
+  readonly #scene: WorldScene;
 
-  constructor(private readonly scene: WorldScene) {}
+  constructor(scene: WorldScene) {
+    this.#scene = scene;
+  }
 
   show(): void {
     this.hide();
-    this.add(GROUND, GRASS, { ...createPose(), y: -1 });
-    this.pyramid(0, -0.4, 5);
-    this.stack(-4.6, -3.2, 4, 0.35);
-    this.stack(4.9, -2.6, 3, -0.3);
-    this.stack(5.3, 2.3, 1, 0.8);
-    this.stack(-5.4, 2.2, 2, 0.2);
-    this.walker(0x3c8fd0, 4.2, 1.35, 0.4);
-    this.walker(0xe0604f, 6.3, 2.9, 2.5);
-    this.walker(0x5cae6b, 4.9, -1.5, 4.4);
+    this.#add(GROUND, GRASS, { ...createPose(), y: -1 });
+    this.#pyramid(0, -0.4, 5);
+    this.#stack(-4.6, -3.2, 4, 0.35);
+    this.#stack(4.9, -2.6, 3, -0.3);
+    this.#stack(5.3, 2.3, 1, 0.8);
+    this.#stack(-5.4, 2.2, 2, 0.2);
+    this.#walker(0x3c8fd0, 4.2, 1.35, 0.4);
+    this.#walker(0xe0604f, 6.3, 2.9, 2.5);
+    this.#walker(0x5cae6b, 4.9, -1.5, 4.4);
   }
 
   hide(): void {
-    this.scene.clear();
-    this.walkers.length = 0;
-    this.nextId = FIRST_ID;
+    this.#scene.clear();
+    this.#walkers.length = 0;
+    this.#nextId = FIRST_ID;
   }
 
   /** Everybody goes around in circles, each at their own pace. */
   animate(seconds: number): void {
-    for (const { id, radius, speed, start } of this.walkers) {
+    for (const { id, radius, speed, start } of this.#walkers) {
       const angle = start + (seconds * speed) / radius;
       const yaw = -angle + (speed > 0 ? Math.PI : 0);
-      this.pose.x = Math.cos(angle) * radius;
-      this.pose.y = 0.9;
-      this.pose.z = Math.sin(angle) * radius;
-      this.pose.qy = Math.sin(yaw / 2);
-      this.pose.qw = Math.cos(yaw / 2);
-      this.scene.crowd.place(id, this.pose);
+      this.#pose.x = Math.cos(angle) * radius;
+      this.#pose.y = 0.9;
+      this.#pose.z = Math.sin(angle) * radius;
+      this.#pose.qy = Math.sin(yaw / 2);
+      this.#pose.qw = Math.cos(yaw / 2);
+      this.#scene.crowd.place(id, this.#pose);
     }
   }
 
@@ -85,39 +88,39 @@ export class Backdrop {
     camera.updateMatrixWorld();
   }
 
-  private pyramid(x: number, z: number, layers: number): void {
+  #pyramid(x: number, z: number, layers: number): void {
     for (let layer = 0; layer < layers; layer++) {
       const across = layers - layer;
       for (let cell = 0; cell < across * across; cell++) {
         const column = (cell % across) - (across - 1) / 2;
         const row = Math.floor(cell / across) - (across - 1) / 2;
-        this.block(x + column * EDGE * 1.015, layer, z + row * EDGE * 1.015, 0, PALETTE[layer % 5] ?? 0);
+        this.#block(x + column * EDGE * 1.015, layer, z + row * EDGE * 1.015, 0, PALETTE[layer % 5] ?? 0);
       }
     }
   }
 
-  private stack(x: number, z: number, height: number, turn: number): void {
+  #stack(x: number, z: number, height: number, turn: number): void {
     for (let layer = 0; layer < height; layer++) {
-      this.block(x, layer, z, turn + layer * 0.13, PALETTE[(layer * 2 + height) % 5] ?? 0);
+      this.#block(x, layer, z, turn + layer * 0.13, PALETTE[(layer * 2 + height) % 5] ?? 0);
     }
   }
 
-  private block(x: number, layer: number, z: number, yaw: number, color: number): void {
+  #block(x: number, layer: number, z: number, yaw: number, color: number): void {
     const pose = { ...createPose(), x, y: (layer + 0.5) * EDGE, z };
     pose.qy = Math.sin(yaw / 2);
     pose.qw = Math.cos(yaw / 2);
-    this.add(BLOCK, color, pose);
+    this.#add(BLOCK, color, pose);
   }
 
-  private walker(color: number, radius: number, speed: number, start: number): void {
-    const id = this.add(PERSON, color, { ...createPose(), y: 0.9 });
-    this.walkers.push({ id, radius, speed, start });
+  #walker(color: number, radius: number, speed: number, start: number): void {
+    const id = this.#add(PERSON, color, { ...createPose(), y: 0.9 });
+    this.#walkers.push({ id, radius, speed, start });
   }
 
-  private add(of: KindFacts, color: number, pose: Pose): number {
-    const id = this.nextId++;
+  #add(of: KindFacts, color: number, pose: Pose): number {
+    const id = this.#nextId++;
     const entity = { id, kind: of, scale: UNSCALED, parent: undefined, attributes: { color } };
-    this.scene.add(describeBody(entity), pose, undefined);
+    this.#scene.add(describeBody(entity), pose, undefined);
     return id;
   }
 }

@@ -8,83 +8,85 @@ const LIST_MS_MAX = 3_000;
 
 /** Asks for a name and a room. */
 export class StartScreen {
-  private readonly screen = element("start", HTMLElement);
-  private readonly name = element("name", HTMLInputElement);
-  private readonly room = element("room", HTMLInputElement);
-  private readonly link = element("share-link", HTMLAnchorElement);
-  private readonly worlds = element("worlds", HTMLElement);
-  private readonly note = element("start-note", HTMLElement);
+  readonly #screen = element("start", HTMLElement);
+  readonly #name = element("name", HTMLInputElement);
+  readonly #room = element("room", HTMLInputElement);
+  readonly #link = element("share-link", HTMLAnchorElement);
+  readonly #worlds = element("worlds", HTMLElement);
+  readonly #note = element("start-note", HTMLElement);
 
   /** Nobody has named a room yet, so it is that of the first world. */
-  private isUnnamed = false;
+  #isUnnamed = false;
+  readonly #onEnter: (name: string, room: string) => void;
 
-  constructor(private readonly onEnter: (name: string, room: string) => void) {
-    this.room.addEventListener("input", () => {
-      this.isUnnamed = false;
-      this.room.value = this.room.value.toLowerCase().replaceAll(" ", "-");
-      this.writeLink();
+  constructor(onEnter: (name: string, room: string) => void) {
+    this.#onEnter = onEnter;
+    this.#room.addEventListener("input", () => {
+      this.#isUnnamed = false;
+      this.#room.value = this.#room.value.toLowerCase().replaceAll(" ", "-");
+      this.#writeLink();
     });
     element("share-copy", HTMLButtonElement).addEventListener("click", async (event) => {
       const button = event.currentTarget as HTMLButtonElement;
-      button.textContent = (await copyText(this.link.href)) ? words.copied : words.copyByHand;
+      button.textContent = (await copyText(this.#link.href)) ? words.copied : words.copyByHand;
     });
     element("enter-form", HTMLFormElement).addEventListener("submit", (event) => {
       event.preventDefault();
-      this.enter(this.room.value);
+      this.#enter(this.#room.value);
     });
   }
 
   /** Without a room it offers the first world that the server has. `note` says what is wrong with the address, if anything is. */
   show(name: string, room: string | undefined, note = ""): void {
-    this.name.value = name;
-    this.isUnnamed = room === undefined;
-    this.room.value = room ?? DEFAULT_ROOM;
-    this.writeLink();
-    this.note.textContent = note;
-    this.note.hidden = note === "";
-    this.screen.hidden = false;
-    this.screen.classList.remove("leaving");
-    const reveal = window.setTimeout(() => this.reveal(), LIST_MS_MAX);
+    this.#name.value = name;
+    this.#isUnnamed = room === undefined;
+    this.#room.value = room ?? DEFAULT_ROOM;
+    this.#writeLink();
+    this.#note.textContent = note;
+    this.#note.hidden = note === "";
+    this.#screen.hidden = false;
+    this.#screen.classList.remove("leaving");
+    const reveal = window.setTimeout(() => this.#reveal(), LIST_MS_MAX);
     void fetchWorlds().then((worlds) => {
       window.clearTimeout(reveal);
-      this.list(worlds);
-      this.reveal();
+      this.#list(worlds);
+      this.#reveal();
     });
   }
 
-  private reveal(): void {
-    if (this.screen.classList.contains("ready")) return;
-    this.screen.classList.add("ready");
+  #reveal(): void {
+    if (this.#screen.classList.contains("ready")) return;
+    this.#screen.classList.add("ready");
     // A keyboard that slides over the screen unasked would hide what there is to see.
-    if (!window.matchMedia("(pointer: coarse)").matches) this.name.focus();
+    if (!window.matchMedia("(pointer: coarse)").matches) this.#name.focus();
   }
 
   hide(): void {
-    this.screen.classList.remove("ready");
-    this.screen.classList.add("leaving");
+    this.#screen.classList.remove("ready");
+    this.#screen.classList.add("leaving");
     window.setTimeout(() => {
-      if (this.screen.classList.contains("leaving")) this.screen.hidden = true;
+      if (this.#screen.classList.contains("leaving")) this.#screen.hidden = true;
     }, 500);
   }
 
   skip(): void {
-    this.screen.hidden = true;
+    this.#screen.hidden = true;
   }
 
-  private enter(room: string): void {
+  #enter(room: string): void {
     this.hide();
-    this.onEnter(this.name.value.trim(), room);
+    this.#onEnter(this.#name.value.trim(), room);
   }
 
   /** One button for each world, which enters the room of its name. */
-  private list(worlds: readonly WorldEntry[]): void {
+  #list(worlds: readonly WorldEntry[]): void {
     const [first] = worlds;
-    if (this.isUnnamed && first) {
-      this.room.value = first.name;
-      this.writeLink();
+    if (this.#isUnnamed && first) {
+      this.#room.value = first.name;
+      this.#writeLink();
     }
-    this.worlds.hidden = worlds.length === 0;
-    this.worlds.querySelector("ul")?.replaceChildren(
+    this.#worlds.hidden = worlds.length === 0;
+    this.#worlds.querySelector("ul")?.replaceChildren(
       ...worlds.map(({ name, rooms }) => {
         const button = document.createElement("button");
         button.type = "button";
@@ -97,7 +99,7 @@ export class StartScreen {
           open.textContent = words.roomsOpen(rooms.length);
           button.append(open);
         }
-        button.addEventListener("click", () => this.enter(name));
+        button.addEventListener("click", () => this.#enter(name));
         const item = document.createElement("li");
         item.append(button);
         return item;
@@ -105,9 +107,9 @@ export class StartScreen {
     );
   }
 
-  private writeLink(): void {
-    const address = shareAddress(window.location, this.room.value);
-    this.link.href = address;
-    this.link.textContent = address.replace(/^https?:\/\//, "");
+  #writeLink(): void {
+    const address = shareAddress(window.location, this.#room.value);
+    this.#link.href = address;
+    this.#link.textContent = address.replace(/^https?:\/\//, "");
   }
 }

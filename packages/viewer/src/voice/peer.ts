@@ -21,96 +21,100 @@ export interface PeerListener {
 export class Peer {
   state: PeerState = "connecting";
   isSpeaking = false;
-  private readonly connection: RTCPeerConnection;
-  private sender: RTCRtpSender | undefined;
-  private readonly waiting: RTCIceCandidateInit[] = [];
-  private readonly analyser: AnalyserNode;
-  private readonly gain: GainNode;
-  private readonly panner: PannerNode;
-  private readonly samples: Float32Array<ArrayBuffer>;
+  readonly #connection: RTCPeerConnection;
+  #sender: RTCRtpSender | undefined;
+  readonly #waiting: RTCIceCandidateInit[] = [];
+  readonly #analyser: AnalyserNode;
+  readonly #gain: GainNode;
+  readonly #panner: PannerNode;
+  readonly #samples: Float32Array<ArrayBuffer>;
   /** Chromium lets a voice flow into Web Audio only while some element plays it, too. */
-  private readonly sink = new Audio();
-  private source: MediaStreamAudioSourceNode | undefined;
+  readonly #sink = new Audio();
+  #source: MediaStreamAudioSourceNode | undefined;
+  #track: MediaStreamTrack | null;
+  readonly #listener: PeerListener;
 
   /** `call` is the name of this attempt; `offers`: this side begins. */
   constructor(
     readonly call: string,
     context: AudioContext,
     iceServers: readonly RTCIceServer[],
-    private track: MediaStreamTrack | null,
+    track: MediaStreamTrack | null,
     offers: boolean,
-    private readonly listener: PeerListener,
+    listener: PeerListener,
   ) {
-    this.connection = new RTCPeerConnection({ iceServers: [...iceServers] });
-    this.analyser = new AnalyserNode(context, { fftSize: 512 });
-    this.gain = new GainNode(context);
-    this.panner = new PannerNode(context, {
+    this.#track = track;
+    this.#listener = listener;
+    this.#connection = new RTCPeerConnection({ iceServers: [...iceServers] });
+    this.#analyser = new AnalyserNode(context, { fftSize: 512 });
+    this.#gain = new GainNode(context);
+    this.#panner = new PannerNode(context, {
       panningModel: "HRTF",
       distanceModel: "inverse",
       refDistance: NEAR_M,
       maxDistance: FAR_M,
     });
-    this.analyser.connect(this.gain).connect(this.panner).connect(context.destination);
-    this.samples = new Float32Array(this.analyser.fftSize);
-    this.sink.muted = true;
-    this.listen(context);
+    this.#analyser.connect(this.#gain).connect(this.#panner).connect(context.destination);
+    this.#samples = new Float32Array(this.#analyser.fftSize);
+    this.#sink.muted = true;
+    this.#listen(context);
     if (!offers) return;
-    const transceiver = this.connection.addTransceiver("audio", { direction: "sendrecv" });
+    const transceiver = this.#connection.addTransceiver("audio", { direction: "sendrecv" });
     preferOpus(transceiver);
-    this.sender = transceiver.sender;
-    void this.offer();
+    this.#sender = transceiver.sender;
+    void this.#offer();
   }
 
   /** Takes a signal of the other side. */
   async handleSignal(signal: Signal): Promise<void> {
-    const { connection } = this;
+    const connection = this.#connection;
     try {
       if (signal.type === "offer") {
         await connection.setRemoteDescription({ type: "offer", sdp: signal.sdp });
         const [transceiver] = connection.getTransceivers();
-        if (!transceiver) return this.fail();
+        if (!transceiver) return this.#fail();
         transceiver.direction = "sendrecv";
-        this.sender = transceiver.sender;
-        await this.sender.replaceTrack(this.track);
+        this.#sender = transceiver.sender;
+        await this.#sender.replaceTrack(this.#track);
         await connection.setLocalDescription();
-        this.listener.send({ type: "answer", call: this.call, sdp: connection.localDescription?.sdp ?? "" });
-        await this.addWaiting();
+        this.#listener.send({ type: "answer", call: this.call, sdp: connection.localDescription?.sdp ?? "" });
+        await this.#addWaiting();
       } else if (signal.type === "answer") {
         await connection.setRemoteDescription({ type: "answer", sdp: signal.sdp });
-        await this.addWaiting();
+        await this.#addWaiting();
       } else if (signal.type === "candidate") {
         const candidate = { candidate: signal.candidate, sdpMid: signal.mid };
         if (connection.remoteDescription) await connection.addIceCandidate(candidate);
-        else if (this.waiting.length < CANDIDATES_MAX) this.waiting.push(candidate);
+        else if (this.#waiting.length < CANDIDATES_MAX) this.#waiting.push(candidate);
       }
     } catch {
       // This browser cannot use the other side's description.
-      this.fail();
+      this.#fail();
     }
   }
 
   /** One's own voice, or none. */
   async speak(track: MediaStreamTrack | null): Promise<void> {
-    this.track = track;
-    await this.sender?.replaceTrack(track).catch(() => this.fail());
+    this.#track = track;
+    await this.#sender?.replaceTrack(track).catch(() => this.#fail());
   }
 
   setVolume(volume: number): void {
-    this.gain.gain.value = volume;
+    this.#gain.gain.value = volume;
   }
 
   place(x: number, y: number, z: number): void {
-    this.panner.positionX.value = x;
-    this.panner.positionY.value = y;
-    this.panner.positionZ.value = z;
+    this.#panner.positionX.value = x;
+    this.#panner.positionY.value = y;
+    this.#panner.positionZ.value = z;
   }
 
   /** Looks how loud the voice is now; returns whether it began to speak, or ended. */
   measure(): boolean {
-    this.analyser.getFloatTimeDomainData(this.samples);
+    this.#analyser.getFloatTimeDomainData(this.#samples);
     let sum = 0;
-    for (const sample of this.samples) sum += sample * sample;
-    const level = Math.sqrt(sum / this.samples.length);
+    for (const sample of this.#samples) sum += sample * sample;
+    const level = Math.sqrt(sum / this.#samples.length);
     const speaks = level > (this.isSpeaking ? SILENT : SPEAKS);
     if (speaks === this.isSpeaking) return false;
     this.isSpeaking = speaks;
@@ -118,14 +122,15 @@ export class Peer {
   }
 
   close(): void {
-    this.connection.close();
-    this.source?.disconnect();
-    this.panner.disconnect();
-    this.sink.srcObject = null;
+    this.#connection.close();
+    this.#source?.disconnect();
+    this.#panner.disconnect();
+    this.#sink.srcObject = null;
   }
 
-  private listen(context: AudioContext): void {
-    const { connection, listener } = this;
+  #listen(context: AudioContext): void {
+    const connection = this.#connection;
+    const listener = this.#listener;
     connection.addEventListener("icecandidate", ({ candidate }) => {
       if (!candidate?.candidate) return;
       listener.send({
@@ -137,45 +142,45 @@ export class Peer {
     });
     connection.addEventListener("track", ({ track }) => {
       const stream = new MediaStream([track]);
-      this.sink.srcObject = stream;
-      void this.sink.play().catch(() => undefined);
-      this.source?.disconnect();
-      this.source = context.createMediaStreamSource(stream);
-      this.source.connect(this.analyser);
+      this.#sink.srcObject = stream;
+      void this.#sink.play().catch(() => undefined);
+      this.#source?.disconnect();
+      this.#source = context.createMediaStreamSource(stream);
+      this.#source.connect(this.#analyser);
     });
     connection.addEventListener("connectionstatechange", () => {
       const { connectionState } = connection;
-      if (connectionState === "failed") this.fail();
-      else if (connectionState === "connected") this.become("connected");
+      if (connectionState === "failed") this.#fail();
+      else if (connectionState === "connected") this.#become("connected");
     });
   }
 
-  private async offer(): Promise<void> {
+  async #offer(): Promise<void> {
     try {
-      await this.sender?.replaceTrack(this.track);
-      await this.connection.setLocalDescription();
-      this.listener.send({
+      await this.#sender?.replaceTrack(this.#track);
+      await this.#connection.setLocalDescription();
+      this.#listener.send({
         type: "offer",
         call: this.call,
-        sdp: this.connection.localDescription?.sdp ?? "",
+        sdp: this.#connection.localDescription?.sdp ?? "",
       });
     } catch {
-      this.fail();
+      this.#fail();
     }
   }
 
-  private async addWaiting(): Promise<void> {
-    for (const candidate of this.waiting.splice(0)) await this.connection.addIceCandidate(candidate);
+  async #addWaiting(): Promise<void> {
+    for (const candidate of this.#waiting.splice(0)) await this.#connection.addIceCandidate(candidate);
   }
 
-  private fail(): void {
-    this.become("failed");
+  #fail(): void {
+    this.#become("failed");
   }
 
-  private become(state: PeerState): void {
+  #become(state: PeerState): void {
     if (state === this.state) return;
     this.state = state;
-    this.listener.changed(state);
+    this.#listener.changed(state);
   }
 }
 

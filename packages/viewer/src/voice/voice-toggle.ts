@@ -27,70 +27,71 @@ export function passesVoices(definition: Definition | undefined): boolean {
 
 /** The switch in the settings, the microphone's button, and the list of voices. */
 export class VoiceToggle {
-  private readonly toggle = element("set-voice", HTMLInputElement);
-  private readonly microphone = element("microphone", HTMLButtonElement);
-  private readonly list = element("voice-people", HTMLUListElement);
-  private voice: Voice | undefined;
-  private readonly marked = new Set<number>();
+  readonly #toggle = element("set-voice", HTMLInputElement);
+  readonly #microphone = element("microphone", HTMLButtonElement);
+  readonly #list = element("voice-people", HTMLUListElement);
+  #voice: Voice | undefined;
+  readonly #marked = new Set<number>();
+  readonly #page: VoicePage;
+  readonly #iceServers: readonly RTCIceServer[];
 
-  constructor(
-    private readonly page: VoicePage,
-    private readonly iceServers: readonly RTCIceServer[],
-  ) {
-    this.toggle.addEventListener("change", () => void this.turn(this.toggle.checked));
-    this.microphone.addEventListener("click", () => void this.flipMicrophone());
+  constructor(page: VoicePage, iceServers: readonly RTCIceServer[]) {
+    this.#page = page;
+    this.#iceServers = iceServers;
+    this.#toggle.addEventListener("change", () => void this.#turn(this.#toggle.checked));
+    this.#microphone.addEventListener("click", () => void this.flipMicrophone());
   }
 
   /** Something that the world tells; returns whether it was for voices. */
   handleEvent(event: string, payload: unknown): boolean {
     if (event !== VOICE) return false;
-    this.voice?.handleSignal(payload);
+    this.#voice?.handleSignal(payload);
     return true;
   }
 
   /** Once a frame. */
   update(nowMs: number, ears: Spot, ahead: Spot): void {
-    this.voice?.update(nowMs, ears, ahead);
+    this.#voice?.update(nowMs, ears, ahead);
   }
 
   /** Turns the microphone on, or off. */
   async flipMicrophone(): Promise<void> {
-    const { voice } = this;
+    const voice = this.#voice;
     if (!voice) return;
     const state = await voice.setMuted(!voice.isMuted);
-    if (state !== "on") this.page.say(words.voiceStates[state]);
-    this.show();
+    if (state !== "on") this.#page.say(words.voiceStates[state]);
+    this.#show();
   }
 
   /** Ends it, as when one leaves the world. */
   end(): void {
-    this.voice?.close();
-    this.voice = undefined;
-    this.toggle.checked = false;
-    this.microphone.hidden = true;
-    this.show();
+    this.#voice?.close();
+    this.#voice = undefined;
+    this.#toggle.checked = false;
+    this.#microphone.hidden = true;
+    this.#show();
   }
 
-  private async turn(isWanted: boolean): Promise<void> {
+  async #turn(isWanted: boolean): Promise<void> {
     if (!isWanted) return this.end();
-    const { page } = this;
-    if (!passesVoices(page.definition)) return this.refuse(words.voiceStates.notHere);
+    const page = this.#page;
+    if (!passesVoices(page.definition)) return this.#refuse(words.voiceStates.notHere);
     const { Voice } = await import("./voice.js");
-    if (!Voice.isPossible) return this.refuse(words.voiceStates.impossible);
+    if (!Voice.isPossible) return this.#refuse(words.voiceStates.impossible);
     // Somebody may have thought better of it while it was loaded.
-    if (this.voice || !this.toggle.checked) return;
-    this.voice = new Voice(this.createHost(), this.iceServers);
-    this.microphone.hidden = false;
-    this.show();
+    if (this.#voice || !this.#toggle.checked) return;
+    this.#voice = new Voice(this.#createHost(), this.#iceServers);
+    this.#microphone.hidden = false;
+    this.#show();
   }
 
-  private refuse(why: string): void {
-    this.toggle.checked = false;
-    this.page.say(why);
+  #refuse(why: string): void {
+    this.#toggle.checked = false;
+    this.#page.say(why);
   }
 
-  private createHost(): VoiceHost {
-    const { page } = this;
+  #createHost(): VoiceHost {
+    const page = this.#page;
     const nameOf = (player: number): string =>
       [...page.others()].find(({ id }) => id === player)?.name ?? words.guest;
     return {
@@ -100,50 +101,51 @@ export class VoiceToggle {
       others: () => page.others(),
       send: (to, data) => page.act(VOICE, { to, data }),
       failed: (player) => page.say(words.voiceFailed(nameOf(player))),
-      changed: () => this.show(),
+      changed: () => this.#show(),
     };
   }
 
-  private show(): void {
-    const { voice, page } = this;
+  #show(): void {
+    const voice = this.#voice;
+    const page = this.#page;
     const isOn = voice !== undefined && !voice.isMuted;
-    this.microphone.setAttribute("aria-pressed", String(isOn));
-    this.microphone.title = isOn ? words.microphoneOff : words.microphoneOn;
+    this.#microphone.setAttribute("aria-pressed", String(isOn));
+    this.#microphone.title = isOn ? words.microphoneOff : words.microphoneOn;
     const others = voice ? [...page.others()] : [];
     const known = new Set(others.map(({ id }) => id));
-    for (const player of this.marked) {
-      if (!known.has(player)) this.marked.delete(player);
+    for (const player of this.#marked) {
+      if (!known.has(player)) this.#marked.delete(player);
     }
     for (const { id } of others) {
       const speaks = voice?.isSpeaking(id) ?? false;
-      if (speaks === this.marked.has(id)) continue;
+      if (speaks === this.#marked.has(id)) continue;
       page.mark(id, speaks);
-      if (speaks) this.marked.add(id);
-      else this.marked.delete(id);
+      if (speaks) this.#marked.add(id);
+      else this.#marked.delete(id);
     }
-    if (!voice) for (const player of this.marked) page.mark(player, false);
-    this.listPeople(voice, others);
+    if (!voice) for (const player of this.#marked) page.mark(player, false);
+    this.#listPeople(voice, others);
   }
 
   /** A line for each person; lines that are there already stay, since somebody may be moving their sliders. */
-  private listPeople(
+  #listPeople(
     voice: Voice | undefined,
     others: readonly { readonly id: number; readonly name: string }[],
   ): void {
     const lines = new Map(
-      [...this.list.children].map((line) => [(line as HTMLElement).dataset["player"], line]),
+      [...this.#list.children].map((line) => [(line as HTMLElement).dataset["player"], line]),
     );
     const wanted = others.map(({ id, name }) => {
-      const line = lines.get(String(id)) ?? this.createLine(id);
+      const line = lines.get(String(id)) ?? this.#createLine(id);
       line.querySelector("span")!.textContent = name;
       line.classList.toggle("speaking", voice?.isSpeaking(id) ?? false);
       line.classList.toggle("connected", voice?.isConnected(id) ?? false);
       return line;
     });
-    this.list.replaceChildren(...wanted);
+    this.#list.replaceChildren(...wanted);
   }
 
-  private createLine(player: number): HTMLLIElement {
+  #createLine(player: number): HTMLLIElement {
     const line = document.createElement("li");
     line.dataset["player"] = String(player);
     const volume = document.createElement("input");
@@ -162,7 +164,7 @@ export class VoiceToggle {
     label.append(block, ` ${words.voiceBlock}`);
     for (const input of [volume, block]) {
       input.addEventListener("change", () =>
-        this.voice?.choose(player, { volume: Number(volume.value), isBlocked: block.checked }),
+        this.#voice?.choose(player, { volume: Number(volume.value), isBlocked: block.checked }),
       );
     }
     line.append(document.createElement("span"), volume, label);

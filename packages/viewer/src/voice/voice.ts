@@ -43,22 +43,29 @@ interface Choice {
 
 /** Hears people who are near, from where they are, and lets them hear oneself once the microphone is turned on. */
 export class Voice {
-  private readonly context = new AudioContext();
-  private readonly peers = new Map<number, Peer>();
+  readonly #context = new AudioContext();
+  readonly #peers = new Map<number, Peer>();
   /** Whom this page has told that it can be heard. */
-  private readonly greeted = new Set<number>();
+  readonly #greeted = new Set<number>();
   /** Attempts that failed since somebody came near. */
-  private readonly failures = new Map<number, number>();
-  private readonly choices = new Map<number, Choice>();
-  private stream: MediaStream | undefined;
-  private lookedMs = 0;
+  readonly #failures = new Map<number, number>();
+  readonly #choices = new Map<number, Choice>();
+  #stream: MediaStream | undefined;
+  #lookedMs = 0;
+  readonly #host: VoiceHost;
+  readonly #iceServers: readonly RTCIceServer[];
+  /** Whether the other visitors may learn addresses of this machine's own network. */
+  readonly #sharesAddresses: boolean;
 
   constructor(
-    private readonly host: VoiceHost,
-    private readonly iceServers: readonly RTCIceServer[] = [],
-    /** Whether the other visitors may learn addresses of this machine's own network. */
-    private readonly sharesAddresses = isOwnNetwork(location.hostname),
-  ) {}
+    host: VoiceHost,
+    iceServers: readonly RTCIceServer[] = [],
+    sharesAddresses = isOwnNetwork(location.hostname),
+  ) {
+    this.#host = host;
+    this.#iceServers = iceServers;
+    this.#sharesAddresses = sharesAddresses;
+  }
 
   /** Whether this browser can. */
   static get isPossible(): boolean {
@@ -66,82 +73,82 @@ export class Voice {
   }
 
   get isMuted(): boolean {
-    return this.stream === undefined;
+    return this.#stream === undefined;
   }
 
   /** Asks for the microphone, or gives it back: while one is muted, the browser does not listen at all. */
   async setMuted(isMuted: boolean): Promise<MicrophoneState> {
-    void this.context.resume();
+    void this.#context.resume();
     let state: MicrophoneState = "on";
     if (isMuted) {
-      for (const track of this.stream?.getTracks() ?? []) track.stop();
-      this.stream = undefined;
+      for (const track of this.#stream?.getTracks() ?? []) track.stop();
+      this.#stream = undefined;
     } else if (!navigator.mediaDevices) {
       return "missing";
     } else {
       try {
-        this.stream ??= await navigator.mediaDevices.getUserMedia({
+        this.#stream ??= await navigator.mediaDevices.getUserMedia({
           audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true },
         });
       } catch (error) {
         state = error instanceof DOMException && error.name === "NotFoundError" ? "missing" : "refused";
       }
     }
-    for (const peer of this.peers.values()) void peer.speak(this.track);
-    this.host.changed();
+    for (const peer of this.#peers.values()) void peer.speak(this.#track);
+    this.#host.changed();
     return state;
   }
 
   isSpeaking(player: number): boolean {
-    return this.peers.get(player)?.isSpeaking ?? false;
+    return this.#peers.get(player)?.isSpeaking ?? false;
   }
 
   isConnected(player: number): boolean {
-    return this.peers.get(player)?.state === "connected";
+    return this.#peers.get(player)?.state === "connected";
   }
 
   choiceOf(player: number): Readonly<Choice> {
-    return this.choices.get(player) ?? { volume: 1, isBlocked: false };
+    return this.#choices.get(player) ?? { volume: 1, isBlocked: false };
   }
 
   /** `volume` is 0 to 2. A blocked person is not connected at all, and hears nothing either. */
   choose(player: number, choice: Readonly<Choice>): void {
-    this.choices.set(player, { ...choice });
+    this.#choices.set(player, { ...choice });
     if (choice.isBlocked) {
-      this.say(player, { type: "bye" });
-      this.drop(player);
+      this.#say(player, { type: "bye" });
+      this.#drop(player);
     } else {
-      this.peers.get(player)?.setVolume(choice.volume);
-      this.greeted.delete(player);
+      this.#peers.get(player)?.setVolume(choice.volume);
+      this.#greeted.delete(player);
     }
   }
 
   /** Takes the payload of the world's event `voice`. */
   handleSignal(payload: unknown): void {
     const heard = readSignal(payload);
-    const { player } = this.host;
+    const { player } = this.#host;
     if (!heard || player === undefined || heard.from === player) return;
     const { from, signal } = heard;
     if (this.choiceOf(from).isBlocked) return;
     if (signal.type === "bye") {
-      this.greeted.delete(from);
-      return this.drop(from);
+      this.#greeted.delete(from);
+      return this.#drop(from);
     }
     if (signal.type === "here") {
-      if (!signal.reply) this.say(from, { type: "here", reply: true });
-      this.greeted.add(from);
+      if (!signal.reply) this.#say(from, { type: "here", reply: true });
+      this.#greeted.add(from);
       // The person with the lower number begins. A person who greets again has begun anew.
-      if (player < from && !(signal.reply && this.peers.has(from))) this.connect(from, undefined);
+      if (player < from && !(signal.reply && this.#peers.has(from))) this.#connect(from, undefined);
       return;
     }
-    if (signal.type === "offer") this.connect(from, signal.call);
-    const peer = this.peers.get(from);
+    if (signal.type === "offer") this.#connect(from, signal.call);
+    const peer = this.#peers.get(from);
     if (peer?.call === signal.call) void peer.handleSignal(signal);
   }
 
   /** Once a frame: where one's ears are, and where they are turned to. */
   update(nowMs: number, ears: Spot, ahead: Spot): void {
-    const { listener } = this.context;
+    const { listener } = this.#context;
     // Firefox has no parameters here yet.
     if (listener.positionX) {
       listener.positionX.value = ears.x;
@@ -154,85 +161,85 @@ export class Voice {
       listener.setPosition(ears.x, ears.y, ears.z);
       listener.setOrientation(ahead.x, ahead.y, ahead.z, 0, 1, 0);
     }
-    if (nowMs - this.lookedMs < LOOK_MS) return;
-    this.lookedMs = nowMs;
-    this.look(ears);
+    if (nowMs - this.#lookedMs < LOOK_MS) return;
+    this.#lookedMs = nowMs;
+    this.#look(ears);
   }
 
   close(): void {
-    for (const player of this.peers.keys()) this.say(player, { type: "bye" });
-    for (const player of [...this.peers.keys()]) this.drop(player);
-    for (const track of this.stream?.getTracks() ?? []) track.stop();
-    void this.context.close();
+    for (const player of this.#peers.keys()) this.#say(player, { type: "bye" });
+    for (const player of [...this.#peers.keys()]) this.#drop(player);
+    for (const track of this.#stream?.getTracks() ?? []) track.stop();
+    void this.#context.close();
   }
 
-  private get track(): MediaStreamTrack | null {
-    return this.stream?.getAudioTracks()[0] ?? null;
+  get #track(): MediaStreamTrack | null {
+    return this.#stream?.getAudioTracks()[0] ?? null;
   }
 
   /** Greets who has come near, forgets who has gone, and listens to who speaks. */
-  private look(ears: Spot): void {
+  #look(ears: Spot): void {
     const near = new Map<number, number>();
-    for (const { id, spot } of this.host.others()) {
+    for (const { id, spot } of this.#host.others()) {
       if (!spot) continue;
       const metres = Math.hypot(spot.x - ears.x, spot.y - ears.y, spot.z - ears.z);
       if (metres < LOSE_M) near.set(id, metres);
-      this.peers.get(id)?.place(spot.x, spot.y, spot.z);
+      this.#peers.get(id)?.place(spot.x, spot.y, spot.z);
     }
-    for (const player of new Set([...this.peers.keys(), ...this.greeted])) {
+    for (const player of new Set([...this.#peers.keys(), ...this.#greeted])) {
       if (near.has(player)) continue;
-      this.greeted.delete(player);
-      this.failures.delete(player);
-      this.drop(player);
+      this.#greeted.delete(player);
+      this.#failures.delete(player);
+      this.#drop(player);
     }
     const nearest = [...near].sort(([, a], [, b]) => a - b).slice(0, PEERS_MAX);
     for (const [player, metres] of nearest) {
-      if (metres > HEAR_M || this.greeted.has(player) || this.choiceOf(player).isBlocked) continue;
-      this.greeted.add(player);
-      this.say(player, { type: "here", reply: false });
+      if (metres > HEAR_M || this.#greeted.has(player) || this.choiceOf(player).isBlocked) continue;
+      this.#greeted.add(player);
+      this.#say(player, { type: "here", reply: false });
     }
     let hasChanged = false;
-    for (const peer of this.peers.values()) if (peer.measure()) hasChanged = true;
-    if (hasChanged) this.host.changed();
+    for (const peer of this.#peers.values()) if (peer.measure()) hasChanged = true;
+    if (hasChanged) this.#host.changed();
   }
 
   /** Begins a call, or takes one that the other side has begun. */
-  private connect(player: number, call: string | undefined): void {
-    if (this.peers.size >= PEERS_MAX && !this.peers.has(player)) return;
-    this.drop(player);
+  #connect(player: number, call: string | undefined): void {
+    if (this.#peers.size >= PEERS_MAX && !this.#peers.has(player)) return;
+    this.#drop(player);
     const offers = call === undefined;
     const name = call ?? Math.random().toString(36).slice(2, 12);
-    const peer = new Peer(name, this.context, this.iceServers, this.track, offers, {
-      send: (signal) => this.say(player, signal),
+    const peer = new Peer(name, this.#context, this.#iceServers, this.#track, offers, {
+      send: (signal) => this.#say(player, signal),
       changed: (state) => {
-        if (state === "failed" && this.peers.get(player) === peer) this.failed(player);
-        if (state === "connected") this.failures.delete(player);
-        this.host.changed();
+        if (state === "failed" && this.#peers.get(player) === peer) this.#failed(player);
+        if (state === "connected") this.#failures.delete(player);
+        this.#host.changed();
       },
     });
     peer.setVolume(this.choiceOf(player).volume);
-    this.peers.set(player, peer);
+    this.#peers.set(player, peer);
   }
 
-  private failed(player: number): void {
-    this.drop(player);
-    const failures = (this.failures.get(player) ?? 0) + 1;
-    this.failures.set(player, failures);
-    if (failures < ATTEMPTS_MAX) this.greeted.delete(player);
-    else this.host.failed(player);
+  #failed(player: number): void {
+    this.#drop(player);
+    const failures = (this.#failures.get(player) ?? 0) + 1;
+    this.#failures.set(player, failures);
+    if (failures < ATTEMPTS_MAX) this.#greeted.delete(player);
+    else this.#host.failed(player);
   }
 
-  private drop(player: number): void {
-    const peer = this.peers.get(player);
+  #drop(player: number): void {
+    const peer = this.#peers.get(player);
     if (!peer) return;
-    this.peers.delete(player);
+    this.#peers.delete(player);
     peer.close();
-    this.host.changed();
+    this.#host.changed();
   }
 
-  private say(player: number, signal: Signal): void {
-    const allowed = this.sharesAddresses ? signal : withoutHostAddresses(signal);
+  #say(player: number, signal: Signal): void {
+    const allowed = this.#sharesAddresses ? signal : withoutHostAddresses(signal);
     const text = allowed && writeSignal(allowed);
-    if (text !== undefined) this.host.send(player, text);
+    if (text !== undefined) this.#host.send(player, text);
   }
 }

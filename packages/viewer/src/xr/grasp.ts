@@ -36,49 +36,52 @@ type Begun =
  * offered, a trigger is the left button of a mouse.
  */
 export class Grasp {
-  private readonly begun: Record<Side, Begun | undefined> = { left: undefined, right: undefined };
-  private opened: { readonly side: Side; readonly motion: HandMotion; readonly untilMs: number } | undefined;
+  readonly #begun: Record<Side, Begun | undefined> = { left: undefined, right: undefined };
+  #opened: { readonly side: Side; readonly motion: HandMotion; readonly untilMs: number } | undefined;
+  readonly #around: GraspSurroundings;
 
-  constructor(private readonly around: GraspSurroundings) {}
+  constructor(around: GraspSurroundings) {
+    this.#around = around;
+  }
 
   /** A hand closes: the whole of it, or (`isTrigger`) a finger on a trigger. */
   close(side: Side, isTrigger: boolean): void {
-    if (this.begun[side]) return;
-    this.around.use(side);
-    const { actions } = this.around;
+    if (this.#begun[side]) return;
+    this.#around.use(side);
+    const { actions } = this.#around;
     const [offer] = actions.offered;
     if (offer) {
       const trigger = buttonOf(offer.action);
-      this.begun[side] = { what: offer.charge ? "pressed" : "taken", trigger };
+      this.#begun[side] = { what: offer.charge ? "pressed" : "taken", trigger };
       actions.press(trigger);
     } else if (isTrigger && actions.possible.some(({ key }) => key === LEFT_BUTTON)) {
-      this.begun[side] = { what: "pressed", trigger: LEFT_BUTTON };
+      this.#begun[side] = { what: "pressed", trigger: LEFT_BUTTON };
       actions.press(LEFT_BUTTON);
     }
   }
 
   /** A hand opens that moves so. */
   open(side: Side, motion: HandMotion, nowMs: number): void {
-    const begun = this.begun[side];
-    this.begun[side] = undefined;
+    const begun = this.#begun[side];
+    this.#begun[side] = undefined;
     if (begun?.what === "pressed") {
-      this.around.use(side);
-      this.around.actions.release(begun.trigger);
-    } else if (begun?.what === "taken" && !this.letGo(side, motion)) {
-      this.opened = { side, motion, untilMs: nowMs + WAIT_MS };
+      this.#around.use(side);
+      this.#around.actions.release(begun.trigger);
+    } else if (begun?.what === "taken" && !this.#letGo(side, motion)) {
+      this.#opened = { side, motion, untilMs: nowMs + WAIT_MS };
     }
   }
 
   /** Lets go of what the world says only now that it is held. Once a frame. */
   update(nowMs: number): void {
-    const opened = this.opened;
+    const opened = this.#opened;
     if (!opened) return;
-    if (nowMs > opened.untilMs || this.letGo(opened.side, opened.motion)) this.opened = undefined;
+    if (nowMs > opened.untilMs || this.#letGo(opened.side, opened.motion)) this.#opened = undefined;
   }
 
   /** False while nothing can be let go. */
-  private letGo(side: Side, { x, y, z }: HandMotion): boolean {
-    const { actions } = this.around;
+  #letGo(side: Side, { x, y, z }: HandMotion): boolean {
+    const { actions } = this.#around;
     const ways = actions.possible.filter(({ needs, target }) => needs !== undefined && !target);
     const speed = Math.hypot(x, y, z);
     const isThrown = (binding: Binding): boolean => binding.charge !== undefined;
@@ -86,7 +89,7 @@ export class Grasp {
     const preferred = speed > THROW_MPS || ways.some((way) => isThrown(way) && way.hand !== undefined);
     const way = ways.find((binding) => isThrown(binding) === preferred) ?? ways[0];
     if (!way) return false;
-    this.around.use(side);
+    this.#around.use(side);
     actions.perform(way, Math.min(1, speed / FULL_THROW_MPS), Math.atan2(y, Math.hypot(x, z)));
     return true;
   }

@@ -63,29 +63,29 @@ interface WorldHand {
 
 /** Somebody with a headset in the world: from the moment at which a session has begun until it ends. */
 export class Headset implements XrSession {
-  private readonly room = new RoomScale();
-  private readonly input: TrackedInput;
-  private readonly grasp: Grasp;
-  private readonly hands = new Hands();
-  private readonly labels = new LabelSprites();
-  private readonly panel = new WristPanel();
-  private readonly vignette = new Vignette();
-  private readonly arc = new TeleportArc();
-  private readonly dash = new Dash();
-  private readonly head = createPose();
-  private readonly headVelocity: [number, number, number] = [0, 0, 0];
-  private readonly headBefore = new Vector3();
-  private readonly left: WorldHand;
-  private readonly right: WorldHand;
-  private readonly watchdog: ReturnType<typeof setInterval>;
-  private presence: Presence | undefined;
-  private presenceWorld: unknown;
-  private activeSide: Side = "right";
-  private skin: { readonly id: number; readonly color: Color } | undefined;
-  private hasTurned = false;
-  private isSteered = false;
-  private darkUntilMs = 0;
-  private nowMs = 0;
+  readonly #room = new RoomScale();
+  readonly #input: TrackedInput;
+  readonly #grasp: Grasp;
+  readonly #hands = new Hands();
+  readonly #labels = new LabelSprites();
+  readonly #panel = new WristPanel();
+  readonly #vignette = new Vignette();
+  readonly #arc = new TeleportArc();
+  readonly #dash = new Dash();
+  readonly #head = createPose();
+  readonly #headVelocity: [number, number, number] = [0, 0, 0];
+  readonly #headBefore = new Vector3();
+  readonly #left: WorldHand;
+  readonly #right: WorldHand;
+  readonly #watchdog: ReturnType<typeof setInterval>;
+  #presence: Presence | undefined;
+  #presenceWorld: unknown;
+  #activeSide: Side = "right";
+  #skin: { readonly id: number; readonly color: Color } | undefined;
+  #hasTurned = false;
+  #isSteered = false;
+  #darkUntilMs = 0;
+  #nowMs = 0;
   /** A headset may end its session before the page has begun to use it. */
   isOver = false;
 
@@ -103,20 +103,22 @@ export class Headset implements XrSession {
     }
     return new Headset(viewer, session);
   }
+  readonly #viewer: Viewer;
 
   private constructor(
-    private readonly viewer: Viewer,
+    viewer: Viewer,
     readonly session: XRSession,
   ) {
+    this.#viewer = viewer;
     const { stage, actions } = viewer;
-    this.input = new TrackedInput(session, () => stage.renderer.xr.getReferenceSpace());
-    this.left = createWorldHand(this.input.left);
-    this.right = createWorldHand(this.input.right);
-    this.grasp = new Grasp({ actions, use: (side) => this.use(side) });
-    stage.scene.add(this.hands.group, this.labels.group, this.arc.group, this.panel.mesh);
-    stage.camera.add(this.vignette.mesh);
-    this.watchdog = setInterval(() => this.presence?.idle(), WATCH_MS);
-    session.addEventListener("end", () => this.close());
+    this.#input = new TrackedInput(session, () => stage.renderer.xr.getReferenceSpace());
+    this.#left = createWorldHand(this.#input.left);
+    this.#right = createWorldHand(this.#input.right);
+    this.#grasp = new Grasp({ actions, use: (side) => this.#use(side) });
+    stage.scene.add(this.#hands.group, this.#labels.group, this.#arc.group, this.#panel.mesh);
+    stage.camera.add(this.#vignette.mesh);
+    this.#watchdog = setInterval(() => this.#presence?.idle(), WATCH_MS);
+    session.addEventListener("end", () => this.#close());
   }
 
   /** Asks the headset to stop; {@link Viewer.headsetEnded} is called when it has. */
@@ -126,17 +128,18 @@ export class Headset implements XrSession {
 
   /** Reads where head and hands are, and turns. */
   read(frame: XRFrame | undefined, nowMs: number, seconds: number): void {
-    this.nowMs = nowMs;
+    this.#nowMs = nowMs;
     if (!frame) return;
-    const { input, room } = this;
+    const input = this.#input;
+    const room = this.#room;
     input.read(frame);
     if (input.isTracked) {
       const { x, y, z } = input.head;
       room.look({ x, y, z, yaw: yawOf(input.head) });
     }
-    this.turn(seconds);
-    this.aimTeleport();
-    const { camera, inputs, settings } = this.viewer;
+    this.#turn(seconds);
+    this.#aimTeleport();
+    const { camera, inputs, settings } = this.#viewer;
     camera.yaw = room.headYaw;
     const { left, right } = input;
     inputs.headset.forward = settings.vrWalk ? -left.stickY : 0;
@@ -147,32 +150,36 @@ export class Headset implements XrSession {
 
   /** Puts into controls what brings the body to where an arc led, or under the head; what devices ask for goes first. */
   updateInput(input: Input): void {
-    const { room, dash, viewer } = this;
+    const room = this.#room;
+    const dash = this.#dash;
+    const viewer = this.#viewer;
     const { own } = viewer;
     input.yaw = room.headYaw;
     const walks = input.forward !== 0 || input.right !== 0;
     if (walks) dash.end();
-    const way = own && dash.steer(own.x, own.z, room.headYaw, this.nowMs);
-    this.isSteered = walks || way !== undefined;
+    const way = own && dash.steer(own.x, own.z, room.headYaw, this.#nowMs);
+    this.#isSteered = walks || way !== undefined;
     if (way) Object.assign(input, way, { run: true });
-    if (this.isSteered) room.steer();
+    if (this.#isSteered) room.steer();
     else if (viewer.ownMember) Object.assign(input, room.follow() ?? {});
   }
 
   /** The head is above this body from now on, and faces as it does. */
   faceWith(own: Readonly<Pose>): void {
-    this.room.recentre(yawOf(own));
-    this.dash.end();
+    this.#room.recentre(yawOf(own));
+    this.#dash.end();
   }
 
   /** A driver is turned along with the vehicle. */
   turnWith(radians: number): void {
-    this.room.turn(radians);
+    this.#room.turn(radians);
   }
 
   /** Moves the room to where the body is, and with it the camera and the hands. `place` is that of the body, or what is looked at without one. */
   move(seconds: number, place: Readonly<Pick<Pose, "x" | "y" | "z">>): void {
-    const { room, viewer, input } = this;
+    const room = this.#room;
+    const viewer = this.#viewer;
+    const input = this.#input;
     const { own, ownMember: member } = viewer;
     if (!member) room.sit();
     const eyes = own ? own.halfHeight + SEATED_EYES_M : WATCHED_EYES_M;
@@ -181,56 +188,59 @@ export class Headset implements XrSession {
     rig.position.set(room.position.x, room.position.y, room.position.z);
     rig.rotation.set(0, room.yaw, 0);
     rig.updateMatrix();
-    toWorld(input.head, rig.matrix, this.head);
-    measure(this.head, this.headBefore, this.headVelocity, seconds, true);
-    for (const hand of [this.left, this.right]) this.moveHand(hand, seconds);
-    this.show();
-    this.drawHands();
-    this.vignette.update(
+    toWorld(input.head, rig.matrix, this.#head);
+    measure(this.#head, this.#headBefore, this.#headVelocity, seconds, true);
+    for (const hand of [this.#left, this.#right]) this.#moveHand(hand, seconds);
+    this.#show();
+    this.#drawHands();
+    this.#vignette.update(
       seconds,
-      this.isSteered && viewer.settings.vrVignette ? 1 : 0,
-      this.darkness(member !== undefined),
+      this.#isSteered && viewer.settings.vrVignette ? 1 : 0,
+      this.#darkness(member !== undefined),
     );
   }
 
   /** Closes and opens hands. */
   act(): void {
-    for (const hand of [this.left, this.right]) {
+    for (const hand of [this.#left, this.#right]) {
       const { input } = hand;
       const isClosed = input.trigger || input.squeeze;
-      if (isClosed && !hand.isClosed) this.grasp.close(input.side, input.trigger);
+      if (isClosed && !hand.isClosed) this.#grasp.close(input.side, input.trigger);
       else if (!isClosed && hand.isClosed) {
         const [x, y, z] = hand.velocity;
-        this.grasp.open(input.side, { x, y, z }, this.nowMs);
+        this.#grasp.open(input.side, { x, y, z }, this.#nowMs);
       }
       hand.isClosed = isClosed;
-      if (input.second !== hand.wasSecond) this.doOther(input.side, input.second);
+      if (input.second !== hand.wasSecond) this.#doOther(input.side, input.second);
       hand.wasSecond = input.second;
       // The left stick's button runs.
       const speaks = input.side === "right" && input.stickPressed;
-      if (speaks && !hand.spoke) void this.viewer.voice.flipMicrophone();
+      if (speaks && !hand.spoke) void this.#viewer.voice.flipMicrophone();
       hand.spoke = speaks;
     }
-    this.grasp.update(this.nowMs);
+    this.#grasp.update(this.#nowMs);
   }
 
   /** How far down a camera would look, so that actions go where the head looks. */
   get pitch(): number {
-    TURN.set(this.head.qx, this.head.qy, this.head.qz, this.head.qw);
+    TURN.set(this.#head.qx, this.#head.qy, this.#head.qz, this.#head.qw);
     return cameraPitch(Math.asin(Math.min(1, Math.max(-1, AHEAD.set(0, 0, -1).applyQuaternion(TURN).y))));
   }
 
   /** The target of the hand that acts. */
   findTarget(own: Actor, rule: TargetRule): Target | undefined {
-    const hand = this.active;
+    const hand = this.#active;
     if (!hand.input.isTracked) return undefined;
-    const { scene } = this.viewer;
+    const { scene } = this.#viewer;
     return findHandTarget(own, hand, rule, scene.all, scene.crowd.members);
   }
 
   /** Writes names and what was said into the world, and the rest on the panel above the left wrist. */
   write(own: number | undefined): void {
-    const { viewer, labels, panel, left } = this;
+    const viewer = this.#viewer;
+    const labels = this.#labels;
+    const panel = this.#panel;
+    const left = this.#left;
     labels.update(viewer.scene.labels, viewer.stage.camera, own);
     const { connection } = viewer;
     const contents = {
@@ -245,92 +255,94 @@ export class Headset implements XrSession {
       .set(...PANEL_M)
       .applyQuaternion(TURN)
       .add(POINT.set(left.wrist.x, left.wrist.y, left.wrist.z));
-    panel.mesh.lookAt(POINT.set(this.head.x, this.head.y, this.head.z));
+    panel.mesh.lookAt(POINT.set(this.#head.x, this.#head.y, this.#head.z));
   }
 
   /** Where a wrist is in the world; undefined while that is not known. */
   wristOf(side: Side): Readonly<Pose> | undefined {
-    const hand = side === "left" ? this.left : this.right;
+    const hand = side === "left" ? this.#left : this.#right;
     return hand.input.isTracked ? hand.wrist : undefined;
   }
 
   /** Where the arc from the right hand leads; undefined while none is aimed, or where one cannot stand. */
   get landing(): Landing | undefined {
-    return this.arc.landing;
+    return this.#arc.landing;
   }
 
-  private get active(): WorldHand {
-    return this.activeSide === "left" ? this.left : this.right;
+  get #active(): WorldHand {
+    return this.#activeSide === "left" ? this.#left : this.#right;
   }
 
-  private use(side: Side): void {
-    const { viewer } = this;
-    this.activeSide = side;
-    viewer.actions.hand = this.presence?.handId(side);
+  #use(side: Side): void {
+    const viewer = this.#viewer;
+    this.#activeSide = side;
+    viewer.actions.hand = this.#presence?.handId(side);
     viewer.actions.update(0, this.pitch, viewer.connection?.status === "open");
   }
 
   /** The second button of a controller does the first action that hands cannot do by closing. */
-  private doOther(side: Side, isDown: boolean): void {
-    this.use(side);
-    const { actions } = this.viewer;
+  #doOther(side: Side, isDown: boolean): void {
+    this.#use(side);
+    const { actions } = this.#viewer;
     const other = actions.possible.find(({ key, needs, target }) => key !== "left" && !needs && !target);
     if (!other) return;
     if (isDown) actions.press(buttonOf(other.action));
     else actions.release(buttonOf(other.action));
   }
 
-  private turn(seconds: number): void {
-    const { stickX } = this.input.right;
-    if (this.viewer.settings.vrSmoothTurn) {
-      if (stickX !== 0) this.room.turn(-stickX * SMOOTH_TURN_PER_S * seconds);
+  #turn(seconds: number): void {
+    const { stickX } = this.#input.right;
+    if (this.#viewer.settings.vrSmoothTurn) {
+      if (stickX !== 0) this.#room.turn(-stickX * SMOOTH_TURN_PER_S * seconds);
       return;
     }
-    if (Math.abs(stickX) < STICK_BACK) this.hasTurned = false;
-    else if (!this.hasTurned && Math.abs(stickX) > STICK_OUT) {
-      this.hasTurned = true;
-      this.room.turn(-Math.sign(stickX) * SNAP_TURN);
+    if (Math.abs(stickX) < STICK_BACK) this.#hasTurned = false;
+    else if (!this.#hasTurned && Math.abs(stickX) > STICK_OUT) {
+      this.#hasTurned = true;
+      this.#room.turn(-Math.sign(stickX) * SNAP_TURN);
     }
   }
 
   /** The right stick ahead aims an arc; letting it go goes there. */
-  private aimTeleport(): void {
-    const { arc, input, viewer } = this;
+  #aimTeleport(): void {
+    const arc = this.#arc;
+    const input = this.#input;
+    const viewer = this.#viewer;
     const { stickX, stickY, isTracked } = input.right;
     const isAiming = arc.group.visible
       ? stickY < -STICK_BACK
       : stickY < -STICK_OUT && Math.abs(stickX) < STICK_OUT;
     if (isAiming && isTracked && viewer.ownMember) {
-      arc.aim(this.right.ray, viewer.scene.obstacles, viewer.ownMember.body.holding);
+      arc.aim(this.#right.ray, viewer.scene.obstacles, viewer.ownMember.body.holding);
     } else if (arc.group.visible) {
-      if (arc.landing) this.teleport(arc.landing);
+      if (arc.landing) this.#teleport(arc.landing);
       arc.hide();
     }
   }
 
   /** Where the world has an action for it, it puts the body there; else the body walks. */
-  private teleport({ x, y, z }: Landing): void {
-    const { connection } = this.viewer;
+  #teleport({ x, y, z }: Landing): void {
+    const { connection } = this.#viewer;
     const action = connection?.world.definition?.actions.find(({ name }) => name === TELEPORT.action);
     const has = (argument: string): boolean =>
       action?.arguments.some(({ name }) => name === argument) ?? false;
-    const hand = this.presence?.handId("right");
+    const hand = this.#presence?.handId("right");
     const isPossible = has(TELEPORT.place) && (!has(TELEPORT.hand) || hand !== undefined);
-    if (!isPossible) return this.dash.begin({ x, y, z }, this.nowMs);
-    this.darkUntilMs = this.nowMs + TELEPORT_DARK_MS;
+    if (!isPossible) return this.#dash.begin({ x, y, z }, this.#nowMs);
+    this.#darkUntilMs = this.#nowMs + TELEPORT_DARK_MS;
     const place = { [TELEPORT.place]: [x, y, z] };
     connection?.act(TELEPORT.action, has(TELEPORT.hand) ? { ...place, [TELEPORT.hand]: hand } : place);
   }
 
-  private darkness(isWalker: boolean): number {
-    if (this.dash.isOn || this.nowMs < this.darkUntilMs) return 1;
-    return isWalker ? this.room.leaning : 0;
+  #darkness(isWalker: boolean): number {
+    if (this.#dash.isOn || this.#nowMs < this.#darkUntilMs) return 1;
+    return isWalker ? this.#room.leaning : 0;
   }
 
-  private moveHand(hand: WorldHand, seconds: number): void {
+  #moveHand(hand: WorldHand, seconds: number): void {
     const { input, wrist, ray, palm } = hand;
     if (input.isTracked) {
-      const { matrix } = this.viewer.stage.rig;
+      const { matrix } = this.#viewer.stage.rig;
       toWorld(input.wrist, matrix, wrist);
       toWorld(input.ray, matrix, ray);
       TURN.set(wrist.qx, wrist.qy, wrist.qz, wrist.qw);
@@ -344,35 +356,37 @@ export class Headset implements XrSession {
   }
 
   /** Shows head and hands to others. */
-  private show(): void {
-    const { input, viewer } = this;
+  #show(): void {
+    const input = this.#input;
+    const viewer = this.#viewer;
     const world = viewer.connection?.world;
-    if (world !== this.presenceWorld) {
-      this.presence?.forget();
-      this.presence = world && new Presence(world);
-      this.presenceWorld = world;
+    if (world !== this.#presenceWorld) {
+      this.#presence?.forget();
+      this.#presence = world && new Presence(world);
+      this.#presenceWorld = world;
     }
     const head: PartState = {
-      pose: this.head,
-      velocity: this.headVelocity,
+      pose: this.#head,
+      velocity: this.#headVelocity,
       grip: 0,
       rotations: undefined,
       size: 1,
     };
-    this.presence?.update(
+    this.#presence?.update(
       performance.now(),
       input.isTracked ? head : undefined,
-      stateOf(this.left),
-      stateOf(this.right),
+      stateOf(this.#left),
+      stateOf(this.#right),
     );
   }
 
-  private drawHands(): void {
-    const { hands, viewer } = this;
+  #drawHands(): void {
+    const hands = this.#hands;
+    const viewer = this.#viewer;
     const avatar = viewer.connection?.avatar;
-    const skin = this.skinOf(avatar ?? 0, viewer.scene.crowd.colorOf(avatar));
+    const skin = this.#skinOf(avatar ?? 0, viewer.scene.crowd.colorOf(avatar));
     hands.begin();
-    for (const { input, wrist, rotations } of [this.left, this.right]) {
+    for (const { input, wrist, rotations } of [this.#left, this.#right]) {
       if (!input.isTracked) continue;
       const isLeft = input.side === "left";
       hands.draw({ ...wrist, isLeft, rotations, size: input.hasJoints ? input.size : 1, skin });
@@ -380,25 +394,25 @@ export class Headset implements XrSession {
     hands.end();
   }
 
-  private skinOf(id: number, shirt: number): Color {
-    if (this.skin?.id !== id) this.skin = { id, color: createOutfit(id, shirt).skin };
-    return this.skin.color;
+  #skinOf(id: number, shirt: number): Color {
+    if (this.#skin?.id !== id) this.#skin = { id, color: createOutfit(id, shirt).skin };
+    return this.#skin.color;
   }
 
-  private close(): void {
+  #close(): void {
     this.isOver = true;
-    clearInterval(this.watchdog);
-    this.presence?.close();
-    this.presence = undefined;
-    for (const part of [this.hands, this.labels, this.panel, this.vignette, this.arc]) part.dispose();
-    const { stage, actions, inputs } = this.viewer;
+    clearInterval(this.#watchdog);
+    this.#presence?.close();
+    this.#presence = undefined;
+    for (const part of [this.#hands, this.#labels, this.#panel, this.#vignette, this.#arc]) part.dispose();
+    const { stage, actions, inputs } = this.#viewer;
     actions.hand = undefined;
     actions.cancel();
     Object.assign(inputs.headset, { forward: 0, right: 0, run: false, jump: false });
     stage.renderer.xr.enabled = false;
     stage.rig.position.set(0, 0, 0);
     stage.rig.rotation.set(0, 0, 0);
-    this.viewer.headsetEnded();
+    this.#viewer.headsetEnded();
   }
 }
 

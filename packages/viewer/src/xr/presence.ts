@@ -62,18 +62,20 @@ interface Part {
  * last frame, by six looks of {@link Presence.idle}.
  */
 export class Presence {
-  private readonly parts: readonly Part[];
-  private isClosed = false;
+  readonly #parts: readonly Part[];
+  #isClosed = false;
   /** Looks since the newest frame. */
-  private looks = 0;
+  #looks = 0;
+  readonly #world: PresenceWorld;
 
-  constructor(private readonly world: PresenceWorld) {
-    this.parts = [createPart("head"), createPart("left"), createPart("right")];
+  constructor(world: PresenceWorld) {
+    this.#world = world;
+    this.#parts = [createPart("head"), createPart("left"), createPart("right")];
   }
 
   /** The entity of a hand, once it is there. */
   handId(side: Side): number | undefined {
-    const part = this.parts.find(({ place }) => place === side);
+    const part = this.#parts.find(({ place }) => place === side);
     return part?.isThere ? part.id : undefined;
   }
 
@@ -84,37 +86,37 @@ export class Presence {
     left: PartState | undefined,
     right: PartState | undefined,
   ): void {
-    this.looks = 0;
-    if (this.world.status !== "open") return this.forget();
-    for (const part of this.parts) {
+    this.#looks = 0;
+    if (this.#world.status !== "open") return this.forget();
+    for (const part of this.#parts) {
       const state = part.place === "head" ? head : part.place === "left" ? left : right;
-      if (state) this.show(part, state, nowMs);
-      else this.lose(part, nowMs);
+      if (state) this.#show(part, state, nowMs);
+      else this.#lose(part, nowMs);
     }
   }
 
   /** Takes everything away once no frames come. Call it four times a second, by a timer. */
   idle(): void {
-    this.looks++;
-    if (this.looks < LOOKS_MAX) return;
-    for (const part of this.parts) if (part.id !== undefined) this.remove(part);
+    this.#looks++;
+    if (this.#looks < LOOKS_MAX) return;
+    for (const part of this.#parts) if (part.id !== undefined) this.#remove(part);
   }
 
   /** Another connection: what was this client's is so no longer, unless the world still tells so. */
   forget(): void {
-    for (const part of this.parts) reset(part);
+    for (const part of this.#parts) reset(part);
   }
 
   /** Takes everything away. */
   close(): void {
-    this.isClosed = true;
-    for (const part of this.parts) this.remove(part);
+    this.#isClosed = true;
+    for (const part of this.#parts) this.#remove(part);
   }
 
-  private show(part: Part, state: PartState, nowMs: number): void {
+  #show(part: Part, state: PartState, nowMs: number): void {
     part.seenMs = nowMs;
-    if (part.id === undefined) return this.ask(part, state, nowMs);
-    if (this.world.entities.has(part.id)) part.isThere = true;
+    if (part.id === undefined) return this.#ask(part, state, nowMs);
+    if (this.#world.entities.has(part.id)) part.isThere = true;
     else if (part.isThere) {
       reset(part);
       part.askAgainMs = nowMs + RETRY_MS;
@@ -123,17 +125,17 @@ export class Presence {
     if (nowMs - part.movedMs >= MOVE_MS) {
       part.movedMs = nowMs;
       const { x, y, z, qx, qy, qz, qw } = state.pose;
-      this.world.move(part.id, {
+      this.#world.move(part.id, {
         position: [x, y, z],
         rotation: [qx, qy, qz, qw],
         velocity: bounded(state.velocity),
       });
     }
-    this.describe(part, part.id, state, nowMs);
+    this.#describe(part, part.id, state, nowMs);
   }
 
   /** Fingers, when they have bent; and now and then that one is still there. */
-  private describe(part: Part, id: EntityId, state: PartState, nowMs: number): void {
+  #describe(part: Part, id: EntityId, state: PartState, nowMs: number): void {
     const sinceMs = nowMs - part.setMs;
     if (sinceMs < JOINTS_MS) return;
     const changes: Record<string, unknown> = {};
@@ -142,7 +144,7 @@ export class Presence {
         part.grip = state.grip;
         changes["grip"] = state.grip;
       }
-      const joints = this.jointsOf(part, state);
+      const joints = this.#jointsOf(part, state);
       if (joints !== undefined) changes["joints"] = joints;
     }
     if (sinceMs >= BEAT_MS) {
@@ -151,11 +153,11 @@ export class Presence {
     }
     if (Object.keys(changes).length === 0) return;
     part.setMs = nowMs;
-    this.world.set(id, changes);
+    this.#world.set(id, changes);
   }
 
   /** The joints if they are others than before; `null` once they are not tracked any more. */
-  private jointsOf(part: Part, { rotations, size }: PartState): Uint8Array | null | undefined {
+  #jointsOf(part: Part, { rotations, size }: PartState): Uint8Array | null | undefined {
     if (rotations === undefined) {
       if (!part.hasJoints) return undefined;
       part.hasJoints = false;
@@ -168,11 +170,11 @@ export class Presence {
     return part.joints.slice();
   }
 
-  private ask(part: Part, { pose }: PartState, nowMs: number): void {
+  #ask(part: Part, { pose }: PartState, nowMs: number): void {
     if (part.isAsking || nowMs < part.askAgainMs) return;
-    const kind = this.kindOf(part.place === "head" ? "head" : "hand");
+    const kind = this.#kindOf(part.place === "head" ? "head" : "hand");
     if (kind === undefined) return;
-    const known = this.ownedAlready(kind, part.place);
+    const known = this.#ownedAlready(kind, part.place);
     if (known !== undefined) {
       part.id = known;
       return;
@@ -180,11 +182,11 @@ export class Presence {
     part.isAsking = true;
     const attributes = part.place === "head" ? {} : { left: part.place === "left" };
     const { x, y, z, qx, qy, qz, qw } = pose;
-    this.world
+    this.#world
       .spawn(kind, { position: [x, y, z], rotation: [qx, qy, qz, qw], attributes })
       .then((id) => {
         part.isAsking = false;
-        if (this.isClosed) this.world.despawn(id);
+        if (this.#isClosed) this.#world.despawn(id);
         else part.id = id;
       })
       .catch(() => {
@@ -194,26 +196,27 @@ export class Presence {
       });
   }
 
-  private kindOf(part: TrackedPart): string | undefined {
-    return this.world.definition?.kinds.find((kind) => trackedPartOf(kind) === part)?.name;
+  #kindOf(part: TrackedPart): string | undefined {
+    return this.#world.definition?.kinds.find((kind) => trackedPartOf(kind) === part)?.name;
   }
 
   /** After the same player came back, what it made is still its own. */
-  private ownedAlready(kind: string, place: Place): EntityId | undefined {
-    const taken = new Set(this.parts.map(({ id }) => id));
-    for (const entity of this.world.entities.values()) {
-      if (entity.kind.name !== kind || entity.owner !== this.world.playerId || taken.has(entity.id)) continue;
+  #ownedAlready(kind: string, place: Place): EntityId | undefined {
+    const taken = new Set(this.#parts.map(({ id }) => id));
+    for (const entity of this.#world.entities.values()) {
+      if (entity.kind.name !== kind || entity.owner !== this.#world.playerId || taken.has(entity.id))
+        continue;
       if (place === "head" || (entity.attributes["left"] === true) === (place === "left")) return entity.id;
     }
     return undefined;
   }
 
-  private lose(part: Part, nowMs: number): void {
-    if (part.id !== undefined && nowMs - part.seenMs > LOST_MS) this.remove(part);
+  #lose(part: Part, nowMs: number): void {
+    if (part.id !== undefined && nowMs - part.seenMs > LOST_MS) this.#remove(part);
   }
 
-  private remove(part: Part): void {
-    if (part.id !== undefined) this.world.despawn(part.id);
+  #remove(part: Part): void {
+    if (part.id !== undefined) this.#world.despawn(part.id);
     reset(part);
   }
 }

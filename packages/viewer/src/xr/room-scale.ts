@@ -33,83 +33,83 @@ export class RoomScale {
   readonly position = { x: 0, y: 0, z: 0 };
   /** How far the room is turned, counter-clockwise seen from above. */
   yaw = 0;
-  private anchorX = 0;
-  private anchorZ = 0;
-  private bodyX = 0;
-  private bodyZ = 0;
-  private isFollowing = false;
-  private head: RoomHead = { x: 0, y: 0, z: 0, yaw: 0 };
+  #anchorX = 0;
+  #anchorZ = 0;
+  #bodyX = 0;
+  #bodyZ = 0;
+  #isFollowing = false;
+  #head: RoomHead = { x: 0, y: 0, z: 0, yaw: 0 };
 
   /** Takes where the head is in the room now. */
   look(head: RoomHead): void {
-    this.head = head;
+    this.#head = head;
   }
 
   /** Where the head faces in the world. */
   get headYaw(): number {
-    return wrapAngle(this.yaw + this.head.yaw);
+    return wrapAngle(this.yaw + this.#head.yaw);
   }
 
   /** The head is above the body, and faces this way: at the beginning, and when the body is another one. */
   recentre(yaw: number): void {
-    this.anchorX = this.head.x;
-    this.anchorZ = this.head.z;
-    this.yaw = wrapAngle(yaw - this.head.yaw);
-    this.isFollowing = false;
+    this.#anchorX = this.#head.x;
+    this.#anchorZ = this.#head.z;
+    this.yaw = wrapAngle(yaw - this.#head.yaw);
+    this.#isFollowing = false;
   }
 
   /** The body is wherever the head is: who sits in something does not walk about in it. */
   sit(): void {
-    this.anchorX = this.head.x;
-    this.anchorZ = this.head.z;
-    this.isFollowing = false;
+    this.#anchorX = this.#head.x;
+    this.#anchorZ = this.#head.z;
+    this.#isFollowing = false;
   }
 
   /** Turns the room around the head, so that nothing but the direction changes. */
   turn(radians: number): void {
-    const { x, z } = this.worldOf(this.head.x, this.head.z);
+    const { x, z } = this.worldOf(this.#head.x, this.#head.z);
     this.yaw = wrapAngle(this.yaw + radians);
     const [sin, cos] = [Math.sin(this.yaw), Math.cos(this.yaw)];
-    this.position.x = x - (this.head.x * cos + this.head.z * sin);
-    this.position.z = z - (this.head.z * cos - this.head.x * sin);
-    this.anchorX = (this.bodyX - this.position.x) * cos - (this.bodyZ - this.position.z) * sin;
-    this.anchorZ = (this.bodyX - this.position.x) * sin + (this.bodyZ - this.position.z) * cos;
+    this.position.x = x - (this.#head.x * cos + this.#head.z * sin);
+    this.position.z = z - (this.#head.z * cos - this.#head.x * sin);
+    this.#anchorX = (this.#bodyX - this.position.x) * cos - (this.#bodyZ - this.position.z) * sin;
+    this.#anchorZ = (this.#bodyX - this.position.x) * sin + (this.#bodyZ - this.position.z) * cos;
   }
 
   /** How the body walks to come under the head, as seen from where the head faces; undefined while it need not. */
   follow(): { readonly forward: number; readonly right: number } | undefined {
-    const [dx, dz] = [this.head.x - this.anchorX, this.head.z - this.anchorZ];
+    const [dx, dz] = [this.#head.x - this.#anchorX, this.#head.z - this.#anchorZ];
     const metres = Math.hypot(dx, dz);
-    this.isFollowing = metres > (this.isFollowing ? FOLLOWED_M : FOLLOW_M);
-    if (!this.isFollowing) return undefined;
+    this.#isFollowing = metres > (this.#isFollowing ? FOLLOWED_M : FOLLOW_M);
+    if (!this.#isFollowing) return undefined;
     const share = Math.min(1, metres / FULL_SPEED_M) / metres;
-    const [sin, cos] = [Math.sin(this.head.yaw), Math.cos(this.head.yaw)];
+    const [sin, cos] = [Math.sin(this.#head.yaw), Math.cos(this.#head.yaw)];
     return { forward: (-dx * sin - dz * cos) * share, right: (dx * cos - dz * sin) * share };
   }
 
   /** Somebody walks otherwise than by {@link follow}. */
   steer(): void {
-    this.isFollowing = false;
+    this.#isFollowing = false;
   }
 
   /** Takes where the body's feet are now, and moves the room. */
   stand(x: number, y: number, z: number): void {
-    const [dx, dz] = [x - this.bodyX, z - this.bodyZ];
-    this.bodyX = x;
-    this.bodyZ = z;
+    const [dx, dz] = [x - this.#bodyX, z - this.#bodyZ];
+    this.#bodyX = x;
+    this.#bodyZ = z;
     const [sin, cos] = [Math.sin(this.yaw), Math.cos(this.yaw)];
-    if (this.isFollowing && Math.hypot(dx, dz) < PLACED_M) {
-      this.anchorX += dx * cos - dz * sin;
-      this.anchorZ += dx * sin + dz * cos;
+    if (this.#isFollowing && Math.hypot(dx, dz) < PLACED_M) {
+      this.#anchorX += dx * cos - dz * sin;
+      this.#anchorZ += dx * sin + dz * cos;
     }
-    this.position.x = x - (this.anchorX * cos + this.anchorZ * sin);
+    this.position.x = x - (this.#anchorX * cos + this.#anchorZ * sin);
     this.position.y = y;
-    this.position.z = z - (this.anchorZ * cos - this.anchorX * sin);
+    this.position.z = z - (this.#anchorZ * cos - this.#anchorX * sin);
   }
 
   /** 0 while the body is under the head, 1 where the head is so far away that it must be in a wall. */
   get leaning(): number {
-    const metres = Math.hypot(this.head.x - this.anchorX, this.head.z - this.anchorZ);
+    const metres = Math.hypot(this.#head.x - this.#anchorX, this.#head.z - this.#anchorZ);
     return Math.min(1, Math.max(0, (metres - LEANING_M) / (LEANT_M - LEANING_M)));
   }
 

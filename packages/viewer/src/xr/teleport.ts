@@ -81,16 +81,16 @@ function groundAt(
 export class TeleportArc {
   readonly group = new Group();
   landing: Landing | undefined;
-  private readonly points = new Float32Array(STEPS * 3);
-  private readonly geometry = new BufferGeometry();
-  private readonly line: Line;
-  private readonly ring: Mesh<RingGeometry, MeshBasicMaterial>;
-  private readonly material = new LineBasicMaterial({ fog: false, toneMapped: false });
+  readonly #points = new Float32Array(STEPS * 3);
+  readonly #geometry = new BufferGeometry();
+  readonly #line: Line;
+  readonly #ring: Mesh<RingGeometry, MeshBasicMaterial>;
+  readonly #material = new LineBasicMaterial({ fog: false, toneMapped: false });
 
   constructor() {
-    this.geometry.setAttribute("position", new BufferAttribute(this.points, 3));
-    this.line = new Line(this.geometry, this.material);
-    this.line.frustumCulled = false;
+    this.#geometry.setAttribute("position", new BufferAttribute(this.#points, 3));
+    this.#line = new Line(this.#geometry, this.#material);
+    this.#line.frustumCulled = false;
     const flat = new MeshBasicMaterial({
       color: GOOD,
       fog: false,
@@ -98,19 +98,19 @@ export class TeleportArc {
       transparent: true,
       opacity: 0.8,
     });
-    this.ring = new Mesh(new RingGeometry(0.24, 0.32, 32).rotateX(-Math.PI / 2), flat);
-    this.group.add(this.line, this.ring);
+    this.#ring = new Mesh(new RingGeometry(0.24, 0.32, 32).rotateX(-Math.PI / 2), flat);
+    this.group.add(this.#line, this.#ring);
     this.group.visible = false;
   }
 
   aim(from: Readonly<Pose>, obstacles: Obstacles, except: number | undefined): void {
-    const { count, landing } = traceArc(from, obstacles, except, this.points);
+    const { count, landing } = traceArc(from, obstacles, except, this.#points);
     this.landing = landing;
-    this.geometry.setDrawRange(0, count);
-    this.geometry.getAttribute("position").needsUpdate = true;
-    this.material.color.setHex(landing ? GOOD : BAD);
-    this.ring.visible = landing !== undefined;
-    if (landing) this.ring.position.set(landing.x, landing.y + 0.02, landing.z);
+    this.#geometry.setDrawRange(0, count);
+    this.#geometry.getAttribute("position").needsUpdate = true;
+    this.#material.color.setHex(landing ? GOOD : BAD);
+    this.#ring.visible = landing !== undefined;
+    if (landing) this.#ring.position.set(landing.x, landing.y + 0.02, landing.z);
     this.group.visible = true;
   }
 
@@ -120,10 +120,10 @@ export class TeleportArc {
   }
 
   dispose(): void {
-    this.geometry.dispose();
-    this.material.dispose();
-    this.ring.geometry.dispose();
-    this.ring.material.dispose();
+    this.#geometry.dispose();
+    this.#material.dispose();
+    this.#ring.geometry.dispose();
+    this.#ring.material.dispose();
     this.group.removeFromParent();
   }
 }
@@ -137,23 +137,23 @@ const PROGRESS_M = 0.05;
 
 /** The way to where an arc led: walked, because only the server says where a body is, and in the dark, because that is easier on the stomach. */
 export class Dash {
-  private goal: Landing | undefined;
-  private beganMs = 0;
-  private nearestM = 0;
-  private nearerMs = 0;
+  #goal: Landing | undefined;
+  #beganMs = 0;
+  #nearestM = 0;
+  #nearerMs = 0;
 
   get isOn(): boolean {
-    return this.goal !== undefined;
+    return this.#goal !== undefined;
   }
 
   begin(goal: Landing, nowMs: number): void {
-    this.goal = goal;
-    this.beganMs = this.nearerMs = nowMs;
-    this.nearestM = Number.POSITIVE_INFINITY;
+    this.#goal = goal;
+    this.#beganMs = this.#nearerMs = nowMs;
+    this.#nearestM = Number.POSITIVE_INFINITY;
   }
 
   end(): void {
-    this.goal = undefined;
+    this.#goal = undefined;
   }
 
   /** How a body at x, z that faces `yaw` walks on; undefined once it is there, or gets no farther. */
@@ -163,12 +163,12 @@ export class Dash {
     yaw: number,
     nowMs: number,
   ): { readonly forward: number; readonly right: number } | undefined {
-    if (!this.goal) return undefined;
-    const [dx, dz] = [this.goal.x - x, this.goal.z - z];
+    if (!this.#goal) return undefined;
+    const [dx, dz] = [this.#goal.x - x, this.#goal.z - z];
     const metres = Math.hypot(dx, dz);
-    if (metres < this.nearestM - PROGRESS_M) [this.nearestM, this.nearerMs] = [metres, nowMs];
-    if (metres < ARRIVED_M || nowMs - this.beganMs > DASH_MS_MAX || nowMs - this.nearerMs > STUCK_MS) {
-      this.goal = undefined;
+    if (metres < this.#nearestM - PROGRESS_M) [this.#nearestM, this.#nearerMs] = [metres, nowMs];
+    if (metres < ARRIVED_M || nowMs - this.#beganMs > DASH_MS_MAX || nowMs - this.#nearerMs > STUCK_MS) {
+      this.#goal = undefined;
       return undefined;
     }
     const share = Math.min(1, metres / 0.8) / metres;

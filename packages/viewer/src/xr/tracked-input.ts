@@ -55,20 +55,21 @@ export class TrackedInput {
   readonly right: HandInput;
   /** Whether the newest frame said where the head is. */
   isTracked = false;
-  private readonly hands: Readonly<Record<Side, OwnHand>>;
-  private readonly matrices = new Float32Array(HAND_JOINTS * 16);
+  readonly #hands: Readonly<Record<Side, OwnHand>>;
+  readonly #matrices = new Float32Array(HAND_JOINTS * 16);
+  readonly #session: XRSession;
+  readonly #space: () => XRReferenceSpace | null;
 
-  constructor(
-    private readonly session: XRSession,
-    private readonly space: () => XRReferenceSpace | null,
-  ) {
-    this.hands = { left: createHand("left"), right: createHand("right") };
-    this.left = this.hands.left;
-    this.right = this.hands.right;
+  constructor(session: XRSession, space: () => XRReferenceSpace | null) {
+    this.#session = session;
+    this.#space = space;
+    this.#hands = { left: createHand("left"), right: createHand("right") };
+    this.left = this.#hands.left;
+    this.right = this.#hands.right;
     const says = (type: "select" | "squeeze", isDown: boolean) => (event: XRInputSourceEvent) => {
       const { handedness } = event.inputSource;
       if (handedness === "none") return;
-      this.hands[handedness][type === "select" ? "selects" : "squeezes"] = isDown;
+      this.#hands[handedness][type === "select" ? "selects" : "squeezes"] = isDown;
     };
     session.addEventListener("selectstart", says("select", true));
     session.addEventListener("selectend", says("select", false));
@@ -77,20 +78,20 @@ export class TrackedInput {
   }
 
   read(frame: XRFrame): void {
-    const space = this.space();
+    const space = this.#space();
     const viewer = space ? frame.getViewerPose(space) : undefined;
     this.isTracked = viewer !== undefined;
     if (viewer) takeTransform(viewer.transform, this.head);
     this.left.isTracked = this.right.isTracked = false;
     if (!space) return;
-    for (const source of this.session.inputSources) {
+    for (const source of this.#session.inputSources) {
       if (source.handedness === "none") continue;
-      this.readHand(frame, space, source, this.hands[source.handedness]);
+      this.#readHand(frame, space, source, this.#hands[source.handedness]);
     }
   }
 
-  private readHand(frame: XRFrame, space: XRReferenceSpace, source: XRInputSource, hand: OwnHand): void {
-    hand.hasJoints = source.hand !== undefined && this.readJoints(frame, space, source.hand, hand);
+  #readHand(frame: XRFrame, space: XRReferenceSpace, source: XRInputSource, hand: OwnHand): void {
+    hand.hasJoints = source.hand !== undefined && this.#readJoints(frame, space, source.hand, hand);
     hand.isTracked = hand.hasJoints || readGrip(frame, space, source, hand);
     const ray = frame.getPose(source.targetRaySpace, space);
     if (ray) takeTransform(ray.transform, hand.ray);
@@ -98,8 +99,8 @@ export class TrackedInput {
   }
 
   /** The joints as seen from the wrist. False where one is not known. */
-  private readJoints(frame: XRFrame, space: XRReferenceSpace, joints: XRHand, hand: OwnHand): boolean {
-    const matrices = this.matrices;
+  #readJoints(frame: XRFrame, space: XRReferenceSpace, joints: XRHand, hand: OwnHand): boolean {
+    const matrices = this.#matrices;
     if (joints.size !== HAND_JOINTS) return false;
     if (!(frame as HandFrame).fillPoses?.(joints.values(), space, matrices)) return false;
     MATRIX.fromArray(matrices).decompose(POINT, WRIST, SCALE);

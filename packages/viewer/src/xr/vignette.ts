@@ -11,8 +11,8 @@ const SLIGHT = 0.01;
 /** A dark ring around what is seen, which narrows while one is moved, and a dark curtain. It hangs on the camera. */
 export class Vignette {
   readonly mesh: Mesh<SphereGeometry, ShaderMaterial>;
-  private narrowing = 0;
-  private darkness = 0;
+  #narrowing = 0;
+  #darkness = 0;
 
   constructor() {
     const material = new ShaderMaterial({
@@ -44,12 +44,12 @@ export class Vignette {
 
   /** `moved`: how much one is moved without walking, 0 to 1. `dark`: how much of all is hidden. */
   update(seconds: number, moved: number, dark: number): void {
-    this.narrowing += (moved - this.narrowing) * ease(moved > this.narrowing ? 10 : 5, seconds);
-    this.darkness += (dark - this.darkness) * ease(14, seconds);
+    this.#narrowing += (moved - this.#narrowing) * ease(moved > this.#narrowing ? 10 : 5, seconds);
+    this.#darkness += (dark - this.#darkness) * ease(14, seconds);
     const { uniforms } = this.mesh.material;
-    uniforms["edge"]!.value = OPEN + (NARROW - OPEN) * this.narrowing;
-    uniforms["dark"]!.value = this.darkness;
-    this.mesh.visible = this.narrowing > SLIGHT || this.darkness > SLIGHT;
+    uniforms["edge"]!.value = OPEN + (NARROW - OPEN) * this.#narrowing;
+    uniforms["dark"]!.value = this.#darkness;
+    this.mesh.visible = this.#narrowing > SLIGHT || this.#darkness > SLIGHT;
   }
 
   dispose(): void {

@@ -51,19 +51,19 @@ export function panelLines({ screen, chat, notice }: PanelContents): readonly Pa
 /** Score, clock, messages and chat on a panel above a wrist, where a page has them over its picture. */
 export class WristPanel {
   readonly mesh: Mesh<PlaneGeometry, MeshBasicMaterial>;
-  private readonly canvas = document.createElement("canvas");
-  private readonly texture: CanvasTexture;
-  private drawn = "";
+  readonly #canvas = document.createElement("canvas");
+  readonly #texture: CanvasTexture;
+  #drawn = "";
 
   constructor() {
-    this.canvas.width = WIDTH_PX;
-    this.canvas.height = HEIGHT_PX;
-    this.texture = new CanvasTexture(this.canvas);
-    this.texture.colorSpace = SRGBColorSpace;
-    this.texture.minFilter = LinearFilter;
-    this.texture.generateMipmaps = false;
+    this.#canvas.width = WIDTH_PX;
+    this.#canvas.height = HEIGHT_PX;
+    this.#texture = new CanvasTexture(this.#canvas);
+    this.#texture.colorSpace = SRGBColorSpace;
+    this.#texture.minFilter = LinearFilter;
+    this.#texture.generateMipmaps = false;
     const material = new MeshBasicMaterial({
-      map: this.texture,
+      map: this.#texture,
       transparent: true,
       fog: false,
       toneMapped: false,
@@ -77,22 +77,22 @@ export class WristPanel {
   write(contents: PanelContents): boolean {
     const lines = panelLines(contents);
     const key = lines.map(({ kind, text }) => `${kind} ${text}`).join("\n");
-    if (key !== this.drawn) {
-      this.drawn = key;
-      this.draw(lines);
+    if (key !== this.#drawn) {
+      this.#drawn = key;
+      this.#draw(lines);
     }
     return lines.length > 0;
   }
 
   dispose(): void {
-    this.texture.dispose();
+    this.#texture.dispose();
     this.mesh.geometry.dispose();
     this.mesh.material.dispose();
     this.mesh.removeFromParent();
   }
 
-  private draw(lines: readonly PanelLine[]): void {
-    const context = this.canvas.getContext("2d");
+  #draw(lines: readonly PanelLine[]): void {
+    const context = this.#canvas.getContext("2d");
     if (!context) return;
     context.clearRect(0, 0, WIDTH_PX, HEIGHT_PX);
     const shown = lines.slice(-Math.floor((HEIGHT_PX - 40) / LINE_PX));
@@ -107,7 +107,7 @@ export class WristPanel {
       context.fillStyle = COLORS[kind];
       context.fillText(text, 24, HEIGHT_PX - height + 20 + (i + 0.5) * LINE_PX, WIDTH_PX - 48);
     });
-    this.texture.needsUpdate = true;
+    this.#texture.needsUpdate = true;
   }
 }
 

@@ -21,12 +21,14 @@ export async function readHeadsetState({ isSecureContext, xr }: HeadsetFacts): P
 
 /** The button on the page, and what the settings say about headsets. */
 export class XrToggle {
-  private readonly button = element("vr-enter", HTMLButtonElement);
-  private readonly about = element("vr-about", HTMLElement);
-  private isBusy = false;
+  readonly #button = element("vr-enter", HTMLButtonElement);
+  readonly #about = element("vr-about", HTMLElement);
+  #isBusy = false;
+  readonly #viewer: Viewer;
 
-  constructor(private readonly viewer: Viewer) {
-    this.button.addEventListener("click", () => void this.flip());
+  constructor(viewer: Viewer) {
+    this.#viewer = viewer;
+    this.#button.addEventListener("click", () => void this.#flip());
     navigator.xr?.addEventListener("devicechange", () => void this.look());
     void this.look();
   }
@@ -34,15 +36,15 @@ export class XrToggle {
   /** Shows what can be done now. */
   async look(): Promise<void> {
     const state = await readHeadsetState({ isSecureContext: window.isSecureContext, xr: navigator.xr });
-    this.button.hidden = state !== "ready";
-    this.about.textContent = words.vrStates[state];
+    this.#button.hidden = state !== "ready";
+    this.#about.textContent = words.vrStates[state];
   }
 
-  private async flip(): Promise<void> {
-    const viewer = this.viewer;
+  async #flip(): Promise<void> {
+    const viewer = this.#viewer;
     if (viewer.headset) return viewer.headset.end();
-    if (this.isBusy || !navigator.xr) return;
-    this.isBusy = true;
+    if (this.#isBusy || !navigator.xr) return;
+    this.#isBusy = true;
     try {
       // A browser lets a page ask right after a click alone, so what has to be loaded is loaded meanwhile.
       const [session, { Headset }] = await Promise.all([
@@ -56,7 +58,7 @@ export class XrToggle {
     } catch (error) {
       viewer.hud.say(words.vrFailed(error instanceof Error ? error.message : String(error)));
     } finally {
-      this.isBusy = false;
+      this.#isBusy = false;
     }
   }
 }

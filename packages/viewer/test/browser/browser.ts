@@ -86,10 +86,10 @@ export class Visitor {
   readonly sockets: string[] = [];
   /** Errors in the page, breaches of the content security policy included. */
   readonly errors: string[] = [];
-  private readonly context: BrowserContext;
+  readonly #context: BrowserContext;
 
   private constructor(context: BrowserContext, page: Page) {
-    this.context = context;
+    this.#context = context;
     this.page = page;
     page.on("websocket", (socket) => this.sockets.push(socket.url()));
     page.on("pageerror", (error) => this.errors.push(String(error)));
@@ -158,7 +158,7 @@ export class Visitor {
   }
 
   async leave(): Promise<void> {
-    await this.context.close();
+    await this.#context.close();
   }
 
   avatarId(): Promise<number> {

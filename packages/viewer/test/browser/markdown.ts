@@ -9,16 +9,16 @@ export interface Block {
 
 /** A page of the documentation, as a reader follows it. */
 export class MarkdownPage {
-  private readonly text: string;
+  readonly #text: string;
 
   /** `path` is the page's place in the repository. */
   constructor(readonly path: string) {
-    this.text = readFileSync(fileURLToPath(new URL(`../../../../${path}`, import.meta.url)), "utf8");
+    this.#text = readFileSync(fileURLToPath(new URL(`../../../../${path}`, import.meta.url)), "utf8");
   }
 
   /** The text below a heading of the second level, up to the next one; without a heading the text above the first. */
   section(heading?: string): string {
-    const parts = this.text.split(/^## /m);
+    const parts = this.#text.split(/^## /m);
     if (heading === undefined) return parts[0]!;
     const found = parts.find((part) => part.startsWith(`${heading}\n`));
     if (found === undefined) throw new Error(`${this.path} has no section "${heading}"`);

@@ -13,12 +13,14 @@ abstract class BoundMessage implements Sendable {
   #copiesInFlight: Uint8Array;
   #isAcknowledged: Uint8Array;
   #missing: number;
+  #wholeBytesMax: number;
 
   constructor(
     value: Uint8Array,
-    private wholeBytesMax: number,
+    wholeBytesMax: number,
     readonly onChange: (message: BoundMessage) => void,
   ) {
+    this.#wholeBytesMax = wholeBytesMax;
     this.#value = value;
     const parts = this.parts;
     this.#copiesInFlight = new Uint8Array(parts);
@@ -32,7 +34,7 @@ abstract class BoundMessage implements Sendable {
   }
 
   get isWhole(): boolean {
-    return this.#value.length <= this.wholeBytesMax;
+    return this.#value.length <= this.#wholeBytesMax;
   }
 
   get parts(): number {
@@ -50,7 +52,7 @@ abstract class BoundMessage implements Sendable {
   /** On a carrier with smaller packets, a message that was sent whole may need parts from now on. */
   fitInto(wholeBytesMax: number): void {
     if (!this.isWhole || this.#value.length <= wholeBytesMax) return;
-    this.wholeBytesMax = wholeBytesMax;
+    this.#wholeBytesMax = wholeBytesMax;
     this.generation += 1;
     const parts = this.parts;
     this.#toSend = Array.from({ length: parts }, (_, part) => part);
@@ -85,13 +87,13 @@ abstract class BoundMessage implements Sendable {
   lost(part: number, generation: number): void {
     if (generation !== this.generation || this.#isAcknowledged[part]) return;
     this.#copiesInFlight[part]! -= 1;
-    if (this.#copiesInFlight[part] === 0) this.sendAgain(part);
+    if (this.#copiesInFlight[part] === 0) this.#sendAgain(part);
   }
 
   /** A probe carries this part, or the first missing one, regardless of packets in flight. */
   probe(part = this.#isAcknowledged.indexOf(0), generation = this.generation): void {
     if (part < 0 || generation !== this.generation || this.#isAcknowledged[part]) return;
-    this.sendAgain(part);
+    this.#sendAgain(part);
   }
 
   /** Turns it into another message that was never sent. */
@@ -105,7 +107,7 @@ abstract class BoundMessage implements Sendable {
     this.onChange(this);
   }
 
-  private sendAgain(part: number): void {
+  #sendAgain(part: number): void {
     if (!this.#toSend.includes(part)) this.#toSend.push(part);
     this.onChange(this);
   }

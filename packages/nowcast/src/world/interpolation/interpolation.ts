@@ -68,104 +68,106 @@ export function createInterpolator(
 class SnapshotInterpolator implements Interpolator {
   starvedFrames = 0;
 
-  private readonly timeline: SnapshotTimeline;
-  private readonly tracks = new Map<EntityId, PoseTrack>();
-  private readonly stopListening: (() => void)[];
-  private newestTick = 0;
+  readonly #timeline: SnapshotTimeline;
+  readonly #tracks = new Map<EntityId, PoseTrack>();
+  readonly #stopListening: (() => void)[];
+  #newestTick = 0;
   /** The newest step received before that one. */
-  private previousTick = 0;
-  private stepHz = 60;
+  #previousTick = 0;
+  #stepHz = 60;
   /** When the newest frame began, and when this program was idle after it; `undefined` until then. */
-  private frameMs = Number.NEGATIVE_INFINITY;
-  private freeMs: number | undefined = Number.NEGATIVE_INFINITY;
-  private readonly whenFree: (callback: () => void) => void;
-  private readonly noteFree = (): void => {
-    this.freeMs = performance.now();
+  #frameMs = Number.NEGATIVE_INFINITY;
+  #freeMs: number | undefined = Number.NEGATIVE_INFINITY;
+  readonly #whenFree: (callback: () => void) => void;
+  readonly #noteFree = (): void => {
+    this.#freeMs = performance.now();
   };
+  readonly #source: InterpolationSource;
 
-  constructor(
-    private readonly source: InterpolationSource,
-    options: InterpolatorOptions,
-  ) {
-    this.timeline = new SnapshotTimeline(options.delayMsMin ?? 0, options.delayMsMax ?? 1000);
-    this.whenFree = options.whenFree ?? ((callback) => void setTimeout(callback, 0));
-    for (const entity of source.entities.values()) this.add(entity);
-    this.stopListening = [
+  constructor(source: InterpolationSource, options: InterpolatorOptions) {
+    this.#source = source;
+    this.#timeline = new SnapshotTimeline(options.delayMsMin ?? 0, options.delayMsMax ?? 1000);
+    this.#whenFree = options.whenFree ?? ((callback) => void setTimeout(callback, 0));
+    for (const entity of source.entities.values()) this.#add(entity);
+    this.#stopListening = [
       source.on("welcome", ({ tick, stepHz }) => {
-        this.timeline.restart(stepHz);
-        this.stepHz = stepHz;
-        this.newestTick = tick;
-        this.previousTick = tick;
+        this.#timeline.restart(stepHz);
+        this.#stepHz = stepHz;
+        this.#newestTick = tick;
+        this.#previousTick = tick;
       }),
       source.on("spawn", ({ entities }) => {
-        for (const entity of entities) this.add(entity);
+        for (const entity of entities) this.#add(entity);
       }),
       source.on("despawn", ({ entities }) => {
-        for (const entity of entities) this.tracks.delete(entity.id);
+        for (const entity of entities) this.#tracks.delete(entity.id);
       }),
-      source.on("change", ({ entity }) => this.tracks.get(entity.id)?.place(entity)),
+      source.on("change", ({ entity }) => this.#tracks.get(entity.id)?.place(entity)),
       source.on("snapshot", ({ tick, receivedAtMs, moved }) => {
-        if (tick > this.newestTick) this.previousTick = this.newestTick;
-        this.newestTick = tick;
-        this.timeline.record(tick, receivedAtMs, this.earliestMs(receivedAtMs));
-        const previousTick = Math.min(tick, this.previousTick);
+        if (tick > this.#newestTick) this.#previousTick = this.#newestTick;
+        this.#newestTick = tick;
+        this.#timeline.record(tick, receivedAtMs, this.#earliestMs(receivedAtMs));
+        const previousTick = Math.min(tick, this.#previousTick);
         for (const entity of moved) {
-          this.tracks.get(entity.id)?.record(entity, entity.stillTick ?? previousTick, previousTick);
+          this.#tracks.get(entity.id)?.record(entity, entity.stillTick ?? previousTick, previousTick);
         }
       }),
     ];
   }
 
   get delayMs(): number {
-    return this.timeline.delayMs;
+    return this.#timeline.delayMs;
   }
 
   get tick(): number {
-    return this.timeline.tick;
+    return this.#timeline.tick;
   }
 
   sample(nowMs: number): void {
-    this.timeline.advance(nowMs);
-    this.source.viewDelay?.(this.timeline.delayMs, this.timeline.isRunning ? this.timeline.tick : undefined);
-    this.frameMs = nowMs;
-    if (this.freeMs !== undefined) this.whenFree(this.noteFree);
-    this.freeMs = undefined;
-    if (this.timeline.tick > this.newestTick) this.starvedFrames++;
+    this.#timeline.advance(nowMs);
+    this.#source.viewDelay?.(
+      this.#timeline.delayMs,
+      this.#timeline.isRunning ? this.#timeline.tick : undefined,
+    );
+    this.#frameMs = nowMs;
+    if (this.#freeMs !== undefined) this.#whenFree(this.#noteFree);
+    this.#freeMs = undefined;
+    if (this.#timeline.tick > this.#newestTick) this.starvedFrames++;
   }
 
   pose(id: EntityId, out: Pose): boolean {
-    const track = this.tracks.get(id);
+    const track = this.#tracks.get(id);
     if (track === undefined) return false;
-    track.at(this.timeline.tick, this.newestTick, this.stepHz, out);
+    track.at(this.#timeline.tick, this.#newestTick, this.#stepHz, out);
     return true;
   }
 
   ageMs(id: EntityId): number {
-    const track = this.tracks.get(id);
-    const known = Math.max(this.newestTick, track?.newestTick ?? 0);
+    const track = this.#tracks.get(id);
+    const known = Math.max(this.#newestTick, track?.newestTick ?? 0);
     const lag = track?.lag ?? 0;
-    const beyond = Math.max(0, this.timeline.tick - lag - known);
-    return this.timeline.delayMs + ((lag + beyond) * 1000) / this.stepHz;
+    const beyond = Math.max(0, this.#timeline.tick - lag - known);
+    return this.#timeline.delayMs + ((lag + beyond) * 1000) / this.#stepHz;
   }
 
   close(): void {
-    for (const stop of this.stopListening) stop();
-    this.tracks.clear();
+    for (const stop of this.#stopListening) stop();
+    this.#tracks.clear();
   }
 
   /**
    * Returns the earliest possible arrival time of a snapshot that is read now. A page reads nothing while it draws a
    * frame, and then reads all waiting snapshots in sequence; each of these reads takes time.
    */
-  private earliestMs(readMs: number): number {
-    const wasBusy = this.freeMs === undefined || readMs - this.freeMs < QUEUE_MS;
+  #earliestMs(readMs: number): number {
+    const wasBusy = this.#freeMs === undefined || readMs - this.#freeMs < QUEUE_MS;
     if (!wasBusy) return readMs;
-    if (this.freeMs !== undefined) this.freeMs = Math.max(this.freeMs, readMs);
-    return Math.min(readMs, this.frameMs);
+    if (this.#freeMs !== undefined) this.#freeMs = Math.max(this.#freeMs, readMs);
+    return Math.min(readMs, this.#frameMs);
   }
 
-  private add(entity: Entity): void {
-    this.tracks.set(entity.id, new PoseTrack(entity));
+  #add(entity: Entity): void {
+    this.#tracks.set(entity.id, new PoseTrack(entity));
   }
 }
 
@@ -200,42 +202,42 @@ const PLACED = [0, 0, 0, 1];
 
 /** The recent poses of one entity. New poses overwrite the oldest. */
 class PoseTrack {
-  private capacity = SAMPLES_MIN;
-  private ticks = new Float64Array(SAMPLES_MIN);
-  private poses = new Float64Array(SAMPLES_MIN * STRIDE);
-  private newest = 0;
-  private count = 1;
+  #capacity = SAMPLES_MIN;
+  #ticks = new Float64Array(SAMPLES_MIN);
+  #poses = new Float64Array(SAMPLES_MIN * STRIDE);
+  #newest = 0;
+  #count = 1;
   /**
    * Steps by which it is shown later than others, and steps that it needs. A server sends distant entities in every
    * second round, or less often. The shown moment has then passed the newest sample when the next one arrives.
    */
   lag = 0;
-  private lagNeeded = 0;
-  private lateBefore = 0;
-  private lagTick = Number.NEGATIVE_INFINITY;
+  #lagNeeded = 0;
+  #lateBefore = 0;
+  #lagTick = Number.NEGATIVE_INFINITY;
   /** The position in the last frame, while samples are missing; otherwise `undefined`. */
-  private heldAt: [number, number, number] | undefined;
+  #heldAt: [number, number, number] | undefined;
   /** The distance to the place by the samples when they came again, and the shown moment then. */
-  private readonly glide: [number, number, number] = [0, 0, 0];
-  private glideTick = Number.NEGATIVE_INFINITY;
+  readonly #glide: [number, number, number] = [0, 0, 0];
+  #glideTick = Number.NEGATIVE_INFINITY;
 
   constructor(entity: Entity) {
-    this.write(0, entity);
+    this.#write(0, entity);
   }
 
   /** Moves the entity to another place at once: nothing is interpolated between the two places. */
   place(entity: Entity): void {
-    const [at, { position, euler }] = [this.newest * STRIDE, entity];
+    const [at, { position, euler }] = [this.#newest * STRIDE, entity];
     eulerToQuaternion(euler[0], euler[1], euler[2], PLACED, 0);
     const isThere =
-      position.every((coordinate, axis) => coordinate === this.poses[at + axis]) &&
-      PLACED.every((component, i) => component === this.poses[at + 3 + i]);
+      position.every((coordinate, axis) => coordinate === this.#poses[at + axis]) &&
+      PLACED.every((component, i) => component === this.#poses[at + 3 + i]);
     if (isThere) return;
-    this.heldAt = undefined;
-    this.glideTick = Number.NEGATIVE_INFINITY;
-    this.newest = 0;
-    this.count = 1;
-    this.write(0, entity);
+    this.#heldAt = undefined;
+    this.#glideTick = Number.NEGATIVE_INFINITY;
+    this.#newest = 0;
+    this.#count = 1;
+    this.#write(0, entity);
   }
 
   /**
@@ -243,174 +245,167 @@ class PoseTrack {
    * `previousTick`. If it moved earlier, the previous snapshot did not contain that.
    */
   record(entity: Entity, stillTick: number, previousTick: number): void {
-    const last = this.ticks[this.newest]!;
+    const last = this.#ticks[this.#newest]!;
     const late = Math.min(LAG_MAX, previousTick - Math.max(last, stillTick));
     // A single late update may follow a lost packet, for which the display does not wait.
-    this.lagNeeded = Math.max(0, Math.min(late, this.lateBefore), this.lagNeeded - LAG_DECAY);
-    this.lateBefore = late;
-    if (entity.tick <= last) return this.write(this.newest, entity);
-    if (last < stillTick && stillTick < entity.tick) this.repeatNewest(stillTick);
-    this.write(this.push(), entity);
+    this.#lagNeeded = Math.max(0, Math.min(late, this.#lateBefore), this.#lagNeeded - LAG_DECAY);
+    this.#lateBefore = late;
+    if (entity.tick <= last) return this.#write(this.#newest, entity);
+    if (last < stillTick && stillTick < entity.tick) this.#repeatNewest(stillTick);
+    this.#write(this.#push(), entity);
   }
 
   get newestTick(): number {
-    return this.ticks[this.newest]!;
+    return this.#ticks[this.#newest]!;
   }
 
   /** `knownTick` is the newest received step. Entities without an update stood still up to it. */
   at(shownTick: number, knownTick: number, stepHz: number, out: Pose): void {
-    this.adaptLag(shownTick);
+    this.#adaptLag(shownTick);
     const tick = shownTick - this.lag;
-    this.atTick(tick, knownTick, stepHz, out);
-    this.bridgeGap(shownTick, tick - knownTick > EXTRAPOLATION_S_MAX * stepHz, stepHz, out.position);
+    this.#atTick(tick, knownTick, stepHz, out);
+    this.#bridgeGap(shownTick, tick - knownTick > EXTRAPOLATION_S_MAX * stepHz, stepHz, out.position);
   }
 
   /**
    * An entity stops if no snapshot arrives for longer than it is extrapolated, while the shown moment continues. When
    * snapshots arrive again, their position differs: the entity glides there instead of jumping.
    */
-  private bridgeGap(shownTick: number, isStarved: boolean, stepHz: number, position: NumberArray): void {
-    const { heldAt } = this;
-    const glide = this.glide;
+  #bridgeGap(shownTick: number, isStarved: boolean, stepHz: number, position: NumberArray): void {
+    const heldAt = this.#heldAt;
+    const glide = this.#glide;
     if (isStarved) {
-      this.heldAt ??= [0, 0, 0];
-      for (let axis = 0; axis < 3; axis++) this.heldAt[axis] = position[axis]!;
+      this.#heldAt ??= [0, 0, 0];
+      for (let axis = 0; axis < 3; axis++) this.#heldAt[axis] = position[axis]!;
       return;
     }
     if (heldAt !== undefined) {
-      this.heldAt = undefined;
+      this.#heldAt = undefined;
       for (let axis = 0; axis < 3; axis++) glide[axis] = heldAt[axis]! - position[axis]!;
       const isNear = Math.hypot(glide[0], glide[1], glide[2]) <= GLIDE_M_MAX;
-      this.glideTick = isNear ? shownTick : Number.NEGATIVE_INFINITY;
+      this.#glideTick = isNear ? shownTick : Number.NEGATIVE_INFINITY;
     }
-    const passed = (shownTick - this.glideTick) / (GLIDE_S * stepHz);
+    const passed = (shownTick - this.#glideTick) / (GLIDE_S * stepHz);
     if (passed < 0 || passed >= 1) return;
     const share = 1 - passed * passed * (3 - 2 * passed);
     for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + glide[axis]! * share;
   }
 
-  private atTick(tick: number, knownTick: number, stepHz: number, out: Pose): void {
-    let after = this.newest;
-    const newestTick = this.ticks[after]!;
+  #atTick(tick: number, knownTick: number, stepHz: number, out: Pose): void {
+    let after = this.#newest;
+    const newestTick = this.#ticks[after]!;
     if (tick >= newestTick) {
-      this.read(after, out);
-      if (tick > knownTick && newestTick >= knownTick) this.goOn(tick - newestTick, stepHz, out);
+      this.#read(after, out);
+      if (tick > knownTick && newestTick >= knownTick) this.#goOn(tick - newestTick, stepHz, out);
       return;
     }
-    for (let step = 1; step < this.count; step++) {
-      const before = (this.newest - step + this.capacity) % this.capacity;
-      if (tick >= this.ticks[before]!) return this.between(before, after, step, tick, stepHz, out);
+    for (let step = 1; step < this.#count; step++) {
+      const before = (this.#newest - step + this.#capacity) % this.#capacity;
+      if (tick >= this.#ticks[before]!) return this.#between(before, after, step, tick, stepHz, out);
       after = before;
     }
-    this.read(after, out);
+    this.#read(after, out);
   }
 
-  private adaptLag(shownTick: number): void {
-    const elapsed = shownTick - this.lagTick;
-    this.lagTick = shownTick;
-    if (this.lag === this.lagNeeded || elapsed <= 0) return;
+  #adaptLag(shownTick: number): void {
+    const elapsed = shownTick - this.#lagTick;
+    this.#lagTick = shownTick;
+    if (this.lag === this.#lagNeeded || elapsed <= 0) return;
     const most = LAG_WARP * elapsed;
-    this.lag += Math.max(-most, Math.min(most, this.lagNeeded - this.lag));
+    this.lag += Math.max(-most, Math.min(most, this.#lagNeeded - this.lag));
   }
 
   /** `before` is the sample `back` steps behind the newest. */
-  private between(
-    before: number,
-    after: number,
-    back: number,
-    tick: number,
-    stepHz: number,
-    out: Pose,
-  ): void {
-    if (this.isJump(before, after, stepHz)) return this.read(before, out);
-    const from = this.ticks[before]!;
-    const span = this.ticks[after]! - from;
+  #between(before: number, after: number, back: number, tick: number, stepHz: number, out: Pose): void {
+    if (this.#isJump(before, after, stepHz)) return this.#read(before, out);
+    const from = this.#ticks[before]!;
+    const span = this.#ticks[after]! - from;
     const t = (tick - from) / span;
     const a = before * STRIDE;
     const b = after * STRIDE;
-    const earlier = back + 1 < this.count ? (before - 1 + this.capacity) % this.capacity : before;
-    const later = back > 1 ? (after + 1) % this.capacity : after;
-    const first = earlier !== before && this.isJump(earlier, before, stepHz) ? before : earlier;
-    const last = later !== after && this.isJump(after, later, stepHz) ? after : later;
+    const earlier = back + 1 < this.#count ? (before - 1 + this.#capacity) % this.#capacity : before;
+    const later = back > 1 ? (after + 1) % this.#capacity : after;
+    const first = earlier !== before && this.#isJump(earlier, before, stepHz) ? before : earlier;
+    const last = later !== after && this.#isJump(after, later, stepHz) ? after : later;
     for (let axis = 0; axis < 3; axis++) {
-      const start = this.poses[a + axis]!;
-      const rise = this.poses[b + axis]! - start;
+      const start = this.#poses[a + axis]!;
+      const rise = this.#poses[b + axis]! - start;
       const slope = rise / span;
-      const startSlope = first === before ? slope : meanSlope(this.slope(first, before, axis), slope);
-      const endSlope = last === after ? slope : meanSlope(slope, this.slope(after, last, axis));
+      const startSlope = first === before ? slope : meanSlope(this.#slope(first, before, axis), slope);
+      const endSlope = last === after ? slope : meanSlope(slope, this.#slope(after, last, axis));
       const [t2, t3] = [t * t, t * t * t];
       out.position[axis] =
         start + rise * (3 * t2 - 2 * t3) + span * (startSlope * (t3 - 2 * t2 + t) + endSlope * (t3 - t2));
     }
-    slerp(this.poses, a + 3, b + 3, t, out.quaternion);
+    slerp(this.#poses, a + 3, b + 3, t, out.quaternion);
   }
 
   /** Extrapolates from the newest sample, with the motion between the two newest. */
-  private goOn(ticks: number, stepHz: number, out: Pose): void {
-    if (this.count < 2) return;
-    const before = (this.newest - 1 + this.capacity) % this.capacity;
-    if (this.isJump(before, this.newest, stepHz)) return;
+  #goOn(ticks: number, stepHz: number, out: Pose): void {
+    if (this.#count < 2) return;
+    const before = (this.#newest - 1 + this.#capacity) % this.#capacity;
+    if (this.#isJump(before, this.#newest, stepHz)) return;
     const most = Math.min(ticks, EXTRAPOLATION_S_MAX * stepHz);
     for (let axis = 0; axis < 3; axis++) {
-      out.position[axis] = out.position[axis]! + this.slope(before, this.newest, axis) * most;
+      out.position[axis] = out.position[axis]! + this.#slope(before, this.#newest, axis) * most;
     }
   }
 
   /** Metres a step between two samples. */
-  private slope(before: number, after: number, axis: number): number {
-    const rise = this.poses[after * STRIDE + axis]! - this.poses[before * STRIDE + axis]!;
-    return rise / (this.ticks[after]! - this.ticks[before]!);
+  #slope(before: number, after: number, axis: number): number {
+    const rise = this.#poses[after * STRIDE + axis]! - this.#poses[before * STRIDE + axis]!;
+    return rise / (this.#ticks[after]! - this.#ticks[before]!);
   }
 
   /** Whether it was put elsewhere between two samples. */
-  private isJump(before: number, after: number, stepHz: number): boolean {
+  #isJump(before: number, after: number, stepHz: number): boolean {
     const [a, b] = [before * STRIDE, after * STRIDE];
-    const dx = this.poses[b]! - this.poses[a]!;
-    const dy = this.poses[b + 1]! - this.poses[a + 1]!;
-    const dz = this.poses[b + 2]! - this.poses[a + 2]!;
-    const most = TELEPORT_M_MIN + (SPEED_MAX * (this.ticks[after]! - this.ticks[before]!)) / stepHz;
+    const dx = this.#poses[b]! - this.#poses[a]!;
+    const dy = this.#poses[b + 1]! - this.#poses[a + 1]!;
+    const dz = this.#poses[b + 2]! - this.#poses[a + 2]!;
+    const most = TELEPORT_M_MIN + (SPEED_MAX * (this.#ticks[after]! - this.#ticks[before]!)) / stepHz;
     return dx * dx + dy * dy + dz * dz > most * most;
   }
 
-  private read(slot: number, out: Pose): void {
+  #read(slot: number, out: Pose): void {
     const at = slot * STRIDE;
-    for (let axis = 0; axis < 3; axis++) out.position[axis] = this.poses[at + axis]!;
-    for (let i = 0; i < 4; i++) out.quaternion[i] = this.poses[at + 3 + i]!;
+    for (let axis = 0; axis < 3; axis++) out.position[axis] = this.#poses[at + axis]!;
+    for (let i = 0; i < 4; i++) out.quaternion[i] = this.#poses[at + 3 + i]!;
   }
 
-  private write(slot: number, { position, euler, tick }: Entity): void {
+  #write(slot: number, { position, euler, tick }: Entity): void {
     const at = slot * STRIDE;
-    this.ticks[slot] = tick;
-    this.poses[at] = position[0];
-    this.poses[at + 1] = position[1];
-    this.poses[at + 2] = position[2];
-    eulerToQuaternion(euler[0], euler[1], euler[2], this.poses, at + 3);
+    this.#ticks[slot] = tick;
+    this.#poses[at] = position[0];
+    this.#poses[at + 1] = position[1];
+    this.#poses[at + 2] = position[2];
+    eulerToQuaternion(euler[0], euler[1], euler[2], this.#poses, at + 3);
   }
 
-  private repeatNewest(tick: number): void {
-    const from = this.newest;
-    const to = this.push();
+  #repeatNewest(tick: number): void {
+    const from = this.#newest;
+    const to = this.#push();
     // Growing keeps the slots of existing samples, and a full ring overwrites the oldest, which is not the newest.
-    this.poses.copyWithin(to * STRIDE, from * STRIDE, (from + 1) * STRIDE);
-    this.ticks[to] = tick;
+    this.#poses.copyWithin(to * STRIDE, from * STRIDE, (from + 1) * STRIDE);
+    this.#ticks[to] = tick;
   }
 
-  private push(): number {
-    if (this.count === this.capacity && this.capacity < SAMPLES_MAX) this.grow();
-    this.newest = (this.newest + 1) % this.capacity;
-    this.count = Math.min(this.count + 1, this.capacity);
-    return this.newest;
+  #push(): number {
+    if (this.#count === this.#capacity && this.#capacity < SAMPLES_MAX) this.#grow();
+    this.#newest = (this.#newest + 1) % this.#capacity;
+    this.#count = Math.min(this.#count + 1, this.#capacity);
+    return this.#newest;
   }
 
   /** Only called before the ring has wrapped, so slots keep their places. */
-  private grow(): void {
-    this.capacity = Math.min(SAMPLES_MAX, this.capacity * 4);
-    const ticks = new Float64Array(this.capacity);
-    const poses = new Float64Array(this.capacity * STRIDE);
-    ticks.set(this.ticks);
-    poses.set(this.poses);
-    this.ticks = ticks;
-    this.poses = poses;
+  #grow(): void {
+    this.#capacity = Math.min(SAMPLES_MAX, this.#capacity * 4);
+    const ticks = new Float64Array(this.#capacity);
+    const poses = new Float64Array(this.#capacity * STRIDE);
+    ticks.set(this.#ticks);
+    poses.set(this.#poses);
+    this.#ticks = ticks;
+    this.#poses = poses;
   }
 }
 

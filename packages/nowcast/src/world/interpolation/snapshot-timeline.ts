@@ -28,105 +28,105 @@ export class SnapshotTimeline {
   tick = 0;
   delayMs = 0;
 
-  private readonly delayMsMin: number;
-  private readonly delayMsMax: number;
-  private readonly needs = new Float64Array(NEEDS_MAX);
-  private readonly sorted = new Float64Array(NEEDS_MAX);
-  private needCount = 0;
-  private arrivals = 0;
-  private stepMs = 1000 / 60;
+  readonly #delayMsMin: number;
+  readonly #delayMsMax: number;
+  readonly #needs = new Float64Array(NEEDS_MAX);
+  readonly #sorted = new Float64Array(NEEDS_MAX);
+  #needCount = 0;
+  #arrivals = 0;
+  #stepMs = 1000 / 60;
   /** Local arrival minus server time, smoothed. */
-  private offsetMs = 0;
-  private lastServerMs = 0;
+  #offsetMs = 0;
+  #lastServerMs = 0;
   /** The shortest spacing of snapshots on the server's clock, of late. */
-  private intervalMs = Number.POSITIVE_INFINITY;
-  private targetDelayMs = 0;
-  private shownServerMs = 0;
-  private lastNowMs: number | undefined;
+  #intervalMs = Number.POSITIVE_INFINITY;
+  #targetDelayMs = 0;
+  #shownServerMs = 0;
+  #lastNowMs: number | undefined;
   /** When the first snapshot of a stall was read; all later ones were delayed, too. */
-  private stallMs: number | undefined;
+  #stallMs: number | undefined;
 
   constructor(delayMsMin: number, delayMsMax: number) {
-    this.delayMsMin = delayMsMin;
-    this.delayMsMax = delayMsMax;
+    this.#delayMsMin = delayMsMin;
+    this.#delayMsMax = delayMsMax;
   }
 
   /** Whether there is a moment to show: since the first snapshot of this connection. */
   get isRunning(): boolean {
-    return this.lastNowMs !== undefined;
+    return this.#lastNowMs !== undefined;
   }
 
   /** Another connection, perhaps another server: old measurements are dropped. */
   restart(stepHz: number): void {
-    this.stepMs = 1000 / stepHz;
-    this.needCount = 0;
-    this.arrivals = 0;
-    this.intervalMs = Number.POSITIVE_INFINITY;
-    this.lastNowMs = undefined;
-    this.stallMs = undefined;
+    this.#stepMs = 1000 / stepHz;
+    this.#needCount = 0;
+    this.#arrivals = 0;
+    this.#intervalMs = Number.POSITIVE_INFINITY;
+    this.#lastNowMs = undefined;
+    this.#stallMs = undefined;
   }
 
   /** Records a snapshot that was read at `readMs`. It arrived at its expected time, limited to the span from `earliestMs` to `readMs`. */
   record(tick: number, readMs: number, earliestMs = readMs): void {
-    const serverMs = tick * this.stepMs;
-    const expectedMs = this.arrivals > 0 ? serverMs + this.offsetMs : readMs;
+    const serverMs = tick * this.#stepMs;
+    const expectedMs = this.#arrivals > 0 ? serverMs + this.#offsetMs : readMs;
     const arrivalMs = Math.min(readMs, Math.max(earliestMs, expectedMs));
-    if (this.isOfStall(arrivalMs - expectedMs, readMs)) {
-      this.lastServerMs = serverMs;
+    if (this.#isOfStall(arrivalMs - expectedMs, readMs)) {
+      this.#lastServerMs = serverMs;
       return;
     }
     const offsetMs = arrivalMs - serverMs;
-    this.arrivals++;
+    this.#arrivals++;
     // The first arrivals count as a plain mean, later ones a sixteenth, so that the clock settles fast and drifts slowly.
-    this.offsetMs += (offsetMs - this.offsetMs) / Math.min(this.arrivals, 16);
-    if (this.arrivals > 1 && serverMs > this.lastServerMs) {
-      const spacingMs = serverMs - this.lastServerMs;
+    this.#offsetMs += (offsetMs - this.#offsetMs) / Math.min(this.#arrivals, 16);
+    if (this.#arrivals > 1 && serverMs > this.#lastServerMs) {
+      const spacingMs = serverMs - this.#lastServerMs;
       // A longer interval is adopted gradually.
-      this.intervalMs = Math.min(spacingMs, this.intervalMs * INTERVAL_GROWTH);
-      this.remember(arrivalMs - this.offsetMs - serverMs + this.intervalMs);
+      this.#intervalMs = Math.min(spacingMs, this.#intervalMs * INTERVAL_GROWTH);
+      this.#remember(arrivalMs - this.#offsetMs - serverMs + this.#intervalMs);
     }
-    this.lastServerMs = serverMs;
+    this.#lastServerMs = serverMs;
   }
 
   /** Whether a snapshot is late because the link stalled. If that lasts, the measurement starts again. */
-  private isOfStall(lateMs: number, readMs: number): boolean {
-    const onTimeMs = this.stallMs === undefined ? STALL_MS : STALL_OVER_MS;
-    if (this.arrivals === 0 || lateMs <= onTimeMs) {
-      this.stallMs = undefined;
+  #isOfStall(lateMs: number, readMs: number): boolean {
+    const onTimeMs = this.#stallMs === undefined ? STALL_MS : STALL_OVER_MS;
+    if (this.#arrivals === 0 || lateMs <= onTimeMs) {
+      this.#stallMs = undefined;
       return false;
     }
-    this.stallMs ??= readMs;
-    if (readMs - this.stallMs < STALL_ARRIVALS_MS_MAX) return true;
-    this.stallMs = undefined;
-    this.offsetMs += lateMs;
-    this.needCount = 0;
+    this.#stallMs ??= readMs;
+    if (readMs - this.#stallMs < STALL_ARRIVALS_MS_MAX) return true;
+    this.#stallMs = undefined;
+    this.#offsetMs += lateMs;
+    this.#needCount = 0;
     return false;
   }
 
   /** Moves the shown moment on; never backwards, except after a jump of the clock. */
   advance(nowMs: number): void {
-    if (this.arrivals === 0) return;
-    const wantedMs = nowMs - this.offsetMs - this.targetDelayMs;
-    const elapsedMs = this.lastNowMs === undefined ? 0 : nowMs - this.lastNowMs;
-    const error = wantedMs - (this.shownServerMs + elapsedMs);
-    if (this.lastNowMs === undefined || Math.abs(error) > JUMP_MS) {
-      this.shownServerMs = wantedMs;
+    if (this.#arrivals === 0) return;
+    const wantedMs = nowMs - this.#offsetMs - this.#targetDelayMs;
+    const elapsedMs = this.#lastNowMs === undefined ? 0 : nowMs - this.#lastNowMs;
+    const error = wantedMs - (this.#shownServerMs + elapsedMs);
+    if (this.#lastNowMs === undefined || Math.abs(error) > JUMP_MS) {
+      this.#shownServerMs = wantedMs;
     } else {
       const warp = WARP_MAX * elapsedMs;
-      this.shownServerMs += elapsedMs + Math.min(warp, Math.max(-warp, error));
+      this.#shownServerMs += elapsedMs + Math.min(warp, Math.max(-warp, error));
     }
-    this.lastNowMs = nowMs;
-    this.delayMs = nowMs - this.offsetMs - this.shownServerMs;
-    this.tick = this.shownServerMs / this.stepMs;
+    this.#lastNowMs = nowMs;
+    this.delayMs = nowMs - this.#offsetMs - this.#shownServerMs;
+    this.tick = this.#shownServerMs / this.#stepMs;
   }
 
-  private remember(needMs: number): void {
-    this.needs[this.needCount++ % NEEDS_MAX] = needMs;
-    const filled = Math.min(this.needCount, NEEDS_MAX);
-    this.sorted.fill(Number.POSITIVE_INFINITY);
-    for (let i = 0; i < filled; i++) this.sorted[i] = this.needs[i]!;
-    this.sorted.sort();
-    const enough = this.sorted[filled < 16 ? filled - 1 : filled - 2]! + MARGIN_MS;
-    this.targetDelayMs = Math.min(this.delayMsMax, Math.max(this.delayMsMin, enough));
+  #remember(needMs: number): void {
+    this.#needs[this.#needCount++ % NEEDS_MAX] = needMs;
+    const filled = Math.min(this.#needCount, NEEDS_MAX);
+    this.#sorted.fill(Number.POSITIVE_INFINITY);
+    for (let i = 0; i < filled; i++) this.#sorted[i] = this.#needs[i]!;
+    this.#sorted.sort();
+    const enough = this.#sorted[filled < 16 ? filled - 1 : filled - 2]! + MARGIN_MS;
+    this.#targetDelayMs = Math.min(this.#delayMsMax, Math.max(this.#delayMsMin, enough));
   }
 }

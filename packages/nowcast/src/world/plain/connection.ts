@@ -31,122 +31,122 @@ export interface ConnectionOptions {
 
 /** One WebSocket after another to the same place. */
 export class Connection {
-  private readonly options: ConnectionOptions;
-  private readonly handlers: ConnectionHandlers;
-  private socket: WebSocketLike | undefined;
-  private isOpen = false;
-  private isClosed = false;
-  private attempts = 0;
-  private heardAtMs = 0;
-  private retryTimer: ReturnType<typeof setTimeout> | undefined;
-  private watchTimer: ReturnType<typeof setInterval> | undefined;
+  readonly #options: ConnectionOptions;
+  readonly #handlers: ConnectionHandlers;
+  #socket: WebSocketLike | undefined;
+  #isOpen = false;
+  #isClosed = false;
+  #attempts = 0;
+  #heardAtMs = 0;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  #watchTimer: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: ConnectionOptions, handlers: ConnectionHandlers) {
-    this.options = options;
-    this.handlers = handlers;
-    void this.connect();
+    this.#options = options;
+    this.#handlers = handlers;
+    void this.#connect();
   }
 
   get backlogBytes(): number {
-    return this.socket?.bufferedAmount ?? 0;
+    return this.#socket?.bufferedAmount ?? 0;
   }
 
   /** False when there is no open connection. */
   send(data: string | Uint8Array<ArrayBuffer>): boolean {
-    if (!this.isOpen || this.socket === undefined) return false;
-    this.socket.send(data);
+    if (!this.#isOpen || this.#socket === undefined) return false;
+    this.#socket.send(data);
     return true;
   }
 
   /** The connection worked, so the next loss is retried soon again. */
   proved(): void {
-    this.attempts = 0;
+    this.#attempts = 0;
   }
 
   /** Treats the current socket as lost, and closes it with `code`; `final` ends all attempts. */
   abandon(code: number, error: NowcastError, final: boolean): void {
-    const socket = this.socket;
+    const socket = this.#socket;
     if (socket === undefined) return;
-    this.lost(socket, error, final);
+    this.#lost(socket, error, final);
     closeQuietly(socket, code, error.message);
   }
 
   close(): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    this.stopTimers();
-    if (this.socket !== undefined) closeQuietly(this.socket, 1000, "bye");
-    this.socket = undefined;
-    this.isOpen = false;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stopTimers();
+    if (this.#socket !== undefined) closeQuietly(this.#socket, 1000, "bye");
+    this.#socket = undefined;
+    this.#isOpen = false;
   }
 
-  private async connect(): Promise<void> {
+  async #connect(): Promise<void> {
     let socket: WebSocketLike;
     try {
-      const WebSocket = await loadWebSocket(this.options.WebSocket);
-      if (this.isClosed) return;
-      socket = new WebSocket(this.options.url());
+      const WebSocket = await loadWebSocket(this.#options.WebSocket);
+      if (this.#isClosed) return;
+      socket = new WebSocket(this.#options.url());
     } catch (error) {
       // An address that no WebSocket accepts stays wrong: trying again would not help.
-      this.finish(asNowcastError(error));
+      this.#finish(asNowcastError(error));
       return;
     }
-    this.socket = socket;
-    this.heardAtMs = performance.now();
-    this.watchTimer = setInterval(() => this.watch(), WATCH_INTERVAL_MS);
+    this.#socket = socket;
+    this.#heardAtMs = performance.now();
+    this.#watchTimer = setInterval(() => this.#watch(), WATCH_INTERVAL_MS);
     socket.binaryType = "arraybuffer";
     socket.addEventListener("open", () => {
-      if (this.socket === socket) this.isOpen = true;
+      if (this.#socket === socket) this.#isOpen = true;
     });
     socket.addEventListener("message", (event) => {
-      if (this.socket === socket) this.received(event.data);
+      if (this.#socket === socket) this.#received(event.data);
     });
     socket.addEventListener("close", ({ code, reason }) => {
-      const wasOpen = this.isOpen && this.socket === socket;
+      const wasOpen = this.#isOpen && this.#socket === socket;
       const error = code === CLOSED_ABNORMALLY && !wasOpen ? didNotOpen(reason) : worldEnd(code, reason);
-      this.lost(socket, error, FINAL_CLOSE_CODES.has(code));
+      this.#lost(socket, error, FINAL_CLOSE_CODES.has(code));
     });
     // A close event follows every error event and has more details. Node's `ws` throws if there is no listener.
     socket.addEventListener("error", () => {});
   }
 
-  private received(data: unknown): void {
-    this.heardAtMs = performance.now();
-    if (typeof data === "string") this.handlers.message(data);
-    else if (data instanceof ArrayBuffer) this.handlers.message(new Uint8Array(data));
+  #received(data: unknown): void {
+    this.#heardAtMs = performance.now();
+    if (typeof data === "string") this.#handlers.message(data);
+    else if (data instanceof ArrayBuffer) this.#handlers.message(new Uint8Array(data));
   }
 
-  private watch(): void {
-    if (performance.now() - this.heardAtMs > SILENCE_MS_MAX) {
+  #watch(): void {
+    if (performance.now() - this.#heardAtMs > SILENCE_MS_MAX) {
       this.abandon(
         COMES_BACK,
         worldEnd(CLOSED_ABNORMALLY, `no message for ${SILENCE_MS_MAX / 1000} s`),
         false,
       );
-    } else if (this.isOpen) {
-      this.handlers.tick();
+    } else if (this.#isOpen) {
+      this.#handlers.tick();
     }
   }
 
-  private lost(socket: WebSocketLike, error: NowcastError, final: boolean): void {
-    if (this.socket !== socket) return;
-    this.socket = undefined;
-    this.isOpen = false;
-    this.stopTimers();
-    if (final || !this.options.reconnect) return this.finish(error);
-    const retryInMs = backOffMs(this.attempts++, Math.random());
-    this.retryTimer = setTimeout(() => void this.connect(), retryInMs);
-    this.handlers.lost(error, retryInMs);
+  #lost(socket: WebSocketLike, error: NowcastError, final: boolean): void {
+    if (this.#socket !== socket) return;
+    this.#socket = undefined;
+    this.#isOpen = false;
+    this.#stopTimers();
+    if (final || !this.#options.reconnect) return this.#finish(error);
+    const retryInMs = backOffMs(this.#attempts++, Math.random());
+    this.#retryTimer = setTimeout(() => void this.#connect(), retryInMs);
+    this.#handlers.lost(error, retryInMs);
   }
 
-  private finish(error: NowcastError): void {
-    this.isClosed = true;
-    this.handlers.lost(error, undefined);
+  #finish(error: NowcastError): void {
+    this.#isClosed = true;
+    this.#handlers.lost(error, undefined);
   }
 
-  private stopTimers(): void {
-    clearTimeout(this.retryTimer);
-    clearInterval(this.watchTimer);
+  #stopTimers(): void {
+    clearTimeout(this.#retryTimer);
+    clearInterval(this.#watchTimer);
   }
 }
 

@@ -30,11 +30,11 @@ const TAU = Math.PI * 2;
  * Decodes a server's messages in one encoding. Keep one for each connection, because its movement buffers are reused.
  */
 export class PlainDecoder {
-  private readonly encoding: Encoding;
-  private readonly move = new MoveBuffer();
+  readonly #encoding: Encoding;
+  readonly #move = new MoveBuffer();
 
   constructor(encoding: Encoding) {
-    this.encoding = encoding;
+    this.#encoding = encoding;
   }
 
   /**
@@ -47,38 +47,38 @@ export class PlainDecoder {
         code: "limit_exceeded",
       });
     }
-    if (typeof data !== "string") return this.binary(data);
-    if (this.encoding === "msgpack") throw malformed("message", "a binary frame");
+    if (typeof data !== "string") return this.#binary(data);
+    if (this.#encoding === "msgpack") throw malformed("message", "a binary frame");
     let parsed: unknown;
     try {
       parsed = JSON.parse(data);
     } catch (error) {
       throw malformed("message", `JSON (${(error as Error).message})`);
     }
-    return this.object(readObject(parsed, "message"));
+    return this.#object(readObject(parsed, "message"));
   }
 
-  private binary(bytes: Uint8Array): ServerMessage | undefined {
-    switch (this.encoding) {
+  #binary(bytes: Uint8Array): ServerMessage | undefined {
+    switch (this.#encoding) {
       case "json":
         throw malformed("message", "a text frame");
       case "msgpack":
-        return this.object(readObject(decodeMsgpack(bytes), "message"));
+        return this.#object(readObject(decodeMsgpack(bytes), "message"));
       case "custom":
-        return this.packed(bytes, CUSTOM_RECORD_BYTES);
+        return this.#packed(bytes, CUSTOM_RECORD_BYTES);
       case "custom16":
-        return this.packed(bytes, CUSTOM16_RECORD_BYTES);
+        return this.#packed(bytes, CUSTOM16_RECORD_BYTES);
     }
   }
 
-  private object(message: RawObject): ServerMessage | undefined {
+  #object(message: RawObject): ServerMessage | undefined {
     const type = readText(readField(message, "type"), "type", 64);
     const field = (key: string): unknown => readField(message, key);
     switch (type) {
       case "welcome":
         return readWelcome(message);
       case "move":
-        return this.moveObjects(message);
+        return this.#moveObjects(message);
       case "chat":
         return {
           type,
@@ -105,9 +105,9 @@ export class PlainDecoder {
     }
   }
 
-  private moveObjects(message: RawObject): MoveMessage {
+  #moveObjects(message: RawObject): MoveMessage {
     const entities = readArray(readField(message, "entities"), "move.entities", ENTITIES_MAX);
-    const move = this.move.begin(readTick(readField(message, "tick"), "move.tick"), entities.length);
+    const move = this.#move.begin(readTick(readField(message, "tick"), "move.tick"), entities.length);
     for (let i = 0; i < entities.length; i++) {
       const path = `move.entities[${i}]`;
       const entity = readObject(entities[i], path);
@@ -120,7 +120,7 @@ export class PlainDecoder {
     return move;
   }
 
-  private packed(bytes: Uint8Array, recordBytes: number): MoveMessage {
+  #packed(bytes: Uint8Array, recordBytes: number): MoveMessage {
     const count = (bytes.length - MOVE_HEAD_BYTES) / recordBytes;
     if (!Number.isInteger(count) || count < 0) {
       throw malformed(
@@ -132,7 +132,7 @@ export class PlainDecoder {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const type = view.getUint16(0, true);
     if (type !== MOVE_TYPE) throw malformed("the packed type", `${MOVE_TYPE}, not ${type}`);
-    const move = this.move.begin(view.getUint32(2, true), count);
+    const move = this.#move.begin(view.getUint32(2, true), count);
     const read = recordBytes === CUSTOM_RECORD_BYTES ? readCustomPose : readCustom16Pose;
     for (let i = 0, at = MOVE_HEAD_BYTES; i < count; i++, at += recordBytes) {
       move.ids[i] = view.getUint32(at, true);

@@ -33,12 +33,13 @@ export class CollisionWorld {
   #ordered: Met[] = [];
   #isOrdered = true;
   readonly #releases: (() => void)[];
+  readonly #world: Pick<World, "on" | "entities">;
+  /** In kilograms. */
+  #walkerMass: number;
 
-  constructor(
-    private readonly world: Pick<World, "on" | "entities">,
-    /** In kilograms. */
-    private walkerMass: number,
-  ) {
+  constructor(world: Pick<World, "on" | "entities">, walkerMass: number) {
+    this.#world = world;
+    this.#walkerMass = walkerMass;
     this.#readAll();
     this.#releases = [
       world.on("define", () => this.#readAll()),
@@ -63,8 +64,8 @@ export class CollisionWorld {
   }
 
   setWalkerMass(mass: number): void {
-    if (this.walkerMass === mass) return;
-    this.walkerMass = mass;
+    if (this.#walkerMass === mass) return;
+    this.#walkerMass = mass;
     this.#readAll();
   }
 
@@ -103,7 +104,7 @@ export class CollisionWorld {
   #readAll(): void {
     this.#met.clear();
     this.#isOrdered = false;
-    for (const entity of this.world.entities.values()) this.#read(entity);
+    for (const entity of this.#world.entities.values()) this.#read(entity);
   }
 
   #read(entity: Entity): void {
@@ -118,7 +119,7 @@ export class CollisionWorld {
     if (met.parts !== parts) met.solids = parts.map(solidOf);
     met.parts = parts;
     met.reach = Math.max(...parts.map(({ reach }) => reach));
-    const isGroundOnly = givesWay(entity, parts, this.walkerMass);
+    const isGroundOnly = givesWay(entity, parts, this.#walkerMass);
     for (const solid of met.solids) solid.isGroundOnly = isGroundOnly;
     place(met, entity);
   }

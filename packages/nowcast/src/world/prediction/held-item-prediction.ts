@@ -58,12 +58,13 @@ export class HeldItemPrediction {
   /** The item that the server had in the hands in the last frame. */
   #lastAcknowledged: EntityId | undefined;
   readonly #release: () => void;
+  readonly #world: HeldItemSource;
+  readonly #threw: ((id: EntityId, velocity: readonly number[]) => void) | undefined;
 
   /** `threw` receives the thrown entity, and its velocity relative to the actor. */
-  constructor(
-    private readonly world: HeldItemSource,
-    private readonly threw?: (id: EntityId, velocity: readonly number[]) => void,
-  ) {
+  constructor(world: HeldItemSource, threw?: (id: EntityId, velocity: readonly number[]) => void) {
+    this.#world = world;
+    this.#threw = threw;
     this.#release = world.on("refused", ({ action, request }) => {
       if (request !== undefined) return;
       for (const item of this.#predicted) if (item.action === action) item.isOver = true;
@@ -88,7 +89,7 @@ export class HeldItemPrediction {
 
   /** An action was sent: shows its predicted effect, if the world declares one. */
   act(name: string, args: WorldRecord, actor: Actor, nowMs: number): void {
-    const action = this.world.definition?.actions.find((declared) => declared.name === name);
+    const action = this.#world.definition?.actions.find((declared) => declared.name === name);
     const hint = action?.hint;
     if (action === undefined || typeof hint !== "object" || hint === null) return;
     const { predict } = hint as WorldRecord;
@@ -105,8 +106,8 @@ export class HeldItemPrediction {
       const { id, isThrown, beganMs } = item;
       item.wasHeld ||= acknowledged === id;
       const isDone = item.wasHeld && (acknowledged === id) !== isThrown;
-      const isLate = nowMs - beganMs > PATIENCE_MS + (this.world.stats.pingMs ?? 0);
-      item.isOver ||= isDone || isLate || !this.world.entities.has(id);
+      const isLate = nowMs - beganMs > PATIENCE_MS + (this.#world.stats.pingMs ?? 0);
+      item.isOver ||= isDone || isLate || !this.#world.entities.has(id);
       item.weight = item.isOver
         ? item.weight - frameS / FALL_S
         : Math.min(1, item.weight + (isThrown ? 1 : frameS / RISE_S));
@@ -134,7 +135,7 @@ export class HeldItemPrediction {
   }
 
   get #acknowledgedHolding(): EntityId | undefined {
-    const { avatarId, entities } = this.world;
+    const { avatarId, entities } = this.#world;
     const held = avatarId === undefined ? undefined : entities.get(avatarId)?.attributes["holding"];
     return typeof held === "number" ? (held as EntityId) : undefined;
   }
@@ -157,11 +158,11 @@ export class HeldItemPrediction {
     thrown.place.set(this.#held);
     const velocity = [-level * Math.sin(actor.yaw), speed * Math.sin(pitch), -level * Math.cos(actor.yaw)];
     for (let axis = 0; axis < 3; axis++) thrown.velocity[axis] = actor.velocity[axis]! + velocity[axis]!;
-    this.threw?.(id, velocity);
+    this.#threw?.(id, velocity);
   }
 
   #begin(id: EntityId, { name }: Action, isThrown: boolean, nowMs: number): PredictedItem | undefined {
-    const entity = this.world.entities.get(id);
+    const entity = this.#world.entities.get(id);
     if (entity === undefined) return undefined;
     const item: PredictedItem = {
       id,
@@ -182,7 +183,7 @@ export class HeldItemPrediction {
 
   /** In front of the chest. */
   #hold({ id, place }: PredictedItem, { position, yaw, gait }: Actor): void {
-    const entity = this.world.entities.get(id);
+    const entity = this.#world.entities.get(id);
     if (entity === undefined) return;
     const [x, , z] = halfEdges(entity.kind.body, entity.scale);
     const away = gait.radius + HAND_M + Math.max(x, z);

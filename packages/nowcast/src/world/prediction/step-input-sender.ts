@@ -33,11 +33,13 @@ export class StepInputSender {
   readonly #changes: number[] = [];
   /** The step since which the input is empty; `undefined` while it is not. */
   #stillStep: number | undefined;
+  readonly #history: StepHistory;
+  readonly #send: StepInputOutlet;
 
-  constructor(
-    private readonly history: StepHistory,
-    private readonly send: StepInputOutlet,
-  ) {}
+  constructor(history: StepHistory, send: StepInputOutlet) {
+    this.#history = history;
+    this.#send = send;
+  }
 
   /** Another connection knows nothing yet: the controls of `step` are the first. */
   restart(step: number): void {
@@ -51,7 +53,7 @@ export class StepInputSender {
     this.#changes.push(step);
     if (this.#changes.length > CHANGES_MAX) this.#changes.shift();
     this.#repeats = REPEATS + 1;
-    const { forward, right, jump } = this.history.input(step);
+    const { forward, right, jump } = this.#history.input(step);
     if (forward !== 0 || right !== 0 || jump) this.#stillStep = undefined;
     else this.#stillStep ??= step;
   }
@@ -74,9 +76,9 @@ export class StepInputSender {
       const from = this.#changes[at]!;
       // The newest still hold, and an old step is no longer remembered.
       const held = at === this.#changes.length - 1 ? step : from;
-      changes.push({ ago: Math.min(step - from, AGO_TOLD_MAX), ...this.history.input(held) });
+      changes.push({ ago: Math.min(step - from, AGO_TOLD_MAX), ...this.#history.input(held) });
     }
-    if (!this.send(step & 0xffff, changes)) return;
+    if (!this.#send(step & 0xffff, changes)) return;
     this.#sentAtMs = nowMs;
     this.#repeats = Math.max(0, this.#repeats - 1);
   }

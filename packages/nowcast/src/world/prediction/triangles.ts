@@ -213,14 +213,17 @@ export class FieldTriangles implements Triangles {
   readonly half: readonly [number, number, number];
   readonly selected: number[] = [];
   readonly #rows: number;
+  readonly #heights: Float32Array;
+  readonly #columns: number;
+  readonly #width: number;
+  readonly #depth: number;
 
   /** `heights` lie row by row; all in metres, scaled. */
-  constructor(
-    private readonly heights: Float32Array,
-    private readonly columns: number,
-    private readonly width: number,
-    private readonly depth: number,
-  ) {
+  constructor(heights: Float32Array, columns: number, width: number, depth: number) {
+    this.#heights = heights;
+    this.#columns = columns;
+    this.#width = width;
+    this.#depth = depth;
     this.#rows = heights.length / columns;
     this.count = 2 * (this.#rows - 1) * (columns - 1);
     let highest = 0;
@@ -229,11 +232,11 @@ export class FieldTriangles implements Triangles {
   }
 
   select(low: ArrayLike<number>, high: ArrayLike<number>): number {
-    const [rows, columns] = [this.#rows - 1, this.columns - 1];
+    const [rows, columns] = [this.#rows - 1, this.#columns - 1];
     let found = 0;
-    for (let row = first(low[2]!, rows, this.depth); row < last(high[2]!, rows, this.depth); row++) {
-      const end = last(high[0]!, columns, this.width);
-      for (let column = first(low[0]!, columns, this.width); column < end; column++) {
+    for (let row = first(low[2]!, rows, this.#depth); row < last(high[2]!, rows, this.#depth); row++) {
+      const end = last(high[0]!, columns, this.#width);
+      for (let column = first(low[0]!, columns, this.#width); column < end; column++) {
         const cell = 2 * (row * columns + column);
         this.selected[found++] = cell;
         this.selected[found++] = cell + 1;
@@ -243,23 +246,23 @@ export class FieldTriangles implements Triangles {
   }
 
   load(number: number, out: Triangle): boolean {
-    const cells = this.columns - 1;
+    const cells = this.#columns - 1;
     const cell = number >> 1;
     const row = Math.floor(cell / cells);
     const column = cell - row * cells;
     const isSecond = (number & 1) === 1;
-    const [near, far] = [place(column, cells, this.width), place(column + 1, cells, this.width)];
+    const [near, far] = [place(column, cells, this.#width), place(column + 1, cells, this.#width)];
     const rows = this.#rows - 1;
-    const [back, front] = [place(row, rows, this.depth), place(row + 1, rows, this.depth)];
-    const at = row * this.columns + column;
+    const [back, front] = [place(row, rows, this.#depth), place(row + 1, rows, this.#depth)];
+    const at = row * this.#columns + column;
     out.ax = isSecond ? far : near;
-    out.ay = this.heights[isSecond ? at + 1 : at]!;
+    out.ay = this.#heights[isSecond ? at + 1 : at]!;
     out.az = back;
     out.bx = near;
-    out.by = this.heights[at + this.columns]!;
+    out.by = this.#heights[at + this.#columns]!;
     out.bz = front;
     out.cx = far;
-    out.cy = this.heights[isSecond ? at + this.columns + 1 : at + 1]!;
+    out.cy = this.#heights[isSecond ? at + this.#columns + 1 : at + 1]!;
     out.cz = isSecond ? front : back;
     return out.orient();
   }

@@ -79,8 +79,11 @@ export function typeText(type: WireType, schema: WireSchema): string {
 
 class TypeText {
   written = "";
+  readonly #schema: WireSchema;
 
-  constructor(private readonly schema: WireSchema) {}
+  constructor(schema: WireSchema) {
+    this.#schema = schema;
+  }
 
   put(type: WireType): void {
     switch (type.tag) {
@@ -98,7 +101,7 @@ class TypeText {
       case "angle":
         return this.#parts(`${type.tag}(${type.bits})`);
       case "ref":
-        return this.#definition(this.schema.definitions[type.index]!);
+        return this.#definition(this.#schema.definitions[type.index]!);
       default:
         return this.#parts(type.tag);
     }

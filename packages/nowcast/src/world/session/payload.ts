@@ -30,8 +30,10 @@ export class PayloadReader {
   readonly ackedInputSequence: number;
   #at = 6;
   #before: GroupHead | undefined;
+  readonly #bytes: Uint8Array;
 
-  constructor(private readonly bytes: Uint8Array) {
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
     if (bytes.length < 4) throw new WireError("the payload ends too early", bytes.length, "tick");
     if (bytes.length < 6) throw new WireError("the payload ends too early", bytes.length, "controls");
     this.tick = (bytes[0]! | (bytes[1]! << 8) | (bytes[2]! << 16) | (bytes[3]! << 24)) >>> 0;
@@ -39,7 +41,7 @@ export class PayloadReader {
   }
 
   next(): GroupRecord | undefined {
-    if (this.#at === this.bytes.length) return undefined;
+    if (this.#at === this.#bytes.length) return undefined;
     const first = this.#varint("group");
     const group = first >>> 3;
     const depth = first & 3;
@@ -50,8 +52,8 @@ export class PayloadReader {
     this.#before = head;
     const length = this.#varint("length");
     const end = this.#at + length;
-    if (end > this.bytes.length) throw new WireError("the payload ends too early", this.#at, "delta");
-    const delta = this.bytes.subarray(this.#at, end);
+    if (end > this.#bytes.length) throw new WireError("the payload ends too early", this.#at, "delta");
+    const delta = this.#bytes.subarray(this.#at, end);
     this.#at = end;
     return { ...head, group, delta };
   }
@@ -77,8 +79,8 @@ export class PayloadReader {
   #varint(field: string): number {
     let value = 0;
     for (let scale = 1; scale <= 2 ** 28; scale *= 128) {
-      const byte = this.bytes[this.#at++];
-      if (byte === undefined) throw new WireError("the payload ends too early", this.bytes.length, field);
+      const byte = this.#bytes[this.#at++];
+      if (byte === undefined) throw new WireError("the payload ends too early", this.#bytes.length, field);
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) {
         if ((byte === 0 && scale > 1) || value > 0xffff_ffff) throw this.#refused(field);

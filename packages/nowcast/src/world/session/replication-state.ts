@@ -44,8 +44,11 @@ export class ReplicationState implements Movement {
       position: [0, 0, 0],
       euler: [0, 0, 0],
     };
+  readonly #world: WorldState;
 
-  constructor(private readonly world: WorldState) {}
+  constructor(world: WorldState) {
+    this.#world = world;
+  }
 
   /** The newest received step of the world. */
   get tick(): number {
@@ -69,8 +72,8 @@ export class ReplicationState implements Movement {
   /** Sets the definition. Present entities keep their old one until they are described again. */
   define(definition: Definition): void {
     this.#reader = new WorldReader(definition);
-    this.world.define(this.#reader.definition);
-    for (const described of this.#described.values()) described.kind = this.world.kindNow(described.kind);
+    this.#world.define(this.#reader.definition);
+    for (const described of this.#described.values()) described.kind = this.#world.kindNow(described.kind);
   }
 
   /**
@@ -81,7 +84,7 @@ export class ReplicationState implements Movement {
     if (key < 1 || key > Number.MAX_SAFE_INTEGER) return false;
     if (key < PLAYERS_KEY) this.#putEntity(key as EntityId, value);
     else if (key < SCREENS_KEY) this.#putPlayer((key - PLAYERS_KEY) as PlayerId, value);
-    else this.world.show(key, screenCodec.decode(value));
+    else this.#world.show(key, screenCodec.decode(value));
     return true;
   }
 
@@ -102,10 +105,10 @@ export class ReplicationState implements Movement {
     const described = this.#described.get(id as EntityId);
     // Rows of an entity that now has a place are older than the place.
     if (described === undefined || described.place !== null) return;
-    const entity = this.world.entities.get(id as EntityId);
+    const entity = this.#world.entities.get(id as EntityId);
     if (entity === undefined) return this.#enter(id as EntityId, described, row);
     this.#readRow(row);
-    this.world.moveOne(entity, this.#pose, this.#unfold(row.tick), this.#unfold(stillTick));
+    this.#world.moveOne(entity, this.#pose, this.#unfold(row.tick), this.#unfold(stillTick));
     this.#moved.push(entity);
   }
 
@@ -119,14 +122,14 @@ export class ReplicationState implements Movement {
     if (before === undefined && this.#described.size >= ENTITIES_MAX) throw tooMany(ENTITIES_MAX, "entities");
     const described = this.#readEntity(value);
     this.#described.set(id, described);
-    const entity = this.world.entities.get(id);
+    const entity = this.#world.entities.get(id);
     if (entity === undefined) return this.#enter(id, described, this.#replica.find(id));
-    this.world.change(entity, described, this.#newPose(id, before, described), this.#tick);
+    this.#world.change(entity, described, this.#newPose(id, before, described), this.#tick);
   }
 
   #remove(id: EntityId, reason: DespawnReason): void {
     this.#described.delete(id);
-    if (this.world.entities.has(id)) this.world.despawn([id], reason);
+    if (this.#world.entities.has(id)) this.#world.despawn([id], reason);
   }
 
   #readEntity(value: Uint8Array): Schema {
@@ -152,7 +155,7 @@ export class ReplicationState implements Movement {
       tick = this.#unfold(row.tick);
     }
     const { kind, scale, parent, attributes, owner } = described;
-    this.world.spawn([{ id, kind, scale, parent, attributes, owner, ...this.#pose }], tick);
+    this.#world.spawn([{ id, kind, scale, parent, attributes, owner, ...this.#pose }], tick);
   }
 
   /** The pose that another description gives to an entity in the world; `undefined` if it gives none. */
@@ -169,9 +172,9 @@ export class ReplicationState implements Movement {
   }
 
   #putPlayer(id: PlayerId, value: Uint8Array): void {
-    if (value.length === 0) return this.world.removePlayer(id);
+    if (value.length === 0) return this.#world.removePlayer(id);
     const { name, avatar } = playerCodec.decode(value);
-    this.world.setPlayer(id, name, avatar === null ? undefined : (avatar as EntityId));
+    this.#world.setPlayer(id, name, avatar === null ? undefined : (avatar as EntityId));
   }
 
   #readPlace({ position, rotation }: Place): void {

@@ -33,36 +33,36 @@ const KNUCKLES = [11, 16] as const;
 /** Hands with fingers: one draw call for all that there are. */
 export class Hands {
   readonly group = new Group();
-  private readonly geometry = bone();
-  private readonly material = new MeshLambertMaterial();
-  private readonly joints = new Float32Array(HAND_JOINTS * 3);
-  private mesh: InstancedMesh | undefined;
-  private capacity = 0;
-  private count = 0;
+  readonly #geometry = bone();
+  readonly #material = new MeshLambertMaterial();
+  readonly #joints = new Float32Array(HAND_JOINTS * 3);
+  #mesh: InstancedMesh | undefined;
+  #capacity = 0;
+  #count = 0;
 
   /** Begins a frame in which no hand is drawn yet. */
   begin(): void {
-    this.count = 0;
+    this.#count = 0;
   }
 
   draw(hand: ShownHand): void {
-    if (this.count >= this.capacity) this.reserve(Math.max(4, this.capacity * 2));
-    const joints = this.joints;
-    if (!this.mesh) return;
+    if (this.#count >= this.#capacity) this.#reserve(Math.max(4, this.#capacity * 2));
+    const joints = this.#joints;
+    if (!this.#mesh) return;
     placeJoints(hand.rotations, hand.isLeft, hand.size, joints);
     WRIST.compose(
       POSITION.set(hand.x, hand.y, hand.z),
       ROTATION.set(hand.qx, hand.qy, hand.qz, hand.qw),
       ONE,
     );
-    let at = this.count * PARTS;
+    let at = this.#count * PARTS;
     for (const { first, bones, radius } of FINGERS) {
       const thick = radius * hand.size;
       for (let i = 0; i < bones.length; i++) {
         FROM.fromArray(joints, (first + i) * 3);
         TO.fromArray(joints, (first + i + 1) * 3);
         TURN.fromArray(hand.rotations, (first + i) * 4);
-        this.put(at++, thick, thick, hand.skin);
+        this.#put(at++, thick, thick, hand.skin);
       }
     }
     FROM.set(0, 0, 0.012 * hand.size);
@@ -70,42 +70,42 @@ export class Hands {
       .add(KNUCKLE.fromArray(joints, KNUCKLES[1] * 3))
       .multiplyScalar(0.5);
     TURN.setFromUnitVectors(AHEAD, KNUCKLE.copy(TO).sub(FROM).normalize());
-    this.put(at, PALM_HALF[0] * hand.size, PALM_HALF[1] * hand.size, hand.skin);
-    this.count++;
+    this.#put(at, PALM_HALF[0] * hand.size, PALM_HALF[1] * hand.size, hand.skin);
+    this.#count++;
   }
 
   /** Ends the frame: what was drawn in it is seen. */
   end(): void {
-    const { mesh } = this;
+    const mesh = this.#mesh;
     if (!mesh) return;
-    mesh.count = this.count * PARTS;
+    mesh.count = this.#count * PARTS;
     mesh.instanceMatrix.needsUpdate = true;
     if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
   }
 
   dispose(): void {
-    this.mesh?.dispose();
-    this.geometry.dispose();
-    this.material.dispose();
+    this.#mesh?.dispose();
+    this.#geometry.dispose();
+    this.#material.dispose();
     this.group.removeFromParent();
   }
 
   /** A bone from `FROM` to `TO`, turned by `TURN`, of half this width and thickness. */
-  private put(at: number, halfX: number, halfY: number, skin: Color): void {
+  #put(at: number, halfX: number, halfY: number, skin: Color): void {
     SCALE.set(halfX, halfY, Math.max(1e-4, FROM.distanceTo(TO)));
     MATRIX.compose(FROM, TURN, SCALE).premultiply(WRIST);
-    this.mesh?.setMatrixAt(at, MATRIX);
-    this.mesh?.setColorAt(at, skin);
+    this.#mesh?.setMatrixAt(at, MATRIX);
+    this.#mesh?.setColorAt(at, skin);
   }
 
-  private reserve(capacity: number): void {
-    const mesh = new InstancedMesh(this.geometry, this.material, capacity * PARTS);
+  #reserve(capacity: number): void {
+    const mesh = new InstancedMesh(this.#geometry, this.#material, capacity * PARTS);
     mesh.instanceMatrix.setUsage(DynamicDrawUsage);
     mesh.castShadow = true;
     mesh.frustumCulled = false;
-    const before = this.mesh;
+    const before = this.#mesh;
     if (before) {
-      for (let i = 0; i < this.count * PARTS; i++) {
+      for (let i = 0; i < this.#count * PARTS; i++) {
         before.getMatrixAt(i, MATRIX);
         mesh.setMatrixAt(i, MATRIX);
         before.getColorAt(i, COLOR);
@@ -115,8 +115,8 @@ export class Hands {
       before.dispose();
     }
     this.group.add(mesh);
-    this.mesh = mesh;
-    this.capacity = capacity;
+    this.#mesh = mesh;
+    this.#capacity = capacity;
   }
 }
 

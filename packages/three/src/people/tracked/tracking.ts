@@ -1,7 +1,7 @@
 import { Color, type Group, type Matrix4 } from "three";
 import { ease } from "../../angle.js";
 import { copyPose, createPose, type Pose } from "../../pose.js";
-import type { PoseSource } from "../../world-scene.js";
+import type { PoseSource } from "../../pose-source.js";
 import type { Crowd, Member } from "../crowd.js";
 import { createOutfit } from "../outfit.js";
 import type { Skeleton } from "../skeleton.js";
@@ -50,32 +50,34 @@ export interface ShownPart extends Pose {
 
 /** Heads and hands of people with headsets: bends their bodies, and draws their hands. */
 export class Tracking {
-  private readonly hands = new Hands();
-  private readonly parts = new Map<number, ShownPart>();
-  private readonly bodies = new Map<
+  readonly #hands = new Hands();
+  readonly #parts = new Map<number, ShownPart>();
+  readonly #bodies = new Map<
     number,
     { head: Pose | undefined; left: Pose | undefined; right: Pose | undefined }
   >();
+  readonly #crowd: Crowd;
+  readonly #avatarOf: (player: number) => number | undefined;
 
   /** `avatarOf` says which entity's body a player has. */
-  constructor(
-    private readonly crowd: Crowd,
-    private readonly avatarOf: (player: number) => number | undefined,
-  ) {}
+  constructor(crowd: Crowd, avatarOf: (player: number) => number | undefined) {
+    this.#crowd = crowd;
+    this.#avatarOf = avatarOf;
+  }
 
   get group(): Group {
-    return this.hands.group;
+    return this.#hands.group;
   }
 
   /** Everything that is known, whether or not it is shown. */
   get all(): Iterable<Readonly<ShownPart>> {
-    return this.parts.values();
+    return this.#parts.values();
   }
 
   add(entity: TrackedEntity, part: TrackedPart): void {
     const rotations = new Float32Array(HAND_JOINTS * 4);
     curlHand(0, false, rotations);
-    this.parts.set(entity.id, {
+    this.#parts.set(entity.id, {
       ...createPose(),
       id: entity.id,
       part,
@@ -95,33 +97,33 @@ export class Tracking {
   }
 
   remove(id: number): void {
-    this.parts.delete(id);
+    this.#parts.delete(id);
   }
 
   clear(): void {
-    this.parts.clear();
-    this.bodies.clear();
+    this.#parts.clear();
+    this.#bodies.clear();
   }
 
   dispose(): void {
     this.clear();
-    this.hands.dispose();
+    this.#hands.dispose();
   }
 
   /** Puts everything where it is now. */
   place(source: PoseSource): void {
-    this.bodies.clear();
-    for (const shown of this.parts.values()) {
+    this.#bodies.clear();
+    for (const shown of this.#parts.values()) {
       shown.isShown = shown.quietS < TRACKED_S_MAX && source.pose(shown.id, POSE);
       const { owner } = shown.entity;
       if (!shown.isShown || owner === undefined) continue;
       copyPose(POSE, shown);
-      const avatar = this.avatarOf(owner);
+      const avatar = this.#avatarOf(owner);
       if (avatar === undefined) continue;
-      let body = this.bodies.get(avatar);
+      let body = this.#bodies.get(avatar);
       if (!body) {
         body = { head: undefined, left: undefined, right: undefined };
-        this.bodies.set(avatar, body);
+        this.#bodies.set(avatar, body);
       }
       if (shown.part === "head") body.head = shown;
       else if (shown.isLeft) body.left = shown;
@@ -131,25 +133,25 @@ export class Tracking {
 
   /** Moves fingers on by a frame, and draws hands. */
   update(seconds: number): void {
-    this.hands.begin();
-    for (const shown of this.parts.values()) {
-      this.hear(shown, seconds);
+    this.#hands.begin();
+    for (const shown of this.#parts.values()) {
+      this.#hear(shown, seconds);
       if (shown.part !== "hand") continue;
       moveFingers(shown, seconds);
-      if (shown.isShown) this.hands.draw(shown);
+      if (shown.isShown) this.#hands.draw(shown);
     }
-    this.hands.end();
+    this.#hands.end();
   }
 
   /** Bends a body to where its head and hands are; false for one of which nothing is known. */
   pose(member: Member, skeleton: Skeleton, root: Matrix4): boolean {
-    const body = this.bodies.get(member.id);
+    const body = this.#bodies.get(member.id);
     if (!body) return false;
     poseTracked(skeleton, root, body);
     return true;
   }
 
-  private hear(shown: ShownPart, seconds: number): void {
+  #hear(shown: ShownPart, seconds: number): void {
     const { entity } = shown;
     const { tick, attributes } = entity;
     const isNew = tick !== shown.lastTick || attributes !== shown.lastAttributes;
@@ -164,8 +166,8 @@ export class Tracking {
     shown.hasJoints = size !== undefined;
     shown.size = size ?? 1;
     if (!shown.hasJoints) curlHand(shown.grip, shown.isLeft, shown.wanted);
-    const avatar = entity.owner === undefined ? undefined : this.avatarOf(entity.owner);
-    shown.skin.copy(createOutfit(avatar ?? entity.id, this.crowd.colorOf(avatar)).skin);
+    const avatar = entity.owner === undefined ? undefined : this.#avatarOf(entity.owner);
+    shown.skin.copy(createOutfit(avatar ?? entity.id, this.#crowd.colorOf(avatar)).skin);
   }
 }
 
