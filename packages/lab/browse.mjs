@@ -1,5 +1,6 @@
-// Opens a server's lab page in Chromium, waits for its figures and prints them as one line of JSON; `nowcast lab browser`
-// runs this on a host of an emulated link. Arguments: the page's address, the browser's program, a file for a picture.
+// Opens a server's lab page in Chromium, waits for its figures, and prints them as one line of JSON. `nowcast lab
+// browser` runs this on a host of an emulated link. Arguments: the page's address, the browser's program, a file for a
+// screenshot.
 import { chromium } from "playwright-core";
 
 const [address, executablePath, picture] = process.argv.slice(2);

@@ -1,23 +1,24 @@
-// Two bots play `worlds/football` by the SDK as pages have it, and record two distances of the ball at each kick: on the screen
-// of the kicker, and as the server found it. The script is the same in Node and in a page: `motion.mjs` runs it in either.
+// Two bots play `worlds/football` by the SDK in the way of pages, and record two distances of the ball at each kick: on
+// the kicker's screen, and as the server found it. The script is the same in Node and in a page: `motion.mjs` runs it
+// in either.
 import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
 import { mulberry32, within } from "./motion-walk.mjs";
 
-/** As `worlds/football` has it: how far from the ball somebody may be who kicks it, in metres. */
+/** The maximum distance of a kick in `worlds/football`, in metres. */
 export const REACH_M = 1.6;
 
 const JOIN_MS = 20_000;
 const SETTLE_MS = 3_000;
 /** A kick that has no answer for so long found no match going on. */
 const ANSWER_MS = 3_000;
-/** So long after an answer the server has said where it had who kicked. */
+/** Time after an answer until the server has sent the kicker's position. */
 const CHECK_MS = 500;
 /** A silence shorter than this is explained by the delay alone. */
 const FRESH_MS = 1;
 
 /**
- * Returns the outcome of each kick. `nextFrame` is fulfilled when a frame is due, `carriers` are those that the SDK may use. It
- * ends after `seconds`, or as soon as the outcomes so far satisfy `isEnough`.
+ * Returns the outcome of each kick. `nextFrame` resolves when a frame is due, `carriers` are those that the SDK may
+ * use. It ends after `seconds`, or as soon as the outcomes satisfy `isEnough`.
  */
 export async function football({ address, seconds, seed, carriers, nextFrame, isEnough = () => false }) {
   const options = carriers === undefined ? {} : { carriers };
@@ -43,7 +44,7 @@ export async function football({ address, seconds, seed, carriers, nextFrame, is
   }
 }
 
-/** Runs after the ball, and kicks at a distance on its screen that it drew before: within reach, or not. */
+/** Runs after the ball, and kicks at a random distance on its screen: within reach, or not. */
 class Bot {
   kicks = [];
   unanswered = 0;
@@ -51,11 +52,11 @@ class Bot {
   #input = { forward: 0, right: 0, yaw: 0, run: true, jump: false };
   #pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
   #ball = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
-  /** At which distance it kicks next, and how far the ball was in the frame before. */
+  /** The distance of the next kick, and the distance of the ball in the previous frame. */
   #wantedM = 1;
   #beforeM = 0;
   #isBackingOff = false;
-  /** The kick that has no answer yet, and one whose answer is being checked. */
+  /** The unanswered kick, and one whose answer is being checked. */
   #given;
   #answered;
 
@@ -72,7 +73,7 @@ class Bot {
     this.world.on("event:missed", ({ payload }) => this.#answer(false, payload));
   }
 
-  /** Draws a frame and looks at it; only kicks after the beginning count, which is at 0 ms. */
+  /** Draws a frame and evaluates it. Only kicks after the start, at 0 ms, count. */
   frame(nowMs, sinceMs) {
     const { world, predictor, interpolator } = this;
     predictor.input(this.#input);
@@ -113,7 +114,7 @@ class Bot {
       nowMs,
     };
     void predictor.act("kick", { power: 0.3 + 0.7 * this.#random() });
-    // Half of the kicks are out of reach on one's own screen, some of them by little.
+    // Half of the kicks are out of reach on the own screen, some of them by little.
     this.#wantedM = this.#random() < 0.5 ? 0.8 + 0.8 * this.#random() : REACH_M + 1.6 * this.#random() ** 2;
     this.#isBackingOff = shownM < this.#wantedM + 0.1;
   }
@@ -127,7 +128,7 @@ class Bot {
     this.#given = undefined;
   }
 
-  /** How far off who kicked was shown is known when the server has said where it was. */
+  /** The error of the kicker's shown position is known when the server has sent its own. */
   #check(nowMs) {
     if (this.#given !== undefined && nowMs - this.#given.nowMs > ANSWER_MS) {
       this.unanswered++;

@@ -1,11 +1,12 @@
-// Somebody with a headset waves its hands, by the SDK as pages have it, and somebody else watches: the head, two hands and their joints, as the
-// page of the viewer tells them. The same in Node and in a page: `motion.mjs` runs it in either.
+// A player with a headset waves its hands, by the SDK in the way of pages, and another player watches: the head, two
+// hands and their joints, sent like the viewer's page sends them. The same in Node and in a page: `motion.mjs` runs it
+// in either.
 import { createInterpolator, joinWorld } from "nowcast/world";
 import { errors, mulberry32, within } from "./motion-walk.mjs";
 
 const JOIN_MS = 20_000;
 const SETTLE_MS = 2_000;
-/** As `packages/viewer/src/xr/presence.ts`: how often poses and joints are told, and how many bytes joints have. */
+/** As in `packages/viewer/src/xr/presence.ts`: intervals of poses and joints, and bytes of joints. */
 const MOVE_MS = 33;
 const JOINTS_MS = 83;
 const JOINTS_BYTES = 63;
@@ -89,7 +90,7 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
   }
 }
 
-/** A head that nods, and hands that wave and reach, one and a half times a second at most; with how fast that is. */
+/** A head that nods, and hands that wave and reach at most one and a half times a second; with their velocities. */
 function poseAt([x, y, z], side, atS) {
   const place = (s) =>
     side === 0

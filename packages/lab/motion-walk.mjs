@@ -1,5 +1,5 @@
-// Two people in one room, by the SDK as pages have it: the first walks about and predicts, the second watches. The same in Node and in a
-// page: `motion.mjs` runs it in either.
+// Two players in one room, by the SDK in the way of pages: the first walks and predicts, the second watches. The same
+// in Node and in a page: `motion.mjs` runs it in either.
 import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
 
 const JOIN_MS = 20_000;
@@ -7,14 +7,14 @@ const SETTLE_MS = 2_000;
 const RUN_SPEED = 6.4;
 const CHANGED_M = 1e-4;
 const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-/** Places farther apart in time say nothing of what was between. */
+/** Positions farther apart in time do not determine the motion between them. */
 const STEPS_BETWEEN_MAX = 6;
 /** An entity without news for this long has not moved; before that, the news may be lost. */
 const STILL_STEPS = 24;
 
 /**
- * Compares the displayed poses with the server's. `nextFrame` is fulfilled when a frame is due, `carriers` are those that the SDK
- * may use, and `extent` is half the width of the ground in metres.
+ * Compares the displayed poses with the server's. `nextFrame` resolves when a frame is due, `carriers` are those that
+ * the SDK may use, and `extent` is half the width of the ground in metres.
  */
 export async function walk({ address, seconds, seed, extent, carriers, nextFrame }) {
   const random = mulberry32(seed);
@@ -29,7 +29,7 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
     );
   }
 
-  // Where the server had the walker: by its own steps, and by the world's.
+  // The walker's positions on the server: by its own steps, and by the world's.
   const bySteps = new Map();
   const byTicks = new Map();
   walker.on("snapshot", ({ tick, ackedInputSequence, moved }) => {
@@ -97,7 +97,7 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
       found.delays.push(interpolator.delayMs);
     }
   }
-  // The last packets on their way tell where the server had it in the end.
+  // The last packets in flight have the server's final positions.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const { corrections, skippedSteps } = predictor;
   const carrier = walker.stats.link?.carrier ?? "none";
@@ -119,12 +119,12 @@ export async function walk({ address, seconds, seed, extent, carriers, nextFrame
 export async function within(ms, condition) {
   const end = performance.now() + ms;
   while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`nobody came into the room within ${ms} ms`);
+    if (performance.now() > end) throw new Error(`no player joined the room within ${ms} ms`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-/** Walks, runs, jumps and stands, and keeps off the edge of the ground. */
+/** Walks, runs, jumps and stands, and avoids the edge of the ground. */
 function next(random, [x, , z], extent) {
   if (random() < 0.25) return STILL;
   const isFar = Math.hypot(x, z) > extent * 0.6;
@@ -138,7 +138,7 @@ function next(random, [x, , z], extent) {
   };
 }
 
-/** How far each frame was from where the server had it at that moment; frames of which that is not known do not count. */
+/** Distance of each frame's pose from the server's at that moment. Frames without a known server pose do not count. */
 export function errors(frames, places) {
   const known = [...places].sort(([a], [b]) => a - b);
   const found = [];

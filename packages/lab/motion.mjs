@@ -1,5 +1,6 @@
-// Prints what was shown where, as one line of JSON; `nowcast lab motion` runs this on a host of an emulated link. Arguments: `walk`, `football` or `hands`,
-// the room's address, seconds, a seed, half the width of the ground in metres, and in Chromium its program and one carrier.
+// Prints the displayed poses as one line of JSON. `nowcast lab motion` runs this on a host of an emulated link.
+// Arguments: `walk`, `football` or `hands`, the room's address, seconds, a seed, half the width of the ground in
+// metres, and in Chromium its program and one carrier.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { football } from "./motion-football.mjs";
@@ -16,7 +17,7 @@ const FRAME_MS = 1000 / 60;
 const SERVER_MS = 20_000;
 const SPARE_MS = 60_000;
 
-// The server of an emulated host made its certificate itself, and nobody else is on this link.
+// The server of an emulated host uses a self-signed certificate, and there are no other hosts on this link.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
 // The server begins at the same time.
 const { host } = new URL(address.replace(/^nowcast:/, "http:"));
@@ -62,7 +63,7 @@ async function playInChromium() {
     ],
   });
   try {
-    // A page of the server itself, so that it is let in; what runs there is not the server's.
+    // A page of the server itself, so that it is admitted. The code in it is not the server's.
     const page = await chrome.newPage({ bypassCSP: true });
     page.on("console", (message) => console.error(`the page: ${message.text()}`));
     page.on("pageerror", (error) => console.error(`the page: ${error.message}`));

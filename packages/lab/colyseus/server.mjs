@@ -1,16 +1,17 @@
-// The peer of `nowcast lab load`: a room of Colyseus in which avatars walk about at random, as its manual and its source suggest to
-// who wants it fast. The walk is worked out on plain arrays at 60 Hz, and only what a patch tells is written to the state; positions are
-// centimetres in two bytes, and clients with an interest have a `StateView` that is changed four times a second, with hysteresis.
+// The peer of `nowcast lab load`: a room of Colyseus with avatars that walk at random, written as its manual and source
+// suggest for speed. The walk is computed on plain arrays at 60 Hz, and only values of a patch are written to the
+// state. Positions are centimetres in two bytes. Clients with an interest have a `StateView` that is changed four times
+// a second, with hysteresis.
 //
-// Arguments: the folder with the packages, and a plan as JSON. It says where it listens, and answers each line of its standard input
-// with what it measured since the one before.
+// Arguments: the folder with the packages, and a plan as JSON. It prints its address, and answers each line of standard
+// input with its measurements since the previous one.
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 
 const STEP_HZ = 60;
 const WALK_SPEED = 3.2;
-/** Each avatar turns once a second: a quarter of them at a time. */
+/** Each avatar turns once a second, a quarter of them at a time. */
 const TURN_MS = 250;
 const TURN_PARTS = 4;
 /** An avatar this much farther away than the radius is not visible any more. */
@@ -23,7 +24,7 @@ const { Room, Server } = require("@colyseus/core");
 const { Encoder, StateView, schema, t } = require("@colyseus/schema");
 const { WebSocketTransport } = require("@colyseus/ws-transport");
 
-// Room for everything, so that no buffer grows while it is measured.
+// Reserves all memory, so that no buffer grows during a measurement.
 Encoder.BUFFER_SIZE = 256 * 1024;
 
 const Avatar = schema({ x: t.int16(), z: t.int16(), yaw: t.uint16() }, "Avatar");

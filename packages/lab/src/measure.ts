@@ -1,13 +1,13 @@
 import type { Codec, Findings, Row, Suite, Task } from "./types.js";
 
 /**
- * One sample lasts about this long. A codec that makes a thousand objects has the engine collect them every one to two
- * milliseconds: in shorter samples the median tells whether there happened to be a collection in one, not what they cost.
+ * Approximate length of a sample. Engines collect the garbage of a codec that creates a thousand objects every one to
+ * two milliseconds. In shorter samples the median would show whether a collection happened, not its cost.
  */
 const SAMPLE_MS = 8;
-/** Samples of this kind for each that was asked for. */
+/** Samples of this kind for each requested one. */
 const SAMPLES_FACTOR = 2;
-/** Engines compile what they have seen often, so each work is done for so long before. */
+/** Warm-up time of each function, because engines compile only code that ran often. */
 const WARM_UP_MS = 100;
 const PER_MS = { ns: 1e6, µs: 1e3, ms: 1 } as const;
 
@@ -28,7 +28,7 @@ export function measure<T>(suite: Suite<T>, samples: number): Findings["tests"][
   return { title: suite.title, unit: suite.unit, rows: runs.map((run) => run.row) };
 }
 
-/** Whether a test was asked for. */
+/** Whether a test was requested. */
 export function wants(task: Task, test: string): boolean {
   return task.only.length === 0 || task.only.includes(test);
 }
@@ -86,7 +86,7 @@ function time(work: () => unknown, repeats: number): number {
   return (performance.now() - start) / repeats;
 }
 
-/** Where two values differ, if they do; `single` compares numbers as 32-bit floats. */
+/** The first difference of two values, if any; `single` compares numbers as 32-bit floats. */
 export function firstDifference(
   expected: unknown,
   found: unknown,

@@ -113,7 +113,7 @@ export function msgpackCodecs<T>(): Codec<T>[] {
   ];
 }
 
-/** Static code of protobufjs, decoded to plain objects as the other codecs return them. */
+/** Static code of protobufjs, decoded to plain objects like the results of the other codecs. */
 export function protobuf<T extends object>(type: typeof proto.Small): Codec<T> {
   return {
     name: "protobufjs, static code",
@@ -134,7 +134,7 @@ function handWritten<T>(encode: (value: T) => Uint8Array, decode: (bytes: Uint8A
   return { name: "hand-written, as in the source", encode, decode: (bytes) => decode(bytes as Uint8Array) };
 }
 
-/** XML, one element a field; `list` names the elements that are lists even when they are alone. */
+/** XML, one element a field; `list` names the elements that are always lists. */
 export function xml<T>(list?: string): Codec<T> {
   const builder = new XMLBuilder();
   const parser = new XMLParser({ isArray: (name) => name === list });

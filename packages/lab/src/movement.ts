@@ -90,7 +90,7 @@ const readPackets: Codec<Move[]>["decode"] = (encoded) => {
   return moves;
 };
 
-/** One loop over one buffer that is kept between frames: what an expert would write by hand. */
+/** One loop over one reused buffer: the code that an expert would write by hand. */
 let kept = new ArrayBuffer(0);
 const writeBuffer: Codec<Move[]>["encode"] = (moves) => {
   const length = 4 + moves.length * MOVE_BYTES;

@@ -3,8 +3,8 @@ import { ScopeReader, ScopeWriter } from "../../nowcast/src/codec/scope.js";
 import type { Codec } from "./types.js";
 
 /**
- * Ours where the channel implies the type: the body alone, by the code that `nowcast gen` writes, in a buffer that is used
- * again. A channel copies it into its packet, so nothing else is needed for sending.
+ * Our codec if the channel implies the type: only the body, by the code of `nowcast gen`, in a reused buffer. A channel
+ * copies it into its packet, so sending needs nothing else.
  */
 export function nowcastCodec<T>(generated: Generated<T>): Codec<T> {
   return {
@@ -19,7 +19,7 @@ export function keptCodec<T>(generated: Generated<T>): Codec<T> {
   return { ...nowcastCodec(generated), name: "nowcast, to keep", encode: (value) => generated.encode(value) };
 }
 
-/** Ours without anybody describing anything: the shape is inferred and travels along. */
+/** Our codec without a declared type: the shape is inferred and sent along. */
 export function inferredCodec<T>(): Codec<T> {
   return {
     name: "nowcast, shape inferred and included",

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { chromium } from "playwright-core";
 import type { Findings, Task } from "./types.js";
 
-/** No eval, no inline code, nothing from elsewhere. */
+/** No eval, no inline code, nothing from other origins. */
 export const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'";
 

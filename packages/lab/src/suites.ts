@@ -4,13 +4,13 @@ import { movementSuite } from "./movement.js";
 import { inferredCodec } from "./nowcast-codec.js";
 import type { Findings, Suite, Task } from "./types.js";
 
-/** Runs what was asked for, here, whatever engine this is. */
+/** Runs the requested tests in this engine. */
 export function runTask(task: Task, engine: string, notes: string[]): Findings {
   const suites: Suite<unknown>[] = [];
   const about = [
     ...notes,
     '"nowcast, shape known" writes into one buffer that is used again, as "custom, one buffer" does: a channel copies it into its packet. ' +
-      '"nowcast, to keep" makes every body a copy of its own, as the others do.',
+      '"nowcast, to keep" makes every body a separate copy, like the other codecs.',
   ];
   if (wants(task, "messages")) suites.push(...messageSuites());
   if (wants(task, "movement")) suites.push(movementSuite(task.moves) as Suite<unknown>);

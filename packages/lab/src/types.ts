@@ -11,7 +11,7 @@ export interface Suite<T> {
   readonly title: string;
   readonly unit: "ns" | "µs" | "ms";
   readonly value: T;
-  /** Whether numbers travel as 32-bit floats, so that the last digits of what returns do not count. */
+  /** Whether numbers are encoded as 32-bit floats, so that the last digits of the result do not count. */
   readonly single?: boolean;
   readonly codecs: readonly Codec<T>[];
 }

@@ -7,16 +7,16 @@ import { football, type Kick, REACH_M } from "../motion-football.mjs";
 
 const WORLD = fileURLToPath(new URL("../../../worlds/football", import.meta.url));
 const FRAME_MS = 1000 / 60;
-/** As far back as a server looks. */
+/** The maximum age of a view that a server uses. */
 const REWIND_MS = 500;
-/** Between two snapshots a ball that is kicked or bounces is shown on a curve, and who kicks is shown between two steps. */
+/** A kicked or bouncing ball is shown on a curve between two snapshots, and the kicker between two steps. */
 const OFF_M = 0.12;
 /** A player shown farther than this from the server's place was pushed, or ran into something that moves. */
 const OWN_M = 0.08;
-/** Numbers of clear kicks that are enough: in all, and among them those that counted and those that did not. */
+/** Sufficient numbers of clear kicks: in all, and among them accepted and rejected ones. */
 const KICKS = 12;
 const KICKS_OF_EACH = 3;
-/** On a machine that does much else most kicks are not clear. */
+/** On a busy machine most kicks are not clear. */
 const SECONDS_MAX = 500;
 
 const cleanups: (() => unknown)[] = [];
@@ -24,7 +24,9 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** Where the news of the ball was late, a walker was pushed, or what was seen is too long ago, no server can know what was seen. */
+/**
+ * No server can know the kicker's view if updates of the ball were late, a walker was pushed, or the view is too old.
+ */
 function isClear({ behindMs, isGuessed, ownErrorM }: Kick): boolean {
   return behindMs < REWIND_MS && !isGuessed && ownErrorM !== null && ownErrorM < OWN_M;
 }

@@ -18,65 +18,71 @@ import { checkArithmetic } from "./self-check.js";
 import { steer } from "./steer.js";
 import { type Track, Tracks } from "./tracks.js";
 
-/** So many steps are taken again for one answer of the server; what is older is left as it is. */
+/** Maximum steps that are repeated for one answer of the server; older ones are left unchanged. */
 const REPLAY_STEPS_MAX = 30;
 /** Fewest steps between two replays, plus one for each group of this many bodies, because more bodies cost more. */
 const REPLAY_INTERVAL_STEPS = 3;
 const REPLAY_BODIES = 8;
-/** How far an answer may be from what was predicted of the avatar, in metres: as usual, and where physics decided. */
+/** Tolerance between an answer and the prediction of the avatar, in metres: normally, and where physics decided. */
 const TOLERANCE_M = 0.003;
 const TOLERANCE_PUSHING_M = 0.006;
-/** The same as long as it is too early to take steps again. */
+/** The same while it is too early to repeat steps again. */
 const TOLERANCE_EARLY_M = 0.05;
-/** A body that four messages in a row do not mention rests where it was; within these bounds, in steps. */
+/** A body that is absent from four consecutive messages rests at its position; within these bounds, in steps. */
 const QUIET_MESSAGES = 4;
 const QUIET_STEPS_MIN = 6;
 const QUIET_STEPS_MAX = 24;
-/** Around a walker, where what can move makes physics decide (`spec/MOVEMENT.md`, section 6), in metres. */
+/**
+ * Margin around a walker within which movable bodies make physics decide (`spec/MOVEMENT.md`, section 6), in metres.
+ */
 const REACH_MARGIN_M = 0.1;
 /** Frames farther apart count as this, in seconds. */
 const FRAME_S_MAX = 0.05;
 
 export interface BodyPredictorOptions {
   /**
-   * How Rapier is loaded, for pages that have it from elsewhere: `@dimforge/rapier3d-deterministic-compat` 0.21.0, started. By default it is
-   * imported when it is needed.
+   * Loads Rapier, for pages that have their own copy: `@dimforge/rapier3d-deterministic-compat` 0.21.0, initialised. By
+   * default it is imported when it is needed.
    */
   readonly load?: (() => Promise<Rapier>) | undefined;
 }
 
 /** Counters of a body predictor. */
 export interface BodyPredictorStats {
-  /** Bodies that take part now, at most 64, and what stands still around them, at most 128. */
+  /** Simulated bodies now, at most 64, and static bodies around them, at most 128. */
   readonly bodies: number;
   readonly fixed: number;
-  /** Steps of physics, and those of them that were taken again. */
+  /** Steps of physics, and the repeated ones among them. */
   readonly steps: number;
   readonly repeatedSteps: number;
-  /** Answers of the server for which steps were taken again. */
+  /** Answers of the server for which steps were repeated. */
   readonly corrections: number;
-  /** Times that a body could not take part: its form is beyond bounds, or there was no room. */
+  /** Times that a body could not be simulated: its form exceeds the limits, or there was no room. */
   readonly refused: number;
 }
 
 /**
- * Predicts the bodies around one's own avatar: what it pushes, holds and throws moves at once, and pushes back. Each answer of the server puts them
- * where the server had them; the steps since then are taken again, and what is shown glides there.
+ * Predicts the bodies around the own avatar: bodies that it pushes, holds and throws move at once, and push back. Each
+ * answer of the server sets them to the server's poses. The steps since then are repeated, and the shown poses glide
+ * there.
  */
 export interface BodyPredictor {
-  /** Moves on to this moment. Once a frame, after that of the predictor and with the same clock. */
+  /** Advances to this moment. Call it once a frame, after the predictor's `sample` and with the same clock. */
   sample(nowMs: number): void;
   /**
-   * Moves a pose from where a body is interpolated to where it is shown; false, and nothing written, for one that goes its own way. Once a
-   * frame for each entity. Does not allocate.
+   * Changes an interpolated pose to the shown one; returns false, without writing, for a body that is not predicted.
+   * Call it once a frame for each entity. Does not allocate.
    */
   place(id: EntityId, pose: Pose): boolean;
-  /** How far a body is shown from where it is predicted, in metres: what is left of corrections. 0 for one that goes its own way. */
+  /**
+   * Distance of a body's shown pose from its predicted one, in metres: the remaining corrections. 0 for a body that is
+   * not predicted.
+   */
   offsetM(id: EntityId): number;
   readonly stats: BodyPredictorStats;
-  /** Why it does nothing any more, if Rapier gave up; the avatar is predicted without it from then on. */
+  /** Why prediction stopped, if Rapier failed. The avatar is then predicted without it. */
   readonly failure: BodyPredictionError | undefined;
-  /** Frees what it has in WebAssembly. */
+  /** Frees its memory in WebAssembly. */
   close(): void;
   [Symbol.dispose](): void;
 }
@@ -102,14 +108,14 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   readonly #grasp = new Grasp();
   #island: Island | undefined;
   #near: Neighbourhood | undefined;
-  /** The conditions for which the island was made. */
+  /** The parameters for which the island was built. */
   #gait: Gait | undefined;
   #isClosed = false;
   #sampledMs: number | undefined;
   #newest = Number.NEGATIVE_INFINITY;
-  /** Up to this step bodies stay as they are, because the answer is too old to take all steps again. */
+  /** Up to this step bodies stay unchanged, because the answer is too old to repeat all steps. */
   #mutedUntil = Number.NEGATIVE_INFINITY;
-  /** The step with which what is taken again ends, and when that was done last. */
+  /** The last repeated step, and the time of the last repetition. */
   #againUntil = Number.NEGATIVE_INFINITY;
   #againAt = Number.NEGATIVE_INFINITY;
   /** Whether some member has an answer that holds after this step. */
@@ -117,10 +123,10 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
   readonly #clock = { tickLead: undefined as number | undefined, tick: 0, quietSteps: QUIET_STEPS_MAX };
   /** Steps between two messages, smoothed. */
   #apartSteps = QUIET_STEPS_MAX / QUIET_MESSAGES;
-  /** Steps in which physics had the last word on the avatar. */
+  /** Steps in which physics decided on the avatar's motion. */
   readonly #byPhysics = new Uint8Array(STEPS_KEPT);
   readonly #velocity = new Float64Array(3);
-  /** Bodies that may push others, by slots. */
+  /** Slots of bodies that may push others. */
   readonly #pushing: number[] = [];
   #steps = 0;
   #repeatedSteps = 0;
@@ -312,7 +318,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       island.putAvatar(before, this.#velocity);
       this.#steps++;
       if (!isNew) this.#repeatedSteps++;
-      if (!island.step()) throw new BodyPredictionError("broken", "physics came to what is no number");
+      if (!island.step()) throw new BodyPredictionError("broken", "physics produced a value that is not a number");
       isTouching = this.#noteTouched(step);
       if ((isByPhysics || isTouching) && island.readAvatar(after)) {
         island.readGrounds(after);
@@ -324,7 +330,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     return isTouching;
   }
 
-  /** Readies what moves by itself or by one's hands; answers whether the avatar's step is for physics to take. */
+  /** Prepares the bodies that move by themselves or in the hands. Returns whether physics takes the avatar's step. */
   #prepare(step: number, input: Input, gait: Gait, before: WalkerMotion): boolean {
     const island = this.#island!;
     const speed = Math.hypot(before.vx, before.vy, before.vz) + gait.runSpeed + gait.jumpSpeed;
@@ -348,7 +354,9 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     return false;
   }
 
-  /** Notes what the avatar touches, and what is touched by that; answers whether it touches something that can move. */
+  /**
+   * Records the bodies that the avatar touches, and those that they touch. Returns whether it touches a movable body.
+   */
   #noteTouched(step: number): boolean {
     const [island, near] = [this.#island!, this.#near!];
     const pushing = this.#pushing;
@@ -424,7 +432,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
     try {
       island.free();
     } catch {
-      // An instance that panicked cannot be freed; the module's memory stays as large as it is.
+      // An instance that panicked cannot be freed; the module's memory keeps its size.
     }
   }
 }

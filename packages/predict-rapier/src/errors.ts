@@ -1,10 +1,10 @@
-/** Why bodies are not predicted, for programs; the words of an error are for people and may change. */
+/** Why bodies are not predicted, for programs. The text of an error is for people and may change. */
 export type BodyPredictionErrorCode =
   /** WebAssembly could not be loaded: no network, or a content security policy without `'wasm-unsafe-eval'`. */
   | "not_loaded"
   /** It calculates otherwise than the server does: another release of Rapier, or a machine that rounds otherwise. */
   | "other_arithmetic"
-  /** Rapier gave up on what the world is said to contain. */
+  /** Rapier failed on the contents of the world. */
   | "broken";
 
 /** Refusals and failures of this package. */

@@ -1,24 +1,28 @@
-/** Bodies in the words of `BodyFields` in `docs/WORLDS.md`, checked: a server may say anything. */
+/**
+ * Bodies from the fields of `BodyFields` in `docs/WORLDS.md`. They are validated, because a server may send anything.
+ */
 import type { ColliderDesc, Shape } from "@dimforge/rapier3d-deterministic-compat";
 import type { Entity, Gait } from "nowcast/world";
 import type { Rapier } from "./rapier.js";
 
-/** As the engine bounds them: `crates/world/src/shape.rs` and `body.rs`. */
+/** The engine's limits: `crates/world/src/shape.rs` and `body.rs`. */
 const EXTENT_M_MIN = 0.001;
 const EXTENT_M_MAX = 10_000;
 const POINTS_MAX = 256;
 const PARTS_MAX = 32;
-/** A body with more is not built here, because that takes longer than a frame: nothing near it is predicted. */
+/**
+ * A body with more triangles is not built, because that takes longer than a frame. Bodies near it are not predicted.
+ */
 const TRIANGLES_MAX = 8_192;
 const HEIGHTS_MAX = 16_384;
 
 type Fields = Readonly<Record<string, unknown>>;
 type Vector = readonly [number, number, number];
 
-/** A body as this package can have it take part. */
+/** A body in the form that this package simulates. */
 export interface BodyForm {
   readonly motion: "fixed" | "dynamic" | "kinematic" | "walker";
-  /** Half the edges of the box around its origin that holds all of it, along its own axes, in metres. */
+  /** Half the edges of the box around its origin that contains the body, along its own axes, in metres. */
   readonly half: Vector;
   /** Builds the input of Rapier; throws for a form that Rapier cannot build. */
   build(rapier: Rapier): ColliderDesc;
@@ -29,7 +33,7 @@ export interface BodyForm {
   readonly isBullet: boolean;
 }
 
-/** `none` for what nobody meets, `unknown` for what there is and cannot be built here. */
+/** `none` for a body without collisions, `unknown` for one that cannot be built here. */
 export type FormAnswer = BodyForm | "none" | "unknown";
 
 export function readForm(entity: Pick<Entity, "kind" | "scale" | "owner">): FormAnswer {
@@ -68,7 +72,7 @@ export function readForm(entity: Pick<Entity, "kind" | "scale" | "owner">): Form
   };
 }
 
-/** As `Walker::body` of the engine: an upright capsule that never turns and slides along walls. */
+/** Like `Walker::body` of the engine: an upright capsule that never turns and slides along walls. */
 export function capsuleForm(walker: Fields | Gait): BodyForm {
   const fields = walker as Fields;
   const radius = within(fields["radius"], 0.05, 5, 0.35);

@@ -1,9 +1,12 @@
-/** How what is held follows who holds it, and how it leaves the hands: as `worlds/playground` has it. */
+/** How a held body follows its holder, and how it leaves the hands: the rules of `worlds/playground`. */
 import type { EntityId, Gait, Input, WalkerMotion } from "nowcast/world";
 import { type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import type { Member } from "./member.js";
 
-/** From the body to what it holds, and how far above its middle that is, in metres: as the SDK's own hands. */
+/**
+ * Distance from the body to a held item, and its height above the middle of the body, in metres; equal to the SDK's own
+ * hands.
+ */
 const HAND_M = 0.2;
 const HAND_RISE_M = 0.1;
 const FOLLOW_PER_S = 14;
@@ -12,7 +15,7 @@ const CARRY_N = 2_400;
 const CARRY_MPS2 = 90;
 const UPRIGHT_PER_S = 12;
 const UPRIGHT_RADPS = 8;
-/** So long after it left the hands it passes through who held it, in steps. */
+/** Time after its release for which an item passes through its former holder, in steps. */
 const PASSING_STEPS = 15;
 /** Throws that are remembered. */
 const THROWS_MAX = 8;
@@ -20,7 +23,7 @@ const THROWS_MAX = 8;
 interface Throw {
   readonly step: number;
   readonly id: EntityId;
-  /** Beside that of the thrower. */
+  /** Relative to the thrower. */
   readonly velocity: readonly number[];
 }
 
@@ -48,7 +51,10 @@ export class Grasp {
     this.#throws.push({ step, id, velocity });
   }
 
-  /** Before a step is taken: what is held is drawn to its place, and what is thrown goes. True for what is in one's hands. */
+  /**
+   * Before a step: moves held bodies toward their place, and releases thrown ones. Returns true for a body in the own
+   * hands.
+   */
   apply(
     island: Island,
     member: Member,
@@ -104,7 +110,7 @@ function hold(
   turnUpright(island, member, yaw);
 }
 
-/** People carry things straight: turned by a multiple of a right angle. */
+/** Players carry items upright: turned by a multiple of a right angle. */
 function turnUpright(island: Island, member: Member, yaw: number): void {
   const { states } = island;
   const at = member.slot * STRIDE + 3;

@@ -1,4 +1,4 @@
-/** The physics of a few bodies around an avatar, as the server has it, and what it came to in the recent steps. */
+/** The physics of a few bodies around an avatar, in the way of the server, and its recent steps. */
 import type { Collider, RigidBody, World } from "@dimforge/rapier3d-deterministic-compat";
 import type { Gait, WalkerMotion } from "nowcast/world";
 import { type BodyForm, capsuleForm } from "./form.js";
@@ -7,23 +7,23 @@ import { SPEED_MAX, shorten } from "./tracks.js";
 
 /** Bodies that can move, at a time. */
 export const BODIES_MAX = 64;
-/** Bodies that stand still around them. */
+/** Maximum static bodies around them. */
 export const FIXED_MAX = 128;
 /** Steps that are remembered; a power of two. */
 export const STEPS_KEPT = 64;
 /** Position, rotation, velocity and spin of a body. */
 export const STRIDE = 13;
 
-/** As the server's: `crates/world/src/walker.rs`. */
+/** Equal to the server's: `crates/world/src/walker.rs`. */
 const WALKABLE_COSINE = 0.555;
 const TOUCH_DISTANCE = 0.03;
 const GROUNDS_MAX = 4;
-/** A body this near to its earlier place, in metres, is still there. */
+/** A body that moved less than this, in metres, has not moved. */
 const FIXED_M = 0.002;
-/** The length of a step in which nothing gets anywhere. */
+/** The length of a step without noticeable motion. */
 const TINY_S = 1e-7;
 
-/** Collision groups: who one is above, and whom one meets below. */
+/** Collision groups: the own group in the upper half, and the groups that it meets in the lower. */
 const AVATAR_GROUP = 0x0001_ffff;
 const BODY_GROUP = 0x0002_ffff;
 const HELD_GROUP = 0x0002_fffe;
@@ -35,10 +35,10 @@ interface Slot {
 }
 
 export class Island {
-  /** As each body is after the newest step; `STRIDE` numbers each. */
+  /** The state of each body after the newest step; `STRIDE` numbers each. */
   readonly states = new Float32Array(BODIES_MAX * STRIDE);
   readonly slots: (Slot | undefined)[] = new Array(BODIES_MAX).fill(undefined);
-  /** By the handles of colliders: the slot, or −1 for the avatar. */
+  /** By collider handle: the slot, or −1 for the avatar. */
   readonly #byCollider = new Map<number, number>();
   readonly #history = new Float32Array(BODIES_MAX * STEPS_KEPT * STRIDE);
   readonly #world: World;
@@ -113,7 +113,7 @@ export class Island {
     return body;
   }
 
-  /** Puts a body that stands still elsewhere, unless it is there. */
+  /** Moves a static body to a pose, unless it is already there. */
   moveFixed(body: RigidBody, pose: ArrayLike<number>): void {
     const { x, y, z } = body.translation(this.#vector);
     const isThere = Math.hypot(x - pose[0]!, y - pose[1]!, z - pose[2]!) < FIXED_M;
@@ -127,14 +127,14 @@ export class Island {
     this.fixedCount--;
   }
 
-  /** Whether a body floats, because it is held, and whether it passes through the avatar. */
+  /** Sets whether a body floats because it is held, and whether it passes through the avatar. */
   setHeld(slot: number, isHeld: boolean, isPassing: boolean): void {
     const { body, collider, form } = this.slots[slot]!;
     collider.setCollisionGroups(isPassing ? HELD_GROUP : BODY_GROUP);
     if (form.motion === "dynamic") body.setGravityScale(isHeld ? 0 : form.gravityScale, true);
   }
 
-  /** Puts a body into a state of `STRIDE` numbers, unless it is in it. */
+  /** Sets a body to a state of `STRIDE` numbers, unless it already has that state. */
   put(slot: number, from: Float32Array, at: number): void {
     const { body } = this.slots[slot]!;
     const to = slot * STRIDE;
@@ -162,7 +162,7 @@ export class Island {
     this.slots[slot]!.body.setAngvel(this.#read3(this.states, at), true);
   }
 
-  /** Where the avatar is before a step, and how fast it goes into it. */
+  /** Sets the avatar's position before a step, and its velocity in it. */
   putAvatar({ px, py, pz }: WalkerMotion, velocity: Float64Array): void {
     const avatar = this.#avatar;
     const { x, y, z } = avatar.translation(this.#vector);
@@ -174,7 +174,7 @@ export class Island {
     avatar.setLinvel(this.#vector, true);
   }
 
-  /** One step of 1/60 s. False if a body came to what is no number: it is where it was, at rest. */
+  /** One step of 1/60 s. Returns false if a body got an invalid value; the body then keeps its position, at rest. */
   step(): boolean {
     this.#world.step();
     let isSane = true;
@@ -184,7 +184,7 @@ export class Island {
     return isSane;
   }
 
-  /** Writes where physics had the avatar get in the step. False for what is no number. */
+  /** Writes the avatar's position after the step of physics. Returns false if it is invalid. */
   readAvatar(out: WalkerMotion): boolean {
     const place = this.#avatar.translation(this.#vector);
     const [x, y, z] = [place.x, place.y, place.z];
@@ -201,7 +201,7 @@ export class Island {
     return true;
   }
 
-  /** Writes what is under the feet, as the server feels it after physics. */
+  /** Writes the ground under the feet, as the server finds it after physics. */
   readGrounds(out: WalkerMotion): void {
     out.groundCount = 0;
     const { narrowPhase, bodies } = this.#world;
@@ -243,12 +243,15 @@ export class Island {
     return this.slots[slot]!.body.isSleeping();
   }
 
-  /** Finds the contacts of bodies that are new, lets nothing move, and puts these to sleep: as the engine does for a world that it reads. */
+  /**
+   * Finds the contacts of new bodies without moving any, and puts these to sleep, like the engine for a world that it
+   * loads.
+   */
   settle(sleeping: readonly number[]): void {
     this.#stepStill(0);
     for (const slot of sleeping) this.slots[slot]?.body.sleep();
     this.#stepStill(TINY_S);
-    // In so short a step nothing gets anywhere, but velocities may.
+    // In so short a step no position changes, but velocities may.
     for (let slot = 0; slot < BODIES_MAX; slot++) if (this.slots[slot] !== undefined) this.#readState(slot);
   }
 
@@ -264,7 +267,7 @@ export class Island {
     return this.slots[slot]!.body.mass();
   }
 
-  /** Whether the upright box around a body meets one that is around (x, y, z), with these half edges. */
+  /** Whether the upright box around a body overlaps one around (x, y, z) with these half edges. */
   meets(slot: number, x: number, y: number, z: number, wide: number, high: number): boolean {
     const { states } = this;
     const at = slot * STRIDE;
@@ -283,7 +286,7 @@ export class Island {
     );
   }
 
-  /** Remembers all bodies as they are after a step. */
+  /** Stores the state of all bodies after a step. */
   save(step: number): void {
     for (let slot = 0; slot < BODIES_MAX; slot++) {
       if (this.slots[slot] === undefined) continue;
@@ -297,7 +300,7 @@ export class Island {
     this.#history.set(state.subarray(at, at + STRIDE), this.#place(slot, step));
   }
 
-  /** As it was after a step of the newest `STEPS_KEPT`. */
+  /** Reads its state after one of the newest `STEPS_KEPT` steps. */
   read(slot: number, step: number, out: Float32Array, at = 0): void {
     const from = this.#place(slot, step);
     out.set(this.#history.subarray(from, from + STRIDE), at);

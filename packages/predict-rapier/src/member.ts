@@ -1,4 +1,4 @@
-/** One body of the island: what the server says of it, and how it is shown. */
+/** One body of the island: the server's data about it, and its shown pose. */
 import type { EntityId } from "nowcast/world";
 import { type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import { type NewsClock, SPEED_MAX, SPIN_MAX, shorten, type Track } from "./tracks.js";
@@ -7,27 +7,30 @@ import { type Numbers, turnBetween, turnBy } from "./turns.js";
 /** The server's values are rounded to 1/1,024 m: smaller differences, and this angle in radians, are no error. */
 const TOLERANCE_M = 0.004;
 const TOLERANCE_RAD = 0.012;
-/** A prediction whose velocity is wrong by more did not know what happened: the way that was told counts alone. */
+/** If the velocity of a prediction is wrong by more than this, it missed an event; only the received path counts. */
 const BELIEF_MPS = 1.5;
 const BELIEF_RADPS = 3;
-/** A body that differs by more is moved by somebody else, unless it was touched in the last steps. */
+/** A body that differs by more is moved by another player, unless it was touched in the last steps. */
 const FOREIGN_M = 0.5;
 const FOREIGN_STEPS = 30;
-/** A body that is wrong by so much so often in a row moves by rules that nobody knows here; it is left to the server for a while. */
+/**
+ * A body with such an error in several consecutive answers moves by unknown rules. It is left to the server for a
+ * while.
+ */
 const STRIKE_M = 1;
 const STRIKES_MAX = 5;
 export const BARRED_STEPS = 180;
 /** A jump farther than any motion in one step is taken at once. */
 const TELEPORT_M = 2;
-/** How fast a correction is worked off: a centimetre a frame, and a large one by its share a second. */
+/** Speed of a correction: a centimetre a frame, and for a large one its share a second. */
 const GLIDE_MPS = 0.6;
 const GLIDE_RADPS = 1.5;
 const GLIDE_SHARE_PER_S = 2;
 const GLIDE_S_MAX = 1 / 60;
-/** From where the server has it shown to where it is predicted, and back. */
+/** Duration of the change from the server's pose to the predicted one, and back. */
 const ENTER_S = 0.12;
 const LEAVE_S = 0.4;
-/** So long after it was touched it is shown as predicted, and while it moves so long, in steps. */
+/** Time after a touch for which it is shown as predicted, and its maximum while it moves, in steps. */
 const SHOWN_STEPS = 60;
 const MOVING_STEPS = 360;
 const MOVING_MPS = 0.05;
@@ -40,25 +43,25 @@ const TURN = [0, 0, 0];
 
 export class Member {
   readonly id: EntityId;
-  /** At which step it was touched last by the avatar or by something that was; none for what goes its own way. */
+  /** The step of the last touch by the avatar or by a touched body; −∞ for a body that is not predicted. */
   touchedStep = Number.NEGATIVE_INFINITY;
-  /** How it was held when it was grasped: its turn beside that of its holder, in radians. */
+  /** Its rotation relative to its holder when it was grasped, in radians. */
   grip: number | undefined;
-  /** Whether it floats before its holder, or still passes through who let it go. */
+  /** Whether it floats before its holder, or still passes through its former holder. */
   how: "held" | "passing" | "free" = "free";
-  /** How much of what is shown is predicted, 0 to 1. */
+  /** The share of prediction in its shown pose, 0 to 1. */
   weight = 0;
   isLeaving = false;
-  /** Whether it rests where it is told to be, so that it can be shown as predicted at once. */
+  /** Whether it rests at the received pose, so that it can be shown as predicted at once. */
   isCalm: boolean;
-  /** As the server's news would have it at the step that `hear` was about. */
+  /** Its corrected state at the step to which `hear` referred. */
   readonly corrected = new Float32Array(STRIDE);
   isWrong = false;
   #acknowledgedTick = -1;
   #strikes = 0;
   /** The remaining corrections, in metres and radians. */
   readonly #offset = new Float64Array(6);
-  /** Where it was before steps were taken again. */
+  /** Its shown pose before the steps were repeated. */
   readonly #shownFrom = new Float32Array(STRIDE);
   #isTeleported = false;
 
@@ -72,7 +75,7 @@ export class Member {
     this.#acknowledgedTick = track.acknowledgedTick;
   }
 
-  /** How far the newest news was from what had been predicted, in metres. */
+  /** Distance of the newest update from its prediction, in metres. */
   errorM = 0;
 
   /**
@@ -109,13 +112,13 @@ export class Member {
     return true;
   }
 
-  /** Remembers where it is, because it will be elsewhere. */
+  /** Stores its pose before steps are repeated. */
   beginAgain(island: Island): void {
     const from = this.slot * STRIDE;
     this.#shownFrom.set(island.states.subarray(from, from + STRIDE));
   }
 
-  /** The steps were taken again: what is shown glides to where it is now. */
+  /** After the repetition: the shown pose glides to the new one. */
   endAgain(island: Island): void {
     if (this.weight === 0 || this.#isTeleported) {
       this.#isTeleported = false;
@@ -131,7 +134,7 @@ export class Member {
     shorten(this.#offset, 3, Math.PI);
   }
 
-  /** Puts it elsewhere by what `corrected` differs from what was predicted of `step`, then and ever since. */
+  /** Shifts its states from `step` on by the difference between `corrected` and the prediction. */
   shift(island: Island, step: number, newest: number): void {
     const { corrected, slot } = this;
     this.beginAgain(island);
@@ -163,7 +166,7 @@ export class Member {
     glide(this.#offset, 3, GLIDE_RADPS, frameS);
   }
 
-  /** Whether what was done here moves it, so that it is shown as predicted. */
+  /** Whether the own actions move it, so that it is shown as predicted. */
   isTouched(island: Island, step: number): boolean {
     const since = step - this.touchedStep;
     if (since <= SHOWN_STEPS) return true;
@@ -175,7 +178,7 @@ export class Member {
     return Math.hypot(states[at]!, states[at + 1]!, states[at + 2]!) > MOVING_MPS;
   }
 
-  /** Moves a pose from where it is interpolated to where it is shown, a `share` of a step after the newest. */
+  /** Changes an interpolated pose to the shown one, a `share` of a step after the newest. */
   place({ states }: Island, share: number, position: Numbers, quaternion: Numbers): void {
     const at = this.slot * STRIDE;
     const seconds = share / 60;
@@ -193,7 +196,7 @@ export class Member {
     turnBy(quaternion, 0, TURN[0]! * weight, TURN[1]! * weight, TURN[2]! * weight);
   }
 
-  /** Bodies that somebody else, or an unknown rule, moves are shown as the server sends them. */
+  /** Bodies that other players or unknown rules move are shown as the server sends them. */
   #judge(newest: number): void {
     const isForeign = this.errorM > FOREIGN_M && newest - this.touchedStep > FOREIGN_STEPS;
     if (isForeign) this.touchedStep = Number.NEGATIVE_INFINITY;
@@ -203,7 +206,10 @@ export class Member {
     this.track.barredUntil = newest + BARRED_STEPS;
   }
 
-  /** Between the two places that were told last it went otherwise than predicted: by so much its velocity is wrong. */
+  /**
+   * Between the last two received positions the motion differed from the prediction: the velocity is wrong by this
+   * difference.
+   */
   #correctVelocity(island: Island, acknowledgedStep: number, newest: number): void {
     const { track, corrected } = this;
     const { apart, acknowledged, before } = track;

@@ -1,25 +1,34 @@
-/** Which bodies take part: those around the avatar and around what it touched, and what stands still around them. */
+/**
+ * Selects the simulated bodies: those around the avatar and around bodies that it touched, with the static bodies
+ * around them.
+ */
 import type { RigidBody } from "@dimforge/rapier3d-deterministic-compat";
 import type { EntityId, WalkerMotion } from "nowcast/world";
 import { BODIES_MAX, type Island, STEPS_KEPT, STRIDE } from "./island.js";
 import { BARRED_STEPS, Member } from "./member.js";
 import type { NewsClock, Track } from "./tracks.js";
 
-/** Bodies are looked at by turns: an eighth of them in a step, within these bounds. */
+/** Bodies are checked in turns: an eighth of them in each step, within these bounds. */
 const LOOKED_AT_MIN = 64;
 const LOOKED_AT_MAX = 512;
 const TURNS = 8;
-/** How near to the avatar, or to what was touched, a body takes part, and how far away it does no longer, in metres. */
+/**
+ * Distance to the avatar, or to a touched body, at which a body enters the simulation, and at which it leaves, in
+ * metres.
+ */
 const NEAR_M = 2.5;
 const FAR_M = 4;
 const NEAR_TOUCHED_M = 1.5;
 const FIXED_NEAR_M = 4;
 const FIXED_FAR_M = 6;
-/** A movable body that does not take part blocks the others as if it stood still, if it is slower than this, in metres a second. */
+/**
+ * A movable body outside the simulation blocks the others like a static one if it is slower than this, in metres a
+ * second.
+ */
 const PROXY_MPS_MAX = 1;
-/** One that is nearer by so much takes the place of another one where there is no more room, in metres. */
+/** If there is no room, a body that is nearer by this distance replaces another one, in metres. */
 const NEARER_M = 0.5;
-/** News older than this say nothing of where something is by now, in steps. */
+/** Updates older than this do not determine the current position, in steps. */
 const BEHIND_STEPS_MAX = 30;
 
 const STATE = new Float32Array(STRIDE);
@@ -29,13 +38,13 @@ export class Neighbourhood {
   /** By slots of the island. */
   readonly members: (Member | undefined)[] = new Array(BODIES_MAX).fill(undefined);
   count = 0;
-  /** Bodies that could not be built, or that there was no room for. */
+  /** Bodies that could not be built, or for which there was no room. */
   refused = 0;
   readonly #fixed = new Map<Track, RigidBody>();
   #next = 0;
-  /** Those that what was done here moves, in the step that comes. */
+  /** The bodies that the own actions move in the next step. */
   readonly #touched: Member[] = [];
-  /** Whether something came in that nobody touches yet, and which of that rests. */
+  /** Whether an untouched body came in, and which of these rest. */
   #hasNew = false;
   readonly #sleeping: number[] = [];
   readonly #island: Island;
@@ -46,7 +55,7 @@ export class Neighbourhood {
     this.#all = all;
   }
 
-  /** Looks at some more bodies, before a step is taken. */
+  /** Checks some more bodies, before a step is taken. */
   look(step: number, own: EntityId, held: EntityId | undefined, at: WalkerMotion, clock: NewsClock): void {
     const share = Math.max(LOOKED_AT_MIN, Math.ceil(this.#all.length / TURNS));
     const count = Math.min(this.#all.length, share, LOOKED_AT_MAX);
@@ -71,7 +80,7 @@ export class Neighbourhood {
     return this.#fixed.size;
   }
 
-  /** It is gone from the world, or is another one now. */
+  /** It was removed from the world, or replaced. */
   forget(track: Track): void {
     if (track.slot >= 0) this.remove(track);
     this.#removeFixed(track);
@@ -155,7 +164,7 @@ export class Neighbourhood {
     track.barredUntil = step + BARRED_STEPS;
   }
 
-  /** Whether it is this near to a body that what was done here moves. */
+  /** Whether it is this near to a body that the own actions move. */
   #isNearTouched(track: Track, distanceM: number): boolean {
     const { states } = this.#island;
     for (const member of this.#touched) {
@@ -174,7 +183,7 @@ export class Neighbourhood {
     return Math.hypot(states[at]! - px, states[at + 1]! - py, states[at + 2]! - pz) - track.reach;
   }
 
-  /** Where all slots are taken, the farthest that nobody touched gives way to what is nearer. */
+  /** If all slots are used, the farthest untouched body is replaced by a nearer one. */
   #makeRoom(step: number, distanceM: number, at: WalkerMotion): boolean {
     if (this.count < BODIES_MAX) return true;
     let farthest: Member | undefined;
@@ -191,7 +200,7 @@ export class Neighbourhood {
     return true;
   }
 
-  /** It begins where it was heard of, and goes on as it moved since; as if it had always done so. */
+  /** It starts at its received state, and is extrapolated from there. */
   #add(track: Track, step: number, { tickLead, tick, quietSteps }: NewsClock): void {
     const behind = tickLead === undefined ? 0 : step - 1 - (track.acknowledgedTick - tickLead);
     const isMoving =
@@ -226,7 +235,7 @@ export class Neighbourhood {
   }
 }
 
-/** How far the avatar's middle is from a body, in metres; without end for what is too far to matter. */
+/** Distance of the avatar's middle from a body, in metres; infinite if it is too far to matter. */
 function distanceTo(track: Track, { px, py, pz }: WalkerMotion): number {
   if (!track.mayBeWithin(px, py, pz, FIXED_FAR_M)) return Number.POSITIVE_INFINITY;
   return track.distance(px, py, pz);

@@ -1,13 +1,13 @@
 import { BodyPredictionError } from "./errors.js";
 import type { Rapier } from "./rapier.js";
 
-/** The result of the scene with Rapier 0.36 in its deterministic build, as the server has it. */
+/** The result of the test scene with Rapier 0.36 in its deterministic build, as on the server. */
 export const SCENE_HASH = 0x61ca2ca2;
 
 const STEPS = 120;
 const BOXES = 6;
 
-/** Refuses a Rapier that calculates otherwise than the one that this package was made for. */
+/** Rejects a Rapier whose results differ from the version for which this package was made. */
 export function checkArithmetic(rapier: Rapier, expected = SCENE_HASH): void {
   const found = hashScene(rapier);
   if (found === expected) return;

@@ -1,4 +1,4 @@
-/** How the server steers a walker where physics has the last word: `crates/world/src/walker.rs`. */
+/** The server's steering of a walker when physics decides: `crates/world/src/walker.rs`. */
 import type { Gait, Input, WalkerMotion } from "nowcast/world";
 
 const JUMP_PAUSE_STEPS = 20;
@@ -7,7 +7,10 @@ const GROUND_MEMORY_STEPS = 6;
 const DEAD_ZONE = 0.01;
 const STEP_S = 1 / 60;
 
-/** Writes into `out` how fast a walker goes into the step that its controls ask for; gravity and what it meets come after it. */
+/**
+ * Writes into `out` the velocity with which a walker enters the step that its input demands, before gravity and
+ * collisions.
+ */
 export function steer(motion: WalkerMotion, gait: Gait, input: Input, out: Float64Array): void {
   const [wishX, wishZ] = wish(gait, input);
   const ground = groundOf(motion, wishX, wishZ);
@@ -24,7 +27,7 @@ export function steer(motion: WalkerMotion, gait: Gait, input: Input, out: Float
   }
 }
 
-/** The horizontal velocity that controls ask for: x and z. */
+/** The horizontal velocity that the input demands: x and z. */
 function wish({ walkSpeed, runSpeed }: Gait, { forward, right, yaw, run }: Input): readonly [number, number] {
   const [sine, cosine] = [Math.sin(yaw), Math.cos(yaw)];
   const x = -sine * forward + cosine * right;
@@ -35,7 +38,7 @@ function wish({ walkSpeed, runSpeed }: Gait, { forward, right, yaw, run }: Input
   return [x * speed, z * speed];
 }
 
-/** Where in `grounds` the surface stands that climbs most in the wished direction; −1 in the air. */
+/** The index in `grounds` of the surface that climbs most in the desired direction; −1 in the air. */
 function groundOf({ grounds, groundCount, stepsSinceJump }: WalkerMotion, x: number, z: number): number {
   if (stepsSinceJump < JUMP_RISE_STEPS) return -1;
   let best = -1;

@@ -8,10 +8,10 @@ const PLACE_M_MAX = 100_000;
 /** The greatest speed of the engine, in metres a second, and a spin that no body keeps for long, in radians a second. */
 export const SPEED_MAX = 40;
 export const SPIN_MAX = 60;
-/** News farther apart say nothing of how fast something is, in steps. */
+/** Updates farther apart do not determine the velocity, in steps. */
 const APART_STEPS_MAX = 12;
 
-/** How the server's steps stand to one's own. */
+/** The relation of the server's steps to the own steps. */
 export interface NewsClock {
   /** The lead of the world's step over one's own of the same moment; undefined before the first news. */
   readonly tickLead: number | undefined;
@@ -21,25 +21,25 @@ export interface NewsClock {
   readonly quietSteps: number;
 }
 
-/** One body of the world, as it was told. */
+/** One body of the world, as received. */
 export class Track {
   readonly id: EntityId;
-  /** Undefined for what is there and cannot be built. */
+  /** `undefined` for a body that cannot be built. */
   readonly form: BodyForm | undefined;
-  /** How far it reaches from its middle, in metres. */
+  /** Distance of its farthest point from its middle, in metres. */
   readonly reach: number;
-  /** Position and rotation that were told last, and before. */
+  /** The last two received positions and rotations. */
   readonly acknowledged = new Float64Array(7);
   readonly before = new Float64Array(7);
   acknowledgedTick: number;
   beforeTick: number;
-  /** Numbers that nothing has were told of it. */
+  /** False if invalid numbers were received. */
   isSane = false;
-  /** Where it stands in the island; −1 for outside. */
+  /** Its slot in the island; −1 for outside. */
   slot = -1;
-  /** Where it stands among all. */
+  /** Its index among all. */
   place = 0;
-  /** Not before this step it is taken into the island again. */
+  /** It may not enter the island again before this step. */
   barredUntil = 0;
 
   constructor(
@@ -54,7 +54,7 @@ export class Track {
     this.before.set(this.acknowledged);
   }
 
-  /** It was told anew; where it was before is known up to the step at which it still stood. */
+  /** A new update arrived. The earlier pose is valid up to the step at which it still rested. */
   record(): void {
     const { tick, stillTick } = this.entity;
     if (tick <= this.acknowledgedTick) return;
@@ -64,7 +64,7 @@ export class Track {
     this.#read();
   }
 
-  /** How many steps lie between the two newest; 0 where they say nothing of its velocity. */
+  /** Steps between the two newest updates; 0 if they do not determine its velocity. */
   get apart(): number {
     const steps = this.acknowledgedTick - this.beforeTick;
     return steps > 0 && steps <= APART_STEPS_MAX ? steps : 0;
@@ -84,7 +84,7 @@ export class Track {
     shorten(out, at + 3, SPIN_MAX);
   }
 
-  /** How far a place is from the box around it, in metres; 0 inside. */
+  /** Distance of a place from the box around it, in metres; 0 inside. */
   distance(x: number, y: number, z: number): number {
     const { acknowledged, form } = this;
     if (form === undefined)
@@ -124,7 +124,7 @@ export function shorten(vector: Float64Array | Float32Array, at: number, most: n
   for (let axis = 0; axis < 3; axis++) vector[at + axis]! *= most / length;
 }
 
-/** Hears what leaves, so that nothing of it is kept. */
+/** Called for each removed body, so that no reference is kept. */
 export type TrackGone = (track: Track) => void;
 
 /** All bodies of a world that something can meet. */
@@ -183,7 +183,7 @@ export class Tracks {
     if (track === undefined) return;
     this.#gone(track);
     this.byId.delete(id);
-    // The last one takes its place, so that thousands can go without a search for each that stays.
+    // The last one fills its place, so that removing thousands needs no searches.
     const last = this.all.pop()!;
     if (last === track) return;
     this.all[track.place] = last;

@@ -9,8 +9,8 @@ interface Cached<T> {
 }
 
 /**
- * Objects made of files, once for each file however many entities show it. A file that cannot be used is reported once, and tried
- * again when the world's definition is another one.
+ * Objects created from files, one for each file, shared by all entities that show it. An unusable file is reported
+ * once, and tried again when the world's definition changes.
  */
 export class AssetCache<T> {
   readonly #byHash = new Map<string, Cached<T>>();
@@ -20,7 +20,7 @@ export class AssetCache<T> {
   readonly #release: (value: T) => void;
   readonly #report: (error: AssetError) => void;
 
-  /** `load` makes a value of a file, `release` frees it, `report` hears of each failure. */
+  /** `load` creates a value from a file, `release` frees it, `report` receives each failure. */
   constructor(
     assets: Assets,
     load: (entry: AssetEntry) => Promise<T>,
@@ -54,7 +54,7 @@ export class AssetCache<T> {
     return cached.loading;
   }
 
-  /** Forgets failures, and frees what the present definition no longer lists. */
+  /** Forgets failures, and frees values of files that the current definition does not list. */
   define(): void {
     this.#missing.clear();
     for (const [hash, { value }] of this.#byHash) {

@@ -1,8 +1,11 @@
-/** The files of a world's folder, by name: a server hands them out by what is in them, so that browsers keep them for good. */
+/**
+ * The files of a world's folder, by name. A server offers them by the hash of their content, so that browsers cache
+ * them for ever.
+ */
 
 /** A file that a world's definition lists. */
 export interface AssetEntry {
-  /** As in the world's folder: `assets/door.glb`. */
+  /** The path in the world's folder: `assets/door.glb`. */
   readonly name: string;
   readonly hash: string;
   readonly bytes: number;
@@ -10,7 +13,7 @@ export interface AssetEntry {
   readonly type: string;
 }
 
-/** Why a file could not be used: by its name, for whoever makes the world. */
+/** Why a file could not be used, with its name, for the author of the world. */
 export class AssetError extends Error {
   constructor(
     readonly asset: string,
@@ -26,7 +29,7 @@ const ASSETS_MAX = 4_096;
 const NAME_CHARACTERS_MAX = 200;
 const HASH = /^[A-Za-z0-9_-]{8,128}$/;
 
-/** Reads the list of a definition; what is none, or has a name or a hash that none can have, is left out. */
+/** Reads the list of a definition; entries with an invalid name or hash are omitted. */
 export function readAssets(definition: unknown): readonly AssetEntry[] {
   const list = (definition as { readonly assets?: unknown } | undefined)?.assets;
   if (!Array.isArray(list)) return [];
@@ -50,8 +53,8 @@ export class Assets {
   readonly #request: (url: string) => Promise<Response>;
 
   /**
-   * `server` is the address that the files come from, such as `https://example.org:7777`; empty is where the page is from.
-   * `request` is `fetch`, or stands for it.
+   * `server` is the origin of the files, such as `https://example.org:7777`; empty for the page's own. `request` is
+   * `fetch` or a replacement.
    */
   constructor(server = "", request: (url: string) => Promise<Response> = (url) => fetch(url)) {
     this.#server = server;
@@ -81,7 +84,7 @@ export class Assets {
     try {
       response = await this.#request(`${this.#server}/assets/${hash}`);
     } catch (cause) {
-      throw new AssetError(name, "the server could not be asked for it", { cause });
+      throw new AssetError(name, "the request to the server failed", { cause });
     }
     if (!response.ok) throw new AssetError(name, `the server answers ${response.status}`);
     const reader = response.body?.getReader();

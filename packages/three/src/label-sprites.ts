@@ -14,12 +14,15 @@ const SHOWN_MAX = 24;
 const REACH_M = 30;
 const FONT_PX = 44;
 const PADDING_PX = 18;
-/** Height of a line of text in metres, at a metre's distance; it grows with the distance, so that it stays readable. */
+/**
+ * Height of a line of text in metres, at a distance of one metre. It grows with the distance, so the text stays
+ * readable.
+ */
 const LINE_M = 0.035;
 const LINE_M_MIN = 0.07;
 const LINE_CHARACTERS_MAX = 34;
 const LINES_MAX = 4;
-/** Before the name of somebody who can be heard now. */
+/** Precedes the name of a player who speaks now. */
 const SPEAKS = "\u{1f50a}";
 
 interface Shown {
@@ -40,7 +43,7 @@ export class LabelSprites {
   readonly #shown = new Map<number, Shown>();
   readonly #near: { id: number; writing: Writing; metres: number }[] = [];
 
-  /** Writes what there is, around a camera; `own` has a name that its owner need not read. */
+  /** Writes the labels around a camera; `own` has a name that the player need not read. */
   update(labels: Labels, camera: Object3D, own: number | undefined): void {
     camera.getWorldPosition(EYE);
     const near = this.#near;
@@ -126,7 +129,7 @@ function write(shown: Shown, text: string): void {
   shown.aspect = canvas.width / canvas.height;
 }
 
-/** A text in lines of at most this many characters, broken between words where it can be; a text without room ends in "…". */
+/** Wraps a text at this many characters, between words if possible; a text that is too long ends in "…". */
 export function wrapText(text: string, charactersMax: number, linesMax: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -145,7 +148,7 @@ export function wrapText(text: string, charactersMax: number, linesMax: number):
   return [...lines.slice(0, linesMax - 1), `${last}…`];
 }
 
-/** A word that is longer than a line, in pieces that are not. */
+/** Splits a word that is longer than a line. */
 function pieces(word: string, charactersMax: number): string[] {
   const characters = [...word];
   const parts: string[] = [];

@@ -18,18 +18,18 @@ interface Bearer {
 /** The text and place of a label, for code that draws it itself, such as in a headset. */
 export interface Writing {
   readonly bearer: Bearer;
-  /** From its bearer's centre up, in metres. */
+  /** Height above its bearer's centre, in metres. */
   readonly above: number;
   readonly name: string;
   /** The bearer's latest chat line. */
   readonly said: string | undefined;
-  /** Its bearer can be heard now. */
+  /** Its bearer speaks now. */
   readonly speaks: boolean;
 }
 
 interface Label {
   bearer: Bearer;
-  /** From its bearer's centre up, in metres. */
+  /** Height above its bearer's centre, in metres. */
   above: number;
   readonly root: HTMLElement;
   readonly tag: HTMLElement;
@@ -45,13 +45,13 @@ interface Label {
 }
 
 /**
- * Labels above people and things, and chat bubbles. They are page text over the picture: sharp at any resolution, never markup,
- * of the classes `label`, `tag` and `bubble` for a page's own style. In a headset they are not seen: {@link LabelSprites} writes
- * them into the world instead.
+ * Labels above players and entities, and chat bubbles. They are page text over the picture: sharp at any resolution,
+ * never markup, with the classes `label`, `tag` and `bubble` for a page's own style. In a headset they are invisible;
+ * {@link LabelSprites} draws them in the world instead.
  */
 export class Labels {
   readonly #labels = new Map<number, Label>();
-  /** Shrinks while a crowd is near, so that a thicket of names neither hides people nor costs much. */
+  /** Decreases while many players are near, so that names neither hide players nor cost much. */
   #reach = REACH_MAX_M;
   readonly #layer: HTMLElement | undefined;
 
@@ -60,7 +60,7 @@ export class Labels {
     this.#layer = layer;
   }
 
-  /** Everything that is written now, by the number of what bears it. */
+  /** All current labels, by the number of their bearer. */
   get all(): ReadonlyMap<number, Writing> {
     return this.#labels;
   }
@@ -129,7 +129,7 @@ export class Labels {
     label.bubbleEndsMs = nowMs + BUBBLE_MS;
   }
 
-  /** Marks whoever can be heard now by the class `speaking`. */
+  /** Marks a player who speaks by the class `speaking`. */
   setSpeaking(id: number, speaks: boolean): void {
     const label = this.#labels.get(id);
     if (!label) return;
@@ -150,7 +150,7 @@ export class Labels {
     else if (shown < SHOWN_MAX * 0.7) this.#reach = Math.min(REACH_MAX_M, this.#reach * 1.02);
   }
 
-  /** In a headset: nothing over the picture is seen, but what was said is forgotten all the same. */
+  /** In a headset nothing over the picture is visible, but old chat lines must still be forgotten. */
   hide(nowMs: number): void {
     for (const label of this.#labels.values()) {
       forget(label, nowMs);
@@ -200,7 +200,7 @@ function forget(label: Label, nowMs: number): void {
   label.said = undefined;
 }
 
-/** The log has all of it. Cut between characters, since a slice of UTF-16 could leave half of one. */
+/** The chat log has the whole text. Cuts between characters, because a slice of UTF-16 could leave half of one. */
 function shorten(text: string): string {
   const characters = [...text];
   return characters.length > BUBBLE_CHARACTERS_MAX

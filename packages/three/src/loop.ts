@@ -8,15 +8,15 @@ export interface Frame {
   readonly nowMs: number;
   /** Since the frame before, however long that is ago. */
   readonly frameMs: number;
-  /** The same for what moves: 0.1 at most. */
+  /** The same for motion: 0.1 at most. */
   readonly seconds: number;
-  /** In a headset; undefined on a screen. */
+  /** In a headset; `undefined` on a screen. */
   readonly xr: XRFrame | undefined;
 }
 
 /**
- * Calls `run` for every frame, on a screen and in a headset, and returns what ends that. Put the camera into a `Group`, the rig,
- * and move the rig: in a headset the camera is where the head is within it.
+ * Calls `run` for every frame, on a screen and in a headset, and returns a function that ends it. Put the camera into a
+ * `Group`, the rig, and move the rig: in a headset the camera has the pose of the head within the rig.
  */
 export function startLoop(
   renderer: Pick<WebGLRenderer, "setAnimationLoop">,

@@ -1,4 +1,4 @@
-/** Where a thing is: its centre in metres and its orientation as a quaternion. */
+/** The pose of an entity: its centre in metres and its orientation as a quaternion. */
 export interface Pose {
   x: number;
   y: number;
@@ -35,7 +35,7 @@ export function isSamePose(a: Readonly<Pose>, b: Readonly<Pose>): boolean {
   );
 }
 
-/** Where an upright body faces: 0 is −Z, counter-clockwise seen from above. */
+/** The direction of an upright body: 0 is −Z, counter-clockwise seen from above. */
 export function yawOf(pose: { qx: number; qy: number; qz: number; qw: number }): number {
   return Math.atan2(
     2 * (pose.qw * pose.qy + pose.qx * pose.qz),

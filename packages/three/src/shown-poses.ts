@@ -13,7 +13,7 @@ const PARENTS_MAX = 16;
  * prediction. All other entities are interpolated.
  */
 export class ShownPoses {
-  /** Whether the own avatar is shown where the prediction has it. */
+  /** Whether the own avatar is shown at its predicted pose. */
   isPredicted = false;
 
   readonly #interpolated = { position: new Float64Array(3), quaternion: new Float64Array(4) };
@@ -50,7 +50,7 @@ export class ShownPoses {
     this.#avatarAt.fromArray(this.#interpolated.position);
     this.#shownAt.fromArray(this.#predicted.position);
     this.#turn.identity();
-    // The body of an avatar that holds something turns with what it holds, which is interpolated.
+    // The body of an avatar that holds an item turns with the item, which is interpolated.
     if (this.#predictor!.holding !== undefined) return;
     this.#turn
       .fromArray(this.#predicted.quaternion)
@@ -73,7 +73,7 @@ export class ShownPoses {
     return true;
   }
 
-  /** Moves `POSITION` and `QUATERNION` from where an entity is interpolated to where it is predicted. */
+  /** Changes `POSITION` and `QUATERNION` from the interpolated to the predicted pose of an entity. */
   #predict(id: EntityId): void {
     if (this.#isAttached(id)) {
       POSITION.sub(this.#avatarAt).applyQuaternion(this.#turn).add(this.#shownAt);

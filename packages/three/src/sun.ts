@@ -2,7 +2,7 @@ import { type Camera, Color, DirectionalLight, Group, HemisphereLight, Vector3 }
 
 /** Sun and sky, as they light a world. */
 export interface Daylight {
-  /** To the sun, of length 1. */
+  /** Direction to the sun, of length 1. */
   readonly sunDirection: Vector3;
   readonly sunColor: Color;
   readonly sunIntensity: number;
@@ -15,7 +15,7 @@ export interface Daylight {
 export interface ShadowDetail {
   /** Edge length of the shadow map in texels; 0 for no shadows. */
   readonly shadowMap: number;
-  /** Half the width of the shadowed area around what is looked at, in metres. */
+  /** Half the width of the shadowed area around the camera's target, in metres. */
   readonly shadowReach: number;
 }
 
@@ -28,7 +28,10 @@ const NOON: Daylight = {
   ambientIntensity: 2.2,
 };
 
-/** The lights of a world under the sky, with shadows around what is looked at. Shadows must be on in the renderer, too. */
+/**
+ * The lights of a world under the sky, with shadows around the camera's target. Shadows must be on in the renderer,
+ * too.
+ */
 export class Sun {
   readonly group = new Group();
   readonly #light = new DirectionalLight();
@@ -73,8 +76,9 @@ export class Sun {
   }
 
   /**
-   * Fits the shadows around what a camera looks at. The frustum moves in whole texels, as otherwise every edge of every
-   * shadow would crawl while one walks. Its centre lies ahead of the camera: what is behind casts little.
+   * Fits the shadows around a camera's target. The frustum moves in whole texels, because otherwise the edges of all
+   * shadows would flicker during a walk. Its centre is ahead of the camera, because objects behind it cast few visible
+   * shadows.
    */
   aim(camera: Camera, x: number, y: number, z: number): void {
     const texel = (2 * this.#reach) / Math.max(1, this.#light.shadow.mapSize.x);

@@ -18,7 +18,7 @@ import { Obstacles } from "./scene/obstacles.js";
 import { createProp, type Prop } from "./scene/prop.js";
 import { Shapes } from "./scene/shapes.js";
 
-/** How finely things are drawn. */
+/** The level of detail. */
 export interface Detail {
   /** Steps around each quarter of a block's rounded edge. */
   readonly bevelSegments: number;
@@ -30,24 +30,24 @@ export interface Detail {
 
 export interface WorldSceneOptions {
   readonly detail?: Detail | undefined;
-  /** An element over the picture, of the same size, that takes what is written above things; nothing is written without. */
+  /** An element over the picture, of the same size, for the labels of entities; without it there are no labels. */
   readonly labels?: HTMLElement | undefined;
-  /** Where models and textures are from: see {@link Assets}. */
+  /** The source of models and textures: see {@link Assets}. */
   readonly assets?: Assets | undefined;
-  /** Hears why a model or a texture cannot be shown; writes it to the console by default. */
+  /** Receives the reason why a model or a texture cannot be shown; writes it to the console by default. */
   readonly report?: ((error: AssetError) => void) | undefined;
 }
 
 const DETAIL: Detail = { bevelSegments: 2, rich: true, grass: false };
-/** The light on things within a hand's reach. */
+/** The highlight of entities within a hand's reach. */
 const HIGHLIGHT = 1;
 const LABEL_ABOVE_M = 0.28;
 const LAWN_REST_S = 0.3;
 
 /**
- * Everything that a world is said to contain, as it is drawn: ground, things, people, models, and what is written above them.
+ * The drawing of a world: ground, entities, players, models, and labels.
  *
- * Add `group` to a scene of three.js. It knows no connection: `WorldView` brings what a world says to it.
+ * Add `group` to a scene of three.js. It knows no connection; `WorldView` passes a world's contents to it.
  */
 export class WorldScene {
   readonly group = new Group();
@@ -62,16 +62,19 @@ export class WorldScene {
   readonly #textures: AssetCache<Texture>;
   readonly #models: Models;
   readonly #props = new Map<number, Prop>();
-  /** Those that may be somewhere else in each frame. */
+  /** Props that may move in each frame. */
   readonly #moving = new Set<Prop>();
-  /** How high each of those that speak of a sea says that it lies. */
+  /** The heights of the sea that entities declare. */
   readonly #seas = new Map<number, number>();
   readonly #pose: Pose = createPose();
   #detail: Detail;
   #trackedPeople: Tracking | undefined;
   #highlighted: number | undefined;
   #hasChanged = true;
-  /** Grass must be sown anew, because the ground, what stands on it, or the detail has changed; and for how long nothing more has. */
+  /**
+   * Grass must be placed again, because the ground, its obstacles, or the detail has changed; and the time since the
+   * last change.
+   */
   #hasLawnChanged = true;
   #lawnSeconds = 0;
 
@@ -113,12 +116,12 @@ export class WorldScene {
     this.#hasChanged = true;
   }
 
-  /** Heads and hands of people with headsets; undefined until there are some. */
+  /** Heads and hands of players with headsets; `undefined` until there are some. */
   get tracking(): Tracking | undefined {
     return this.#trackedPeople;
   }
 
-  /** Shows heads and hands from now on, in place of those before; `undefined` shows none. */
+  /** Sets the heads and hands to show; `undefined` shows none. */
   setTracking(tracking: Tracking | undefined): void {
     this.#trackedPeople?.dispose();
     this.#trackedPeople = tracking;
@@ -126,14 +129,14 @@ export class WorldScene {
     if (tracking) this.group.add(tracking.group);
   }
 
-  /** Takes the files of a world's definition. Entities that show one must be described anew by `change` afterwards. */
+  /** Sets the files of a world's definition. Call `change` afterwards for the entities that show one. */
   define(definition: unknown): void {
     this.assets.define(definition);
     this.#modelCache.define();
     this.#textures.define();
   }
 
-  /** `name` is that of the player whose avatar it is. */
+  /** `name` is the name of the player whose avatar it is. */
   add(body: Body, pose: Pose, name: string | undefined): void {
     this.#take(body.id);
     const { appearance } = body;
@@ -147,7 +150,7 @@ export class WorldScene {
     this.#hasChanged = true;
   }
 
-  /** It looks otherwise; what moves stays where it is shown, what is fixed goes where it now is. */
+  /** Its look changed. A moving entity keeps its shown pose; a fixed one moves to its new pose. */
   change(body: Body, pose: Pose, name: string | undefined): void {
     const member = this.crowd.get(body.id);
     if (member && body.appearance?.form?.shape === "person") {
@@ -201,12 +204,12 @@ export class WorldScene {
     this.group.removeFromParent();
   }
 
-  /** How high the sea lies around the world, in metres, if the world has one: the highest that anything in it says. */
+  /** Height of the sea around the world, in metres, if there is one: the highest that an entity declares. */
   get sea(): number | undefined {
     return this.#seas.size === 0 ? undefined : Math.max(...this.#seas.values());
   }
 
-  /** Everything but people. */
+  /** All entities except players. */
   get all(): Iterable<Prop> {
     return this.#props.values();
   }
@@ -216,7 +219,7 @@ export class WorldScene {
     return this.#props.get(id);
   }
 
-  /** Puts all things but people where they are now. */
+  /** Moves all props to their current poses. */
   placeProps(source: PoseSource): void {
     for (const prop of this.#moving) {
       if (!source.pose(prop.id, this.#pose) || isSamePose(this.#pose, prop)) continue;
@@ -227,7 +230,10 @@ export class WorldScene {
     }
   }
 
-  /** Puts people where they are now. Move one of `crowd.members` afterwards to show it elsewhere, as predictions do. */
+  /**
+   * Moves all players to their current poses. To show one elsewhere, such as by prediction, move it in `crowd.members`
+   * afterwards.
+   */
   placePeople(source: PoseSource): void {
     const { members } = this.crowd;
     for (let i = 0; i < members.length; i++) {
@@ -245,12 +251,12 @@ export class WorldScene {
     this.#tendLawn(seconds);
   }
 
-  /** Writes above things what is written there, for a camera; `own` has a name that its owner need not read. */
+  /** Draws the labels for a camera; `own` has a name that the player need not read. */
   updateLabels(nowMs: number, camera: PerspectiveCamera, own?: number | undefined): void {
     this.labels.update(nowMs, camera, own);
   }
 
-  /** Lights up one thing, and no other. */
+  /** Highlights one entity, and no other. */
   highlight(id: number | undefined): void {
     if (id === this.#highlighted) return;
     this.#light(this.#highlighted, 0);
@@ -258,14 +264,14 @@ export class WorldScene {
     this.#highlighted = id;
   }
 
-  /** Whether anything has moved since the last call; shadows need not be drawn again while nothing does. */
+  /** Whether an entity has moved since the last call. If none has, shadows need not be drawn again. */
   takeChanged(): boolean {
     const changed = this.#hasChanged;
     this.#hasChanged = false;
     return changed || this.crowd.members.length > 0;
   }
 
-  /** Sows grass once nothing more of what stands fixed arrives. */
+  /** Places grass once no more fixed entities arrive. */
   #tendLawn(seconds: number): void {
     if (!this.#hasLawnChanged) return;
     this.#lawnSeconds += seconds;
@@ -275,7 +281,7 @@ export class WorldScene {
     else this.#ground.mow();
   }
 
-  /** Everything of an entity but its model, which stays where the entity is only described anew. */
+  /** Removes all parts of an entity except its model, which stays if the entity is only described again. */
   #take(id: number): void {
     this.crowd.remove(id);
     this.labels.remove(id);
@@ -290,7 +296,7 @@ export class WorldScene {
     this.#hasChanged = true;
   }
 
-  /** Of one that speaks of a sea, or of all. */
+  /** Sets the sea of one entity, or of all. */
   #setSea(id: number | undefined, sea: number | undefined): void {
     if (id === undefined) this.#seas.clear();
     else if (sea === undefined) this.#seas.delete(id);
@@ -318,7 +324,7 @@ export class WorldScene {
 
   async #loadTextureOf(prop: Prop, picture: string): Promise<void> {
     const texture = await this.#textures.get(picture);
-    // It may have gone meanwhile, or look otherwise.
+    // The entity may have been removed or changed meanwhile.
     if (!texture || this.#props.get(prop.id) !== prop) return;
     if (!prop.isModelled) this.#rendererOf(prop).remove(prop);
     prop.texture = texture;
@@ -332,7 +338,7 @@ export class WorldScene {
     this.#models.set(bearer, model);
   }
 
-  /** A model is here: the form that stood for it goes. */
+  /** A model is loaded, so the form that replaced it is removed. */
   #modelShown(id: number): void {
     const member = this.crowd.get(id);
     if (member) member.isModelled = true;

@@ -19,11 +19,15 @@ import { WorldScene, type WorldSceneOptions } from "./world-scene.js";
 
 export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
   /**
-   * Predicts the own avatar: `createPredictor(world)` of `nowcast/world`. The view samples it, and shows the avatar and everything
-   * attached to it or held by it where the prediction has them. Without a predictor the own avatar is interpolated like any other.
+   * Predicts the own avatar: `createPredictor(world)` of `nowcast/world`. The view samples it, and shows the avatar and
+   * all attached or held entities at their predicted poses. Without a predictor the own avatar is interpolated like any
+   * other.
    */
   readonly predictor?: Predictor | undefined;
-  /** Draws into this scene, which outlives the view, instead of one of its own. The other options are then those of the scene. */
+  /**
+   * Draws into this scene, which is kept after the view, instead of a new one. The other options are then those of the
+   * scene.
+   */
   readonly scene?: WorldScene | undefined;
   /** The server that models and textures come from, such as `https://example.org:7777`: by default the page's own. */
   readonly server?: string | undefined;
@@ -49,7 +53,7 @@ export class WorldView implements PoseSource {
   readonly #releases: (() => void)[] = [];
   readonly #avatars = new Map<number, number>();
   readonly #names = new Map<number, string>();
-  /** The module for heads and hands is loaded when the first one is here. */
+  /** The module for heads and hands is loaded with the first of them. */
   #isTracking = false;
   #isDisposed = false;
   readonly #poses: ShownPoses;
@@ -75,9 +79,9 @@ export class WorldView implements PoseSource {
   }
 
   /**
-   * All steps of a frame. `nowMs` is the frame's time (`performance.now()`), `seconds` how long after the one before it is.
-   * With a camera, labels are placed where the camera sees them. A camera that follows an entity is moved before this call: first
-   * {@link WorldView.sample}, then {@link WorldView.pose}, then the camera.
+   * All steps of a frame. `nowMs` is the frame's time (`performance.now()`), `seconds` the time since the previous
+   * frame. With a camera, labels are placed at its view of the entities. Move a camera that follows an entity before
+   * this call: first {@link WorldView.sample}, then {@link WorldView.pose}, then the camera.
    */
   update(nowMs: number, seconds: number, camera?: PerspectiveCamera): void {
     if (nowMs !== this.#sampledMs) this.sample(nowMs);
@@ -87,26 +91,26 @@ export class WorldView implements PoseSource {
     if (camera) this.scene.updateLabels(nowMs, camera, this.world.avatarId);
   }
 
-  /** Whether the own avatar is shown where the predictor has it. */
+  /** Whether the own avatar is shown at its predicted pose. */
   get isPredicted(): boolean {
     return this.#poses.isPredicted;
   }
 
   /**
-   * Chooses the moment that {@link WorldView.pose} answers for. {@link WorldView.update} does this itself, unless it was done for the
-   * same `nowMs`.
+   * Selects the moment for {@link WorldView.pose}. {@link WorldView.update} does this itself, unless it was done for
+   * the same `nowMs`.
    */
   sample(nowMs: number): void {
     this.#sampledMs = nowMs;
     this.#poses.sample(nowMs);
   }
 
-  /** Writes where an entity is shown at the moment of the last `sample`; returns false while that is not known. */
+  /** Writes the shown pose of an entity at the moment of the last `sample`; returns false while it is unknown. */
   pose(id: number, out: Pose): boolean {
     return this.#poses.pose(id as EntityId, out);
   }
 
-  /** Ends it, and frees everything that it has made. The world stays open. */
+  /** Ends the view and frees all its objects. The world stays open. */
   dispose(): void {
     this.#isDisposed = true;
     for (const release of this.#releases) release();
@@ -128,7 +132,7 @@ export class WorldView implements PoseSource {
       }),
       world.on("define", ({ definition }) => {
         scene.define(definition);
-        // Kinds may look otherwise now, and no change says so.
+        // Kinds may have another look now, without a `change` event.
         for (const entity of world.entities.values()) this.#change(entity);
         this.#retrack();
       }),
@@ -156,7 +160,7 @@ export class WorldView implements PoseSource {
     else if (!this.#isTracking) void this.#loadTracking();
   }
 
-  /** One's own head and hands are where they are, and not where the server has them. */
+  /** The own head and hands are shown at their tracked poses, not at the server's. */
   #track(entity: Entity): void {
     const part = trackedPartOf(entity.kind);
     if (part !== undefined && entity.owner !== this.world.playerId) this.scene.tracking?.add(entity, part);
@@ -172,7 +176,7 @@ export class WorldView implements PoseSource {
     this.#retrack();
   }
 
-  /** All heads and hands anew, as far as there are any. */
+  /** Adds all heads and hands again, if there are any. */
   #retrack(): void {
     if (!this.scene.tracking) return;
     this.scene.tracking.clear();

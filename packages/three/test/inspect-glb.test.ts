@@ -26,7 +26,7 @@ describe("a model", () => {
     ["requires what nobody knows", { extensionsRequired: ["EXT_unheard_of"] }, /EXT_unheard_of/],
     ["has too many nodes", { nodes: Array.from({ length: MODEL_LIMITS.nodes + 1 }, () => ({})) }, /nodes/],
     ["hangs on itself", { nodes: [{ children: [0] }] }, /not a tree/],
-    ["hangs on two", { nodes: [{ children: [2] }, { children: [2] }, {}] }, /two others/],
+    ["has a node with two parents", { nodes: [{ children: [2] }, { children: [2] }, {}] }, /two parents/],
     ["unpacks to too much", { accessors: [{ count: 1e9, type: "MAT4" }] }, /numbers/],
     ["has a negative count", { accessors: [{ count: -1, type: "VEC3" }] }, /none/],
     ["has too many textures", { textures: Array.from({ length: 33 }, () => ({})) }, /textures/],

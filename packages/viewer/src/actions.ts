@@ -8,7 +8,7 @@ export interface ActionFacts {
   readonly hint: unknown;
 }
 
-/** An argument that is a number between two others. */
+/** An argument that is a number in a range. */
 export interface Amount {
   readonly argument: string;
   readonly min: number;
@@ -20,12 +20,12 @@ export interface TargetRule {
   readonly argument: string;
   /** The action may be sent without one. */
   readonly isOptional: boolean;
-  /** Names of kinds; any will do where it is undefined. */
+  /** Names of kinds; `undefined` allows all. */
   readonly of: ReadonlySet<string> | undefined;
   readonly reachM: number;
 }
 
-/** An action with what a person does to do it. */
+/** An action with the input that triggers it. */
 export interface Binding {
   readonly action: string;
   /** A letter or digit in lower case, `left` or `right`; there may be none, and then there is only a button to touch. */
@@ -34,9 +34,9 @@ export interface Binding {
   readonly charge: Amount | undefined;
   readonly pitch: Amount | undefined;
   readonly target: TargetRule | undefined;
-  /** The argument that gets the hand with which it is done, for players with a headset. */
+  /** The argument that receives the acting hand, for players with a headset. */
   readonly hand: string | undefined;
-  /** An attribute of one's own person that has to be set. */
+  /** An attribute of the own avatar that must be set. */
   readonly needs: string | undefined;
   /** One that must not be. */
   readonly unless: string | undefined;
@@ -48,7 +48,7 @@ const REACH_M = 2.5;
 const REACH_M_MAX = 1_000;
 const LABEL_CHARACTERS_MAX = 32;
 const CHARGE_S = 1;
-/** A press this short is none that anybody watches a meter for. */
+/** A shorter press shows no charge meter. */
 const METER_AFTER_S = 0.12;
 
 /** An action that a key or a button does; actions without a hint are for programs. */
@@ -82,7 +82,7 @@ function readBinding({ name, arguments: fields, hint }: ActionFacts): Binding | 
   };
 }
 
-/** The bounds that a field's type says, as `range(0, 1, 0.01)` does, or else the usual ones. */
+/** The bounds in a field's type, such as `range(0, 1, 0.01)`, or else the defaults. */
 function amountOf(
   field: { readonly name: string; readonly type: string } | undefined,
   min: number,
@@ -125,14 +125,14 @@ function chargeShare(seconds: number): number {
 }
 
 /**
- * How far up a person looks whose camera looks down by `cameraPitch`: the camera hangs above the shoulders, so it looks
- * down a little where its person looks straight ahead.
+ * The upward pitch of a player whose camera looks down by `cameraPitch`. The camera is above the shoulders, so it looks
+ * down a little when its player looks straight ahead.
  */
 export function lookPitch(cameraPitch: number): number {
   return 0.32 - (cameraPitch - 0.25) * 0.8;
 }
 
-/** How far a camera looks down whose person looks up by `pitch`: the other way round. */
+/** The downward pitch of the camera for a player's `pitch`: the inverse. */
 export function cameraPitch(pitch: number): number {
   return 0.25 + (0.32 - pitch) / 0.8;
 }
@@ -140,7 +140,7 @@ export function cameraPitch(pitch: number): number {
 /** The target of an action. */
 export interface Target {
   readonly id: number;
-  /** The lower, the sooner it is meant: what is looked at before what is near. */
+  /** Lower ranks win: entities in view before near ones. */
   readonly rank: number;
 }
 
@@ -148,10 +148,10 @@ export interface Target {
 export interface Surroundings {
   /** The target within reach: the entity that is looked at, or the nearest in front. */
   findTarget(rule: TargetRule): Target | undefined;
-  /** Whether an attribute of one's own person is set. */
+  /** Whether an attribute of the own avatar is set. */
   has(attribute: string): boolean;
   send(action: string, args: Readonly<Record<string, number>>): void;
-  /** How much of it would be sent, 0 to 1; undefined while nothing is charged. */
+  /** The charge that would be sent, 0 to 1; `undefined` while nothing is charged. */
   showCharge(share: number | undefined): void;
   /** The actions that would be done to something now. */
   showOffers(offers: readonly Binding[]): void;
@@ -198,14 +198,14 @@ export class Actions {
     );
   }
 
-  /** Does an action so much, in a direction so far up; `share` is 0 to 1. */
+  /** Performs an action with a charge (`share`, 0 to 1) and an upward pitch. */
   perform(binding: Binding, share: number, pitch: number): void {
     const target = this.#targets.get(binding)?.id;
     const args = argumentsOf(binding, share * CHARGE_S, pitch, target, this.hand);
     if (args) this.#around.send(binding.action, args);
   }
 
-  /** Forgets what is being done, as after a reconnect. */
+  /** Forgets the current action, such as after a reconnect. */
   reset(): void {
     this.cancel();
     this.#targets.clear();
@@ -233,7 +233,7 @@ export class Actions {
     this.#around.showCharge(undefined);
   }
 
-  /** One frame on. `canAct` is false while nobody is there who could. */
+  /** Advances by one frame. `canAct` is false while there is no avatar to act. */
   update(seconds: number, cameraPitch: number, canAct: boolean): void {
     this.#cameraPitch = cameraPitch;
     this.#targets.clear();
@@ -254,7 +254,7 @@ export class Actions {
     }
   }
 
-  /** The actions that have a target now, the likeliest first; of those that share a key, that one alone. */
+  /** The actions that have a target now, the likeliest first; only one for each key. */
   #offers(): readonly Binding[] {
     const ranked = [...this.#targets].sort(([, a], [, b]) => a.rank - b.rank).map(([binding]) => binding);
     const taken = new Set<string>();
@@ -264,7 +264,7 @@ export class Actions {
     });
   }
 
-  /** Several actions may share a key: one that has something to be done to goes first. */
+  /** Several actions may share a key: one with a target goes first. */
   #choose(trigger: string): Binding | undefined {
     const fits = (binding: Binding): boolean =>
       binding.key === trigger || buttonOf(binding.action) === trigger;

@@ -5,12 +5,12 @@ const PITCH_MIN = -0.5;
 const PITCH_MAX = 1.35;
 const DISTANCE_MIN = 1.6;
 const DISTANCE_MAX = 16;
-/** The camera is a ball of this radius, so that nothing it stands beside is cut open by the near plane. */
+/** The camera is a sphere of this radius, so that the near plane cuts no object beside it. */
 const RADIUS = 0.22;
 
 /**
- * Orbits the head of an avatar. `yaw` is the direction that the avatar walks in when it walks forward: 0 faces −Z and
- * grows counter-clockwise seen from above. `pitch` is how far the camera looks down.
+ * Orbits the head of an avatar. `yaw` is the direction in which the avatar walks forward: 0 faces −Z and grows
+ * counter-clockwise seen from above. `pitch` is the downward angle of the camera.
  */
 export class OrbitCamera {
   yaw = 0;
@@ -41,12 +41,12 @@ export class OrbitCamera {
     this.#settled = false;
   }
 
-  /** Looks where an avatar looks. */
+  /** Faces the direction of an avatar. */
   face(pose: { qx: number; qy: number; qz: number; qw: number }): void {
     this.yaw = yawOf(pose);
   }
 
-  /** How near the camera has come: an avatar that fills the picture is better not drawn. */
+  /** Nearness of the camera to the avatar: an avatar that fills the picture is not drawn. */
   get nearness(): number {
     return this.#shownDistance;
   }
@@ -85,13 +85,13 @@ export class OrbitCamera {
   }
 }
 
-/** Unit vector from what is looked at to the camera. */
+/** Unit vector from the target to the camera. */
 export function armDirection(yaw: number, pitch: number, out: Vector3): Vector3 {
   const flat = Math.cos(pitch);
   return out.set(Math.sin(yaw) * flat, Math.sin(pitch), Math.cos(yaw) * flat);
 }
 
-/** An obstacle pulls the camera in at once, since a thing that is cut open would show; it glides back out. */
+/** An obstacle moves the camera in at once, because a cut object would be visible; the camera glides back out. */
 export function nextDistance(shown: number, wanted: number, free: number, seconds: number): number {
   const goal = Math.min(wanted, free);
   if (goal < shown && free < shown) return Math.max(0.05, goal);

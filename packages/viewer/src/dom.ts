@@ -1,4 +1,4 @@
-/** The element with this id. The page and this program are one thing: a missing element is a mistake in it. */
+/** The element with this id. Page and program belong together, so a missing element is a programming error. */
 export function element<T extends HTMLElement>(id: string, type: new () => T): T {
   const found = document.getElementById(id);
   if (!(found instanceof type)) throw new Error(`index.html has no ${type.name} with the id "${id}"`);

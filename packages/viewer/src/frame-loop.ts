@@ -18,7 +18,7 @@ function runFrame(viewer: Viewer, frame: Frame): void {
   viewer.governResolution(frameMs);
 }
 
-/** Draws frames for as long as the page lives. */
+/** Draws frames as long as the page is open. */
 export function startFrameLoop(viewer: Viewer): void {
   startLoop(viewer.stage.renderer, (frame) => runFrame(viewer, frame));
 }

@@ -22,7 +22,7 @@ declare global {
   interface Window {
     /**
      * For the console and for tests. `world` and `interpolator` are the SDK's objects of the current connection and are
-     * undefined on the start screen; `viewer` is the whole client.
+     * `undefined` on the start screen; `viewer` is the whole client.
      */
     nowcast: {
       readonly world: WorldConnection["world"] | undefined;
@@ -35,7 +35,7 @@ declare global {
 function main(): void {
   const address = readAddress(window.location.pathname, window.location.search);
   const settings = loadSettings();
-  // Choices in the address hold for this visit; they are kept only if the person changes something.
+  // Options in the address apply to this visit; they are stored only if the user changes a setting.
   if (address.name !== undefined) settings.name = address.name;
   if (address.transport !== undefined) settings.transport = address.transport;
   if (address.networkHz !== undefined) settings.networkHz = address.networkHz;
@@ -55,7 +55,7 @@ function main(): void {
   };
 
   let { room } = address;
-  /** The page's text about the room that the address leads to, once it is known. */
+  /** The page's text about the room to which the address leads, once it is known. */
   let askedRoom = address.askedRoom;
   let welcomedRoom: string | undefined;
   const enter = (room: string) => {
@@ -69,7 +69,7 @@ function main(): void {
   viewer.onWelcome = (entered, world) => {
     const about = aboutRoom(entered, world);
     if (about !== undefined) viewer.hud.setWorld(about);
-    // After a reconnect it would be said again.
+    // After a reconnect it would be shown again.
     if (welcomedRoom === entered) return;
     welcomedRoom = entered;
     if (askedRoom !== undefined) viewer.chat.addEvent(words.lowerCaseRoom(askedRoom, entered));
@@ -113,7 +113,7 @@ function main(): void {
     if (room !== undefined && askedRoom !== undefined) {
       window.history.replaceState(null, "", `/r/${room}${window.location.search}`);
     }
-    // The first picture takes by far the longest: a page that joined before it would take its delay for the network's.
+    // The first picture takes by far the longest. A page that joined before it would count its delay as the network's.
     requestAnimationFrame(() => requestAnimationFrame(() => void enterNamed()));
   } else {
     start.show(settings.name, room);
@@ -126,7 +126,7 @@ function aboutRoom(room: string, world: string): string | undefined {
   return room.startsWith(`${world}-`) ? words.roomOfWorld(room, world) : words.noSuchWorld(room, world);
 }
 
-/** Without a picture there is no client: says what is missing and what helps, where the start screen would be. */
+/** Without graphics there is no client: shows the missing feature and the cure on the start screen. */
 function explainFailure(error: unknown): void {
   const message = document.createElement("p");
   message.setAttribute("role", "alert");

@@ -1,33 +1,33 @@
 import { parseHz } from "./settings.js";
 import { CARRIERS, type Carrier, TRANSPORTS, type Transport } from "./world-connection.js";
 
-/** Where neither the address nor the server names one. */
+/** Used if neither the address nor the server names a room. */
 export const DEFAULT_ROOM = "plaza";
 
 /** The choices in the page's address: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {
   /** Undefined where the address names none that the protocol allows. */
   room: string | undefined;
-  /** The name in the address, if it is not exactly that of `room`. */
+  /** The name in the address, if it differs from `room`. */
   askedRoom: string | undefined;
   name: string | undefined;
   /** Go in at once, without the start screen. */
   enter: boolean;
   transport: Transport | undefined;
-  /** Only this carrier. */
+  /** Use only this carrier. */
   carrier: Carrier | undefined;
   networkHz: number | undefined;
   quality: string | undefined;
   light: string | undefined;
   /** Lets in where the server wants one. */
   token: string | undefined;
-  /** A server that tells a page how others reach it (STUN), for voices over more than one network. */
+  /** A server that tells a page its public address (STUN), for voices across networks. */
   stun: string | undefined;
-  /** The moment of the room's past that is to be shown, as {@link worldAddress} takes it. */
+  /** The requested moment of the room's history, for {@link worldAddress}. */
   at: string | undefined;
 }
 
-/** As `stun.example.org` or `stun.example.org:3478`. */
+/** `stun.example.org` or `stun.example.org:3478`. */
 function stunOf(server: string | null): string | undefined {
   return server !== null && /^[a-z0-9.-]{1,200}(:\d{1,5})?$/i.test(server) ? `stun:${server}` : undefined;
 }
@@ -53,8 +53,8 @@ export function readAddress(pathname: string, search: string): PageAddress {
 }
 
 /**
- * A server chooses the world by the room's name: `football`, `football-anything`. So a world that is asked for beside a
- * room of another name gives the room its own name as the first part.
+ * A server selects the world by the room's name: `football`, `football-anything`. If the requested room has another
+ * name than the requested world, the world's name becomes the first part of the room's name.
  */
 function roomOf(room: string | undefined, world: string | null): string | undefined {
   if (world === null || !NAME.test(world)) return room;
@@ -62,7 +62,7 @@ function roomOf(room: string | undefined, world: string | null): string | undefi
   return room.startsWith(`${world}-`) ? room : `${world}-${room}`.slice(0, 32);
 }
 
-/** The name in a path, as it was typed, and the room that it leads to: in lower case, if rooms can have that name at all. */
+/** The name in a path, and the room to which it leads: in lower case, if it is a valid name. */
 export function readRoom(pathname: string): {
   readonly asked: string | undefined;
   readonly room: string | undefined;
@@ -85,8 +85,8 @@ function decode(part: string): string {
 const NAME = /^[a-z0-9_-]{1,32}$/;
 
 /**
- * A moment as names of rooms have it: `-5m`, the number of a step, or a time such as `2026-11-23T10:00Z`, which loses its hyphens
- * and colons. Undefined for anything else.
+ * A moment in the notation of room names: `-5m`, the number of a step, or a time such as `2026-11-23T10:00Z`, without
+ * its hyphens and colons. `undefined` for other texts.
  */
 export function readMoment(text: string | null): string | undefined {
   if (text === null) return undefined;
@@ -95,13 +95,13 @@ export function readMoment(text: string | null): string | undefined {
   return /^\d{8}T\d{4}(?:\d{2}(?:\.\d{1,3})?)?Z$/.test(time) ? time : undefined;
 }
 
-/** The address of a room on the server that this page came from, or of its past; sessions find theirs from it. */
+/** The address of a room, or of its history, on the server of this page; sessions derive theirs from it. */
 export function worldAddress(page: Pick<Location, "protocol" | "host">, room: string, at?: string): string {
   const name = at === undefined ? room : `${room}.${at}`;
   return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}/ws/${name}`;
 }
 
-/** The address to hand to somebody who should come to this room, or see it as it was. */
+/** The address to share with other people who should join this room, or see its history. */
 export function shareAddress(page: Pick<Location, "origin">, room: string, at?: string): string {
   const address = `${page.origin}/r/${room}`;
   return at === undefined ? address : `${address}?at=${at}`;

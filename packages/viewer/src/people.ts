@@ -14,7 +14,7 @@ interface Person {
   avatarId: number | undefined;
 }
 
-/** The people who are here, and their avatars. */
+/** The players in the room, and their avatars. */
 export class People {
   readonly #byId = new Map<number, Person>();
 
@@ -31,7 +31,7 @@ export class People {
     return this.#byId.get(playerId)?.avatarId;
   }
 
-  /** Takes note of a player; undefined where nothing happened that people want to read of. */
+  /** Records a player; `undefined` if there is nothing to report. */
   update({ id, name, avatarId }: PlayerFacts): Happening | undefined {
     const known = this.#byId.get(id);
     this.#byId.set(id, { name, avatarId });

@@ -16,13 +16,13 @@ export interface Settings {
   hud: boolean;
   /** Whether the bar of keys is shown. */
   keys: boolean;
-  /** Whether the world is heard, from the first click or key on: browsers allow no sound before. */
+  /** Whether sounds are on. They start with the first click or key, because browsers allow no sound before. */
   sound: boolean;
   /** With a headset: walking by the left stick. */
   vrWalk: boolean;
   /** Turning by the right stick goes smoothly, and not in steps. */
   vrSmoothTurn: boolean;
-  /** The picture narrows while one is moved. */
+  /** The picture narrows during motion. */
   vrVignette: boolean;
 }
 
@@ -52,7 +52,7 @@ export function loadSettings(storage: Pick<Storage, "getItem"> | undefined = bro
     const parsed: unknown = JSON.parse(storage?.getItem(KEY) ?? "{}");
     if (parsed !== null && typeof parsed === "object") kept = parsed as Record<string, unknown>;
   } catch {
-    // Somebody else's or damaged text under our key is as good as none.
+    // Foreign or damaged text under our key counts as missing.
   }
   return {
     name: typeof kept["name"] === "string" ? kept["name"].slice(0, 24) : DEFAULTS.name,

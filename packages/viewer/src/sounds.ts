@@ -1,9 +1,11 @@
-/** Sounds of a world: its event `sound`, from a file of the world, or synthesised here from the word in the file's name. */
+/**
+ * Sounds of a world: its event `sound`, from a file of the world, or synthesised here from the word in the file's name.
+ */
 import { AssetCache, AssetError, type Assets, isFields, readVector, type Vector } from "@nowcast/three";
 
 /** A sound that a world plays: the payload of the event `sound`. */
 export interface Sound {
-  /** As `assets/whistle.ogg`. */
+  /** A path such as `assets/whistle.ogg`. */
   readonly file: string;
   /** Undefined is everywhere. */
   readonly at: Vector | undefined;
@@ -19,10 +21,10 @@ export function readSound(payload: unknown): Sound | undefined {
   return { file, at: readVector(at), volume: loudness };
 }
 
-/** A tone that glides, or a hiss: how a word sounds. */
+/** A gliding tone or a noise: the sound of a word. */
 export interface Timbre {
   readonly wave: OscillatorType | "noise";
-  /** From the beginning to the end, in hertz; of a hiss, what is let through. */
+  /** From the start to the end, in hertz; for a noise, the pass band. */
   readonly fromHz: number;
   readonly toHz: number;
   readonly seconds: number;
@@ -42,7 +44,7 @@ const TIMBRES: readonly (readonly [RegExp, Timbre])[] = [
 ];
 const OTHERWISE: Timbre = { wave: "triangle", fromHz: 660, toHz: 520, seconds: 0.2, trillHz: 0 };
 
-/** How a file sounds, by the first word in its name that is known. */
+/** The timbre of a file, by the first known word in its name. */
 export function timbreOf(file: string): Timbre {
   const name = (file.split("/").pop() ?? "").toLowerCase();
   return TIMBRES.find(([words]) => words.test(name))?.[1] ?? OTHERWISE;
@@ -51,12 +53,12 @@ export function timbreOf(file: string): Timbre {
 const RECORDED = /\.(ogg|mp3|wav)$/i;
 const FILE_BYTES_MAX = 1024 * 1024;
 const FILE_SECONDS_MAX = 60;
-/** A sound that is ready later than this is not played any more: its occasion is over. */
+/** A sound that is ready later than this is dropped, because its occasion is over. */
 const LATE_S_MAX = 1.5;
 const VOICES_MAX = 16;
 const LOUDNESS = 0.35;
 
-/** Plays what a world lets be heard, unless the settings turn it off. */
+/** Plays the sounds of a world, unless the settings turn them off. */
 export class Sounds {
   #context: AudioContext | undefined;
   #noise: AudioBuffer | undefined;
@@ -80,7 +82,7 @@ export class Sounds {
     this.#recordings.define();
   }
 
-  /** Whether sounds can be heard now: they are on, and the browser allows them. */
+  /** Whether sounds are audible now: they are on, and the browser allows them. */
   get isAudible(): boolean {
     return this.#isOn && this.#context?.state === "running";
   }
@@ -92,7 +94,7 @@ export class Sounds {
     else void this.#context?.suspend();
   }
 
-  /** Browsers let a page be heard after a person did something in it. */
+  /** Browsers allow sound only after a user's input. */
   #begin(): void {
     if (navigator.userActivation?.hasBeenActive === false) {
       for (const type of ["pointerup", "keydown"]) {
@@ -107,7 +109,7 @@ export class Sounds {
   /** Puts the ears where the camera is. */
   listenAt(x: number, y: number, z: number, aheadX: number, aheadY: number, aheadZ: number): void {
     const listener = this.#context?.listener;
-    // Firefox has no parameters here, and places nothing: everything is then heard from the front.
+    // Firefox has no such parameters and no panning here, so all sounds come from the front.
     if (!this.#isOn || listener?.positionX === undefined) return;
     listener.positionX.value = x;
     listener.positionY.value = y;
@@ -121,8 +123,7 @@ export class Sounds {
     const context = this.#context;
     if (!this.#isOn || !context || this.#voices >= VOICES_MAX) return;
     if (context.state !== "running") {
-      // A phone call or another page may have taken the sound away. Sounds that were due meanwhile are
-      // dropped.
+      // A phone call or another page may have interrupted the sound. Sounds that were due meanwhile are dropped.
       void context.resume();
       return;
     }
@@ -143,7 +144,7 @@ export class Sounds {
 
   async #decode(name: string, file: ArrayBuffer): Promise<AudioBuffer> {
     const buffer = await this.#context?.decodeAudioData(file);
-    if (!buffer) throw new AssetError(name, "nothing can be heard yet");
+    if (!buffer) throw new AssetError(name, "no sound can be played yet");
     if (buffer.duration > FILE_SECONDS_MAX)
       throw new AssetError(name, `it is longer than ${FILE_SECONDS_MAX} seconds`);
     return buffer;
@@ -164,7 +165,7 @@ export class Sounds {
     source.stop(end);
   }
 
-  /** Lets a source be heard from a place, or from everywhere, until it ends. */
+  /** Connects a source to a place, or to everywhere, until it ends. */
   #connect(
     context: AudioContext,
     source: AudioScheduledSourceNode,

@@ -11,9 +11,9 @@ import {
 import { Quaternion, Vector3 } from "three";
 import type { Target, TargetRule } from "./actions.js";
 
-/** A highlighted target can be taken even when one is seen late, so hands reach less far than the world's value. */
+/** A highlighted target must be reachable even if it is seen late, so hands reach less far than the world's value. */
 const CAUTION_M = 0.1;
-/** "In front" is within 60° of where one faces; what is looked at may be anywhere in front of the back. */
+/** "In front" is within 60° of the facing direction; a target in view may be anywhere ahead. */
 const FRONT_COSINE = 0.5;
 const LOOKED_AT_COSINE = 0;
 const PERSON_RADIUS_M = 0.35;
@@ -25,13 +25,13 @@ export interface Actor extends Readonly<Pose> {
   readonly halfHeight: number;
 }
 
-/** Where the middle of the picture is looked at from, and in which direction, of length 1. */
+/** The origin and the direction (of length 1) of the middle of the picture. */
 export interface Aim {
   readonly origin: Readonly<Vector3>;
   readonly direction: Readonly<Vector3>;
 }
 
-/** The target of an action: the entity that is looked at, or else the nearest in front. */
+/** The target of an action: the entity in view, or else the nearest in front. */
 export function findTarget(
   actor: Actor,
   aim: Aim,
@@ -65,7 +65,7 @@ export function findTarget(
   return nearest === undefined ? undefined : { id: nearest, rank: nearestM };
 }
 
-/** From the axis of the acting person to the surface of a box. */
+/** Distance from the axis of the acting player to the surface of a box. */
 function distanceTo(actor: Actor, box: RayBox): number {
   const height = box.y - actor.y;
   const { halfHeight } = actor;

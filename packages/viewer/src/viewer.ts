@@ -41,15 +41,15 @@ const HIDE_NEARER_M = 1.15;
 /** Half the width of a person, and how high from the centre the eyes are. */
 const PERSON_RADIUS_M = 0.35;
 const EYES_M = 0.62;
-/** How high from the centre down to the shins: what stands there is walked into. */
+/** Height of the shins relative to the centre: obstacles there block the walk. */
 const SHINS_M = 0.3;
-/** As high as ground may lie above or below for a prediction to follow it. */
+/** Maximum height difference of ground that a prediction follows. */
 const STEP_M_MAX = 0.6;
 /** Farther ahead no prediction leads. */
 const TRACE_M = 8;
 /** From the middle of a frame and of a sending interval to the server's step. */
 const INPUT_DELAY_MS = 25;
-/** How fast people without a body look around, in metres a second. */
+/** Speed of the camera for players without a body, in metres a second. */
 const WATCHING_SPEED = 9;
 
 /** The client: owns all its parts, brings the world's events to them, and offers the steps of a frame. */
@@ -67,13 +67,13 @@ export class Viewer implements EventParts {
   readonly figures: Figures;
   readonly actions: Actions;
   connection: WorldConnection | undefined;
-  /** While somebody looks at the world by a headset. */
+  /** Set while a user wears a headset. */
   headset: XrSession | undefined;
-  /** This room is to be left for the start page. */
+  /** Called to leave this room for the start page. */
   onAnotherRoom: () => void = () => undefined;
   /** The world of the room is known: after entering, and after each reconnect. */
   onWelcome: (room: string, world: string) => void = () => undefined;
-  /** The present of the room is asked for, in place of its past. */
+  /** Called to enter the present of the room instead of its history. */
   onPresent: () => void = () => undefined;
   /** Another moment of the past is shown, in ISO 8601. */
   onMoment: (time: string) => void = () => undefined;
@@ -98,7 +98,7 @@ export class Viewer implements EventParts {
   readonly #predictor = new Predictor();
   readonly #ahead = new Vector3();
   readonly #ears = new Vector3();
-  /** The point at which people without a body look. */
+  /** The camera's target for players without a body. */
   readonly #watched = new Vector3(0, 1.5, 0);
   readonly #avatarPose = createPose();
   #quality: Quality;
@@ -143,12 +143,12 @@ export class Viewer implements EventParts {
       if (!this.headset) this.stage.resize();
     });
     this.#darkness.addEventListener("change", () => this.#applySettings());
-    // No frames are drawn while the page is hidden, so nobody else would tell the server that the keys are up.
+    // No frames are drawn while the page is hidden, so no other code would send that the keys are released.
     document.addEventListener("visibilitychange", () => {
       this.devices.release();
       this.sendInput();
     });
-    // A session outlives its carrier: without a word the avatar would stand about until the server gives up on it.
+    // A session outlives its carrier. Without a close the avatar would stay until the server gives it up.
     window.addEventListener("pagehide", () => this.connection?.close());
     window.addEventListener("pageshow", (event) => {
       if (event.persisted && this.connection) this.rejoin();
@@ -157,7 +157,7 @@ export class Viewer implements EventParts {
     this.#backdrop.show();
   }
 
-  /** Enters a world, or enters it anew with other options. */
+  /** Enters a world, or enters it again with other options. */
   enter(address: string, room: string, shareAddress: string, entry: Entry): void {
     this.#address = address;
     this.#entry = entry;
@@ -196,7 +196,7 @@ export class Viewer implements EventParts {
     this.hud.setStatus(this.connection.status);
   }
 
-  /** Takes new settings, keeps them and puts them into force; the world is joined anew only where it must be. */
+  /** Applies and stores new settings; the world is joined again only if necessary. */
   change(changes: Partial<Settings>): void {
     const before = { ...this.settings };
     Object.assign(this.settings, changes);
@@ -210,13 +210,13 @@ export class Viewer implements EventParts {
     if (before.name !== this.settings.name && this.settings.name !== "")
       this.connection.rename(this.settings.name);
     if (before.networkHz !== this.settings.networkHz) {
-      // The protocol has no word for "as you like", so a fresh connection asks for nothing.
+      // The protocol has no value for the default, so a new connection omits the rate.
       if (this.settings.networkHz === 0) this.rejoin();
       else this.connection.setRate(this.settings.networkHz);
     }
   }
 
-  /** Looks around as a phone is moved, or no longer; returns whether it does now, and says why not. */
+  /** Turns looking by moving the phone on or off; returns whether it is on, and shows why not. */
   async lookByGyroscope(isWanted: boolean): Promise<boolean> {
     this.#gyroscope?.end();
     this.#gyroscope = undefined;
@@ -360,29 +360,28 @@ export class Viewer implements EventParts {
     this.stage.render(this.scene.takeChanged());
   }
 
-  /** Headsets keep their own rate by other means, and a picture that changes its size is seen in them. */
+  /** Headsets keep their rate by other means, and changes of the resolution would be visible. */
   governResolution(frameMs: number): void {
     if (this.headset) return;
     if (this.settings.quality !== "auto" || !this.#governor.frame(frameMs)) return;
     this.stage.setPixelRatio(this.#governor.effective);
   }
 
-  /** One's own body, if it is a person. */
+  /** The own body, if it is a walking player. */
   get ownMember(): Member | undefined {
     const id = this.connection?.avatar;
     return id === undefined ? undefined : this.scene.crowd.get(id);
   }
 
-  /** The entity that one's own input moves, as it is shown: a person, or anything else. */
+  /** The entity that the own input moves, as it is shown: a walking player or another entity. */
   get own(): Actor | undefined {
     const id = this.connection?.avatar;
     return this.ownMember ?? (id === undefined ? undefined : this.scene.get(id));
   }
 
   /**
-   * One's own body turns with the camera at once instead of after a round trip: the server will set it to
-   * just this yaw. Items in its hands are shown where the server had them, and so is the body of a person who
-   * holds something.
+   * The own body turns with the camera at once instead of after a round trip, because the server will set it to this
+   * yaw. Items in its hands are shown at the server's poses, as is the body of a player who holds one.
    */
   #turnOwnBody(): void {
     const member = this.ownMember;
@@ -408,7 +407,7 @@ export class Viewer implements EventParts {
     this.#predictor.update(seconds, steers ? this.#input : undefined, gait, delayMs / 1000, trace);
     member.x += this.#predictor.x;
     member.z += this.#predictor.z;
-    // Stairs and slopes: as far above the ground as the server has it.
+    // Stairs and slopes: keeps the server's height above the ground.
     const depth = (atX: number, atZ: number): number =>
       obstacles.cast(atX, y, atZ, 0, -1, 0, { reach: TRACE_M });
     const rise = depth(x, z) - depth(member.x, member.z);
@@ -424,7 +423,7 @@ export class Viewer implements EventParts {
     this.#predictor.reset();
   }
 
-  /** A driver looks where the vehicle goes. */
+  /** The camera of a driver turns with the vehicle. */
   #turnWith(own: Actor): void {
     const yaw = yawOf(own);
     const turned = wrapAngle(yaw - this.#ownYaw);
@@ -433,7 +432,7 @@ export class Viewer implements EventParts {
     this.#ownYaw = yaw;
   }
 
-  /** People without a body that is drawn move what they look at, as their controls say. */
+  /** Players without a drawn body move the camera's target by their input. */
   #lookAround(connection: WorldConnection, seconds: number): void {
     const { avatar } = connection;
     if (avatar !== undefined) {
@@ -497,7 +496,7 @@ export class Viewer implements EventParts {
     this.onWelcome(room, world);
   }
 
-  /** `/help` is answered by the page itself: the server would pass it on to everybody. */
+  /** The page answers `/help` itself, because the server would send it to all players. */
   #say(text: string): void {
     if (!/^\/help\b/i.test(text)) return this.connection?.chat(text);
     for (const line of helpLines(this.keyBar.hints)) this.chat.addEvent(line);

@@ -1,4 +1,4 @@
-/** The words of the page, in the first of the browser's languages that there is a file for. */
+/** The texts of the page, in the first of the browser's languages that has a file. */
 import { ENGLISH } from "./words/en.js";
 
 export type Words = typeof ENGLISH;
@@ -19,7 +19,7 @@ const chosen = chooseWords(globalThis.navigator?.languages ?? []);
 
 export const words = chosen.words;
 
-/** The names in `index.html`: the words in an element, and those of its attributes. */
+/** The names in `index.html`: for the text of an element, and for its attributes. */
 const PLACES = {
   "data-words": undefined,
   "data-words-title": "title",
@@ -28,7 +28,7 @@ const PLACES = {
   "data-words-content": "content",
 } as const;
 
-/** Writes words wherever the page names some. */
+/** Writes the texts wherever the page names one. */
 export function fillPage(page: Document): void {
   page.documentElement.lang = chosen.tag;
   for (const [place, attribute] of Object.entries(PLACES)) {
@@ -40,9 +40,9 @@ export function fillPage(page: Document): void {
   }
 }
 
-/** The page and its words are one thing: a name that there is not is a mistake in them. */
+/** Page and texts belong together, so an unknown name is a programming error. */
 export function wordsNamed(name: string): string {
   const value: unknown = Object.hasOwn(words, name) ? words[name as keyof Words] : undefined;
-  if (typeof value !== "string") throw new Error(`there are no words named "${name}"`);
+  if (typeof value !== "string") throw new Error(`there is no text named "${name}"`);
   return value;
 }

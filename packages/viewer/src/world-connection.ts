@@ -1,4 +1,5 @@
-// The one place in the viewer that knows the SDK, beside `xr/presence.ts`, which owns head and hands. The rest deals in what is drawn.
+// The only module of the viewer that uses the SDK, besides `xr/presence.ts`, which owns head and hands. The others
+// handle drawn objects.
 
 import { type Pose, type PoseSource, type WorldScene, WorldView } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
@@ -16,7 +17,7 @@ import type { ActionFacts } from "./actions.js";
 import type { Input } from "./input/input-collector.js";
 import type { PlayerFacts } from "./people.js";
 
-/** How the world travels: on a session over the best carrier, or by the plain protocol in one of its encodings. */
+/** The protocol: a session over the best carrier, or the plain protocol in one of its encodings. */
 export type Transport = "session" | Encoding;
 
 export const TRANSPORTS: readonly Transport[] = ["session", ...ENCODINGS];
@@ -34,7 +35,7 @@ export const CARRIERS: readonly Carrier[] = ["webtransport", "websocket"];
 export interface Report {
   readonly outcome: ReportOutcome;
   readonly version: number;
-  /** File, line and cause; empty for what runs. */
+  /** File, line and cause; empty for a running version. */
   readonly text: string;
 }
 
@@ -49,12 +50,12 @@ export interface WorldConnectionListener {
   playerLeft(player: PlayerFacts): void;
   /** A value on the screen changed. */
   screenChanged(place: string): void;
-  /** Something that the world's rules tell. */
+  /** An event of the world's rules. */
   eventReceived(event: string, payload: unknown): void;
   refused(action: string, reason: string): void;
   reported(report: Report): void;
   chatted(player: number, name: string, text: string): void;
-  /** The server left out this number of chat lines, because this page's connection is too slow for them. */
+  /** The server dropped this number of chat lines, because this page's connection is too slow for them. */
   missed(lines: number): void;
   /** The server did not pass on a line of this page. */
   unsaid(text: string, reason: string): void;
@@ -65,9 +66,9 @@ export interface WorldConnectionListener {
   lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
-/** How a page comes in, by its address. */
+/** The options of a join, from the page's address. */
 export interface Entry {
-  /** Only this carrier, for a session; all that there are without. */
+  /** Use only this carrier for a session; by default all available ones. */
   carrier?: Carrier | undefined;
   /** Lets in where the server wants one. */
   token?: string | undefined;
@@ -80,7 +81,7 @@ export interface WorldConnectionOptions extends Entry {
   networkHz: number;
 }
 
-/** A seat in a world, and what is seen from it. */
+/** A joined world, and its drawing. */
 export class WorldConnection implements PoseSource {
   readonly world: World;
   readonly #view: WorldView;
@@ -158,7 +159,7 @@ export class WorldConnection implements PoseSource {
     this.#predictor.act(action, args).catch(() => undefined);
   }
 
-  /** Whether an attribute of one's own person is set: nil, false, 0 and empty text are not. */
+  /** Whether an attribute of the own avatar is set: nil, false, 0 and empty text count as not set. */
   hasAttribute(name: string): boolean {
     const { avatarId, entities } = this.world;
     const own = avatarId === undefined ? undefined : entities.get(avatarId);
@@ -178,7 +179,7 @@ export class WorldConnection implements PoseSource {
     this.world.setRate(hz);
   }
 
-  /** Whether the own avatar is shown where its steps lead, not where the server had it. */
+  /** Whether the own avatar is shown at its predicted pose, not at the server's. */
   get isPredicted(): boolean {
     return this.#view.isPredicted;
   }

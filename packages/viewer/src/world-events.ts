@@ -37,7 +37,7 @@ export interface EventParts {
   readonly past: PastPanel;
   readonly sounds: Sounds;
   readonly voice: VoiceToggle;
-  /** Begins anew in a room: the server that answers may be another than before, with another ground. */
+  /** Starts again in a room: another server may answer than before, with another ground. */
   restart(room: string, world: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** The form of an entity, by its author's declaration of its kind: "Looks" in `docs/WORLDS.md`. */
+/** The form of an entity, from the declaration of its kind: "Looks" in `docs/WORLDS.md`. */
 import { type Form, isFields, readForm, readVector, type Vector } from "./form.js";
 
 /** The part of an entity that this file needs. */
@@ -24,56 +24,56 @@ export interface Figure {
 }
 
 export interface Appearance {
-  /** Undefined for what is only a label. */
+  /** `undefined` for an entity with a label only. */
   readonly form: Form | Figure | undefined;
-  /** 0xRRGGBB; undefined when nobody said. */
+  /** 0xRRGGBB; `undefined` without a declaration. */
   readonly color: number | undefined;
   /** 0 to 1. */
   readonly opacity: number;
-  /** How much it shines by itself: 0 is not at all. */
+  /** Emitted light: 0 for none. */
   readonly glow: number;
   /** The label above it. A person may have typed it: text, never markup. */
   readonly label: string;
-  /** Drawn instead of the form, once it is here. */
+  /** Drawn instead of the form, once it is loaded. */
   readonly model: ModelLook | undefined;
   /** Name of the picture on the surface of its form; undefined for none. */
   readonly texture: string | undefined;
-  /** How high the sea lies around the world, in metres; undefined where this says nothing of a sea. */
+  /** Height of the sea around the world, in metres; `undefined` if it declares no sea. */
   readonly sea: number | undefined;
 }
 
 /** A model of the world's folder, as an entity shows it. */
 export interface ModelLook {
-  /** As `assets/door.glb`. */
+  /** A path such as `assets/door.glb`. */
   readonly name: string;
-  /** Multiplies its size along its own axes, beside the entity's own scale. */
+  /** Multiplies its size along its own axes, in addition to the entity's own scale. */
   readonly scale: Vector;
-  /** The animation that it plays over and over; undefined leaves it to how it moves. */
+  /** The animation that it repeats; `undefined` selects one by its motion. */
   readonly animation: string | undefined;
 }
 
-/** How fast somebody walks, in metres and seconds. */
+/** Walking speeds of a player, in metres and seconds. */
 export interface Gait {
   readonly walkSpeed: number;
   readonly runSpeed: number;
   readonly acceleration: number;
 }
 
-/** An entity without its pose, as far as it shows. */
+/** An entity without its pose, as far as it affects drawing. */
 export interface Body {
   readonly id: number;
   /** Name of its kind. */
   readonly kind: string;
   readonly scale: Vector;
-  /** Undefined for what is not drawn. */
+  /** `undefined` for an entity that is not drawn. */
   readonly appearance: Appearance | undefined;
   /** Bodies stop at it. */
   readonly isSolid: boolean;
-  /** It stays where it is put. */
+  /** It does not move by itself. */
   readonly isFixed: boolean;
   /** Forces move it. */
   readonly isLoose: boolean;
-  /** Of what controls move. */
+  /** For an entity that input moves. */
   readonly gait: Gait | undefined;
   /** The held entity, by the attribute `holding`. */
   readonly holding: number | undefined;
@@ -92,7 +92,7 @@ const GLOW_MAX = 4;
 const NAME_CHARACTERS_MAX = 200;
 const MODEL_SCALE_MAX = 10_000;
 const SEA_M_MAX = 10_000;
-/** Shown for what has a model and no form of its own, until the model is here. */
+/** Drawn for an entity with a model and without a form, until the model is loaded. */
 const STAND_IN: Form = { shape: "sphere", radius: 0.25 };
 const FORM_FIELDS = ["shape", "size", "radius", "height"] as const;
 /** Attributes that show. */
@@ -111,7 +111,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   "holding",
 ]);
 
-/** Whether a change of these attributes changes what is drawn. */
+/** Whether a change of these attributes changes the drawing. */
 export function isShown(names: readonly string[]): boolean {
   return names.some((name) => SHOWN.has(name));
 }
@@ -134,7 +134,10 @@ export function describeBody(entity: EntityFacts): Body {
   };
 }
 
-/** `isSensor`: others pass through it, or it has no body at all. Such things are there for the rules unless they have a look. */
+/**
+ * `isSensor`: other bodies pass through it, or it has no body. Such entities are only for the rules unless they have a
+ * look.
+ */
 function appearanceOf(
   kind: KindFacts,
   attributes: EntityFacts["attributes"],
@@ -176,7 +179,7 @@ function isModelScale(value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) <= MODEL_SCALE_MAX;
 }
 
-/** Files of a world's folder lie in `assets/`; any other name is none of them. */
+/** Files of a world's folder are in `assets/`; any other name is invalid. */
 function readAssetName(value: unknown): string | undefined {
   const name = readName(value);
   return name?.startsWith("assets/") ? name : undefined;
@@ -205,7 +208,7 @@ function formOf(
   return readFormOf(kind, own);
 }
 
-/** Forms of kinds: entities of one kind share theirs, and with it what is drawn. */
+/** Forms of kinds. Entities of one kind share their form, and so their geometry. */
 const FORMS = new WeakMap<KindFacts, { readonly form: Form | Figure | undefined }>();
 
 function readFormOf(kind: KindFacts, look: Readonly<Record<string, unknown>>): Form | Figure | undefined {

@@ -1,8 +1,10 @@
-/** Forms of things, in the words of `ShapeFields` in `docs/WORLDS.md`, checked: a server may say anything. */
+/**
+ * Forms from the fields of `ShapeFields` in `docs/WORLDS.md`. They are validated, because a server may send anything.
+ */
 
 export type Vector = readonly [number, number, number];
 
-/** Around the thing's own origin, in metres, before its scale. Y is up. */
+/** Around the entity's own origin, in metres, before its scale. Y is up. */
 export type Form =
   | { readonly shape: "box"; readonly size: Vector }
   | { readonly shape: "sphere"; readonly radius: number }
@@ -29,7 +31,7 @@ export interface Part {
   readonly form: Form;
 }
 
-/** As the engine bounds them: `crates/world/src/shape.rs`. */
+/** The engine's limits: `crates/world/src/shape.rs`. */
 const EXTENT_M_MIN = 0.001;
 const EXTENT_M_MAX = 10_000;
 const POINTS_MAX = 256;
@@ -39,7 +41,7 @@ const PARTS_MAX = 32;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads a form; undefined for what is none, or is beyond the engine's bounds. */
+/** Reads a form; `undefined` if it is invalid or exceeds the engine's limits. */
 export function readForm(fields: Fields): Form | undefined {
   const { shape } = fields;
   if (shape === "compound") return readCompound(fields["parts"]);

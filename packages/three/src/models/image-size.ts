@@ -1,4 +1,4 @@
-/** Width and height of a PNG, JPEG or WebP by its first bytes, before anything is unpacked; undefined for what is none. */
+/** Width and height of a PNG, JPEG or WebP from its first bytes, before it is decoded; `undefined` for other data. */
 export function readImageSize(bytes: Uint8Array): readonly [number, number] | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length >= 24 && view.getUint32(0) === 0x89504e47 && view.getUint32(12) === 0x49484452) {

@@ -1,4 +1,6 @@
-/** Looks through a model before anything is made of it: a file may say anything. The format is glTF 2.0, section 4 (GLB). */
+/**
+ * Validates a model before it is loaded, because a file may contain anything. The format is glTF 2.0, section 4 (GLB).
+ */
 import { readImageSize } from "./image-size.js";
 
 /** Limits of one model. */
@@ -6,22 +8,22 @@ export const MODEL_LIMITS = {
   fileBytes: 32 * 1024 * 1024,
   jsonBytes: 4 * 1024 * 1024,
   nodes: 2_000,
-  /** Of all its nodes together. */
+  /** Total of all its nodes. */
   triangles: 500_000,
   textures: 32,
   /** Along each side. */
   texturePixels: 4_096,
-  /** Of all textures together. */
+  /** Total of all textures. */
   pixels: 4 * 4_096 * 4_096,
   animations: 64,
-  /** Of all numbers in it, unpacked. */
+  /** Total of all numbers in it, unpacked. */
   accessorBytes: 128 * 1024 * 1024,
 } as const;
 
 const MAGIC = 0x46546c67;
 const JSON_CHUNK = 0x4e4f534a;
 const BINARY_CHUNK = 0x004e4942;
-/** Extensions that need a decoder that is not here, a file of its own, or make many of one. */
+/** Extensions that need a missing decoder or another file, or that multiply one mesh. */
 const REFUSED = new Set([
   "KHR_draco_mesh_compression",
   "EXT_meshopt_compression",
@@ -43,7 +45,7 @@ const COMPONENTS: Readonly<Record<string, number>> = {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Refuses a model by an error that says why. */
+/** Throws an error with the reason if a model is invalid. */
 export function inspectGlb(file: ArrayBuffer): void {
   const { json, binary } = readChunks(file);
   checkExtensions(json);
@@ -117,7 +119,7 @@ function trianglesOfMeshes(json: Fields, accessors: readonly number[]): readonly
   );
 }
 
-/** A tree, and what it shows. In a circle of nodes whoever builds it would never end. */
+/** Checks that the nodes are a tree, and counts their triangles. A loader would never finish a cycle of nodes. */
 function checkNodes(json: Fields, trianglesOf: readonly number[]): void {
   const nodes = fieldsOf(json, "nodes");
   atMost(nodes.length, MODEL_LIMITS.nodes, "nodes");
@@ -125,7 +127,7 @@ function checkNodes(json: Fields, trianglesOf: readonly number[]): void {
   let triangles = 0;
   for (const node of nodes) {
     for (const child of listOf(node, "children")) {
-      if (hasParent.has(child)) throw new Error("one of its nodes hangs on two others");
+      if (hasParent.has(child)) throw new Error("one of its nodes has two parents");
       hasParent.add(child);
     }
     const mesh = node["mesh"];
@@ -156,7 +158,7 @@ function checkImages(json: Fields, binary: Uint8Array): void {
   }
 }
 
-/** The number of pixels of an image; refuses what is none, or is too large. */
+/** The number of pixels of an image; throws if it is invalid or too large. */
 export function checkImage(bytes: Uint8Array): number {
   const size = readImageSize(bytes);
   if (!size) throw new Error("an image is no PNG, JPEG or WebP");
@@ -171,7 +173,7 @@ function atMost(count: number, max: number, what: string): void {
 
 function wholeNumber(value: unknown): number {
   if (typeof value !== "number" || !Number.isInteger(value) || value < 0)
-    throw new Error("a number in it is none");
+    throw new Error("one of its numbers is invalid");
   return value;
 }
 

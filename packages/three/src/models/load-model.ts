@@ -15,16 +15,16 @@ import {
 import type { GLTFLoaderPlugin, GLTFParser } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { checkImage, inspectGlb } from "./inspect-glb.js";
 
-/** A model that is here: entities show clones or instances of it, which share its geometries, materials and textures. */
+/** A loaded model. Entities show clones or instances of it, which share its geometries, materials and textures. */
 export interface Model {
   readonly root: Group;
   readonly clips: readonly AnimationClip[];
-  /** Nothing in it moves, so that all who show it are drawn together. */
+  /** Nothing in it moves, so all entities that show it are drawn together. */
   readonly isStill: boolean;
   dispose(): void;
 }
 
-/** Reads a `.glb` file; the reader itself is fetched when the first one is. */
+/** Loads a `.glb` file. The loader itself is fetched with the first file. */
 export async function loadModel(file: ArrayBuffer): Promise<Model> {
   inspectGlb(file);
   const { GLTFLoader } = await import("three/examples/jsm/loaders/GLTFLoader.js");
@@ -99,7 +99,7 @@ interface GltfTextures {
   readonly samplers?: readonly { readonly wrapS?: number; readonly wrapT?: number }[];
 }
 
-/** Numbers of WebGL to those of three.js. */
+/** Maps numbers of WebGL to those of three.js. */
 const WRAPPING: Readonly<Record<number, Texture["wrapS"]>> = {
   33071: ClampToEdgeWrapping,
   33648: MirroredRepeatWrapping,

@@ -13,7 +13,7 @@ interface Wanted {
   moving: MovingModel | undefined;
 }
 
-/** Models of all entities that have one: what cannot move is drawn together, the others by clones. */
+/** Models of all entities that have one: static models are drawn together, the others as clones. */
 export class Models {
   readonly group = new Group();
   readonly #wanted = new Map<number, Wanted>();
@@ -21,15 +21,15 @@ export class Models {
   readonly #cache: AssetCache<Model>;
   readonly #shown: (id: number) => void;
 
-  /** `shown` is called when the model of an entity is drawn from now on, so that nothing else is. */
+  /** `shown` is called when the model of an entity is drawn from now on, so that its form is hidden. */
   constructor(cache: AssetCache<Model>, shown: (id: number) => void) {
     this.#cache = cache;
     this.#shown = shown;
   }
 
   /**
-   * Shows a model where a bearer is, as soon as it is here. An entity that has it already keeps it, and what it plays fades
-   * over.
+   * Shows a model at a bearer's pose, as soon as it is loaded. An entity that has it already keeps it, and its
+   * animations cross-fade.
    */
   set(bearer: Bearer, look: ModelLook): void {
     const { id } = bearer;
@@ -45,7 +45,7 @@ export class Models {
     this.#wanted.set(id, wanted);
     if (model) return this.#show(wanted, model);
     void this.#cache.get(look.name).then((loaded) => {
-      // It may have gone meanwhile, or look otherwise.
+      // The entity may have been removed or changed meanwhile.
       if (loaded && this.#wanted.get(id) === wanted) this.#show(wanted, loaded);
     });
   }

@@ -17,20 +17,20 @@ import type { Body, ModelLook } from "../look/body.js";
 import type { Pose } from "../pose.js";
 import type { Model } from "./load-model.js";
 
-/** The pose of a model, and the movement by which it is animated. */
+/** The pose of a model, and the motion by which it is animated. */
 export interface Bearer extends Readonly<Pose> {
   readonly id: number;
   readonly body: Body;
   readonly halfHeight: number;
-  /** Of somebody who walks. */
+  /** For a walking player. */
   readonly motion?: { readonly speed: number } | undefined;
 }
 
-/** From one animation to the next, in seconds. */
+/** Duration of a cross-fade between animations, in seconds. */
 const FADE_S = 0.2;
 /** Slower is standing. */
 const STANDING_SPEED = 0.3;
-/** The light on things within a hand's reach. */
+/** The highlight of entities within a hand's reach. */
 const LIT = 0.35;
 
 /** A clone of a model, which moves by itself. */
@@ -57,7 +57,7 @@ export class MovingModel {
     this.#choose();
   }
 
-  /** The same entity, as it is described now. */
+  /** Updates the same entity to its new description. */
   change(bearer: Bearer, look: ModelLook): void {
     this.#bearer = bearer;
     this.#look = look;
@@ -81,7 +81,7 @@ export class MovingModel {
     });
   }
 
-  /** Whether it is animated. */
+  /** Advances its animation. Returns whether it is animated. */
   update(seconds: number): boolean {
     if (this.#bearer.motion) this.place();
     this.#choose();
@@ -142,7 +142,7 @@ export function gaitNames(
   return speed > (gait.walkSpeed + gait.runSpeed) / 2 ? ["run", "walk"] : ["walk", "run"];
 }
 
-/** The clip of the first of these names that there is. Blender writes `Armature|walk`; large and small letters count alike. */
+/** The first of these names for which a clip exists. Blender writes `Armature|walk`; case does not matter. */
 export function findClip<Clip extends { readonly name: string }>(
   clips: readonly Clip[],
   names: readonly string[],
@@ -158,8 +158,8 @@ export function findClip<Clip extends { readonly name: string }>(
 }
 
 /**
- * Where the origin of a model is: at the middle of what it is shown for; for a person between the feet, and turned, because
- * people in glTF look along +Z.
+ * Places the origin of a model: at the middle of its entity; for a person between the feet, and turned, because people
+ * in glTF look along +Z.
  */
 export function placeModel(bearer: Bearer, look: ModelLook, out: Matrix4): Matrix4 {
   const { x, y, z, qx, qy, qz, qw, body, halfHeight } = bearer;
@@ -174,7 +174,7 @@ export function placeModel(bearer: Bearer, look: ModelLook, out: Matrix4): Matri
   return out.compose(POSITION, ROTATION, SCALE);
 }
 
-/** A copy of the nodes alone: geometries, materials and textures are shared, bones are those of the copy. */
+/** A copy of the nodes only: geometries, materials and textures are shared, bones belong to the copy. */
 function cloneModel(root: Object3D): Object3D {
   const clone = root.clone(true);
   const copies = new Map<Object3D, Object3D>();

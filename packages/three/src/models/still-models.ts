@@ -11,7 +11,7 @@ interface Slot {
   isLit: boolean;
 }
 
-/** All who show one model in which nothing moves: a draw call for each mesh in it, however many they are. */
+/** All entities that show one static model: a draw call for each of its meshes, however many entities there are. */
 export class StillModels {
   readonly #slots: Slot[] = [];
   readonly #places = new Map<number, number>();
@@ -40,7 +40,7 @@ export class StillModels {
     this.#count();
   }
 
-  /** Whether it was the last one. */
+  /** Returns whether it was the last one. */
   remove(id: number): boolean {
     const place = this.#places.get(id);
     if (place === undefined) return false;
@@ -96,7 +96,7 @@ export class StillModels {
       const instanced = new InstancedMesh(mesh.geometry, mesh.material, this.#capacity);
       instanced.instanceMatrix.setUsage(DynamicDrawUsage);
       instanced.castShadow = instanced.receiveShadow = true;
-      // Its instances are all over the world; culling the mesh as one thing would never help.
+      // Its instances are all over the world, so culling the mesh as a whole would never help.
       instanced.frustumCulled = false;
       this.#group.add(instanced);
       return instanced;
@@ -107,7 +107,7 @@ export class StillModels {
 }
 
 const PLAIN = new Color(1, 1, 1);
-/** Brighter than white: what a hand can reach. */
+/** Brighter than white: the highlight of entities within a hand's reach. */
 const LIT = new Color(1.7, 1.65, 1.5);
 const PLACE = new Matrix4();
 const MATRIX = new Matrix4();

@@ -17,7 +17,7 @@ import { createOutfit } from "./outfit.js";
 import { createParts, type Part } from "./parts.js";
 import { Skeleton } from "./skeleton.js";
 
-/** As high as the skeleton is before it is scaled. */
+/** The height of the skeleton before scaling. */
 const HEIGHT_M = 1.8;
 /** Colours of clothes where none is set; the number selects one. */
 const SHIRTS = [0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17a398, 0x5c6bc0] as const;
@@ -37,19 +37,19 @@ export interface Member extends Pose {
   isModelled: boolean;
   velocityX: number;
   velocityZ: number;
-  /** Where it was in the previous frame. */
+  /** Its position in the previous frame. */
   lastX: number;
   lastY: number;
   lastZ: number;
 }
 
-/** Bends the bodies of people of whom more is known than where they stand. */
+/** Bends the bodies of players with tracked heads and hands. */
 export interface BodyTracking {
-  /** Bends a body that stands at `root`, and brings the skeleton's matrices up to date; false for one that moves by itself. */
+  /** Bends a body that stands at `root`, and updates the skeleton's matrices; false for a body without tracking. */
   pose(member: Member, skeleton: Skeleton, root: Matrix4): boolean;
 }
 
-/** All people. Each kind of body part is one draw call, however many people there are. */
+/** All players. Each kind of body part is one draw call, however many players there are. */
 export class Crowd {
   readonly group = new Group();
   readonly #parts: readonly Part[] = createParts();
@@ -61,7 +61,7 @@ export class Crowd {
   readonly #list: Member[] = [];
   readonly #byId = new Map<number, Member>();
   #capacity = 0;
-  /** Set once somebody here has a headset. */
+  /** Set once a player in the world has a headset. */
   tracking: BodyTracking | undefined;
 
   constructor() {
@@ -77,7 +77,7 @@ export class Crowd {
     return this.#byId.get(id);
   }
 
-  /** The colour of somebody's shirt; grey for one who is not here. */
+  /** The colour of a player's shirt; grey for an absent player. */
   colorOf(id: number | undefined): number {
     return (id === undefined ? undefined : this.#byId.get(id)?.color) ?? 0x9a9a9a;
   }
@@ -117,7 +117,7 @@ export class Crowd {
     this.#count();
   }
 
-  /** Somebody looks otherwise, or has something else in the hands, and walks on. */
+  /** A player has another look or item, and keeps walking. */
   change(body: Body): void {
     const member = this.#byId.get(body.id);
     if (!member) return;
@@ -224,7 +224,7 @@ export class Crowd {
   }
 }
 
-/** Derives from where a body went what its limbs must have done. */
+/** Derives the motion of the limbs from the motion of the body. */
 function advance(member: Member, seconds: number, obstacles: Obstacles): void {
   const motion = member.motion;
   motion.seconds += seconds;
@@ -264,7 +264,7 @@ function advance(member: Member, seconds: number, obstacles: Obstacles): void {
   motion.fling *= Math.exp(-7 * seconds);
 }
 
-/** The protocol does not say who stands on what, but what is under the feet can be looked up. */
+/** The protocol does not say on which body a player stands, but the ground under the feet can be found. */
 function isAloft(member: Member, obstacles: Obstacles): boolean {
   if (Math.abs(member.motion.rise) < 0.8 && member.motion.air < 0.05) return false;
   const feet = member.halfHeight + 0.1;

@@ -1,6 +1,6 @@
 /** The visible motion of a body. */
 export interface Motion {
-  /** Where in the stride, in radians; a stride of two steps is 2π. */
+  /** The phase of the stride, in radians; a stride of two steps is 2π. */
   phase: number;
   /** Along the ground in metres a second. */
   speed: number;
@@ -18,7 +18,7 @@ export interface Motion {
   fling: number;
   /** Decays from 1 to 0 after landing. */
   landing: number;
-  /** For breathing and looking about, in seconds, different for each body. */
+  /** Time for breathing and looking about, in seconds, different for each body. */
   seconds: number;
 }
 
@@ -73,12 +73,12 @@ export function createJointAngles(): JointAngles {
   };
 }
 
-/** Length of a stride (two steps) at a speed. People lengthen their stride about as much as they quicken it. */
+/** Length of a stride (two steps) at a speed. Players lengthen their stride about as much as they quicken it. */
 export function strideLength(speed: number): number {
   return 0.9 + 0.34 * Math.min(speed, 8);
 }
 
-/** How far the phase moves on while the body covers `metres` at `speed`: feet then keep up with the ground. */
+/** Change of the phase while the body moves `metres` at `speed`, so that feet do not slide on the ground. */
 export function phaseStep(metres: number, speed: number): number {
   return (metres / strideLength(speed)) * 2 * Math.PI;
 }
@@ -137,7 +137,7 @@ function bend(swinging: number, moving: number, running: number): number {
   return moving * (0.14 + lift * (0.75 + 0.85 * running));
 }
 
-/** In the air the knees come up while rising and reach for the ground while falling; arms go out for balance. */
+/** In the air the knees rise while ascending and extend while descending; the arms spread for balance. */
 function addFlight(motion: Motion, out: JointAngles): void {
   const air = motion.air;
   if (air <= 0) return;
@@ -170,8 +170,8 @@ function addCarrying(motion: Motion, out: JointAngles): void {
 }
 
 /**
- * Which way legs go when a body that faces `yaw` moves along (x, z): feet step sideways up to a right angle, and what is
- * farther behind is walked backward.
+ * The direction of the legs when a body that faces `yaw` moves along (x, z). Feet step sideways up to a right angle;
+ * beyond that they walk backward.
  */
 export function legsToward(
   yaw: number,

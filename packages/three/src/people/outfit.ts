@@ -5,7 +5,10 @@ const SKINS = ["#f3cfb3", "#e6b48d", "#c98d62", "#9a6242", "#6b4330", "#f0c3a0"]
 const HAIRS = ["#2b211d", "#4a3022", "#7a4a26", "#c08a45", "#8e8a88", "#a6442d"] as const;
 const TROUSERS = ["#35415c", "#4b4a52", "#5a4a3d", "#2f4f57", "#6b6457"] as const;
 
-/** The clothes of an avatar: the shirt has the colour that the server gave it, the rest follows from its id for all viewers alike. */
+/**
+ * The clothes of an avatar. The shirt has the colour from the server; the rest follows from its id, equally for all
+ * viewers.
+ */
 export function createOutfit(id: number, color: number): Record<Cloth, Color> {
   const shirt = new Color(color);
   const pack = shirt.clone().offsetHSL(0.45, -0.12, -0.08);

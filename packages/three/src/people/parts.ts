@@ -15,7 +15,7 @@ import { BODY } from "./skeleton.js";
 /** Which of an avatar's colours a part wears. */
 export type Cloth = "shirt" | "trousers" | "skin" | "hair" | "pack";
 
-/** A shape that is drawn once for every joint it hangs on, for all avatars in one call. */
+/** A shape that is drawn once for each of its joints, for all avatars in one call. */
 export interface Part {
   readonly cloth: Cloth;
   readonly geometry: BufferGeometry;

@@ -1,7 +1,7 @@
 import { type Matrix4, Object3D } from "three";
 import type { JointAngles } from "./gait.js";
 
-/** Lengths in metres of a body 1.8 m tall whose capsule's centre is the origin. */
+/** Lengths in metres of a body 1.8 m tall whose origin is the centre of its capsule. */
 export const BODY = {
   hipHeight: -0.06,
   hipWidth: 0.105,
@@ -14,7 +14,7 @@ export const BODY = {
   neckHeight: 0.5,
 } as const;
 
-/** One skeleton that is posed for each avatar in turn; what is drawn are the matrices copied out of it. */
+/** One skeleton that is posed for each avatar in turn. The matrices copied from it are drawn. */
 export class Skeleton {
   readonly root = new Object3D();
   readonly pelvis = new Object3D();

@@ -14,9 +14,9 @@ import type { Prop } from "./prop.js";
 
 const CAPACITY_MIN = 16;
 
-/** The properties that the things of a batch share. */
+/** The shared properties of the entities of a batch. */
 export interface Surface {
-  /** Made anew for each batch: its instances' attributes belong to it. */
+  /** Created for each batch, because its instances' attributes belong to it. */
   geometry(): BufferGeometry;
   readonly material: Material;
   /** The material for shadows, where it differs from the one for the camera. */
@@ -27,8 +27,8 @@ export interface Surface {
 }
 
 /**
- * Things of one form in one draw call, with a pose, a size, a colour and a style each. The style is: 1 for what is fixed,
- * how much it shines, how opaque it is.
+ * Entities of one form in one draw call, each with a pose, a size, a colour and a style. The style has: 1 for fixed
+ * entities, glow, opacity.
  */
 export class Batch {
   #mesh: InstancedMesh | undefined;
@@ -70,7 +70,7 @@ export class Batch {
     this.#touch();
   }
 
-  /** Its slot goes to the last one, so that none is empty. */
+  /** The last one moves into its slot, so that no slot is empty. */
   remove(prop: Prop): void {
     const last = this.#props.pop()!;
     if (last !== prop) {
@@ -147,7 +147,7 @@ export class Batch {
     if (depth) mesh.customDepthMaterial = depth;
     mesh.castShadow = castsShadow;
     mesh.receiveShadow = true;
-    // Its instances are all over the world; culling the mesh as one thing would never help.
+    // Its instances are all over the world, so culling the mesh as a whole would never help.
     mesh.frustumCulled = false;
     this.#mesh = mesh;
     for (const prop of this.#props) this.#write(prop);

@@ -3,9 +3,9 @@ import { BufferAttribute, BufferGeometry } from "three";
 /**
  * A unit box with rounded edges whose bevel keeps its width at any size.
  *
- * A vertex is stored as the corner it belongs to (each component -1 or 1) and the direction in which the rounding pushes
- * it out. The vertex shader puts it at `corner * (half - bevel) + direction * bevel`, so one geometry serves boxes of all
- * sizes without stretching their edges. The direction is also the normal.
+ * A vertex is stored as its corner (each component -1 or 1) and the direction in which the rounding moves it. The
+ * vertex shader places it at `corner * (half - bevel) + direction * bevel`, so one geometry serves boxes of all sizes
+ * without stretching their edges. The direction is also the normal.
  *
  * `segments` is the number of steps around each quarter of an edge's rounding.
  */
@@ -49,7 +49,7 @@ export const BEVEL_GLSL = "min(0.045, 0.2 * min(aHalf.x, min(aHalf.y, aHalf.z)))
 
 interface EdgeStep {
   corner: -1 | 1;
-  /** Tangent of the angle by which the surface turns away from the face here. */
+  /** Tangent of the angle between the surface and the face here. */
   tangent: number;
 }
 

@@ -52,8 +52,8 @@ const VERTEX_OUT = /* glsl */ `
   vHeight = (modelMatrix * instanceMatrix * vec4(transformed, 1.0)).y;`;
 
 /**
- * Gives each face of a block a panel, set in by a fine groove, so that a turning block is seen to turn, lightens worn
- * edges, and darkens what stands near the ground, where less of the sky is seen.
+ * Draws a panel with a fine groove on each face of a block, so that its rotation is visible, lightens worn edges, and
+ * darkens parts near the ground, which see less of the sky.
  */
 const SURFACE = /* glsl */ `
   {

@@ -11,7 +11,7 @@ import {
 import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
 import type { Form, Vector } from "../look/form.js";
 
-/** Steps around what is round. */
+/** Segments of round forms. */
 const AROUND = 24;
 
 /** The surface of a form around its own origin, as triangles with normals. */
@@ -38,7 +38,7 @@ export function createGeometry(form: Form): BufferGeometry {
   }
 }
 
-/** Flat triangles: what an author gave as corners has edges. */
+/** Flat triangles, because meshes of authors have sharp edges. */
 function createMesh(vertices: readonly Vector[], triangles: readonly number[]): BufferGeometry {
   const positions = new Float32Array(triangles.length * 3);
   for (let i = 0; i < triangles.length; i++) positions.set(vertices[triangles[i]!]!, i * 3);
@@ -74,7 +74,7 @@ function createHeights(
   return geometry;
 }
 
-/** Whether a picture can be laid on the surface of a form: the others do not say where on it what belongs. */
+/** Whether a texture can be mapped to the surface of a form; other forms have no mapping. */
 export function takesTexture({ shape }: Form): boolean {
   return shape !== "hull" && shape !== "mesh" && shape !== "compound";
 }

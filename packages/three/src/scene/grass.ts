@@ -17,8 +17,7 @@ const TUFTS_MAX = 40_000;
 const FLOWERS = 0.016;
 
 /**
- * Tufts of grass, with a flower here and there, on a lawn: for machines with time to spare. None grow where something
- * stands.
+ * Tufts of grass, with some flowers, on a lawn, for fast machines. None grow under entities.
  */
 export function createGrass(ground: RayBox, color: number, obstacles: readonly RayBox[]): InstancedMesh {
   const count = Math.min(TUFTS_MAX, Math.round(4 * ground.halfX * ground.halfZ * TUFTS_PER_SQUARE_METRE));
@@ -50,7 +49,7 @@ export function createGrass(ground: RayBox, color: number, obstacles: readonly R
   return mesh;
 }
 
-/** Blades that fan out from a point, dark at the foot. Their normals point up, so that they are lit as the lawn is. */
+/** Blades that fan out from a point, dark at the foot. Their normals point up, so that they are lit like the lawn. */
 function createTuft(): BufferGeometry {
   const positions = new Float32Array(BLADES * 9);
   const normals = new Float32Array(BLADES * 9);
@@ -74,7 +73,7 @@ function createTuft(): BufferGeometry {
   return geometry;
 }
 
-/** Whether something stands there, counted generously: by the circle around it. */
+/** Whether an entity stands there, estimated by the circle around it. */
 function stands(box: RayBox, x: number, top: number, z: number): boolean {
   if (box.y + box.halfY < top + 0.001 || box.y - box.halfY > top + 0.5) return false;
   const dx = Math.abs(x - box.x);

@@ -10,7 +10,7 @@ import {
 import { createGrass } from "./grass.js";
 import type { Prop } from "./prop.js";
 
-/** A fixed thing this wide and flat is ground that people walk on. */
+/** A fixed entity this wide and flat is ground to walk on. */
 const WIDE_M = 25;
 
 export function isGround({ form, body, opacity, halfX, halfY, halfZ, qx, qz }: Prop): boolean {
@@ -35,7 +35,7 @@ interface Slab {
   readonly plinth: Mesh;
 }
 
-/** Ground, on a plinth where there is a sea. Where it is green it is a lawn; any other is paved. */
+/** Ground, on a plinth if there is a sea. Green ground is a lawn; other ground is paved. */
 export class Ground {
   readonly group = new Group();
   readonly #slabs = new Map<number, Slab>();
@@ -50,7 +50,7 @@ export class Ground {
 
   add(prop: Prop): void {
     const { halfX, halfY, halfZ } = prop;
-    // The middle of its upper side is the origin of what is painted on it.
+    // The middle of its upper side is the origin of its pattern.
     const top = new Mesh(
       new BoxGeometry(2 * halfX, 2 * halfY, 2 * halfZ).translate(0, -halfY, 0),
       createPaving(prop.color, isGreen(prop.color), this.#isFine),
@@ -65,7 +65,7 @@ export class Ground {
     );
     plinth.quaternion.copy(top.quaternion);
     plinth.position.set(prop.x, prop.y - halfY - PLINTH_M / 2, prop.z);
-    // Things on the ground hide some of it, so it is drawn after them; the sea and the sky follow.
+    // Entities on the ground hide part of it, so it is drawn after them, before the sea and the sky.
     top.renderOrder = plinth.renderOrder = 1;
     plinth.visible = this.#isInSea;
     this.group.add(top, plinth);
@@ -85,7 +85,7 @@ export class Ground {
     return true;
   }
 
-  /** Lets grass grow on the widest lawn, where nothing of what is fixed stands. */
+  /** Grows grass on the widest lawn, except under fixed entities. */
   grow(obstacles: readonly Prop[]): void {
     this.mow();
     const lawns = [...this.#slabs.values()].map(({ prop }) => prop).filter(({ color }) => isGreen(color));
@@ -132,10 +132,10 @@ function isGreen(color: number): boolean {
   return h > 0.18 && h < 0.45 && s > 0.12;
 }
 
-/** A lawn, or stones, all by arithmetic: no picture has to be loaded. */
+/** A lawn or stones, computed in the shader, so that no texture has to be loaded. */
 function createPaving(color: number, isLawn: boolean, isFine: boolean): MeshLambertMaterial {
   const material = new MeshLambertMaterial({ color });
-  // Materials that look alike share a program; these do not.
+  // three.js shares a program between equal-looking materials; these have different code.
   material.customProgramCacheKey = () => `paving ${isLawn} ${isFine}`;
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
@@ -152,7 +152,7 @@ function createPaving(color: number, isLawn: boolean, isFine: boolean): MeshLamb
 }
 
 const NOISE = /* glsl */ `
-  // Without sines: they are what software renderers are slowest at.
+  // Without sines, which are the slowest operation of software renderers.
   float paveHash(vec2 p) {
     vec3 q = fract(vec3(p.xyx) * 0.1031);
     q += dot(q, q.yzx + 33.33);
@@ -168,7 +168,7 @@ const NOISE = /* glsl */ `
   }`;
 
 const LAWN = /* glsl */ `
-  // Mown in two directions, with patches where the grass stands drier.
+  // Mown in two directions, with patches of drier grass.
   vec3 groundColor(vec3 grass, vec2 p, float blur) {
     vec2 strip = floor(p / 3.0 + 0.5);
     float mown = (mod(strip.x, 2.0) + mod(strip.y, 2.0)) * 0.5 - 0.5;
@@ -184,7 +184,7 @@ const LAWN = /* glsl */ `
   }`;
 
 const STONES = /* glsl */ `
-  // Square slabs, every row set off by half of one.
+  // Square slabs, every row shifted by half a slab.
   vec3 groundColor(vec3 stone, vec2 p, float blur) {
     vec2 q = p / 2.0;
     q.x += 0.5 * mod(floor(q.y), 2.0);

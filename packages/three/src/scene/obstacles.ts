@@ -2,13 +2,13 @@ import { Quaternion, Vector3 } from "three";
 import type { Prop } from "./prop.js";
 import { rayBoxDistance } from "./ray.js";
 
-/** As far as a ray looks unless it is told otherwise, in metres. */
+/** Default length of a ray, in metres. */
 const REACH_M = 100;
 
 export interface Cast {
   /** Every obstacle is grown by this, in metres. */
   readonly margin?: number;
-  /** Not counted: what is carried, or oneself. */
+  /** Ignored: the carried entity, or the own body. */
   readonly except?: number | undefined;
   readonly reach?: number;
 }
@@ -30,7 +30,7 @@ export class Obstacles {
     this.#props.length = 0;
   }
 
-  /** Obstacles that stay where they are put. */
+  /** Obstacles that do not move. */
   fixed(): readonly Prop[] {
     return this.#props.filter((prop) => prop.body.isFixed);
   }
@@ -76,14 +76,15 @@ export function castAt(
   const along = -(rx * dx + ry * dy + rz * dz);
   const from2 = rx * rx + ry * ry + rz * rz;
   const radius = (prop.probe === "ball" ? prop.halfX : prop.reach) + margin;
-  // Beyond the ball around it nothing of it is met; for a ball that is the whole test.
+  // The ray misses the bounding sphere; for a ball that is the whole test.
   const beside2 = from2 - along * along;
   if (beside2 > radius * radius) return Number.POSITIVE_INFINITY;
   const inner = Math.sqrt(radius * radius - beside2);
   if (along + inner < 0 || along - inner > reach) return Number.POSITIVE_INFINITY;
   if (prop.probe === "ball") return along < inner ? Number.POSITIVE_INFINITY : along - inner;
 
-  // In the frame of the unscaled form; a direction of another length there counts the same metres here.
+  // In the coordinates of the unscaled form. The direction has another length there, so distances still count in
+  // metres.
   const [scaleX, scaleY, scaleZ] = prop.body.scale;
   TURN.set(-prop.qx, -prop.qy, -prop.qz, prop.qw);
   ORIGIN.set(rx, ry, rz).applyQuaternion(TURN);

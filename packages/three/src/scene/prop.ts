@@ -6,32 +6,34 @@ import { createGeometry } from "./form-geometry.js";
 import type { RayBox } from "./ray.js";
 import { TriangleGrid } from "./triangle-grid.js";
 
-/** How rays meet a prop: as the box around it, as a ball, or by its triangles. */
+/** The form of a prop for rays: the box around it, a ball, or its triangles. */
 export type Probe = "box" | "ball" | TriangleGrid;
 
-/** Something drawn that is no person: where it is, and what rays meet of it. Half lengths are those of the box around it. */
+/**
+ * A drawn entity that is not a player: its pose, and its form for rays. Half lengths are those of the box around it.
+ */
 export interface Prop extends RayBox {
   readonly id: number;
   readonly body: Body;
   readonly form: Form;
   readonly probe: Probe;
-  /** Of the ball around it, in metres. */
+  /** Radius of the sphere around it, in metres. */
   readonly reach: number;
   readonly halfHeight: number;
   readonly color: number;
   readonly opacity: number;
-  /** How much it shines by itself, what is lit up by a hand's reach included. */
+  /** Emitted light, including the highlight of entities within a hand's reach. */
   glow: number;
-  /** The picture on its surface, once it is here. */
+  /** The texture on its surface, once it is loaded. */
   texture: Texture | undefined;
   /** A model is drawn in its place. */
   isModelled: boolean;
-  /** Its place among the instances that are drawn together; −1 while it is in none. */
+  /** Its index among the instances that are drawn together; −1 if it is in none. */
   slot: number;
 }
 
 const NO_COLOR = 0xc9c4b8;
-/** Leaves a picture as it is. */
+/** Leaves a texture unchanged. */
 const WHITE = 0xffffff;
 
 export function createProp(body: Body, form: Form, pose: Pose): Prop {
@@ -69,7 +71,7 @@ function isBoxy({ shape }: Form): boolean {
   return shape === "box" || shape === "capsule" || shape === "cylinder" || shape === "cone";
 }
 
-/** Of the smallest box around a form that has the form's origin as its centre. */
+/** Half lengths of the smallest box around a form that is centred at the form's origin. */
 function halfLengths(form: Form): [number, number, number] {
   switch (form.shape) {
     case "box":
@@ -85,7 +87,7 @@ function halfLengths(form: Form): [number, number, number] {
   }
 }
 
-/** Things of one kind share their form, and so what rays meet. */
+/** Entities of one kind share their form, and so their grid for rays. */
 function gridOf(form: Form): TriangleGrid {
   const known = GRIDS.get(form);
   if (known) return known;

@@ -13,8 +13,9 @@ export interface RayBox {
 }
 
 /**
- * Distance along a ray of unit direction to a box grown by `margin` on all sides, by the slab method in the box's own
- * frame. `Infinity` where it misses, and also where the ray starts inside: what one stands in does not block the view.
+ * Distance along a ray of unit direction to a box grown by `margin` on all sides, by the slab method in the box's
+ * coordinates. `Infinity` if the ray misses, and if it starts inside, because a box around the viewer does not block
+ * the view.
  */
 export function rayBoxDistance(
   box: RayBox,
@@ -32,7 +33,7 @@ export function rayBoxDistance(
   const hx = box.halfX + margin;
   const hy = box.halfY + margin;
   const hz = box.halfZ + margin;
-  // Beyond the reach of its bounding sphere no exact test is needed: that holds for nearly all boxes of a world.
+  // If the ray misses the bounding sphere, no exact test is needed; that is true for nearly all boxes of a world.
   const along = -(rx * dx + ry * dy + rz * dz);
   const radius2 = hx * hx + hy * hy + hz * hz;
   const distance2 = rx * rx + ry * ry + rz * rz;

@@ -1,6 +1,6 @@
 import { DoubleSide, type Material, MeshLambertMaterial, MeshStandardMaterial, type Texture } from "three";
 
-/** The surface of things that are no opaque boxes: reflective, or plain for slow machines. */
+/** The surface of forms other than opaque boxes: reflective, or plain for slow machines. */
 export function createShapeMaterial(
   isRich: boolean,
   pattern: "plain" | "seamed" | "clear",
@@ -15,7 +15,7 @@ export function createShapeMaterial(
     material.transparent = true;
     material.depthWrite = false;
   }
-  // Materials that look alike share a program; these do not.
+  // three.js shares a program between equal-looking materials; these have different code.
   material.customProgramCacheKey = () => `shape ${pattern} ${isRich}`;
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
@@ -32,7 +32,7 @@ export function createShapeMaterial(
   return material;
 }
 
-/** How a thing shines by itself. */
+/** The light that an entity emits. */
 export const GLOW_GLSL = /* glsl */ `
   totalEmissiveRadiance += (diffuseColor.rgb * 0.35 + vec3(0.1, 0.09, 0.06)) * vStyle.y;`;
 

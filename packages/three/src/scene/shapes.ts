@@ -7,12 +7,12 @@ import { createShapeMaterial } from "./shape-material.js";
 
 interface Materials {
   readonly plain: Material;
-  /** With seams, so that a rolling ball is seen to roll. */
+  /** With seams, so that rolling is visible. */
   readonly seamed: Material;
   readonly clear: Material;
 }
 
-/** Everything that is no opaque box: a draw call for each form, and one more for what of it can be seen through. */
+/** All forms except opaque boxes: a draw call for each form, and one more for its transparent entities. */
 export class Shapes {
   readonly group = new Group();
   readonly #batches = new Map<string, Batch>();
@@ -105,7 +105,7 @@ export class Shapes {
     this.#batches.delete(key);
   }
 
-  /** Forms that are said alike are drawn together; those of many corners only where they are one object. */
+  /** Equal forms are drawn together; meshes only if they are the same object. */
   #nameOf(form: Form): string {
     switch (form.shape) {
       case "box":

@@ -4,8 +4,8 @@ import type { BufferGeometry } from "three";
 const CELLS_MAX = 128;
 
 /**
- * The triangles of a surface, sorted into cells seen from above, so that a ray asks those alone which it passes over. Hills
- * of tens of thousands of triangles are looked through in the time of a few hundred.
+ * The triangles of a surface, sorted into cells seen from above, so that a ray tests only those in the cells it passes.
+ * A ray through hills of tens of thousands of triangles takes the time of a few hundred.
  */
 export class TriangleGrid {
   readonly #cells: number[][];
@@ -42,15 +42,15 @@ export class TriangleGrid {
     return new TriangleGrid(corners);
   }
 
-  /** Of the smallest box around all triangles that has the origin as its centre. */
+  /** Half lengths of the smallest box around all triangles that is centred at the origin. */
   halfLengths(): [number, number, number] {
     const half = (axis: number): number => Math.max(...range(this.#corners, axis).map(Math.abs));
     return [half(0), half(1), half(2)];
   }
 
   /**
-   * How often its direction fits between a ray's origin and the first triangle, up to `reach`; `Infinity` where it meets none.
-   * Both sides of a triangle count.
+   * Distance from a ray's origin to the first triangle, in multiples of its direction, up to `reach`; `Infinity` if it
+   * hits none. Both sides of a triangle count.
    */
   cast(ox: number, oy: number, oz: number, dx: number, dy: number, dz: number, reach: number): number {
     let nearest = Number.POSITIVE_INFINITY;
@@ -69,7 +69,7 @@ export class TriangleGrid {
       Math.floor((value - this.#min[axis]) / this.#cell[axis]);
     const [fromX, toX] = [Math.max(0, place(minX, 0)), Math.min(last, place(maxX, 0))];
     const [fromZ, toZ] = [Math.max(0, place(minZ, 1)), Math.min(last, place(maxZ, 1))];
-    // A triangle on the far edge itself belongs to the last cell.
+    // A triangle on the far edge belongs to the last cell.
     for (let z = Math.min(fromZ, last); z <= toZ; z++) {
       for (let x = Math.min(fromX, last); x <= toX; x++) each(this.#cells[z * this.#side + x]!);
     }

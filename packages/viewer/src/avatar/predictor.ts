@@ -1,29 +1,29 @@
 import { ease, type Gait } from "@nowcast/three";
 import type { Input } from "../input/input-collector.js";
 
-/** Longest delay that the prediction makes up for: nobody should be shown farther ahead of the server. */
+/** Longest delay that the prediction covers, so that no player is shown farther ahead of the server. */
 const DELAY_S_MAX = 0.5;
-/** How fast a prediction that an obstacle had shortened grows again, so that it glides. */
+/** Speed at which a prediction that an obstacle had shortened grows again, so that it glides. */
 const RECOVERY_PER_S = 10;
 
-/** How far one may go from here in a direction along the ground, in metres. */
+/** Free distance from here in a direction along the ground, in metres. */
 export type GroundTrace = (dx: number, dz: number) => number;
 
 /**
- * Predicts one's own walk: how far one's body is shown ahead of where the server last had it, by the steps that the controls
- * have asked for since. When the server's answer comes, its place has moved by just these steps, and what is shown goes on
- * without a jump; where the world did otherwise, it glides there.
+ * Predicts the own walk: the distance of the shown body from the server's last position, by the steps that the input
+ * has demanded since. When the server's answer arrives, its position has moved by just these steps, so the shown body
+ * continues without a jump. If the server moved it differently, the body glides there.
  */
 export class Predictor {
   /** In metres, along the ground. */
   x = 0;
   z = 0;
-  /** Of the predicted steps, the share that no obstacle is in the way of. */
+  /** The share of the predicted steps without an obstacle. */
   #share = 1;
   #vx = 0;
   #vz = 0;
   #seconds = 0;
-  /** Where the controls alone would have led, at the end of each recent frame: time, x, z. */
+  /** The position from input alone at the end of each recent frame: time, x, z. */
   #trail: [number, number, number][] = [[0, 0, 0]];
 
   reset(): void {
@@ -31,7 +31,7 @@ export class Predictor {
     this.#trail = [[this.#seconds, 0, 0]];
   }
 
-  /** One frame on. `delayS` passes between the controls and the picture of what the server made of them. */
+  /** Advances by one frame. `delayS` is the time from an input to the display of its result. */
   update(
     seconds: number,
     input: Readonly<Input> | undefined,
@@ -69,7 +69,7 @@ export class Predictor {
     while (this.#trail.length > 2 && this.#trail[1]![0] < this.#seconds - DELAY_S_MAX) this.#trail.shift();
   }
 
-  /** Where the controls had led `delayS` ago. */
+  /** The position from input alone `delayS` ago. */
   #pathAt(delayS: number): readonly [number, number] {
     const at = this.#seconds - delayS;
     for (let index = this.#trail.length - 2; index >= 0; index--) {

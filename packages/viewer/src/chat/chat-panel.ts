@@ -55,7 +55,7 @@ export class ChatPanel {
     this.#append(line, `${name}: ${text}`);
   }
 
-  /** Adds a line of the page itself: what happened, rather than what somebody said. */
+  /** Adds a line of the page itself: an event, not a chat line. */
   addEvent(text: string): void {
     const line = document.createElement("li");
     line.className = "event";

@@ -10,7 +10,7 @@ export interface CloseReason {
 /** The part of an SDK error that is shown. */
 export type Ending = Pick<NowcastError, "fault" | "code" | "reason" | "cure">;
 
-/** The server answers, and lets nobody in now: what a person can do is worth showing while the page tries again. */
+/** The server answers, and refuses all clients now. Its cure is shown while the page tries again. */
 export function isRefusal({ fault, code }: Ending): boolean {
   return fault === "refused" && code !== "done" && code !== "going_away";
 }
@@ -20,8 +20,8 @@ function sentence(words: string): string {
 }
 
 /**
- * Explains why a connection ended, by the code of the error and never by its words, so that each sentence can be
- * translated. The server's own words are shown where they say more than a code can.
+ * Explains why a connection ended, by the code of the error and never by its text, so that each sentence can be
+ * translated. The server's own text is shown if it has more details than a code.
  */
 export function explainClose({ code, reason, cure }: Ending): CloseReason {
   const { ends } = words;

@@ -15,13 +15,13 @@ export function reachOf(status: Status, connection: Connection): Reach {
   return connection === "steady" ? "good" : connection;
 }
 
-/** The line that says how the connection is, and nothing while it is good. */
+/** The line that describes the connection; empty while it is good. */
 export class ConnectionBanner {
   readonly #line = element("banner", HTMLElement);
   readonly #otherRoom = element("banner-other", HTMLButtonElement);
   #reach: Reach = "closed";
   #hideTimer = 0;
-  /** Shown in place of the state: why the server lets nobody in now. */
+  /** Shown instead of the state: why the server refuses this client now. */
   #refusal: string | undefined;
   #wasGood = false;
 
@@ -34,7 +34,7 @@ export class ConnectionBanner {
   show(reach: Reach): void {
     const before = this.#reach;
     if (reach === before) return;
-    // While the server refuses, attempts follow one another: its reason stays until one of them succeeds.
+    // While the server refuses, attempts follow one another. Its reason stays until one of them succeeds.
     if (this.#refusal !== undefined && reach !== "good" && reach !== "closed") return;
     this.#reach = reach;
     const wasAway = this.#wasGood && (before === "lost" || this.#refusal !== undefined);
@@ -48,7 +48,7 @@ export class ConnectionBanner {
   /** A connection ended and another attempt follows: shows the server's reason, if it gave one. */
   ended(error: Ending): void {
     const { cause, cure } = explainClose(error);
-    // A connection that broke off has no reason worth reading: the state says as much.
+    // A broken connection has no useful reason; the state says as much.
     const isBroken = error.code === "lost" || error.code === "unreachable" || error.code === "timed_out";
     if (isBroken && this.#reach !== "connecting") return;
     const isRefused = isRefusal(error);

@@ -35,8 +35,8 @@ export class Hud {
     for (const id of ["ended-other", "banner-other"]) {
       element(id, HTMLButtonElement).addEventListener("click", () => listener.anotherRoom());
     }
-    // Before the button's own listeners, so that a dialog which one of them opens gives the focus back to the canvas. A press
-    // by the keyboard (`detail` 0) leaves the focus where the person put it.
+    // Before the button's own listeners, so that a dialog opened by one of them returns the focus to the canvas. A
+    // press by the keyboard (`detail` 0) leaves the focus unchanged.
     this.#root.addEventListener(
       "click",
       (event) => {
@@ -57,7 +57,7 @@ export class Hud {
     };
   }
 
-  /** Shows which world the room is of, where its name does not say it. */
+  /** Shows the world of the room, if the room's name does not contain it. */
   setWorld(about: string): void {
     this.#place.title = `${about} ${words.copyLink}`;
   }
@@ -69,7 +69,7 @@ export class Hud {
     this.connection.reset();
   }
 
-  /** How many take part; `isWatching`: one has no body here. */
+  /** The number of players; `isWatching`: the own player has no body. */
   setPeople(count: number, isWatching: boolean): void {
     const who = count === 1 ? words.onlyYou : words.people(count);
     const text = isWatching ? `${who}, ${words.watching}` : who;
@@ -83,7 +83,7 @@ export class Hud {
     if (status === "connecting" || status === "closed") this.connection.show(status);
   }
 
-  /** A connection ended; says why, and for good when none will follow. */
+  /** A connection ended. Shows the reason, and whether it is final. */
   lost(error: Ending, retryInMs: number | undefined): void {
     if (retryInMs !== undefined) return this.connection.ended(error);
     const { cause, cure } = explainClose(error);

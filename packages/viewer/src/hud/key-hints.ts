@@ -2,13 +2,13 @@ import type { Binding } from "../actions.js";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
-/** Keys, and what they do; without keys it is done by the mouse alone. */
+/** Keys and their effect; without keys, the effect of the mouse. */
 export interface KeyHint {
   readonly keys: readonly string[];
   readonly what: string;
 }
 
-/** The key of an action as it stands on a keyboard, or what is done with the mouse. */
+/** The label of an action's key on a keyboard, or its mouse gesture. */
 export function keyName(key: string): string {
   if (key === "left") return words.keys.left;
   if (key === "right") return words.keys.right;
@@ -22,7 +22,7 @@ export function promptFor(offers: readonly Binding[]): string {
     .join(" · ");
 }
 
-/** How to get about, and what can be done in this world. */
+/** The controls of movement, and of this world's actions. */
 export function keyHints(bindings: readonly Binding[]): readonly KeyHint[] {
   const { shift, space, enter } = words.keys;
   const actions = bindings.flatMap(({ key, label, charge }) => {

@@ -1,7 +1,7 @@
 const SAMPLES = 116;
 const SPACING_TOP_MS = 400;
 
-/** The latest snapshots as bars: how long each let wait for it, with the delay that hides it and the bytes a second. */
+/** The latest snapshots as bars: the waiting time of each, with the delay that hides it and the bytes a second. */
 export class NetGraph {
   readonly #spacing = new Float32Array(SAMPLES);
   readonly #delay = new Float32Array(SAMPLES);
@@ -76,7 +76,7 @@ export class NetGraph {
   }
 }
 
-/** Square root: 16 ms and 400 ms are both to be seen. */
+/** Square root, so that both 16 ms and 400 ms are visible. */
 function scaleMs(ms: number): number {
   return Math.sqrt(Math.min(1, Math.max(0, ms) / SPACING_TOP_MS));
 }

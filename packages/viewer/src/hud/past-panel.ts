@@ -2,30 +2,30 @@ import { isFields } from "@nowcast/three";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 
-/** The place on screens where a server that shows the past says which moment it is (`docs/SERVER.md`, "History"). */
+/** The screen slot in which a server that shows history states the moment (`docs/SERVER.md`, "History"). */
 export const PAST_PLACE = "@past";
 
 /** A moment takes a while to load, and lines of chat have a rate. */
 const ASK_EVERY_MS = 600;
 /** The slider does not run away from a hand that has just moved it. */
 const STILL_MS = 1500;
-/** While the past is played, the server says the moment this often at least. */
+/** While history is played, the server sends the moment at least this often. */
 const HEARD_EVERY_MS = 1000;
 
 /** The past that is shown: times are milliseconds since 1970. */
 export interface PastState {
   readonly room: string;
-  /** From when until when there are moments. */
+  /** The first and the last moment of the history. */
   readonly from: number;
   readonly to: number;
   /** The one that is shown. */
   readonly at: number;
   readonly playing: boolean;
-  /** Whether it is to the last bit what was. */
+  /** Whether the replay is exact to the last bit. */
   readonly exact: boolean;
 }
 
-/** The server's value at {@link PAST_PLACE}; undefined for anything else. */
+/** The server's value at {@link PAST_PLACE}; `undefined` for any other value. */
 export function readPast(value: unknown): PastState | undefined {
   if (!isFields(value)) return undefined;
   const { room, from, to, at, playing, exact } = value;
@@ -34,7 +34,7 @@ export function readPast(value: unknown): PastState | undefined {
   return { room, from, to: Math.max(from, to), at, playing: playing === true, exact: exact !== false };
 }
 
-/** When the next moment is asked for: the newest that a hand wants, and not too often. */
+/** Decides when to request the next moment: the newest that the user selected, and not too often. */
 export class MomentRequests {
   #wanted: number | undefined;
   #askedAtMs = Number.NEGATIVE_INFINITY;
@@ -44,7 +44,7 @@ export class MomentRequests {
     this.#ask = ask;
   }
 
-  /** Whether a moment was asked for a short while ago, or is about to be. */
+  /** Whether a moment was requested a short while ago, or is about to be. */
   isFresh(nowMs: number): boolean {
     return this.#wanted !== undefined || nowMs - this.#askedAtMs < STILL_MS;
   }
@@ -72,7 +72,7 @@ export interface PastListener {
   leave(): void;
 }
 
-/** A slider over the time that is kept, and what can be done with a moment. */
+/** A slider over the stored history, and the commands for a moment. */
 export class PastPanel {
   readonly #panel = element("past", HTMLElement);
   readonly #hud = element("hud", HTMLElement);
@@ -105,7 +105,7 @@ export class PastPanel {
     element("past-present", HTMLButtonElement).addEventListener("click", () => listener.leave());
   }
 
-  /** Takes what the server says; nothing hides the panel. */
+  /** Shows the server's value; `undefined` hides the panel. */
   update(value: unknown): void {
     const state = readPast(value);
     const isNew = this.#state === undefined;
@@ -142,7 +142,7 @@ export class PastPanel {
   }
 }
 
-/** A time as people here write it: with the day, where that is not today. */
+/** A time in local notation, with the date if that is not today. */
 function timeText(atMs: number): string {
   const then = new Date(atMs);
   const isToday = then.toDateString() === new Date().toDateString();

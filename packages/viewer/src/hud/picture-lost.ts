@@ -1,6 +1,6 @@
 import { element } from "../dom.js";
 
-/** The panel that stands in place of the picture while the graphics driver has taken it away. */
+/** The panel that replaces the picture after the graphics driver lost its context. */
 export class PictureLost {
   readonly #panel = element("picture-lost", HTMLElement);
 

@@ -11,16 +11,16 @@ export interface Place {
   readonly cause: string;
 }
 
-/** Reads `world.luau:12: what is wrong`; undefined where a text begins otherwise. */
+/** Parses `world.luau:12: problem`; `undefined` if a text begins differently. */
 export function readPlace(text: string): Place | undefined {
   const found = /^\s*([^\s:]+\.luau):(\d+)(?::\d+)?:?\s*(.*)$/s.exec(text);
   if (!found) return undefined;
   return { file: found[1]!, line: Number(found[2]), cause: found[3]! };
 }
 
-/** Which version of a world's rules runs, by the reports on all of them. */
+/** The running version of a world's rules, from the reports on all versions. */
 export class RunningVersion {
-  /** Versions that ran, the newest last. A version that is taken back gives way to the one before it. */
+  /** Versions that ran, the newest last. A version that is rolled back is removed. */
   readonly #ran: number[] = [];
 
   get current(): number | undefined {
@@ -67,8 +67,8 @@ export class RulesConsole {
   }
 
   /**
-   * A fault opens the console by itself, because its author has just saved and waits for the result. `isNews` is false for reports
-   * from before this page came; of those the last one decides.
+   * A fault opens the console by itself, because its author has just saved and waits for the result. `isNews` is false
+   * for reports from before this page joined; of those the last one decides.
    */
   add({ outcome, version, text }: Report, isNews: boolean): void {
     this.#toggle.hidden = false;
@@ -85,7 +85,7 @@ export class RulesConsole {
     if (text !== "") line.append(describe(text));
     this.#list.prepend(line);
     while (this.#list.childElementCount > REPORTS_MAX) this.#list.lastElementChild?.remove();
-    // A line is for those who look; it neither opens nor closes the console.
+    // Printed lines neither open nor close the console.
     if (outcome === "printed") return;
     if (outcome !== "runs" || !isNews) this.#setOpen(outcome !== "runs");
   }

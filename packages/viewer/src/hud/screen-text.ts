@@ -5,7 +5,7 @@ import { words } from "../words.js";
 const TEXT_CHARACTERS_MAX = 160;
 const PARTS_MAX = 12;
 
-/** A value, and what it is called, as one side of a score. */
+/** A value and its label, as one side of a score. */
 export interface Side {
   readonly name: string;
   readonly value: string;
@@ -47,14 +47,14 @@ export function sidesOf(value: unknown, depth = 0): readonly Side[] {
     .map((name) => ({ name: wordOf(name), value: textOf(value[name], depth + 1) }));
 }
 
-/** Seconds as minutes and seconds; anything else as it is. */
+/** Seconds as minutes and seconds; other values unchanged. */
 export function clockText(value: unknown): string {
   if (typeof value !== "number" || !Number.isFinite(value)) return textOf(value);
   const seconds = Math.max(0, Math.ceil(value));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
-/** The name of a place or a side, as people write it. */
+/** The display name of a place or a side. */
 export function wordOf(name: string): string {
   return shortened(name.replaceAll("_", " "));
 }

@@ -5,13 +5,13 @@ import { PAST_PLACE } from "./past-panel.js";
 import { clockText, type Side, sidesOf, textOf, wordOf } from "./screen-text.js";
 
 const LINES_MAX = 16;
-/** Sides of a score that are called by one of these have its colour. */
+/** Sides of a score with one of these names have its colour. */
 const TEAM_COLORS: ReadonlySet<string> = new Set(["red", "blue", "green", "yellow", "orange", "purple"]);
 
 /**
- * The texts that the world writes on this screen: `score`, `clock`, `message` and `prompt` at their places,
- * everything else as a list. An element is touched only if its own text changes, because screen readers speak
- * a live region whenever it is written.
+ * The texts that the world writes on this screen: `score`, `clock`, `message` and `prompt` at their places, all others
+ * as a list. An element is written only if its own text changes, because screen readers speak a live region on every
+ * write.
  */
 export class Screens {
   readonly #board = element("board", HTMLElement);

@@ -5,7 +5,7 @@ import { Keyboard } from "./keyboard.js";
 import { Mouse } from "./mouse.js";
 import { Touch } from "./touch.js";
 
-/** As many fit side by side on a phone (`touch.css`). */
+/** Number of buttons side by side on a phone (`touch.css`). */
 const BUTTONS_A_ROW = 3;
 
 /** A button on the screen that does one action. */
@@ -14,17 +14,17 @@ export interface TouchButton {
   readonly label: string;
 }
 
-/** All devices of one page. */
+/** All input devices of one page. */
 export interface Devices {
-  /** Whether the person was last seen using a finger. */
+  /** Whether the last input was by touch. */
   readonly touching: boolean;
-  /** Where in the window the mouse points; undefined is at the middle of the picture. */
+  /** The mouse position in the window; `undefined` for the middle of the picture. */
   readonly pointer: { readonly x: number; readonly y: number } | undefined;
-  /** How keys turn the view: 1 left, −1 right. */
+  /** The turn of the view by keys: 1 left, −1 right. */
   readonly turning: number;
-  /** Buttons to touch for the world's actions, in place of those before. */
+  /** Sets the touch buttons for the world's actions. */
   offerButtons(buttons: readonly TouchButton[]): void;
-  /** Which of these buttons have something to be done to now. */
+  /** Marks the buttons whose actions have a target now. */
   markButtons(triggers: ReadonlySet<string>): void;
   poll(seconds: number): void;
   release(): void;

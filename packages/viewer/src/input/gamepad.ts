@@ -3,7 +3,10 @@ import type { InputCollector } from "./input-collector.js";
 const DEAD = 0.15;
 const LOOK_PER_SECOND = 2.6;
 
-/** The standard mapping: left stick walks, right stick looks, A jumps, B or L3 runs, and the others do the world's actions. */
+/**
+ * The standard mapping: left stick walks, right stick looks, A jumps, B or L3 runs, and the other buttons are the
+ * world's actions.
+ */
 export class GamepadInput {
   readonly #down = new Set<number>();
   #connected = false;
@@ -17,7 +20,7 @@ export class GamepadInput {
   }
 
   poll(seconds: number): void {
-    // Asking makes the browser build a list each time, so nobody asks until one has shown itself.
+    // Each query makes the browser build a list, so there is none until a gamepad has connected.
     if (!this.#connected) return;
     const pad = firstPad();
     const { gamepad } = this.#inputs;
@@ -44,7 +47,7 @@ export class GamepadInput {
   }
 }
 
-/** Gives a gamepad's free buttons to actions: triggers to those that are charged, the others to the rest. */
+/** Assigns a gamepad's free buttons to actions: triggers to charged ones, the others to the rest. */
 export function shareOutButtons(
   actions: readonly { readonly trigger: string; readonly isCharged: boolean }[],
 ): ReadonlyMap<number, string> {

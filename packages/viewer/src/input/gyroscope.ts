@@ -3,22 +3,22 @@ import { wrapAngle } from "@nowcast/three";
 import { Euler, Quaternion, Vector3 } from "three";
 import type { InputCollector } from "./input-collector.js";
 
-/** Whether a phone says how it is held: it does, the person or the browser does not allow it, or it has no sensor. */
+/** Whether a phone reports its orientation: it does, the user or the browser denies it, or there is no sensor. */
 export type GyroscopeState = "on" | "refused" | "silent" | "insecure";
 
-/** Where the back of a phone looks, in radians: counter-clockwise seen from above, and up. */
+/** The direction of the back of a phone, in radians: counter-clockwise seen from above, and up. */
 export interface Look {
   readonly yaw: number;
   readonly pitch: number;
 }
 
-/** A phone that has said nothing by then has no sensor. */
+/** A phone without data after this time has no sensor. */
 const SILENT_MS = 1500;
-/** A jump this large is a sensor that found its north, and not a hand. */
+/** A jump this large is a sensor that corrected its north, not a hand. */
 const JUMP = 0.6;
 const DEGREE = Math.PI / 180;
 
-/** Angles in degrees as `deviceorientation` tells them; `screen` is how far the picture is turned against the phone. */
+/** Angles in degrees from `deviceorientation`; `screen` is the rotation of the picture relative to the phone. */
 export function lookOf(alpha: number, beta: number, gamma: number, screen: number): Look {
   EULER.set(beta * DEGREE, alpha * DEGREE, -gamma * DEGREE, "YXZ");
   TURN.setFromEuler(EULER)
@@ -28,7 +28,7 @@ export function lookOf(alpha: number, beta: number, gamma: number, screen: numbe
   return { yaw: Math.atan2(-AHEAD.x, -AHEAD.z), pitch: Math.asin(Math.min(1, Math.max(-1, AHEAD.y))) };
 }
 
-/** iOS asks the person; elsewhere nobody is asked. */
+/** iOS asks the user; other systems do not. */
 interface AskingOrientation {
   requestPermission?: () => Promise<"granted" | "denied">;
 }
@@ -43,7 +43,7 @@ export class Gyroscope {
     this.#inputs = inputs;
   }
 
-  /** Begins, in answer to a tap; says what came of it. */
+  /** Begins, in response to a tap; returns the outcome. */
   async begin(): Promise<GyroscopeState> {
     if (!window.isSecureContext) return "insecure";
     if (typeof DeviceOrientationEvent === "undefined") return "silent";

@@ -17,7 +17,7 @@ export type Command = "chat" | "hud" | "console" | "help" | "escape";
 /** Receives commands and triggers. A trigger is a key, a button of the mouse, or the button of one action. */
 export interface InputListener {
   command(command: Command): void;
-  /** `waits`: it is only meant once the trigger is let go without a {@link cancel}. */
+  /** `waits`: the press only counts once the trigger is released without a {@link cancel}. */
   press(trigger: string, waits: boolean): void;
   release(trigger: string): void;
   /** Cancels an action that was begun. */
@@ -30,7 +30,7 @@ export class InputCollector {
   readonly touch: MovementInput = createMovement();
   readonly gamepad: MovementInput = createMovement();
   readonly headset: MovementInput = createMovement();
-  /** Radians to turn to the left, and to look further down, since the last frame. */
+  /** Radians to turn to the left, and downward, since the last frame. */
   lookYaw = 0;
   lookPitch = 0;
   /** Factor on the camera's distance since the last frame. */

@@ -31,7 +31,7 @@ export class Keyboard {
     this.#update();
   }
 
-  /** Radians a second to turn, for people without a mouse. */
+  /** Radians a second to turn, for users without a mouse. */
   get turning(): number {
     return this.#isTurning(TURN_LEFT) - this.#isTurning(TURN_RIGHT);
   }
@@ -46,7 +46,7 @@ export class Keyboard {
       this.#inputs.do("chat");
       return;
     }
-    // By the character: it is on another key of each layout.
+    // By the character, because each layout has it on another key.
     if (event.key === "?" && !event.repeat) this.#inputs.do("help");
     if (event.code === "Space" || event.code.startsWith("Arrow")) event.preventDefault();
     if (event.repeat || this.#down.has(event.code)) return;

@@ -5,8 +5,8 @@ const RADIANS_PER_PIXEL = 0.0042;
 const DRAG_PX = 6;
 
 /**
- * Drag to look, or capture the pointer and look without dragging: by a double click, or by a click of the right button in
- * worlds where the left one does something. A press that stays in place does what the world says of that button.
+ * Drag to look, or capture the pointer and look without dragging: by a double click, or by a click of the right button
+ * in worlds that use the left one. A press without motion triggers the world's action of that button.
  */
 export class Mouse {
   #pressed: "left" | "right" | undefined;
@@ -38,7 +38,7 @@ export class Mouse {
     return document.pointerLockElement === this.#canvas;
   }
 
-  /** Where in the window it points; undefined where it points at nothing of the world, or at its middle. */
+  /** The pointer position in the window; `undefined` outside of the world, or at its middle. */
   get pointer(): { readonly x: number; readonly y: number } | undefined {
     return this.locked ? undefined : this.#pointed;
   }

@@ -1,4 +1,4 @@
-/** Where a virtual stick stands: −1 to 1 each, and whether it is pushed to the rim, which is running. */
+/** The position of a virtual stick: −1 to 1 each, and whether it is pushed to the rim, which means running. */
 export interface StickReading {
   forward: number;
   right: number;
@@ -9,8 +9,8 @@ const DEAD = 0.14;
 const RUN = 0.92;
 
 /**
- * Reads a stick from the finger's way in pixels from where it touched down. Inside the dead zone nothing moves, so that a
- * resting thumb does not drift; from there the way grows from zero, and beyond the rim it stays 1.
+ * Computes a stick from the finger's path in pixels since the touch. Inside the dead zone there is no motion, so that a
+ * resting thumb does not drift. From there the value grows from zero, and beyond the rim it stays 1.
  */
 export function readStick(dx: number, dy: number, radiusPx: number, out: StickReading): StickReading {
   const length = Math.hypot(dx, dy) / radiusPx;

@@ -27,7 +27,7 @@ export class Touch {
     }
   }
 
-  /** Makes an element a button for a finger: what it does while it is down, and when it is let go. */
+  /** Makes an element a touch button, with functions for press and release. */
   button(element: HTMLElement, down: () => void, up: () => void): void {
     element.addEventListener("pointerdown", (event) => {
       event.preventDefault();

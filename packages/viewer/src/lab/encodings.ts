@@ -1,4 +1,7 @@
-/** Measures the cost of packing a thousand moving things in this browser: as JSON, as MessagePack, and by Nowcast's own codec. */
+/**
+ * Measures the encoding of a thousand moving entities in this browser: as JSON, as MessagePack, and by Nowcast's own
+ * codec.
+ */
 import { decodeMsgpack, encodeMsgpack } from "nowcast/codec";
 import { movesCodec } from "../../../lab/src/generated/nowcast.js";
 

@@ -1,4 +1,4 @@
-/** One carrier's part of the page: how many are back, their histogram, and what it means. */
+/** One carrier's part of the page: the number of returned messages, their histogram, and its interpretation. */
 import type { CarrierKind } from "nowcast";
 import { judge, summarise } from "./round-trips.js";
 
@@ -61,7 +61,7 @@ export class ProbeCard {
     const context = canvas.getContext("2d");
     if (context === null || width === 0) return;
     context.scale(ratio, ratio);
-    // A canvas knows no light-dark(), so the style sheet says what it comes to.
+    // A canvas does not support light-dark(), so the style sheet provides the computed colour.
     const colour = (name: string): string => {
       canvas.style.color = `var(${name})`;
       return getComputedStyle(canvas).color;
@@ -81,7 +81,7 @@ export class ProbeCard {
       context.fillStyle = colour(isLate ? "--late" : "--bar");
       const tall = Math.max((Math.log1p(count) / highest) * (bottom - 16), 3);
       context.fillRect(left, bottom - tall, width / BINS - 1.5, tall);
-      // The few late ones are what a person counts.
+      // Late messages are few, and the important ones.
       if (!isLate) return;
       context.fillStyle = colour("--soft");
       context.font = "10px system-ui";

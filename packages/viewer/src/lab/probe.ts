@@ -2,12 +2,12 @@
 import { type CarrierKind, type Channel, connect } from "nowcast";
 
 const MESSAGE_BYTES = 64;
-/** How long stragglers are waited for. */
+/** Maximum wait for late messages. */
 const GRACE_MS = 5_000;
 const STREAM_KEYS = 20;
 const STREAM_HZ = 60;
 const STREAM_MS = 6_000;
-/** The service of every Nowcast server that sends back what it gets. */
+/** The service of every Nowcast server that echoes messages. */
 const SERVICE = "lab";
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -16,11 +16,11 @@ export class Probe {
   readonly kind: CarrierKind;
   /** Per message: there and back, in ms. */
   readonly trips: (number | undefined)[] = [];
-  /** How old what would be shown was, at every look, in ms. */
+  /** The age of the shown value at every sample, in ms. */
   readonly ages: number[] = [];
   readonly #channel: Channel;
   readonly #sentAt: number[] = [];
-  /** When the newest value of each key that is back was made. */
+  /** When the newest returned value of each key was produced. */
   readonly #newest = new Map<number, number>();
 
   private constructor(kind: CarrierKind, channel: Channel) {
@@ -57,7 +57,7 @@ export class Probe {
     changed();
   }
 
-  /** Sends values, and looks every frame at how old those are that are back. */
+  /** Sends values, and samples the age of the returned ones every frame. */
   async stream(): Promise<void> {
     const start = performance.now();
     const lane = this.#channel.lane(1);

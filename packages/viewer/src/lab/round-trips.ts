@@ -1,6 +1,6 @@
 /** Statistics of messages that went there and back, and their meaning for a person. */
 
-/** So much above the usual time a message may take; timers and threads of browsers take some of it. */
+/** Tolerance above the usual time; timers and threads of browsers use part of it. */
 const TOLERANCE_MS = 15;
 
 export interface Summary {
@@ -44,7 +44,7 @@ export interface Verdict {
   readonly words: string;
 }
 
-/** In words for people who want to know whether a shared world will feel right. */
+/** A verdict in words for users who want to know whether a shared world will work well. */
 export function judge(summary: Summary): Verdict {
   const { back, late, maxMs, usualMs, onTimePercent } = summary;
   if (back === 0) return { mark: "poor", words: "Nothing came back." };

@@ -6,7 +6,7 @@ export interface Quality {
   shadowEdges: "hard" | "smooth" | "soft";
   /** Half the width of the shadowed area around the focus, in metres. */
   shadowReach: number;
-  /** Shadows are drawn in every n-th frame in which anything moved. */
+  /** Shadows are drawn in every n-th frame with motion. */
   shadowEvery: number;
   pixelRatio: number;
   /** Steps around each quarter of a block's rounded edge. */
@@ -77,14 +77,14 @@ const JUDGE_EVERY_MS = 1200;
 const PIXEL_RATIO_MIN = 0.55;
 
 /**
- * Keeps the picture fluid by its resolution: a pixel ratio scale that sinks while frames take long and slowly comes back
- * while they are quick. The two bounds lie so far apart that it settles instead of swinging.
+ * Keeps the frame rate by changing the resolution. The pixel ratio decreases while frames take long and slowly
+ * increases while they are fast. The two bounds are far apart, so that it does not oscillate.
  */
 export class ResolutionGovernor {
   scale = 1;
   #sinceMs = 0;
   #frames = 0;
-  /** After a step up that proved too much, it waits longer before it tries again. */
+  /** After an increase that was too much, it waits longer before the next one. */
   #patience = 1;
   #calm = 0;
   readonly #pixelRatio: number;
@@ -98,7 +98,7 @@ export class ResolutionGovernor {
     return this.#pixelRatio * this.scale;
   }
 
-  /** Takes the time of one frame; returns whether `scale` has changed. */
+  /** Records the time of one frame; returns whether `scale` has changed. */
   frame(frameMs: number): boolean {
     // A pause this long was a hidden tab or a debugger, not a slow frame.
     if (frameMs > 500) return false;

@@ -15,12 +15,12 @@ import type { Look } from "./look.js";
 
 const WIDTH = 1536;
 const HEIGHT = 512;
-/** The painted strip reaches from this far below the horizon to the zenith; the sea covers what is lower. */
+/** The painted strip reaches from this far below the horizon to the zenith; the sea covers the rest. */
 const LOWEST = -0.12;
 
 /**
- * The sky, painted once per look into a texture: clouds by noise cost too much to compute in every frame on a software
- * renderer, and one texture read costs nothing anywhere.
+ * The sky, painted once for each look into a texture. Computing clouds from noise in every frame is too slow on a
+ * software renderer, and one texture read is cheap everywhere.
  */
 export class Sky {
   readonly mesh: Mesh;
@@ -41,10 +41,10 @@ export class Sky {
         varying vec2 vUv;
         void main() {
           vUv = uv;
-          // As far as the depth buffer reaches: drawn after everything else, it costs only where it is seen.
+          // At the maximum depth: drawn last, it costs only where it is visible.
           gl_Position = (projectionMatrix * vec4(mat3(viewMatrix) * position, 1.0)).xyww;
         }`,
-      // The texture holds what the screen shall show, so nothing is left to compute.
+      // The texture has final screen colours, so no conversion is needed.
       fragmentShader: /* glsl */ `
         uniform sampler2D painted;
         varying vec2 vUv;
@@ -117,7 +117,7 @@ const PAINT = /* glsl */ `
 
     vec3 color = mix(horizon, middle, smoothstep(0.0, 0.24, up));
     color = mix(color, zenith, smoothstep(0.12, 0.85, up));
-    // Star fields sit behind everything else and fade into the haze of the horizon.
+    // Stars are behind all other layers and fade into the haze of the horizon.
     vec2 cell = floor(vec2(azimuth * cos(elevation), elevation) * 130.0);
     float star = step(0.9965, hash(cell)) * hash(cell + 7.0);
     color += stars * star * smoothstep(0.1, 0.5, up) * 0.75;
@@ -125,7 +125,7 @@ const PAINT = /* glsl */ `
     color = mix(color, glow, 0.55 * pow(toSun, 6.0) * (1.0 - smoothstep(0.0, 0.7, up)));
     color += glow * (0.22 * pow(toSun, 48.0));
 
-    // A flat layer of clouds: the ray meets it farther away the lower it looks.
+    // A flat layer of clouds: a lower ray meets it farther away.
     if (d.y > 0.015) {
       vec2 p = d.xz / (d.y + 0.12) * 1.15;
       float density = clouds(p + vec2(4.0, 1.5));

@@ -114,14 +114,14 @@ export class Stage {
     this.camera.updateProjectionMatrix();
   }
 
-  /** The direction, of length 1, in which a point of the window lies as the camera sees it. */
+  /** The direction, of length 1, of a point of the window as the camera sees it. */
   directionAt(x: number, y: number, out: Vector3): Vector3 {
     out.set((x / window.innerWidth) * 2 - 1, 1 - (y / window.innerHeight) * 2, 0.5);
     this.camera.updateMatrixWorld();
     return out.unproject(this.camera).sub(this.camera.position).normalize();
   }
 
-  /** Draws shadows around what is looked at. */
+  /** Draws shadows around the camera's target. */
   aimSun(x: number, y: number, z: number): void {
     this.#sun.aim(this.camera, x, y, z);
   }
@@ -133,7 +133,10 @@ export class Stage {
   }
 }
 
-/** The graphics hardware's own name, asked for before the picture is set up, as antialiasing can only be chosen then. */
+/**
+ * The name of the graphics hardware. It is queried before the renderer is created, because antialiasing can only be
+ * chosen then.
+ */
 export function probeRenderer(): string {
   const gl = document.createElement("canvas").getContext("webgl2");
   if (!gl) throw new Error(words.noWebGl);

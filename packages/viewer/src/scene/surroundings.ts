@@ -17,7 +17,7 @@ const RANGES = [
   { radius: 250, height: 17, bumps: 11, seed: 5.2 },
 ] as const;
 
-/** The far surroundings of a world in a sea, which nobody touches: the water and three ranges of hills, paler with distance. */
+/** The distant surroundings of a world in a sea: the water and three ranges of hills, paler with distance. */
 export class Surroundings {
   readonly group = new Group();
   readonly #hills: Mesh<PlaneGeometry, MeshBasicMaterial>[] = [];
@@ -77,7 +77,7 @@ export class Surroundings {
     this.group.position.y = level ?? 0;
   }
 
-  /** Moves the waves; `seconds` stands still for people who asked for less motion. */
+  /** Moves the waves; `seconds` does not advance for users who prefer reduced motion. */
   update(seconds: number): void {
     this.#sea.uniforms["seconds"]!.value = seconds;
   }

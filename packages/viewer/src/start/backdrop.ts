@@ -31,7 +31,7 @@ interface Walker {
   readonly start: number;
 }
 
-/** A little life behind the start screen, made up here: nobody is connected to anything before they enter. */
+/** An animated background of the start screen, generated here: the page connects to nothing before the user enters. */
 export class Backdrop {
   readonly focus = { x: 0, y: 0.8, z: 0 };
   readonly #walkers: Walker[] = [];
@@ -62,7 +62,7 @@ export class Backdrop {
     this.#nextId = FIRST_ID;
   }
 
-  /** Everybody goes around in circles, each at their own pace. */
+  /** All figures walk in circles, each at its own pace. */
   animate(seconds: number): void {
     for (const { id, radius, speed, start } of this.#walkers) {
       const angle = start + (seconds * speed) / radius;
@@ -76,7 +76,10 @@ export class Backdrop {
     }
   }
 
-  /** A slow turn around the middle; what matters stays right of the card on wide screens and above it on tall ones. */
+  /**
+   * A slow turn around the middle. The important part stays right of the card on wide screens and above it on tall
+   * ones.
+   */
   aim(camera: PerspectiveCamera, seconds: number): void {
     const angle = 0.55 + Math.sin(seconds * 0.05) * 0.5;
     const wide = camera.aspect > 1;

@@ -3,7 +3,7 @@ import { oneOf, parseHz } from "../settings.js";
 import type { Viewer } from "../viewer.js";
 import { TRANSPORTS } from "../world-connection.js";
 
-/** The dialog in which a person changes settings; each takes effect as it is changed. */
+/** The dialog for settings. Each setting takes effect at once. */
 export class SettingsPanel {
   readonly #dialog = element("settings", HTMLDialogElement);
   readonly #name = element("set-name", HTMLInputElement);
@@ -31,7 +31,7 @@ export class SettingsPanel {
     this.#dialog.addEventListener("change", () => this.#apply());
     this.#gyroscope.addEventListener("change", () => void this.#lookAround());
     this.#dialog.addEventListener("click", (event) => {
-      // A click on what lies behind the dialog counts as one on the dialog itself.
+      // A click behind the dialog arrives as a click on the dialog itself.
       if (event.target === this.#dialog) this.#dialog.close();
     });
   }
@@ -41,7 +41,7 @@ export class SettingsPanel {
     this.#name.value = settings.name;
     this.#transport.value = settings.transport;
     this.#hz.value = String(settings.networkHz);
-    // A rate from the page's address may be none of those on offer.
+    // A rate from the page's address may not be among the options.
     if (this.#hz.value === "") this.#hz.add(new Option(String(settings.networkHz), undefined, true, true));
     this.#quality.value = settings.quality;
     this.#light.value = settings.light;
@@ -56,7 +56,7 @@ export class SettingsPanel {
     this.#dialog.showModal();
   }
 
-  /** Not kept for the next visit: phones ask their owners anew, and want a tap before they do. */
+  /** Not stored for the next visit, because phones ask again, and require a tap before. */
   async #lookAround(): Promise<void> {
     this.#gyroscope.checked = await this.#viewer.lookByGyroscope(this.#gyroscope.checked);
   }

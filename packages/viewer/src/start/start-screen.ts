@@ -3,10 +3,10 @@ import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
 import { words } from "../words.js";
 import { fetchWorlds, type WorldEntry } from "./worlds.js";
 
-/** How long the card waits for the list of worlds, so that nothing on it moves when the list arrives. */
+/** Maximum wait of the card for the list of worlds, so that its layout does not change when the list arrives. */
 const LIST_MS_MAX = 3_000;
 
-/** Asks for a name and a room. */
+/** Asks the user for a name and a room. */
 export class StartScreen {
   readonly #screen = element("start", HTMLElement);
   readonly #name = element("name", HTMLInputElement);
@@ -15,7 +15,7 @@ export class StartScreen {
   readonly #worlds = element("worlds", HTMLElement);
   readonly #note = element("start-note", HTMLElement);
 
-  /** Nobody has named a room yet, so it is that of the first world. */
+  /** No room was named yet, so the room of the first world is shown. */
   #isUnnamed = false;
   readonly #onEnter: (name: string, room: string) => void;
 
@@ -36,7 +36,9 @@ export class StartScreen {
     });
   }
 
-  /** Without a room it offers the first world that the server has. `note` says what is wrong with the address, if anything is. */
+  /**
+   * Without a room it offers the server's first world. `note` describes a problem with the address, if there is one.
+   */
   show(name: string, room: string | undefined, note = ""): void {
     this.#name.value = name;
     this.#isUnnamed = room === undefined;
@@ -57,7 +59,7 @@ export class StartScreen {
   #reveal(): void {
     if (this.#screen.classList.contains("ready")) return;
     this.#screen.classList.add("ready");
-    // A keyboard that slides over the screen unasked would hide what there is to see.
+    // An on-screen keyboard that opens by itself would hide the page.
     if (!window.matchMedia("(pointer: coarse)").matches) this.#name.focus();
   }
 

@@ -11,7 +11,7 @@ const WORLDS_MAX = 200;
 const ROOMS_MAX = 1_000;
 const NAME = /^[a-z0-9_-]{1,32}$/;
 
-/** Reads what `/api/worlds` answers; what is no world with a name that a room may have is left out. */
+/** Parses the answer of `/api/worlds`; entries without a valid room name are omitted. */
 export function readWorlds(answer: unknown): readonly WorldEntry[] {
   const list = isFields(answer) ? answer["worlds"] : answer;
   if (!Array.isArray(list)) return [];
@@ -22,7 +22,7 @@ export function readWorlds(answer: unknown): readonly WorldEntry[] {
   });
 }
 
-/** Asks the server which worlds it has; none where it does not say. */
+/** Requests the worlds of the server; empty if the server does not list them. */
 export async function fetchWorlds(): Promise<readonly WorldEntry[]> {
   try {
     const response = await fetch("/api/worlds", { headers: { accept: "application/json" } });

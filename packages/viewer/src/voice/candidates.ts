@@ -1,7 +1,9 @@
-/** Keeps addresses of this machine from the other side of a call (RFC 8828 recommends it where no server is shared). */
+/**
+ * Hides addresses of this machine from the other side of a call (recommended by RFC 8828 if the two share no server).
+ */
 import type { Signal } from "./signals.js";
 
-/** Whether a page from this host is of one's own network: its other visitors are no strangers to it. */
+/** Whether a page from this host is in the own network, whose visitors know its addresses anyway. */
 export function isOwnNetwork(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
   if (host === "localhost" || host.endsWith(".localhost") || host.endsWith(".local")) return true;
@@ -18,7 +20,7 @@ export function isOwnNetwork(hostname: string): boolean {
   );
 }
 
-/** Returns a signal without addresses of this machine's own network; undefined if nothing is left of it. */
+/** Returns a signal without addresses of this machine's own network; `undefined` if nothing remains. */
 export function withoutHostAddresses(signal: Signal): Signal | undefined {
   if (signal.type === "candidate") {
     const candidate = withoutHostAddress(signal.candidate);
@@ -30,7 +32,7 @@ export function withoutHostAddresses(signal: Signal): Signal | undefined {
       const candidate = withoutHostAddress(line.slice(2));
       return candidate === undefined ? [] : [`a=${candidate}`];
     }
-    // The default address of a description is that of one of its candidates.
+    // The default address of a description is the address of one of its candidates.
     if (line.startsWith("c=IN ")) return ["c=IN IP4 0.0.0.0"];
     if (line.startsWith("a=rtcp:")) return ["a=rtcp:9 IN IP4 0.0.0.0"];
     return [line];
@@ -39,8 +41,8 @@ export function withoutHostAddresses(signal: Signal): Signal | undefined {
 }
 
 /**
- * A line of RFC 8839: foundation, component, transport, priority, address, port, `typ`, type, and more. Host candidates are dropped
- * unless the browser hid the address behind a name of mDNS; others lose the local address that they were found from.
+ * A line of RFC 8839: foundation, component, transport, priority, address, port, `typ`, type, and more. Host candidates
+ * are dropped unless the browser hid the address behind an mDNS name; others lose their related local address.
  */
 function withoutHostAddress(candidate: string): string | undefined {
   const fields = candidate.split(" ");

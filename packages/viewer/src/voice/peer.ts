@@ -1,11 +1,11 @@
 import type { Signal } from "./signals.js";
 
-/** Candidates that come before the description they belong to are kept, but no more of them. */
+/** Maximum candidates that are kept before their description arrives. */
 const CANDIDATES_MAX = 32;
-/** A voice is as loud as it is at this distance in metres, and half as loud at twice that. */
+/** Distance of a voice's full volume, in metres. At twice that it has half the volume. */
 const NEAR_M = 2;
 const FAR_M = 40;
-/** Louder than this, as the square root of the mean square, somebody speaks; quiet again below the second. */
+/** Root mean square above which a player speaks, and below which the player is silent again. */
 const SPEAKS = 0.02;
 const SILENT = 0.01;
 
@@ -17,7 +17,7 @@ export interface PeerListener {
   changed(state: PeerState): void;
 }
 
-/** The connection to one person: hears one voice, from its place, and sends one's own. */
+/** The connection to one player: plays one voice at its place, and sends the own voice. */
 export class Peer {
   state: PeerState = "connecting";
   isSpeaking = false;
@@ -65,7 +65,7 @@ export class Peer {
     void this.#offer();
   }
 
-  /** Takes a signal of the other side. */
+  /** Handles a signal of the other side. */
   async handleSignal(signal: Signal): Promise<void> {
     const connection = this.#connection;
     try {
@@ -88,7 +88,7 @@ export class Peer {
         else if (this.#waiting.length < CANDIDATES_MAX) this.#waiting.push(candidate);
       }
     } catch {
-      // This browser cannot use the other side's description.
+      // This browser does not support the other side's description.
       this.#fail();
     }
   }
@@ -109,7 +109,7 @@ export class Peer {
     this.#panner.positionZ.value = z;
   }
 
-  /** Looks how loud the voice is now; returns whether it began to speak, or ended. */
+  /** Measures the volume; returns whether the voice began or ended. */
   measure(): boolean {
     this.#analyser.getFloatTimeDomainData(this.#samples);
     let sum = 0;

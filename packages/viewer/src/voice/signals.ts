@@ -1,14 +1,17 @@
-/** Signals that two pages exchange through the world until they are connected directly. A stranger may have forged any of it. */
+/**
+ * Signals that two pages exchange through the world until they are connected directly. A stranger may have forged any
+ * part.
+ */
 import { isFields } from "@nowcast/three";
 
-/** Beyond this many characters of JSON there is no room in an action. */
+/** Maximum characters of JSON in an action. */
 export const SIGNAL_CHARACTERS_MAX = 3_600;
 const NAME_CHARACTERS_MAX = 32;
 
 export type Signal =
-  /** Somebody can be heard; `reply` answers another one. */
+  /** Announces a page with voice; `reply` answers another announcement. */
   | { readonly type: "here"; readonly reply: boolean }
-  /** `call` tells one attempt to connect from another. */
+  /** `call` identifies one attempt to connect. */
   | { readonly type: "offer" | "answer"; readonly call: string; readonly sdp: string }
   | { readonly type: "candidate"; readonly call: string; readonly candidate: string; readonly mid: string }
   | { readonly type: "bye" };
@@ -19,7 +22,7 @@ export function writeSignal(signal: Signal): string | undefined {
   return new TextEncoder().encode(text).length <= SIGNAL_CHARACTERS_MAX ? text : undefined;
 }
 
-/** A signal of the event `voice`, and who says it; undefined for what is none. */
+/** A signal of the event `voice`, and its sender; `undefined` if it is invalid. */
 export function readSignal(payload: unknown): { readonly from: number; readonly signal: Signal } | undefined {
   if (!isFields(payload)) return undefined;
   const { from, data } = payload;

@@ -12,7 +12,7 @@ export interface VoiceParts {
   readonly hud: Hud;
 }
 
-/** The page as voices see it: who is here, where they are shown, and who is told what. */
+/** The page's interface for voices: the players, their shown places, and the receivers of signals. */
 export function voicePageOf(parts: VoiceParts): VoicePage {
   return {
     get definition() {

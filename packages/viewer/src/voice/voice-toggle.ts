@@ -1,25 +1,28 @@
-/** Voice on the page: off until somebody turns it on, and muted then. All that it needs beside this is loaded with the first turning on. */
+/**
+ * Voice on the page: off until the user turns it on, and then muted. The other modules are loaded when it is first
+ * turned on.
+ */
 import type { Definition } from "nowcast/world";
 import { element } from "../dom.js";
 import { words } from "../words.js";
 import type { Spot, Voice, VoiceHost } from "./voice.js";
 
-/** The action and the event by which a world passes on what pages tell each other. */
+/** The action and the event by which a world forwards signals between pages. */
 const VOICE = "voice";
 
 /** The parts of the page that voices need. */
 export interface VoicePage {
-  /** Of the world that one is in. */
+  /** The definition of the current world. */
   readonly definition: Definition | undefined;
   readonly player: number | undefined;
   others(): Iterable<{ readonly id: number; readonly name: string; readonly spot: Spot | undefined }>;
   act(action: string, args: Readonly<Record<string, unknown>>): void;
   say(text: string): void;
-  /** Shows above somebody whether there is a voice. */
+  /** Shows above a player whether the player speaks. */
   mark(player: number, speaks: boolean): void;
 }
 
-/** Whether a world passes on what pages tell each other before they can be heard: by an action with these arguments. */
+/** Whether a world forwards the signals of pages before they are connected: by an action with these arguments. */
 export function passesVoices(definition: Definition | undefined): boolean {
   const action = definition?.actions.find(({ name }) => name === VOICE);
   return ["to", "data"].every((name) => action?.arguments.some((field) => field.name === name) ?? false);
@@ -42,7 +45,7 @@ export class VoiceToggle {
     this.#microphone.addEventListener("click", () => void this.flipMicrophone());
   }
 
-  /** Something that the world tells; returns whether it was for voices. */
+  /** Handles an event of the world; returns whether it was for voices. */
   handleEvent(event: string, payload: unknown): boolean {
     if (event !== VOICE) return false;
     this.#voice?.handleSignal(payload);
@@ -78,7 +81,7 @@ export class VoiceToggle {
     if (!passesVoices(page.definition)) return this.#refuse(words.voiceStates.notHere);
     const { Voice } = await import("./voice.js");
     if (!Voice.isPossible) return this.#refuse(words.voiceStates.impossible);
-    // Somebody may have thought better of it while it was loaded.
+    // The user may have turned it off again during the load.
     if (this.#voice || !this.#toggle.checked) return;
     this.#voice = new Voice(this.#createHost(), this.#iceServers);
     this.#microphone.hidden = false;
@@ -127,7 +130,7 @@ export class VoiceToggle {
     this.#listPeople(voice, others);
   }
 
-  /** A line for each person; lines that are there already stay, since somebody may be moving their sliders. */
+  /** A line for each player. Existing lines stay, because the user may be moving their sliders. */
   #listPeople(
     voice: Voice | undefined,
     others: readonly { readonly id: number; readonly name: string }[],

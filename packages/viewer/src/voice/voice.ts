@@ -2,17 +2,17 @@ import { isOwnNetwork, withoutHostAddresses } from "./candidates.js";
 import { Peer } from "./peer.js";
 import { readSignal, type Signal, writeSignal } from "./signals.js";
 
-/** Nearer than this people are connected, in metres; farther than the second no more. */
+/** Players nearer than this are connected, in metres; farther than the second value they are disconnected. */
 const HEAR_M = 25;
 const LOSE_M = 35;
-/** So many people are connected at a time, the nearest. */
+/** Maximum connected players, the nearest ones. */
 const PEERS_MAX = 12;
-/** How often it is looked who is near and who speaks. */
+/** Interval of checks of distances and volumes. */
 const LOOK_MS = 100;
-/** So often it is tried to connect two people before they are told that it cannot be. */
+/** Attempts to connect two players before the page reports a failure. */
 const ATTEMPTS_MAX = 3;
 
-/** Where something is, in metres. */
+/** A position in metres. */
 export interface Spot {
   readonly x: number;
   readonly y: number;
@@ -22,32 +22,32 @@ export interface Spot {
 /** The parts of the page that a voice needs. */
 export interface VoiceHost {
   readonly player: number | undefined;
-  /** Everybody else who is here, and where; undefined where nobody knows. */
+  /** All other players and their positions; `undefined` for unknown ones. */
   others(): Iterable<{ readonly id: number; readonly spot: Spot | undefined }>;
   /** Passes a text on to one player. */
   send(to: number, data: string): void;
-  /** Somebody cannot be heard over this network. */
+  /** A player cannot be connected over this network. */
   failed(player: number): void;
-  /** The set of speaking or connected people changed. */
+  /** The set of speaking or connected players changed. */
   changed(): void;
 }
 
 /** The outcome of asking for the microphone. */
 export type MicrophoneState = "on" | "refused" | "missing";
 
-/** How somebody is heard, as this page's person has chosen it. */
+/** The user's choice for one player's voice. */
 interface Choice {
   volume: number;
   isBlocked: boolean;
 }
 
-/** Hears people who are near, from where they are, and lets them hear oneself once the microphone is turned on. */
+/** Plays the voices of near players at their places, and sends the own voice once the microphone is on. */
 export class Voice {
   readonly #context = new AudioContext();
   readonly #peers = new Map<number, Peer>();
-  /** Whom this page has told that it can be heard. */
+  /** Players to whom this page has announced its voice. */
   readonly #greeted = new Set<number>();
-  /** Attempts that failed since somebody came near. */
+  /** Failed attempts since a player came near. */
   readonly #failures = new Map<number, number>();
   readonly #choices = new Map<number, Choice>();
   #stream: MediaStream | undefined;
@@ -76,7 +76,7 @@ export class Voice {
     return this.#stream === undefined;
   }
 
-  /** Asks for the microphone, or gives it back: while one is muted, the browser does not listen at all. */
+  /** Requests or releases the microphone: while muted, the browser does not record at all. */
   async setMuted(isMuted: boolean): Promise<MicrophoneState> {
     void this.#context.resume();
     let state: MicrophoneState = "on";
@@ -111,7 +111,7 @@ export class Voice {
     return this.#choices.get(player) ?? { volume: 1, isBlocked: false };
   }
 
-  /** `volume` is 0 to 2. A blocked person is not connected at all, and hears nothing either. */
+  /** `volume` is 0 to 2. A blocked player is not connected at all, and receives no sound either. */
   choose(player: number, choice: Readonly<Choice>): void {
     this.#choices.set(player, { ...choice });
     if (choice.isBlocked) {
@@ -137,7 +137,7 @@ export class Voice {
     if (signal.type === "here") {
       if (!signal.reply) this.#say(from, { type: "here", reply: true });
       this.#greeted.add(from);
-      // The person with the lower number begins. A person who greets again has begun anew.
+      // The player with the lower number begins. A player who announces again has started again.
       if (player < from && !(signal.reply && this.#peers.has(from))) this.#connect(from, undefined);
       return;
     }
@@ -146,7 +146,7 @@ export class Voice {
     if (peer?.call === signal.call) void peer.handleSignal(signal);
   }
 
-  /** Once a frame: where one's ears are, and where they are turned to. */
+  /** Once a frame: the position of the ears, and the direction ahead. */
   update(nowMs: number, ears: Spot, ahead: Spot): void {
     const { listener } = this.#context;
     // Firefox has no parameters here yet.
@@ -177,7 +177,7 @@ export class Voice {
     return this.#stream?.getAudioTracks()[0] ?? null;
   }
 
-  /** Greets who has come near, forgets who has gone, and listens to who speaks. */
+  /** Announces to near players, disconnects distant ones, and measures the volumes. */
   #look(ears: Spot): void {
     const near = new Map<number, number>();
     for (const { id, spot } of this.#host.others()) {
@@ -203,7 +203,7 @@ export class Voice {
     if (hasChanged) this.#host.changed();
   }
 
-  /** Begins a call, or takes one that the other side has begun. */
+  /** Begins a call, or accepts one from the other side. */
   #connect(player: number, call: string | undefined): void {
     if (this.#peers.size >= PEERS_MAX && !this.#peers.has(player)) return;
     this.#drop(player);

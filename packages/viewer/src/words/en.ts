@@ -1,4 +1,4 @@
-/** Everything that people read, in English. Another language is another file like this one, listed in `words.ts`. */
+/** All texts of the page in English. Another language is another file like this one, listed in `words.ts`. */
 
 interface Reason {
   readonly cause: string;
@@ -24,7 +24,7 @@ export const ENGLISH = {
   copyByHand: "copy it by hand",
   roomsOpen: (rooms: number) => (rooms === 1 ? "1 room" : `${rooms} rooms`),
 
-  // The picture and what lies over it.
+  // The picture and the elements over it.
   canvas: "The shared world. Walk with W, A, S, D or the arrow keys.",
   copyLink: "Copy the link to this room",
   linkCopied: "The link to this room is on the clipboard.",
@@ -96,7 +96,7 @@ export const ENGLISH = {
   pastCopyName: "The name of the new room",
   pastPresent: "Back to now",
 
-  // How things are done.
+  // Labels of controls.
   walk: "walk",
   run: "run",
   jumpHint: "jump",
@@ -183,7 +183,7 @@ export const ENGLISH = {
   done: "Done",
   machine: (quality: string, renderer: string) => `Picture: ${quality} on ${renderer}`,
 
-  // Network figures: a word, and what it means.
+  // Network metrics: a label, and its meaning.
   rows: {
     ping: ["Ping", "Round trip to the server and back"],
     delay: ["Delay", "Interpolation delay: how far in the past the world is shown so that it moves smoothly"],
@@ -202,7 +202,7 @@ export const ENGLISH = {
 
   noWebGl: "This browser offers no WebGL 2. Turn on hardware acceleration, or use a newer browser.",
 
-  // Why a connection ended, and what a person can do about it. `cause` and `cure` are the server's own words.
+  // Why a connection ended, and the user's options. `cause` and `cure` are the server's own text.
   ends: {
     left: () => ({ cause: "You have left the room.", cure: "Join again whenever you like." }),
     goingAway: () => ({
@@ -251,11 +251,11 @@ export const ENGLISH = {
       cure: "Join again with fewer snapshots a second (Settings, Network).",
     }),
     idle: () => ({
-      cause: "The server heard nothing from this page for a minute.",
+      cause: "The server received nothing from this page for a minute.",
       cure: "Join again. A laptop that sleeps or a frozen tab causes this.",
     }),
     replaced: () => ({
-      cause: "This page came anew on another connection, which goes on in its place.",
+      cause: "This page joined again on another connection, which continues.",
       cure: "Join again to take part here.",
     }),
     banned: ({ cause }: Reason) => ({

@@ -1,16 +1,16 @@
 import { type Actions, type Binding, buttonOf } from "../actions.js";
 import type { Side } from "./tracked-input.js";
 
-/** A hand that is slower than this when it opens, in metres a second, puts down; one that is faster throws. */
+/** A hand that opens below this speed, in metres a second, puts its item down; a faster one throws it. */
 const THROW_MPS = 1.1;
-/** At this speed of the hand a throw is as hard as it can be. */
+/** Speed of the hand for a throw of maximum strength. */
 const FULL_THROW_MPS = 6;
-/** A hand that opens before the world has said what it holds is not forgotten for so long. */
+/** Time for which a hand that opened is remembered until the world reports the item that it holds. */
 const WAIT_MS = 700;
-/** The trigger of actions that people with a mouse do by its left button. */
+/** The trigger of actions on the left mouse button. */
 const LEFT_BUTTON = "left";
 
-/** How a hand moves when it opens, in metres a second. */
+/** The velocity of a hand when it opens, in metres a second. */
 export interface HandMotion {
   readonly x: number;
   readonly y: number;
@@ -30,10 +30,10 @@ type Begun =
   | { readonly what: "pressed"; readonly trigger: string };
 
 /**
- * The actions of closing and opening a hand, of those that a world declares. A hand that closes does the
- * action offered to it, such as to grab the thing that it touches. When it opens it throws or puts down the
- * thing that the same person has held since: the world's actions that need something held. Where nothing is
- * offered, a trigger is the left button of a mouse.
+ * The actions of closing and opening a hand, among those that a world declares. A hand that closes performs the offered
+ * action, such as grabbing the touched entity. When it opens, it throws or puts down the item that the same player has
+ * held since, by the world's actions that require a held item. If no action is offered, a trigger acts as the left
+ * mouse button.
  */
 export class Grasp {
   readonly #begun: Record<Side, Begun | undefined> = { left: undefined, right: undefined };
@@ -44,7 +44,7 @@ export class Grasp {
     this.#around = around;
   }
 
-  /** A hand closes: the whole of it, or (`isTrigger`) a finger on a trigger. */
+  /** A hand closes: the whole hand, or (`isTrigger`) a finger on a trigger. */
   close(side: Side, isTrigger: boolean): void {
     if (this.#begun[side]) return;
     this.#around.use(side);
@@ -72,7 +72,7 @@ export class Grasp {
     }
   }
 
-  /** Lets go of what the world says only now that it is held. Once a frame. */
+  /** Releases an item that the world reports as held only now. Once a frame. */
   update(nowMs: number): void {
     const opened = this.#opened;
     if (!opened) return;
@@ -85,7 +85,7 @@ export class Grasp {
     const ways = actions.possible.filter(({ needs, target }) => needs !== undefined && !target);
     const speed = Math.hypot(x, y, z);
     const isThrown = (binding: Binding): boolean => binding.charge !== undefined;
-    // A world that is told the hand sees by itself how fast it is.
+    // A world that receives the hand knows its speed itself.
     const preferred = speed > THROW_MPS || ways.some((way) => isThrown(way) && way.hand !== undefined);
     const way = ways.find((binding) => isThrown(binding) === preferred) ?? ways[0];
     if (!way) return false;

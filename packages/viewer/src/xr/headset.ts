@@ -28,25 +28,25 @@ import type { XrSession } from "./xr-session.js";
 
 const SNAP_TURN = Math.PI / 6;
 const SMOOTH_TURN_PER_S = 1.9;
-/** A stick that is farther out than this turns or aims; nearer than the second it has come back. */
+/** A stick that is pushed farther than this turns or aims; below the second value it is released. */
 const STICK_OUT = 0.7;
 const STICK_BACK = 0.4;
-/** Higher than this above its seat no head of somebody who drives something is shown, in metres. */
+/** Maximum height of a shown driver's head above the seat, in metres. */
 const SEATED_EYES_M = 0.35;
 const WATCHED_EYES_M = 1.6;
-/** How often it is looked after a headset that gives no frames. */
+/** Interval of checks for a headset that gives no frames. */
 const WATCH_MS = 250;
-/** How soon the measured speed of a hand follows the hand, as a share a second. */
+/** How fast the measured velocity of a hand adapts, as a share a second. */
 const VELOCITY_EASE = 30;
-/** Nobody moves a hand faster than this, in metres a second; tracking that finds it again elsewhere does. */
+/** Maximum speed of a hand, in metres a second. Tracking that finds it again elsewhere exceeds it. */
 const HAND_MPS_MAX = 15;
-/** The action by which a world itself puts people where an arc leads, and its arguments. */
+/** The action by which a world itself moves players to the end of an arc, and its arguments. */
 const TELEPORT = { action: "teleport", place: "to", hand: "hand" } as const;
 const TELEPORT_DARK_MS = 180;
 /** The panel as seen from the wrist, in metres: beyond the hand, above its back. */
 const PANEL_M: readonly [number, number, number] = [0, 0.16, 0.02];
 
-/** One hand as it is in the world. */
+/** One hand in the world. */
 interface WorldHand {
   readonly input: HandInput;
   readonly wrist: Pose;
@@ -61,7 +61,7 @@ interface WorldHand {
   spoke: boolean;
 }
 
-/** Somebody with a headset in the world: from the moment at which a session has begun until it ends. */
+/** A player with a headset in the world, from the start of a session to its end. */
 export class Headset implements XrSession {
   readonly #room = new RoomScale();
   readonly #input: TrackedInput;
@@ -148,7 +148,7 @@ export class Headset implements XrSession {
     inputs.headset.jump = left.first || right.first;
   }
 
-  /** Puts into controls what brings the body to where an arc led, or under the head; what devices ask for goes first. */
+  /** Adds the input that moves the body to the end of an arc, or under the head; input from devices has priority. */
   updateInput(input: Input): void {
     const room = this.#room;
     const dash = this.#dash;
@@ -164,7 +164,7 @@ export class Headset implements XrSession {
     else if (viewer.ownMember) Object.assign(input, room.follow() ?? {});
   }
 
-  /** The head is above this body from now on, and faces as it does. */
+  /** The head is above this body from now on, and faces its direction. */
   faceWith(own: Readonly<Pose>): void {
     this.#room.recentre(yawOf(own));
     this.#dash.end();
@@ -175,7 +175,10 @@ export class Headset implements XrSession {
     this.#room.turn(radians);
   }
 
-  /** Moves the room to where the body is, and with it the camera and the hands. `place` is that of the body, or what is looked at without one. */
+  /**
+   * Moves the room to the body, with the camera and the hands. `place` is the position of the body, or the camera's
+   * target without one.
+   */
   move(seconds: number, place: Readonly<Pick<Pose, "x" | "y" | "z">>): void {
     const room = this.#room;
     const viewer = this.#viewer;
@@ -221,7 +224,7 @@ export class Headset implements XrSession {
     this.#grasp.update(this.#nowMs);
   }
 
-  /** How far down a camera would look, so that actions go where the head looks. */
+  /** The downward pitch of an equivalent camera, so that actions go where the head looks. */
   get pitch(): number {
     TURN.set(this.#head.qx, this.#head.qy, this.#head.qz, this.#head.qw);
     return cameraPitch(Math.asin(Math.min(1, Math.max(-1, AHEAD.set(0, 0, -1).applyQuaternion(TURN).y))));
@@ -235,7 +238,7 @@ export class Headset implements XrSession {
     return findHandTarget(own, hand, rule, scene.all, scene.crowd.members);
   }
 
-  /** Writes names and what was said into the world, and the rest on the panel above the left wrist. */
+  /** Draws names and chat in the world, and the rest on the panel above the left wrist. */
   write(own: number | undefined): void {
     const viewer = this.#viewer;
     const labels = this.#labels;
@@ -258,13 +261,13 @@ export class Headset implements XrSession {
     panel.mesh.lookAt(POINT.set(this.#head.x, this.#head.y, this.#head.z));
   }
 
-  /** Where a wrist is in the world; undefined while that is not known. */
+  /** The pose of a wrist in the world; `undefined` while it is unknown. */
   wristOf(side: Side): Readonly<Pose> | undefined {
     const hand = side === "left" ? this.#left : this.#right;
     return hand.input.isTracked ? hand.wrist : undefined;
   }
 
-  /** Where the arc from the right hand leads; undefined while none is aimed, or where one cannot stand. */
+  /** The end of the arc from the right hand; `undefined` while none is aimed, or if there is no room to stand. */
   get landing(): Landing | undefined {
     return this.#arc.landing;
   }
@@ -320,7 +323,7 @@ export class Headset implements XrSession {
     }
   }
 
-  /** Where the world has an action for it, it puts the body there; else the body walks. */
+  /** If the world has an action for it, the action moves the body; otherwise the body walks. */
   #teleport({ x, y, z }: Landing): void {
     const { connection } = this.#viewer;
     const action = connection?.world.definition?.actions.find(({ name }) => name === TELEPORT.action);
@@ -355,7 +358,7 @@ export class Headset implements XrSession {
     else curlHand(input.grip, input.side === "left", hand.rotations);
   }
 
-  /** Shows head and hands to others. */
+  /** Shows head and hands to other players. */
   #show(): void {
     const input = this.#input;
     const viewer = this.#viewer;
@@ -438,14 +441,14 @@ function stateOf({ input, wrist, velocity }: WorldHand): PartState | undefined {
   return { pose: wrist, velocity, grip: input.grip, rotations, size: input.size };
 }
 
-/** A pose of the room, as it is in the world. */
+/** Converts a pose from the room to the world. */
 function toWorld(pose: Readonly<Pose>, rig: Matrix4, out: Pose): void {
   MATRIX.compose(POINT.set(pose.x, pose.y, pose.z), TURN.set(pose.qx, pose.qy, pose.qz, pose.qw), ONE);
   MATRIX.premultiply(rig).decompose(POINT, TURN, SCALE);
   copyPose({ x: POINT.x, y: POINT.y, z: POINT.z, qx: TURN.x, qy: TURN.y, qz: TURN.z, qw: TURN.w }, out);
 }
 
-/** Follows the speed of something, in metres a second. A thing that reappears elsewhere has not moved there. */
+/** Measures a velocity, in metres a second. A hand that reappears elsewhere has not moved there. */
 function measure(
   pose: Readonly<Pose>,
   before: Vector3,

@@ -8,43 +8,46 @@ export type PresenceWorld = Pick<
   "spawn" | "move" | "set" | "despawn" | "definition" | "entities" | "playerId" | "status"
 >;
 
-/** A part of one's body in this frame, in the world. */
+/** A part of the own body in this frame, in the world. */
 export interface PartState {
-  /** Of the wrist, or of the point between the eyes. */
+  /** Pose of the wrist, or of the point between the eyes. */
   readonly pose: Readonly<Pose>;
   /** In metres a second. */
   readonly velocity: readonly [number, number, number];
-  /** Of a hand, 0 to 1. */
+  /** For a hand, 0 to 1. */
   readonly grip: number;
-  /** Of a hand's joints as seen from the wrist, where they are tracked. */
+  /** A hand's joints relative to the wrist, if they are tracked. */
   readonly rotations: Float32Array | undefined;
   readonly size: number;
 }
 
 /** A part that was not seen for so long is taken away. */
 const LOST_MS = 500;
-/** A headset has stopped if there was no frame between this many looks. A headset that draws slowly leaves no time for looks. */
+/**
+ * A headset has stopped if there was no frame during this many checks. A headset that draws slowly leaves no time for
+ * checks.
+ */
 const LOOKS_MAX = 6;
-/** Poses are told no more often than they are sent: 30 times a second. */
+/** Minimum interval of poses: 30 a second. */
 const MOVE_MS = 33;
 /** Joints change slowly as seen from the wrist: a dozen times a second is enough to see fingers bend. */
 const JOINTS_MS = 83;
 const GRIP_STEP = 0.03;
-/** Interval in which an otherwise silent person reports to be present. */
+/** Interval in which a player at rest reports to be present. */
 const BEAT_MS = 1000;
-/** A world that refused a part is asked again after so long. */
+/** Time until a refused part is requested again. */
 const RETRY_MS = 3000;
 /** Faster than this no hand is, in metres a second. */
 const SPEED_MAX = 20;
 
 type Place = "head" | Side;
 
-/** A part of one's body, as an entity that this client owns. */
+/** A part of the own body, as an entity that this client owns. */
 interface Part {
   readonly place: Place;
   id: EntityId | undefined;
   isAsking: boolean;
-  /** The world has told of it; if it is gone then, the rules took it away. */
+  /** The world has sent it. If it is gone afterwards, the rules removed it. */
   isThere: boolean;
   seenMs: number;
   movedMs: number;
@@ -57,14 +60,14 @@ interface Part {
 }
 
 /**
- * Shows one's head and hands to others: as entities of the kinds `head` and `hand` that this client makes and owns, where the world has
- * such kinds. They are there while a headset says where they are, and gone half a second after it stops to, or a second and a half after its
- * last frame, by six looks of {@link Presence.idle}.
+ * Shows the own head and hands to others, as entities of the kinds `head` and `hand` that this client spawns and owns,
+ * if the world has such kinds. They exist while a headset tracks them. They are removed half a second after tracking
+ * stops, or a second and a half after the last frame, by six checks of {@link Presence.idle}.
  */
 export class Presence {
   readonly #parts: readonly Part[];
   #isClosed = false;
-  /** Looks since the newest frame. */
+  /** Checks since the newest frame. */
   #looks = 0;
   readonly #world: PresenceWorld;
 
@@ -73,13 +76,13 @@ export class Presence {
     this.#parts = [createPart("head"), createPart("left"), createPart("right")];
   }
 
-  /** The entity of a hand, once it is there. */
+  /** The entity of a hand, once it exists. */
   handId(side: Side): number | undefined {
     const part = this.#parts.find(({ place }) => place === side);
     return part?.isThere ? part.id : undefined;
   }
 
-  /** Says where everything is in a frame; undefined for what is not tracked. */
+  /** Sets all poses of a frame; `undefined` for untracked parts. */
   update(
     nowMs: number,
     head: PartState | undefined,
@@ -102,7 +105,7 @@ export class Presence {
     for (const part of this.#parts) if (part.id !== undefined) this.#remove(part);
   }
 
-  /** Another connection: what was this client's is so no longer, unless the world still tells so. */
+  /** Another connection: earlier entities are no longer owned, unless the world reports so. */
   forget(): void {
     for (const part of this.#parts) reset(part);
   }
@@ -134,7 +137,7 @@ export class Presence {
     this.#describe(part, part.id, state, nowMs);
   }
 
-  /** Fingers, when they have bent; and now and then that one is still there. */
+  /** Sends fingers when they have bent, and at intervals that the player is present. */
   #describe(part: Part, id: EntityId, state: PartState, nowMs: number): void {
     const sinceMs = nowMs - part.setMs;
     if (sinceMs < JOINTS_MS) return;
@@ -156,7 +159,7 @@ export class Presence {
     this.#world.set(id, changes);
   }
 
-  /** The joints if they are others than before; `null` once they are not tracked any more. */
+  /** The joints if they changed; `null` once they are not tracked any more. */
   #jointsOf(part: Part, { rotations, size }: PartState): Uint8Array | null | undefined {
     if (rotations === undefined) {
       if (!part.hasJoints) return undefined;
@@ -190,7 +193,7 @@ export class Presence {
         else part.id = id;
       })
       .catch(() => {
-        // The world says no, or the connection is gone: the next attempt is a while later.
+        // The world refused, or the connection is lost: the next attempt comes later.
         part.isAsking = false;
         part.askAgainMs = nowMs + RETRY_MS;
       });
@@ -200,7 +203,7 @@ export class Presence {
     return this.#world.definition?.kinds.find((kind) => trackedPartOf(kind) === part)?.name;
   }
 
-  /** After the same player came back, what it made is still its own. */
+  /** After the same player resumed, it still owns its entities. */
   #ownedAlready(kind: string, place: Place): EntityId | undefined {
     const taken = new Set(this.#parts.map(({ id }) => id));
     for (const entity of this.#world.entities.values()) {

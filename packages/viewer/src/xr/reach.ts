@@ -3,9 +3,9 @@ import { Quaternion, Vector3 } from "three";
 import type { Target, TargetRule } from "../actions.js";
 import type { Actor } from "../targets.js";
 
-/** Things this near to the palm are touched, in metres. */
+/** Maximum distance of a touched entity from the palm, in metres. */
 const TOUCH_M = 0.16;
-/** A highlighted target can be taken even when one is seen late, so hands reach less far than the world's value. */
+/** A highlighted target must be reachable even if it is seen late, so hands reach less far than the world's value. */
 const CAUTION_M = 0.1;
 const PERSON_RADIUS_M = 0.35;
 
@@ -13,11 +13,11 @@ const PERSON_RADIUS_M = 0.35;
 export interface Reaching {
   /** The middle of the palm. */
   readonly palm: Readonly<Vector3>;
-  /** Where the hand points from, to -Z. */
+  /** The origin of pointing, toward -Z. */
   readonly ray: Readonly<Pose>;
 }
 
-/** The target of a hand: the thing that it touches, or else the thing that it points at within the action's reach. */
+/** The target of a hand: the entity that it touches, or else the entity that it points at within the action's reach. */
 export function findHandTarget(
   actor: Actor,
   { palm, ray }: Reaching,
@@ -34,7 +34,7 @@ export function findHandTarget(
   const consider = (candidate: Prop | Member, box: RayBox, prop: Prop | undefined): void => {
     if (candidate.id === actor.id || candidate.id === actor.body.holding) return;
     if (of && !of.has(candidate.body.kind)) return;
-    // The server measures from the body, whatever the hand does.
+    // The server measures from the body, wherever the hand is.
     if (metresTo(box, actor.x, clampedHeight(actor, box.y), actor.z) > reachM - CAUTION_M) return;
     const metres = metresTo(box, palm.x, palm.y, palm.z);
     if (metres < touchedM) [touched, touchedM] = [candidate.id, metres];
@@ -47,7 +47,7 @@ export function findHandTarget(
   return pointed === undefined || pointedM > reachM ? undefined : { id: pointed, rank: pointedM };
 }
 
-/** From a point to the surface of a box; 0 inside. */
+/** Distance from a point to the surface of a box; 0 inside. */
 export function metresTo(box: RayBox, x: number, y: number, z: number): number {
   POINT.set(x - box.x, y - box.y, z - box.z);
   POINT.applyQuaternion(TURN_BACK.set(-box.qx, -box.qy, -box.qz, box.qw));

@@ -1,17 +1,22 @@
 import { wrapAngle } from "@nowcast/three";
 
-/** A head this far from its body, in metres, lets the body come after it, until it is as near as the second. */
+/** Distance of the head from the body at which the body follows, and at which it stops, in metres. */
 const FOLLOW_M = 0.14;
 const FOLLOWED_M = 0.04;
-/** At this distance the body comes at full walking speed. */
+/** Distance at which the body follows at full walking speed. */
 const FULL_SPEED_M = 0.45;
-/** A body that is farther away in one frame has been put there. */
+/** A body that moved farther than this in one frame was teleported. */
 const PLACED_M = 0.6;
-/** From here on a head is where its body cannot come: in a wall. At the second the picture is dark. */
+/**
+ * From this distance on the head is where its body cannot go, such as in a wall. At the second value the picture is
+ * dark.
+ */
 const LEANING_M = 0.45;
 const LEANT_M = 0.8;
 
-/** Where a head is in its room, in metres; the yaw is where it faces, counter-clockwise seen from above, 0 for -Z. */
+/**
+ * The position of a head in its room, in metres; the yaw is its direction, counter-clockwise seen from above, 0 for -Z.
+ */
 export interface RoomHead {
   readonly x: number;
   readonly y: number;
@@ -20,18 +25,17 @@ export interface RoomHead {
 }
 
 /**
- * Puts the room that somebody with a headset walks about in (the rig) into the world, so that the head is above the body that the server
+ * Places the physical room of a headset (the rig) in the world, so that the head is above the body that the server
  * moves.
  *
- * One invariant holds: the point of the room that is called the anchor lies where the body stands. Movements
- * of the body move the room, and never the head in it: walking with a stick, a lift, a correction by the
- * server. Only when the body comes after a head that walked off in its room does the anchor move instead, and
- * the room stays.
+ * One invariant: the point of the room called the anchor is always at the body. Movements of the body move the room,
+ * and never the head in it: walking with a stick, a lift, a correction by the server. Only when the body follows a head
+ * that walked in its room does the anchor move instead, and the room stays.
  */
 export class RoomScale {
-  /** Where the room's origin is in the world, in metres: on the floor. */
+  /** The position of the room's origin in the world, in metres: on the floor. */
   readonly position = { x: 0, y: 0, z: 0 };
-  /** How far the room is turned, counter-clockwise seen from above. */
+  /** The rotation of the room, counter-clockwise seen from above. */
   yaw = 0;
   #anchorX = 0;
   #anchorZ = 0;
@@ -45,7 +49,7 @@ export class RoomScale {
     this.#head = head;
   }
 
-  /** Where the head faces in the world. */
+  /** The direction of the head in the world. */
   get headYaw(): number {
     return wrapAngle(this.yaw + this.#head.yaw);
   }
@@ -58,7 +62,7 @@ export class RoomScale {
     this.#isFollowing = false;
   }
 
-  /** The body is wherever the head is: who sits in something does not walk about in it. */
+  /** The body is wherever the head is, because a seated player does not walk about. */
   sit(): void {
     this.#anchorX = this.#head.x;
     this.#anchorZ = this.#head.z;
@@ -76,7 +80,9 @@ export class RoomScale {
     this.#anchorZ = (this.#bodyX - this.position.x) * sin + (this.#bodyZ - this.position.z) * cos;
   }
 
-  /** How the body walks to come under the head, as seen from where the head faces; undefined while it need not. */
+  /**
+   * The input that moves the body under the head, relative to the head's direction; `undefined` if it is not needed.
+   */
   follow(): { readonly forward: number; readonly right: number } | undefined {
     const [dx, dz] = [this.#head.x - this.#anchorX, this.#head.z - this.#anchorZ];
     const metres = Math.hypot(dx, dz);
@@ -87,7 +93,7 @@ export class RoomScale {
     return { forward: (-dx * sin - dz * cos) * share, right: (dx * cos - dz * sin) * share };
   }
 
-  /** Somebody walks otherwise than by {@link follow}. */
+  /** The player walks by other input than {@link follow}. */
   steer(): void {
     this.#isFollowing = false;
   }
@@ -107,13 +113,13 @@ export class RoomScale {
     this.position.z = z - (this.#anchorZ * cos - this.#anchorX * sin);
   }
 
-  /** 0 while the body is under the head, 1 where the head is so far away that it must be in a wall. */
+  /** 0 while the body is under the head, 1 if the head is so far away that it must be in a wall. */
   get leaning(): number {
     const metres = Math.hypot(this.#head.x - this.#anchorX, this.#head.z - this.#anchorZ);
     return Math.min(1, Math.max(0, (metres - LEANING_M) / (LEANT_M - LEANING_M)));
   }
 
-  /** A point of the room, as it is in the world. */
+  /** Converts a point of the room to the world. */
   worldOf(x: number, z: number): { readonly x: number; readonly z: number } {
     const [sin, cos] = [Math.sin(this.yaw), Math.cos(this.yaw)];
     return { x: this.position.x + x * cos + z * sin, z: this.position.z + z * cos - x * sin };

@@ -16,22 +16,22 @@ const SPEED_MPS = 7;
 const GRAVITY = 9.81;
 const STEP_S = 0.04;
 const STEPS = 44;
-/** Ground that is found this far from where the arc ends, up or down, is what one lands on. */
+/** Maximum height difference between the end of the arc and the ground on which the player lands. */
 const GROUND_M = 0.6;
-/** A body needs so much room at its sides. */
+/** Free space that a body needs at its sides. */
 const BODY_M = 0.3;
 const GOOD = 0x6fe0a8;
 const BAD = 0xe07a6f;
 
-/** Where an arc leads. */
+/** The end of an arc. */
 export interface Landing {
   readonly x: number;
-  /** Of the ground. */
+  /** Height of the ground. */
   readonly y: number;
   readonly z: number;
 }
 
-/** The points of a throw from a hand to what it hits, x, y, z each, and how many there are; then where one would stand. */
+/** Computes the points of an arc from a hand to the hit (x, y, z each) and their number; then the place to stand. */
 export function traceArc(
   from: Readonly<Pose>,
   obstacles: Pick<Obstacles, "cast">,
@@ -56,7 +56,7 @@ export function traceArc(
   return { count: STEPS, landing: undefined };
 }
 
-/** The ground under a place where a body has room; undefined beside a wall, or where it goes down. */
+/** The ground under a place with room for a body; `undefined` beside a wall or a drop. */
 function groundAt(
   place: Vector3,
   obstacles: Pick<Obstacles, "cast">,
@@ -77,7 +77,7 @@ function groundAt(
   return { x, y: ground, z };
 }
 
-/** The arc from a hand, and a ring where one would stand. */
+/** The arc from a hand, and a ring at the place to stand. */
 export class TeleportArc {
   readonly group = new Group();
   landing: Landing | undefined;
@@ -131,11 +131,14 @@ export class TeleportArc {
 /** Nearer than this one has arrived, in metres. */
 const ARRIVED_M = 0.3;
 const DASH_MS_MAX = 2500;
-/** A walker that comes no nearer for this long stands before an obstacle. */
+/** A walker that comes no nearer for this long is blocked by an obstacle. */
 const STUCK_MS = 350;
 const PROGRESS_M = 0.05;
 
-/** The way to where an arc led: walked, because only the server says where a body is, and in the dark, because that is easier on the stomach. */
+/**
+ * The way to the end of an arc. The body walks it, because only the server moves a body, and the picture is dark, to
+ * avoid motion sickness.
+ */
 export class Dash {
   #goal: Landing | undefined;
   #beganMs = 0;
@@ -156,7 +159,7 @@ export class Dash {
     this.#goal = undefined;
   }
 
-  /** How a body at x, z that faces `yaw` walks on; undefined once it is there, or gets no farther. */
+  /** The input of a body at x, z that faces `yaw`; `undefined` once it has arrived or is blocked. */
   steer(
     x: number,
     z: number,

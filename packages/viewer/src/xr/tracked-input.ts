@@ -12,14 +12,14 @@ const MIDDLE = [10, 11, 12, 13, 14] as const;
 /** The input of one hand in this frame. */
 export interface HandInput {
   readonly side: Side;
-  /** Whether it is known where the hand is. */
+  /** Whether the hand is tracked. */
   isTracked: boolean;
-  /** Where the wrist is in the room: fingers point to -Z, the back of the hand faces Y. */
+  /** The pose of the wrist in the room: fingers point to -Z, the back of the hand faces Y. */
   readonly wrist: Pose;
-  /** Where it points from, to -Z, in the room. */
+  /** The origin of pointing, toward -Z, in the room. */
   readonly ray: Pose;
   hasJoints: boolean;
-  /** Of all joints, as seen from the wrist. */
+  /** Rotations of all joints relative to the wrist. */
   readonly rotations: Float32Array;
   readonly size: number;
   /** 0 an open hand, 1 a fist. */
@@ -36,7 +36,7 @@ export interface HandInput {
   stickY: number;
 }
 
-/** Of WebXR's hand input module; the types know only the rest of a frame. */
+/** From WebXR's hand input module, which the types do not include. */
 interface HandFrame {
   fillPoses?(spaces: Iterable<XRSpace>, base: XRSpace, transforms: Float32Array): boolean;
 }
@@ -48,12 +48,12 @@ interface OwnHand extends HandInput {
   squeezes: boolean;
 }
 
-/** Reads a headset: where the head and the hands are in the room, and what is pressed. */
+/** Reads a headset: the poses of head and hands in the room, and pressed buttons. */
 export class TrackedInput {
   readonly head = createPose();
   readonly left: HandInput;
   readonly right: HandInput;
-  /** Whether the newest frame said where the head is. */
+  /** Whether the newest frame had the pose of the head. */
   isTracked = false;
   readonly #hands: Readonly<Record<Side, OwnHand>>;
   readonly #matrices = new Float32Array(HAND_JOINTS * 16);
@@ -98,7 +98,7 @@ export class TrackedInput {
     readButtons(source.gamepad, hand);
   }
 
-  /** The joints as seen from the wrist. False where one is not known. */
+  /** Reads the joints relative to the wrist. False if one is unknown. */
   #readJoints(frame: XRFrame, space: XRReferenceSpace, joints: XRHand, hand: OwnHand): boolean {
     const matrices = this.#matrices;
     if (joints.size !== HAND_JOINTS) return false;
@@ -122,7 +122,7 @@ export class TrackedInput {
   }
 }
 
-/** A controller lies in the palm, and points where the fist does; the palm faces the other hand. */
+/** A controller is in the palm and points with the fist; the palm faces the other hand. */
 function readGrip(frame: XRFrame, space: XRReferenceSpace, source: XRInputSource, hand: OwnHand): boolean {
   const grip = source.gripSpace && frame.getPose(source.gripSpace, space);
   if (!grip) return false;

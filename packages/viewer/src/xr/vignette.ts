@@ -1,14 +1,14 @@
 import { ease } from "@nowcast/three";
 import { BackSide, Mesh, ShaderMaterial, SphereGeometry } from "three";
 
-/** Half of what is seen through an open and a narrow vignette, in radians from where one looks. */
+/** Half of the visible angle through an open and a narrow vignette, in radians. */
 const OPEN = 1.4;
 const NARROW = 0.52;
 const SOFT = 0.28;
 /** Nearly nothing is left to see less of. */
 const SLIGHT = 0.01;
 
-/** A dark ring around what is seen, which narrows while one is moved, and a dark curtain. It hangs on the camera. */
+/** A dark ring around the view, which narrows during motion, and a dark curtain. It is attached to the camera. */
 export class Vignette {
   readonly mesh: Mesh<SphereGeometry, ShaderMaterial>;
   #narrowing = 0;
@@ -42,7 +42,7 @@ export class Vignette {
     this.mesh.visible = false;
   }
 
-  /** `moved`: how much one is moved without walking, 0 to 1. `dark`: how much of all is hidden. */
+  /** `moved`: the amount of motion without walking, 0 to 1. `dark`: the amount of darkening. */
   update(seconds: number, moved: number, dark: number): void {
     this.#narrowing += (moved - this.#narrowing) * ease(moved > this.#narrowing ? 10 : 5, seconds);
     this.#darkness += (dark - this.#darkness) * ease(14, seconds);

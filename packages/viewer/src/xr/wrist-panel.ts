@@ -10,7 +10,7 @@ const LINE_CHARACTERS = 38;
 const LIST_MAX = 5;
 const CHAT_MAX = 4;
 
-/** A line of the panel, and what it is. */
+/** A line of the panel, and its kind. */
 export interface PanelLine {
   readonly text: string;
   readonly kind: "title" | "message" | "plain" | "chat";
@@ -73,7 +73,7 @@ export class WristPanel {
     this.mesh.visible = false;
   }
 
-  /** Draws what is different since the last time. Returns whether there is anything to show. */
+  /** Draws changed contents. Returns whether there is anything to show. */
   write(contents: PanelContents): boolean {
     const lines = panelLines(contents);
     const key = lines.map(({ kind, text }) => `${kind} ${text}`).join("\n");

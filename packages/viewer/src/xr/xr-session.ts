@@ -9,28 +9,28 @@ import type { Side } from "./tracked-input.js";
 export interface XrSession {
   /** It shows the world no more. */
   readonly isOver: boolean;
-  /** How far the head is tipped up, in radians, as cameras count it. */
+  /** The upward pitch of the head, in radians, in the camera's convention. */
   readonly pitch: number;
-  /** Where the arc from the right hand leads; undefined while none is aimed, or where one cannot stand. */
+  /** The end of the arc from the right hand; `undefined` while none is aimed, or if there is no room to stand. */
   readonly landing: Landing | undefined;
   /** Asks it to stop. */
   end(): Promise<void>;
   /** Reads head and hands at the begin of a frame. */
   read(frame: XRFrame | undefined, nowMs: number, seconds: number): void;
-  /** Says where the controls point. */
+  /** Adds the headset's input. */
   updateInput(input: Input): void;
-  /** The person was put somewhere, and looks the way that it does there. */
+  /** The player was teleported, and faces the direction of its body. */
   faceWith(own: Readonly<Pose>): void;
-  /** The person was turned by something that it stands on. */
+  /** The player was turned by the body on which it stands. */
   turnWith(radians: number): void;
   /** Brings the room of the person to where its avatar is. */
   move(seconds: number, place: Readonly<Pick<Pose, "x" | "y" | "z">>): void;
-  /** Does what the hands ask for. */
+  /** Performs the actions of the hands. */
   act(): void;
   /** The target that the hand in use reaches. */
   findTarget(own: Actor, rule: TargetRule): Target | undefined;
-  /** Where a wrist is in the world; undefined while that is not known. */
+  /** The pose of a wrist in the world; `undefined` while it is unknown. */
   wristOf(side: Side): Readonly<Pose> | undefined;
-  /** Writes what is to be read inside of the world. */
+  /** Draws the texts inside the world. */
   write(own: number | undefined): void;
 }

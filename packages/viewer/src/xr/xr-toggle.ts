@@ -1,9 +1,9 @@
-/** "Enter VR" on the page. All that a headset needs beside it is loaded when somebody enters. */
+/** "Enter VR" on the page. The other modules for a headset are loaded when the user enters. */
 import { element } from "../dom.js";
 import type { Viewer } from "../viewer.js";
 import { words } from "../words.js";
 
-/** Whether somebody can enter with a headset, or why not. */
+/** Whether the user can enter with a headset, or why not. */
 export type HeadsetState = "ready" | "insecure" | "unknown" | "missing";
 
 /** The properties of a page that decide whether it can use a headset. */
@@ -19,7 +19,7 @@ export async function readHeadsetState({ isSecureContext, xr }: HeadsetFacts): P
   return isThere ? "ready" : "missing";
 }
 
-/** The button on the page, and what the settings say about headsets. */
+/** The button on the page, and the text about headsets in the settings. */
 export class XrToggle {
   readonly #button = element("vr-enter", HTMLButtonElement);
   readonly #about = element("vr-about", HTMLElement);
@@ -33,7 +33,7 @@ export class XrToggle {
     void this.look();
   }
 
-  /** Shows what can be done now. */
+  /** Shows the available options. */
   async look(): Promise<void> {
     const state = await readHeadsetState({ isSecureContext: window.isSecureContext, xr: navigator.xr });
     this.#button.hidden = state !== "ready";
@@ -46,7 +46,7 @@ export class XrToggle {
     if (this.#isBusy || !navigator.xr) return;
     this.#isBusy = true;
     try {
-      // A browser lets a page ask right after a click alone, so what has to be loaded is loaded meanwhile.
+      // A browser allows the request only right after a click, so the modules are loaded in parallel.
       const [session, { Headset }] = await Promise.all([
         navigator.xr.requestSession("immersive-vr", {
           requiredFeatures: ["local-floor"],

@@ -1,34 +1,34 @@
 /** The joints of a tracked hand in 63 bytes. */
 
 /**
- * The joints of a hand in the order of WebXR (`XRHandJoint`): the wrist, four of the thumb, and five of each finger from the index finger
- * to the little one, each list from the wrist to the tip.
+ * The joints of a hand in the order of WebXR (`XRHandJoint`): the wrist, four of the thumb, and five of each finger
+ * from the index finger to the little finger, each list from the wrist to the tip.
  */
 export const HAND_JOINTS = 25;
-/** As long as an encoded hand is. */
+/** Length of an encoded hand. */
 export const HAND_POSE_BYTES = 63;
 /**
- * The farthest that a decoded rotation may be from the one that was encoded, in degrees, for the joints that are encoded. Each component
- * is off by at most 0.0028; the fourth, which follows from the others, by at most three times as much.
+ * Maximum error of a decoded rotation, in degrees, for the encoded joints. Each component is wrong by at most 0.0028;
+ * the fourth, which follows from the others, by at most three times as much.
  */
 export const HAND_POSE_ERROR_DEG = 1.15;
 
 /**
- * The joints that are encoded. The wrist is where its entity is; a fingertip points where the bone before it does.
+ * The encoded joints. The wrist is at its entity's pose; a fingertip has the direction of the bone before it.
  */
 const ENCODED = [1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 13, 15, 16, 17, 18, 20, 21, 22, 23] as const;
 /** Fingertips. The joint before each is its number less one. */
 const TIPS = [4, 9, 14, 19, 24] as const;
 const COMPONENT_BITS = 8;
 const COMPONENT_MAX = 2 ** COMPONENT_BITS - 1;
-/** No component but the largest of a rotation is beyond ±1/√2. */
+/** No component except the largest of a rotation exceeds ±1/√2. */
 const RANGE = Math.SQRT1_2;
 const SIZE_MIN = 0.5;
 const SIZE_MAX = 1.5;
 
 /**
- * Writes a hand: one byte for its size, then 19 rotations of 26 bits, the first bits lowest: two for which of x, y, z, w is the largest,
- * and eight for each of the others in that order ("smallest three").
+ * Encodes a hand: one byte for its size, then 19 rotations of 26 bits, lowest bits first. Two bits give the index of
+ * the largest component of x, y, z, w; eight bits follow for each of the others, in that order ("smallest three").
  *
  * `rotations` are quaternions x, y, z, w of all {@link HAND_JOINTS} joints as seen from the wrist, of length 1. `size` multiplies the
  * length of a grown-up's hand, 0.5 to 1.5. Returns `out`, of {@link HAND_POSE_BYTES} bytes.
@@ -41,7 +41,7 @@ export function encodeHandPose(rotations: Float32Array, size: number, out: Uint8
   for (const joint of ENCODED) {
     const at = joint * 4;
     const largest = largestOf(rotations, at);
-    // A rotation and its negative are the same, so the component that is left out can always be the positive one.
+    // A rotation and its negative are equal, so the omitted component can always be positive.
     const sign = rotations[at + largest]! < 0 ? -1 : 1;
     bit = write(out, bit, 2, largest);
     for (let i = 0; i < 4; i++) {
@@ -55,8 +55,8 @@ export function encodeHandPose(rotations: Float32Array, size: number, out: Uint8
 }
 
 /**
- * Reads a hand into `rotations` and returns its size; undefined for bytes that are none, in which case nothing is written. All bytes of
- * the right number are a hand.
+ * Decodes a hand into `rotations` and returns its size; `undefined` for invalid bytes, without writing. All bytes of
+ * the right length are a hand.
  */
 export function decodeHandPose(bytes: unknown, rotations: Float32Array): number | undefined {
   if (!(bytes instanceof Uint8Array) || bytes.length !== HAND_POSE_BYTES) return undefined;

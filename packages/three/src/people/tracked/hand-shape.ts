@@ -1,17 +1,19 @@
-/** Where the joints of a hand are, by their rotations: the bones of a grown-up's hand, made longer or shorter. */
+/** Computes the joints of a hand from their rotations: the bones of an adult's hand, scaled. */
 import { Quaternion, Vector3 } from "three";
 import { HAND_JOINTS } from "./hand-pose.js";
 
 interface Finger {
   /** Its first joint. */
   readonly first: number;
-  /** Where that is, as seen from the wrist of a right hand in metres: fingers point to -Z, the back of the hand faces Y. */
+  /**
+   * Its position relative to the wrist of a right hand, in metres: fingers point to -Z, the back of the hand faces Y.
+   */
   readonly root: readonly [number, number, number];
   /** Lengths of its bones in metres, from the first joint to the tip. */
   readonly bones: readonly number[];
   /** Half the thickness of the finger in metres. */
   readonly radius: number;
-  /** How far it points to the right when the hand is open, in radians, for a right hand. */
+  /** Its angle to the right when the hand is open, in radians, for a right hand. */
   readonly spread: number;
 }
 
@@ -45,10 +47,10 @@ export const FINGERS: readonly Finger[] = [
 /** The middle of the palm as seen from the wrist, in metres, the same for both hands. */
 export const PALM: readonly [number, number, number] = [0, -0.02, -0.075];
 
-/** From the wrist to the middle finger's tip, by which hands are measured. */
+/** Length from the wrist to the middle finger's tip, by which hands are measured. */
 const LENGTH_M = Math.abs(FINGERS[2]!.root[2]) + FINGERS[2]!.bones.reduce((sum, bone) => sum + bone, 0);
 
-/** The size of a hand whose middle finger's joints, the wrist first, are so far apart in metres. */
+/** The size of a hand from the distances of its middle finger's joints, wrist first, in metres. */
 export function handSizeOf(metres: readonly number[]): number {
   return metres.reduce((sum, bone) => sum + bone, 0) / LENGTH_M;
 }

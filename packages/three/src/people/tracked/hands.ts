@@ -16,7 +16,7 @@ import { FINGERS, placeJoints } from "./hand-shape.js";
 /** A hand as it is drawn. Its pose is that of the wrist. */
 export interface ShownHand extends Readonly<Pose> {
   readonly isLeft: boolean;
-  /** Of all joints as seen from the wrist. */
+  /** Rotations of all joints relative to the wrist. */
   readonly rotations: Float32Array;
   readonly size: number;
   readonly skin: Color;
@@ -27,10 +27,10 @@ const BONES = FINGERS.reduce((sum, { bones }) => sum + bones.length, 0);
 const PARTS = BONES + 1;
 /** Half of the palm's width and thickness in metres. */
 const PALM_HALF = [0.034, 0.0125] as const;
-/** Between the middle finger's and the ring finger's first joints after the palm: where the palm ends. */
+/** The knuckles of the middle and the ring finger, where the palm ends. */
 const KNUCKLES = [11, 16] as const;
 
-/** Hands with fingers: one draw call for all that there are. */
+/** Hands with fingers, in one draw call. */
 export class Hands {
   readonly group = new Group();
   readonly #geometry = bone();
@@ -40,7 +40,7 @@ export class Hands {
   #capacity = 0;
   #count = 0;
 
-  /** Begins a frame in which no hand is drawn yet. */
+  /** Begins a frame without hands. */
   begin(): void {
     this.#count = 0;
   }
@@ -74,7 +74,7 @@ export class Hands {
     this.#count++;
   }
 
-  /** Ends the frame: what was drawn in it is seen. */
+  /** Ends the frame and shows the hands drawn in it. */
   end(): void {
     const mesh = this.#mesh;
     if (!mesh) return;
@@ -120,7 +120,7 @@ export class Hands {
   }
 }
 
-/** From the origin to -Z, of length and radius 1, with flat caps so that a short and a long bone are both round at the ends. */
+/** From the origin to -Z, of length and radius 1, with flat caps so that short and long bones are round at the ends. */
 function bone(): CapsuleGeometry {
   const geometry = new CapsuleGeometry(1, 1, 4, 10);
   const position = geometry.getAttribute("position");

@@ -1,4 +1,4 @@
-/** Bends a body so that its head and its hands are where a headset says. */
+/** Bends a body so that its head and hands have the poses of a headset. */
 import { Matrix4, Quaternion, Vector3 } from "three";
 import type { Pose } from "../../pose.js";
 import { BODY, type Skeleton } from "../skeleton.js";
@@ -10,17 +10,17 @@ export interface TrackedBody {
   readonly right: Readonly<Pose> | undefined;
 }
 
-/** From the neck to between the eyes. */
+/** From the neck to the point between the eyes. */
 const EYES = new Vector3(0, 0.19, -0.1);
-/** How high the neck can be above the middle of the body, and how low; people of all sizes have bodies of one. */
+/** Maximum and minimum height of the neck above the middle of the body; all players have bodies of one size. */
 const NECK_M_MAX = 0.54;
 const NECK_M_MIN = -0.35;
-/** A person who leans farther than this takes the hips along. */
+/** Lean beyond which the hips follow. */
 const LEAN_M_MAX = 0.3;
 const LEG_M = BODY.thigh + BODY.shin;
 const ARM_M = BODY.upperArm + BODY.forearm;
 
-/** Poses a skeleton that stands at `root`, after what it does by itself. Leaves all of its matrices up to date. */
+/** Poses a skeleton that stands at `root`, after its own animation. Leaves all matrices up to date. */
 export function poseTracked(skeleton: Skeleton, root: Matrix4, { head, left, right }: TrackedBody): void {
   if (head) poseTrunk(skeleton, root, head);
   skeleton.place(root);
@@ -29,7 +29,7 @@ export function poseTracked(skeleton: Skeleton, root: Matrix4, { head, left, rig
   skeleton.place(root);
 }
 
-/** Puts the neck under the head, the hips under the neck, and bends the knees by what is missing below. */
+/** Puts the neck under the head and the hips under the neck, and bends the knees by the missing height. */
 function poseTrunk(skeleton: Skeleton, root: Matrix4, head: Readonly<Pose>): void {
   INVERSE.copy(root).invert();
   ROOT_TURN.setFromRotationMatrix(MATRIX.extractRotation(root)).invert();

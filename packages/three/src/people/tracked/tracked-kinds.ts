@@ -1,4 +1,4 @@
-/** Kinds whose entities are parts of a person's body, moved by that person: "Headsets" in `docs/HEADSETS.md`. */
+/** Kinds whose entities are parts of a player's body, moved by that player: "Headsets" in `docs/HEADSETS.md`. */
 import { isFields } from "../../look/form.js";
 
 /** Which part of a body an entity is. */
@@ -11,8 +11,8 @@ export interface TrackedKindFacts {
 }
 
 /**
- * The part that entities of a kind are: a kind is called `head` or `hand` and lets people make some (`owner.spawns`). Undefined for every
- * other kind, also for hands that are a robot's.
+ * The body part of a kind: it is called `head` or `hand` and lets players spawn entities (`owner.spawns`). `undefined`
+ * for every other kind, including the hands of robots.
  */
 export function trackedPartOf({ name, owner }: TrackedKindFacts): TrackedPart | undefined {
   if (name !== "head" && name !== "hand") return undefined;

@@ -12,43 +12,43 @@ import { poseTracked } from "./limbs.js";
 import type { TrackedPart } from "./tracked-kinds.js";
 
 /**
- * A head or a hand without news for this long is not shown any more: its headset lies on a table, or its page is asleep. A
- * headset that keeps still on purpose sends the attribute `beat` once a second.
+ * A head or a hand without updates for this long is hidden: its headset was put down, or its page is suspended. A
+ * headset at rest sends the attribute `beat` once a second.
  */
 export const TRACKED_S_MAX = 3;
 
-/** The values of a part, as the SDK's entities are: the object stays the same while the entity lives. */
+/** The values of a part, in the form of the SDK's entities; the object stays the same while the entity exists. */
 export interface TrackedEntity {
   readonly id: number;
   readonly owner: number | undefined;
-  /** The step of the world at which it last moved. */
+  /** The step of the world of its last motion. */
   readonly tick: number;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** A part of somebody's body as it is shown now. */
+/** A part of a player's body as it is shown now. */
 export interface ShownPart extends Pose {
   readonly id: number;
   readonly part: TrackedPart;
   readonly entity: TrackedEntity;
   isLeft: boolean;
-  /** False while nothing is known of where it is, and once that is too old. */
+  /** False while its pose is unknown or too old. */
   isShown: boolean;
   /** 0 an open hand, 1 a fist. */
   grip: number;
-  /** Of a hand's joints as seen from the wrist: what is shown, and what was told last. */
+  /** A hand's joints relative to the wrist: the shown ones, and the last received ones. */
   readonly rotations: Float32Array;
   readonly wanted: Float32Array;
   hasJoints: boolean;
   size: number;
   readonly skin: Color;
-  /** How long nothing new was heard of it, in seconds. */
+  /** Time since the last update, in seconds. */
   quietS: number;
   lastTick: number;
   lastAttributes: TrackedEntity["attributes"] | undefined;
 }
 
-/** Heads and hands of people with headsets: bends their bodies, and draws their hands. */
+/** Heads and hands of players with headsets: bends their bodies, and draws their hands. */
 export class Tracking {
   readonly #hands = new Hands();
   readonly #parts = new Map<number, ShownPart>();
@@ -59,7 +59,7 @@ export class Tracking {
   readonly #crowd: Crowd;
   readonly #avatarOf: (player: number) => number | undefined;
 
-  /** `avatarOf` says which entity's body a player has. */
+  /** `avatarOf` returns the entity of a player's body. */
   constructor(crowd: Crowd, avatarOf: (player: number) => number | undefined) {
     this.#crowd = crowd;
     this.#avatarOf = avatarOf;
@@ -69,7 +69,7 @@ export class Tracking {
     return this.#hands.group;
   }
 
-  /** Everything that is known, whether or not it is shown. */
+  /** All known parts, shown or not. */
   get all(): Iterable<Readonly<ShownPart>> {
     return this.#parts.values();
   }
@@ -110,7 +110,7 @@ export class Tracking {
     this.#hands.dispose();
   }
 
-  /** Puts everything where it is now. */
+  /** Moves all parts to their current poses. */
   place(source: PoseSource): void {
     this.#bodies.clear();
     for (const shown of this.#parts.values()) {
@@ -143,7 +143,7 @@ export class Tracking {
     this.#hands.end();
   }
 
-  /** Bends a body to where its head and hands are; false for one of which nothing is known. */
+  /** Bends a body to its tracked head and hands; false for a body without them. */
   pose(member: Member, skeleton: Skeleton, root: Matrix4): boolean {
     const body = this.#bodies.get(member.id);
     if (!body) return false;
@@ -171,7 +171,7 @@ export class Tracking {
   }
 }
 
-/** Joints come a dozen times a second; what is shown follows within two of them. */
+/** Joints arrive a dozen times a second; the shown ones follow within two of these intervals. */
 function moveFingers({ rotations, wanted }: ShownPart, seconds: number): void {
   const share = ease(22, seconds);
   for (let at = 0; at < rotations.length; at += 4) {
