@@ -28,7 +28,7 @@ describe("a model", () => {
     ["hangs on itself", { nodes: [{ children: [0] }] }, /not a tree/],
     ["has a node with two parents", { nodes: [{ children: [2] }, { children: [2] }, {}] }, /two parents/],
     ["unpacks to too much", { accessors: [{ count: 1e9, type: "MAT4" }] }, /numbers/],
-    ["has a negative count", { accessors: [{ count: -1, type: "VEC3" }] }, /none/],
+    ["has a negative count", { accessors: [{ count: -1, type: "VEC3" }] }, /invalid/],
     ["has too many textures", { textures: Array.from({ length: 33 }, () => ({})) }, /textures/],
     ["has a picture that is none", { images: [{ bufferView: 0 }] }, /PNG, JPEG or WebP/],
     ["shows nothing", { scenes: [] }, /shows nothing/],
