@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::link::check;
-use crate::report::{Book, Report};
-use crate::trial::{Progress, TrialError, locked};
-use crate::{browser, freshness, ipc, lag, latency};
+use nowcast_lab_links::link::check;
+use nowcast_lab_links::trial::{Progress, TrialError, locked};
+use nowcast_lab_links::{freshness, ipc, lag, latency};
+use nowcast_lab_report::{Book, Report};
+use nowcast_lab_worlds::browser;
 
 /// Expected seconds of an instrument without a plan.
 const CHECK_SECONDS: f64 = 16.0;
@@ -15,6 +16,22 @@ const IPC_SECONDS: f64 = 70.0;
 const IPC_SECONDS_QUICK: f64 = 70.0;
 const CODEC_SECONDS: f64 = 45.0;
 const CODEC_SECONDS_QUICK: f64 = 45.0;
+
+/// The packages that are measured beside our own.
+const MEASURED: &[&str] = &[
+    "quinn",
+    "tokio-tungstenite",
+    "rusty_enet",
+    "iceoryx2",
+    "bitcode",
+    "prost",
+    "quick-xml",
+    "rmp-serde",
+    "wincode",
+    "tokio",
+    #[cfg(feature = "zenoh")]
+    "zenoh",
+];
 
 /// The plan of a run.
 #[derive(Debug, Clone)]
@@ -75,7 +92,7 @@ impl Everything {
     /// Runs all instruments that this system supports. The others are reported at once, and noted in the book.
     pub fn run(&self) -> Book {
         let plans = self.plans();
-        let mut book = Book::new("Measurements of Nowcast", self.command.clone());
+        let mut book = Book::new("Measurements of Nowcast", self.command.clone(), MEASURED);
         book.notes.push(
             "Every figure is shown beside those of other programs, measured in the same run. Links are emulated between the network stacks of real kernels; a seed decides the fate of every packet. This page loads no other file."
                 .into(),

@@ -5,7 +5,7 @@ use nowcast_wire::save::{Compression, Options};
 use nowcast_wire_tools::{Format, convert, read_values};
 
 fn game_save() -> Vec<u8> {
-    let packed = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/data/game-save.json.zst");
+    let packed = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab-codecs/data/game-save.json.zst");
     zstd::decode_all(std::fs::File::open(packed).unwrap()).unwrap()
 }
 

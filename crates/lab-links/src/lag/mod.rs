@@ -1,0 +1,143 @@
+//! `lab lag`: the experiment of the updatable queue's paper (section 6 and figure 8; `spec/QUEUE.md` names it), run
+//! today.
+//!
+//! A sender sends a thousand messages at once. A receiver reads up to ten of them, then works for a while, and repeats
+//! until it has the last message. The test measures the delay of the last message, and the time for which the sender
+//! was busy.
+
+mod burst;
+mod findings;
+pub mod remote;
+
+pub use burst::Burst;
+pub(crate) use burst::{receive, send};
+
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::ipc::begin;
+use crate::local::child::{Lagged, Task};
+use crate::local::{Carrier, LocalError, Message, Pinned, Word, now_ns, two_cores};
+use nowcast_lab_report::Report;
+
+/// The same number as in the paper.
+const MESSAGES: u64 = 1000;
+
+/// The paper's delays: as fast as possible, and at 30, 20 and 10 frames a second.
+const WORK_MS: [u64; 4] = [0, 33, 50, 100];
+
+/// The plan of a run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Repetitions of each combination; four in the paper.
+    pub runs: usize,
+    /// Whether peers are measured as well.
+    pub peers: bool,
+    /// Draws at which moment of the receiver's work the sender begins.
+    pub seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan { runs: 4, peers: true, seed: 1 }
+    }
+}
+
+/// One run of one combination.
+#[derive(Clone, Debug)]
+struct Run {
+    carrier: Carrier,
+    work_ms: u64,
+    lag_ms: f64,
+    send_ms: f64,
+    read: u64,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// If the system or a carrier refuses a request, or the last message does not arrive.
+pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Report, LocalError> {
+    let mut runs = Vec::new();
+    for work_ms in WORK_MS {
+        progress(&format!("{work_ms} ms of work, {} runs each", plan.runs));
+        runs.extend(all_at(plan, work_ms)?);
+    }
+    Ok(findings::report(plan, &runs))
+}
+
+fn carriers(plan: &Plan) -> Vec<Carrier> {
+    use Carrier::{Blackboard, Events, Mailbox, PublishNewest, Tcp, Unix, Updates};
+    let all = [Tcp, Unix, Events, Updates, Mailbox, Blackboard, PublishNewest];
+    all.into_iter().filter(|carrier| carrier.is_built() && (plan.peers || !carrier.is_peer())).collect()
+}
+
+/// All combinations with one amount of work. With work the receivers mostly sleep, so the runs overlap, and only one
+/// sends at a time. Without work they would disturb each other, so they take turns.
+fn all_at(plan: &Plan, work_ms: u64) -> Result<Vec<Run>, LocalError> {
+    let combinations: Vec<(usize, Carrier)> = (0..plan.runs)
+        .flat_map(|run| carriers(plan).into_iter().map(move |carrier| (run, carrier)))
+        .collect();
+    let sending = Mutex::new(());
+    let one = |(index, carrier): (usize, Carrier)| {
+        let draw = (plan.seed ^ (work_ms << 8) ^ index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        single(carrier, work_ms, draw % (work_ms * 1000 + 1), &sending)
+    };
+    if work_ms == 0 {
+        return combinations.into_iter().map(one).collect();
+    }
+    let one = &one;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            combinations.into_iter().map(|combination| scope.spawn(move || one(combination))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a run returns its errors")).collect()
+    })
+}
+
+fn single(carrier: Carrier, work_ms: u64, offset_us: u64, sending: &Mutex<()>) -> Result<Run, LocalError> {
+    let (control, companion, mut outlet) = begin(carrier, Task::Lag { work_ms, last: MESSAGES })?;
+    // The sender begins at a random moment of the receiver's work.
+    std::thread::sleep(Duration::from_micros(offset_us));
+    let start = {
+        // A sender that waits in a full socket must not block the others, so the turn ends with the first part.
+        let turn = sending.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let pinned = Pinned::to(two_cores()[0]);
+        let blocks = matches!(carrier, Carrier::Unix | Carrier::Tcp);
+        let turn = if blocks {
+            drop(turn);
+            None
+        } else {
+            Some(turn)
+        };
+        let start = now_ns();
+        for number in 1..=MESSAGES {
+            outlet.send(&Message::new(number, now_ns()))?;
+        }
+        let took = now_ns() - start;
+        drop((turn, pinned));
+        took
+    };
+    let patience = 10 + MESSAGES / 10 * work_ms / 500;
+    wait_asleep(&control, patience)?;
+    let lagged: Lagged = companion.report()?;
+    Ok(Run {
+        carrier,
+        work_ms,
+        lag_ms: lagged.lag_ns as f64 / 1e6,
+        send_ms: start as f64 / 1e6,
+        read: lagged.read,
+    })
+}
+
+/// Waits without spinning until the receiver has the last message.
+fn wait_asleep(control: &crate::local::Control, seconds: u64) -> Result<(), LocalError> {
+    let until = now_ns() + seconds * 1_000_000_000;
+    while control.word(Word::Taken).load(Ordering::Acquire) < MESSAGES {
+        if now_ns() > until {
+            return Err(LocalError::Late { waiting_for: "the last message", seconds });
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}

@@ -1,0 +1,19 @@
+//! Instruments for links: freshness, latency and lag on emulated links, and queues between the processes of one machine.
+//!
+//! - `link` makes hosts with an emulated link between them, `local` makes processes with a queue between them.
+//! - `peers` are the transports that are measured: ours and those that people use today.
+//! - `freshness`, `latency`, `lag` and `ipc` are the instruments. `trial` runs one of them with one peer on one link.
+//! - `soak` runs sessions in virtual time, and `foreign` has one end of a session in another language.
+
+#![cfg(target_os = "linux")]
+
+pub mod foreign;
+pub mod freshness;
+pub mod ipc;
+pub mod lag;
+pub mod latency;
+pub mod link;
+pub mod local;
+pub mod peers;
+pub mod soak;
+pub mod trial;

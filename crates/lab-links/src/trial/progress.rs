@@ -1,0 +1,216 @@
+//! A bar with an estimate of the time that is left.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Arc, Mutex, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const WIDTH: usize = 24;
+/// How often a terminal sees the time that is left.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Of the line, how much says what is being done.
+const WHAT_CHARS_MAX: usize = 90;
+
+/// How far a run is.
+///
+/// Its parts weigh the seconds that they should take of the whole; a part of which several run at once weighs less than
+/// it lasts.
+#[derive(Debug)]
+pub struct Progress {
+    start: Instant,
+    total: f64,
+    done: f64,
+    /// Taken out when they end, so that the others keep their places.
+    running: Vec<Option<Running>>,
+    what: String,
+    is_terminal: bool,
+    last_shown: String,
+}
+
+/// A part that has begun.
+#[derive(Debug, Clone, Copy)]
+struct Running {
+    since: Instant,
+    seconds: f64,
+    weight: f64,
+}
+
+impl Running {
+    /// The seconds until it ends. It is run again when the machine was busy, so one that takes longer than it should
+    /// takes as long once more.
+    fn left(&self, now: Instant) -> f64 {
+        let elapsed = (now - self.since).as_secs_f64();
+        if self.seconds > 0.0 { self.seconds - elapsed % self.seconds } else { 0.0 }
+    }
+
+    /// How much of its weight is done.
+    fn done(&self, now: Instant) -> f64 {
+        let elapsed = (now - self.since).as_secs_f64();
+        if self.seconds > 0.0 { self.weight * (elapsed / self.seconds).min(1.0) } else { 0.0 }
+    }
+}
+
+impl Progress {
+    /// Nothing done of what should take `total` seconds.
+    #[must_use]
+    pub fn new(total: f64) -> Self {
+        Self {
+            start: Instant::now(),
+            total,
+            done: 0.0,
+            running: Vec::new(),
+            what: "beginning".into(),
+            is_terminal: std::io::stderr().is_terminal(),
+            last_shown: String::new(),
+        }
+    }
+
+    /// The same, and a terminal sees every second how it goes.
+    #[must_use]
+    pub fn shown(total: f64) -> Arc<Mutex<Self>> {
+        let progress = Arc::new(Mutex::new(Self::new(total)));
+        if locked(&progress).is_terminal {
+            let shown = Arc::downgrade(&progress);
+            // Ends with the progress.
+            thread::spawn(move || show_while_it_lasts(&shown));
+        }
+        progress
+    }
+
+    /// Begins a part that lasts this many seconds and has this weight among all. Returns the argument of
+    /// [`Progress::end`].
+    pub fn begin(&mut self, what: &str, seconds: f64, weight: f64) -> usize {
+        self.running.push(Some(Running { since: Instant::now(), seconds, weight }));
+        self.what = what.chars().take(WHAT_CHARS_MAX).collect();
+        self.show();
+        self.running.len() - 1
+    }
+
+    /// A part is done.
+    pub fn end(&mut self, part: usize) {
+        if let Some(running) = self.running.get_mut(part).and_then(Option::take) {
+            self.done += running.weight;
+        }
+        self.show();
+    }
+
+    /// Says something above the bar.
+    pub fn say(&mut self, line: &str) {
+        if self.is_terminal {
+            eprintln!("\r\x1b[K{line}");
+            self.last_shown.clear();
+            self.show();
+        } else {
+            eprintln!("{line}");
+        }
+    }
+
+    fn show(&mut self) {
+        let now = Instant::now();
+        let share = self.share(now);
+        let filled = (share * WIDTH as f64) as usize;
+        let bar = format!("{}{}", "█".repeat(filled), "░".repeat(WIDTH - filled));
+        let left = duration(self.left(now));
+        let line = format!("{bar} {:>3.0} %, {left} left  {}", share * 100.0, self.what);
+        if line == self.last_shown {
+            return;
+        }
+        if self.is_terminal {
+            eprint!("\r\x1b[K{line}");
+        } else {
+            eprintln!("{line}");
+        }
+        let _ = std::io::stderr().flush();
+        self.last_shown = line;
+    }
+
+    /// Ends the line of the bar.
+    pub fn finish(&mut self) {
+        if self.is_terminal && !self.last_shown.is_empty() {
+            eprintln!();
+        }
+        self.is_terminal = false;
+    }
+
+    fn done(&self, now: Instant) -> f64 {
+        self.done + self.running.iter().flatten().map(|running| running.done(now)).sum::<f64>()
+    }
+
+    fn share(&self, now: Instant) -> f64 {
+        if self.total > 0.0 { (self.done(now) / self.total).clamp(0.0, 1.0) } else { 1.0 }
+    }
+
+    /// Returns the remaining time, at the pace so far; at least until the last part that has begun will have ended,
+    /// because toward the end there is nothing to run beside it.
+    fn left(&self, now: Instant) -> Duration {
+        let done = self.done(now);
+        let elapsed = (now - self.start).as_secs_f64();
+        // The first seconds say little of the pace.
+        let pace = (elapsed + INTERVAL.as_secs_f64()) / (done + INTERVAL.as_secs_f64());
+        let longest = self.running.iter().flatten().map(|running| running.left(now)).fold(0.0, f64::max);
+        let at_this_pace = (self.total - done) * pace.max(1.0);
+        Duration::try_from_secs_f64(at_this_pace.max(longest)).unwrap_or_default()
+    }
+}
+
+fn show_while_it_lasts(progress: &Weak<Mutex<Progress>>) {
+    loop {
+        thread::sleep(INTERVAL);
+        let Some(progress) = progress.upgrade() else { return };
+        let mut progress = locked(&progress);
+        if !progress.is_terminal {
+            return;
+        }
+        progress.show();
+    }
+}
+
+/// The progress, whatever happened to those that had it before.
+pub fn locked(progress: &Mutex<Progress>) -> std::sync::MutexGuard<'_, Progress> {
+    progress.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64().ceil() as u64;
+    if seconds < 90 { format!("{seconds} s") } else { format!("{} min {:02} s", seconds / 60, seconds % 60) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(progress: &Progress, seconds: u64) -> Instant {
+        progress.start + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn the_remaining_time_covers_the_last_part() {
+        let mut progress = Progress::new(100.0);
+        progress.done = 90.0;
+        let since = after(&progress, 90);
+        progress.running.push(Some(Running { since, seconds: 60.0, weight: 10.0 }));
+        assert_eq!(progress.left(after(&progress, 95)).as_secs(), 55);
+        // Late, so it is run again.
+        assert_eq!(progress.left(after(&progress, 160)).as_secs(), 50);
+    }
+
+    #[test]
+    fn a_slow_machine_takes_longer_for_the_rest_too() {
+        let mut progress = Progress::new(100.0);
+        progress.done = 50.0;
+        let left = progress.left(after(&progress, 100)).as_secs();
+        assert!((95..=100).contains(&left), "{left}");
+        assert!((progress.share(after(&progress, 100)) - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_part_counts_while_it_runs_and_once_when_it_has_ended() {
+        let mut progress = Progress::new(10.0);
+        let part = progress.begin("a part", 10.0, 10.0);
+        let half = after(&progress, 5);
+        assert!((0.4..=0.5).contains(&progress.share(half)));
+        progress.end(part);
+        progress.end(part);
+        assert!((progress.share(half) - 1.0).abs() < 1e-9);
+    }
+}

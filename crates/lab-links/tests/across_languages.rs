@@ -1,0 +1,49 @@
+//! The laws of the queue with Rust at one end and TypeScript at the other.
+//!
+//! They need Node and the built SDK, so they run where `NOWCAST_TYPESCRIPT_PEER` names `peer.mjs`, as `cargo xtask test`
+//! does; elsewhere they say that they were left out.
+
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+
+use nowcast_lab_links::foreign::{PEER_VARIABLE, Peer};
+use nowcast_sim::scenario::{self, Cast};
+
+fn peer() -> Option<Peer> {
+    let Some(path) = std::env::var_os(PEER_VARIABLE) else {
+        eprintln!("left out: {PEER_VARIABLE} does not name packages/nowcast/test/session/peer.mjs");
+        return None;
+    };
+    Some(Peer::start(Path::new(&path)).unwrap_or_else(|missing| panic!("{missing}")))
+}
+
+#[test]
+fn twenty_lives_across_languages_obey_the_laws() {
+    let Some(peer) = peer() else { return };
+    for seed in 0..20 {
+        if let Err(failure) = scenario::check_with(seed, Cast::across(&peer, seed)) {
+            panic!("{failure}");
+        }
+    }
+}
+
+#[test]
+fn twenty_lives_with_killed_processes_obey_the_laws_across_languages() {
+    let Some(peer) = peer() else { return };
+    for seed in 0..20 {
+        if let Err(failure) = scenario::check_restarts(seed, Cast::across(&peer, seed)) {
+            panic!("{failure}");
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_lives_the_same_life_across_languages() {
+    let Some(peer) = peer() else { return };
+    for seed in [3, 14] {
+        let live =
+            || scenario::check_with(seed, Cast::across(&peer, seed)).expect("these seeds obey the laws");
+        assert_eq!(live(), live());
+    }
+}

@@ -1,0 +1,70 @@
+//! Shares of a session and TCP on a common link.
+
+#![cfg(target_os = "linux")]
+
+use std::time::Duration;
+
+use nowcast_lab_links::freshness::tcp::Control;
+use nowcast_lab_links::freshness::workload::{Outcome, Workload, measure, quantile};
+use nowcast_sim::link::LinkConfig;
+
+/// 24 Mbit/s offered to a narrower link of 50 ms there and back, beside TCP up to `until`.
+fn beside(control: Control, rate_bits: u64, queue_bytes: usize, until: Duration) -> Outcome {
+    let link = LinkConfig {
+        delay: Duration::from_millis(25),
+        rate_bits: Some(rate_bits),
+        queue_bytes,
+        ..LinkConfig::default()
+    };
+    measure(&Workload {
+        link,
+        duration: Duration::from_secs(40),
+        value_bytes: 500,
+        beside: Some((control, until)),
+        ..Workload::default()
+    })
+}
+
+#[test]
+fn beside_tcp_both_get_a_usable_share() {
+    for control in [Control::Reno, Control::Cubic] {
+        for (rate, queue) in [(2_000_000, 64_000), (10_000_000, 32_000), (10_000_000, 128_000)] {
+            let outcome = beside(control, rate, queue, Duration::MAX);
+            let share = |bits: f64| bits * 100.0 / rate as f64;
+            let (session, tcp) = (share(outcome.session_bits), share(outcome.tcp_bits));
+            let figures =
+                format!("{control:?}, {rate} bit/s, {queue} bytes: {session:.0} % and {tcp:.0} % for TCP");
+            eprintln!("{figures}");
+            assert!(session > 20.0 && tcp > 30.0, "{figures}");
+        }
+    }
+}
+
+/// The rate fell five times before it took the queue for that of others, which behind a long queue lasted seconds, and by then
+/// it was next to nothing.
+#[test]
+fn behind_a_long_queue_of_others_the_rate_neither_starves_nor_takes_all() {
+    for seed in 1..=4 {
+        let link = LinkConfig {
+            delay: Duration::from_millis(25),
+            rate_bits: Some(5_000_000),
+            queue_bytes: 128_000,
+            ..LinkConfig::default()
+        };
+        let beside = Some((Control::Cubic, Duration::MAX));
+        let workload =
+            Workload { link, seed, beside, duration: Duration::from_secs(40), ..Workload::default() };
+        let outcome = measure(&workload);
+        let (share, age) = (outcome.session_bits / 50_000.0, quantile(&outcome.ages, 0.99));
+        let figures = format!("seed {seed}: {share:.0} % of the link, age p99 {age:.0} ms");
+        eprintln!("{figures}");
+        assert!((40.0..=55.0).contains(&share) && age <= 490.0, "{figures}");
+    }
+}
+
+#[test]
+fn when_tcp_has_gone_the_link_is_used_and_its_queue_is_short_again() {
+    let outcome = beside(Control::Cubic, 10_000_000, 128_000, Duration::from_secs(12));
+    assert!(outcome.session_bits > 7_500_000.0, "{}", outcome.session_bits);
+    assert!(quantile(&outcome.link_queue, 0.6) < 20.0, "{}", quantile(&outcome.link_queue, 0.6));
+}

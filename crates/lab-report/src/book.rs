@@ -1,0 +1,99 @@
+//! Several reports as one page, with what they have in common said once.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::escape::escape;
+use super::{Machine, Report, html};
+
+/// Reports of one run on one machine.
+#[derive(Debug, Serialize)]
+pub struct Book {
+    /// The title.
+    pub title: String,
+    /// The command that repeats all of it.
+    pub command: String,
+    /// Where the run took place.
+    pub machine: Machine,
+    /// The measured programs, by version.
+    pub versions: Vec<(String, String)>,
+    /// Notes for comparing figures.
+    pub notes: Vec<String>,
+    /// The instruments' reports.
+    pub chapters: Vec<Report>,
+}
+
+impl Book {
+    /// An empty book on this machine. `measured` are the packages of Cargo.lock whose versions it names beside Nowcast's.
+    pub fn new(title: impl Into<String>, command: impl Into<String>, measured: &[&str]) -> Self {
+        Self {
+            title: title.into(),
+            command: command.into(),
+            machine: Machine::here(),
+            versions: versions(measured),
+            notes: Vec::new(),
+            chapters: Vec::new(),
+        }
+    }
+
+    /// All tables as text.
+    #[must_use]
+    pub fn to_terminal(&self) -> String {
+        self.chapters.iter().map(Report::to_terminal).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// All figures as indented JSON with their full precision.
+    ///
+    /// # Panics
+    /// Never: the types of a report always have a JSON form.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a report is plain data")
+    }
+
+    /// One HTML page that needs no other file, in light and dark.
+    #[must_use]
+    pub fn to_html(&self) -> String {
+        let mut out = html::head(&self.title);
+        let _ = write!(out, "<h1>{}</h1><dl>", escape(&self.title));
+        let _ = write!(out, "<dt>Machine</dt><dd>{}</dd>", escape(&self.machine.describe()));
+        let versions: Vec<String> =
+            self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+        let _ = write!(out, "<dt>Versions</dt><dd>{}</dd>", escape(&versions.join(", ")));
+        let _ = write!(out, "<dt>Repeat</dt><dd><code>{}</code></dd></dl>", escape(&self.command));
+        for note in &self.notes {
+            let _ = write!(out, "<p>{}</p>", escape(note));
+        }
+        out.push_str("<nav><ol>");
+        for (number, chapter) in self.chapters.iter().enumerate() {
+            let _ = write!(out, "<li><a href=\"#c{number}\">{}</a></li>", escape(&chapter.title));
+        }
+        out.push_str("</ol></nav>");
+        for (number, chapter) in self.chapters.iter().enumerate() {
+            let _ = write!(out, "\n<section id=\"c{number}\"><h1>{}</h1>", escape(&chapter.title));
+            html::body(&mut out, chapter, None);
+            out.push_str("</section>");
+        }
+        out.push_str("</body></html>\n");
+        out
+    }
+}
+
+/// The versions of Nowcast and of these packages, as this program was built with them.
+fn versions(measured: &[&str]) -> Vec<(String, String)> {
+    const LOCK: &str = include_str!("../../../Cargo.lock");
+    let mut versions = vec![("nowcast".to_owned(), env!("CARGO_PKG_VERSION").to_owned())];
+    let value = |line: &str, name: &str| {
+        line.strip_prefix(name)?.strip_prefix(" = \"")?.strip_suffix('"').map(str::to_owned)
+    };
+    let mut package = None;
+    for line in LOCK.lines() {
+        if let Some(name) = value(line, "name") {
+            package = measured.contains(&name.as_str()).then_some(name);
+        } else if let (Some(version), Some(_)) = (value(line, "version"), &package) {
+            versions.extend(package.take().map(|name| (name, version)));
+        }
+    }
+    versions
+}

@@ -1,0 +1,131 @@
+//! `lab crash`: losses after a power cut, and after a kill of the server.
+//!
+//! `power` runs a store in this process over a disk that remembers synced data, and restores the disk as a power cut
+//! would leave it. `kills` kills the real program with real clients, at random moments and at named steps of the
+//! store's writing. The steps are compiled in with the lab (`nowcast_store::FailPoint`); a server built without the lab
+//! has none.
+
+mod findings;
+mod kills;
+mod ledger;
+mod luanti;
+mod power;
+mod process;
+pub mod store;
+mod witness;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use nowcast_server::store::StoreError;
+use thiserror::Error;
+
+pub use kills::steps;
+use nowcast_lab_report::Report;
+pub use nowcast_store::FailPoint;
+pub use power::{PowerError, Survived};
+
+/// The reason why there is no report.
+#[derive(Debug, Error)]
+pub enum CrashError {
+    /// A guarantee of the store is broken.
+    #[error(transparent)]
+    Power(#[from] PowerError),
+    /// The server failed in another way, so its figures are not valid.
+    #[error("the server: {0}")]
+    Server(String),
+    /// The peer failed in another way, so its figures are not valid.
+    #[error("the server of Luanti: {0}")]
+    Peer(String),
+    /// The data that the server left cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The system failed.
+    #[error("the trial: {0}")]
+    Io(io::Error),
+}
+
+/// The plan of a trial.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The `nowcast` program.
+    pub program: PathBuf,
+    /// Number of kills.
+    pub kills: usize,
+    /// Number of power cuts.
+    pub cuts: usize,
+    /// Number of clients, at least 1.
+    pub clients: u8,
+    /// The steps of the store's writing at which it is killed. If empty, all steps in turn, and every second time at a
+    /// random moment.
+    pub steps: Vec<FailPoint>,
+    /// Whether Luanti's server is killed, too, if it is installed.
+    pub peers: bool,
+    /// Seed of the moments and of the play.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// Kills of the full trial.
+    pub const KILLS: usize = 100;
+    /// Power cuts of the full trial.
+    pub const CUTS: usize = 1_000;
+    /// Kills of a quick trial.
+    pub const KILLS_QUICK: usize = 5;
+    /// Power cuts of a quick trial.
+    pub const CUTS_QUICK: usize = 100;
+    /// Clients, half of them over WebTransport and half over WebSocket.
+    pub const CLIENTS: u8 = 8;
+}
+
+/// The findings.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The figures.
+    pub report: Report,
+    /// Whether required data was lost, doubled or damaged.
+    pub is_broken: bool,
+}
+
+/// Cuts the power, then kills servers.
+///
+/// # Errors
+/// If a cut breaks a guarantee of the store, the server does not restart, or the trial cannot be prepared.
+pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Outcome, CrashError> {
+    let power = match plan.cuts {
+        0 => None,
+        cuts => Some(power::run(cuts, plan.seed, progress)?),
+    };
+    let kills = match plan.kills {
+        0 => None,
+        _ => Some(kills::run(plan, progress)?),
+    };
+    let luanti = if plan.peers && plan.kills > 0 { luanti::run(plan, progress)? } else { None };
+    let is_broken = kills
+        .as_ref()
+        .is_some_and(|kills| kills.acts.lost > 0 || kills.acts.doubled > 0 || !kills.damage.is_empty());
+    Ok(Outcome { report: findings::report(plan, command, power.as_ref(), kills, luanti), is_broken })
+}
+
+/// A temporary folder, which is removed after the trial.
+pub(crate) struct TrialFolder {
+    pub(crate) path: PathBuf,
+}
+
+impl TrialFolder {
+    pub(crate) fn new(what: &str) -> io::Result<TrialFolder> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("nowcast-{what}-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(TrialFolder { path })
+    }
+}
+
+impl Drop for TrialFolder {
+    fn drop(&mut self) {
+        // A folder that cannot be removed stays among the system's temporary files.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}

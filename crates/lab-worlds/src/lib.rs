@@ -1,0 +1,15 @@
+//! Instruments for hosted worlds.
+//!
+//! - `bots` play worlds, and `load` fills a server with readers, beside Colyseus.
+//! - `crash` kills servers and cuts the power of disks, and checks what lasts.
+//! - `motion` compares what players see with the server's world, `script` measures rules in Luau.
+//! - `browser` has a page measure itself.
+
+#![cfg(target_os = "linux")]
+
+pub mod bots;
+pub mod browser;
+pub mod crash;
+pub mod load;
+pub mod motion;
+pub mod script;

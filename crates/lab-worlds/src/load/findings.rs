@@ -1,0 +1,404 @@
+//! The report: costs of a client, what goes to and fro, and what clients feel.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Plan;
+use super::reader::Speech;
+use super::trial::{Measured, Scenario, Sight};
+use nowcast_lab_report::{
+    Axis, BarChart, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table,
+};
+
+/// Returns the name of a server in tables.
+fn server_of(speech: Speech) -> &'static str {
+    match speech {
+        Speech::WebTransport => "Nowcast, session over WebTransport (encrypted)",
+        Speech::WebSocket => "Nowcast, session over WebSocket",
+        Speech::Plain => "Nowcast, plain protocol",
+        Speech::Colyseus => "Colyseus, WebSocket",
+    }
+}
+
+/// Returns the name of a trial while it runs.
+pub(super) fn name_of(speech: Speech, scenario: Scenario) -> String {
+    let Scenario { sight, avatars, things, clients } = scenario;
+    let sees = match sight {
+        Sight::All => "all of",
+        Sight::Near | Sight::Crowd => "the nearest of",
+    };
+    let clients =
+        if clients == 1 { "1 client that sees".into() } else { format!("{clients} clients that see") };
+    let among = if things == 0 { String::new() } else { format!(" among {things} things") };
+    format!("{}: {clients} {sees} {avatars} avatars{among}", server_of(speech))
+}
+
+pub(super) fn report(
+    plan: &Plan,
+    measured: &[Measured],
+    is_apart: bool,
+    peer: &Result<String, String>,
+) -> Report {
+    let mut report = Report::new("Server cost per client", plan.command.clone()).seed(plan.seed);
+    note_settings(&mut report, plan, is_apart);
+    let (Ok(about_peer) | Err(about_peer)) = peer;
+    report.note(about_peer);
+    for one in measured {
+        note_trouble(&mut report, one);
+    }
+    let trials = Trials::of(measured);
+    report.section(costs(&trials, Sight::All, "Everybody sees everything"));
+    let others = [
+        (Sight::Near, "Everybody sees what is near"),
+        (Sight::Crowd, "Among more things than a client sees"),
+    ];
+    for (sight, title) in others {
+        if measured.iter().any(|one| one.scenario.sight == sight) {
+            report.section(costs(&trials, sight, title));
+        }
+    }
+    report.section(feelings(&trials));
+    report
+}
+
+fn note_settings(report: &mut Report, plan: &Plan, is_apart: bool) {
+    let [server, readers] = plan.cores;
+    report.note(format!(
+        "The server is a process on core {server}, the readers are {} processes on core {readers}. Avatars walk at random, with 60 steps and {} updates a second. Each client sends input {} times a second, which moves nothing. Each trial is measured for {} s; {} of each.",
+        plan.processes,
+        plan.hz,
+        plan.controls_hz,
+        plan.measured.as_secs(),
+        plan.repeats
+    ));
+    if server == readers {
+        report.note("Server and readers share the only core, so intervals and delays are not valid.");
+    }
+    report.note(
+        "Processor time is that of the server's process, in its own code and in the kernel's, from /proc. The time of the same server with the same avatars and one client is subtracted, and the rest is divided among the other clients. On a loopback the kernel does the receiver's work where the packet is sent, for each server alike.",
+    );
+    report.note(
+        "Readers acknowledge updates and record their times and steps; on sessions the library does that, with all its checks. The cost of a reader is shown beside its cost for the server.",
+    );
+    report.note(if is_apart {
+        "Packets and bytes are those of both directions, counted by the kernel in a separate network: bytes with the headers of IP, UDP and TCP. Several datagrams or segments that one system call sends to the same address count as one packet."
+    } else {
+        "This user cannot make a separate network, so packets and bytes include those of all programs on this machine."
+    });
+}
+
+fn note_trouble(report: &mut Report, one: &Measured) {
+    let name = name_of(one.speech, one.scenario);
+    let why = one.felt.why_lost.as_deref().unwrap_or("no reason");
+    if one.joined < one.scenario.clients {
+        report.note(format!("{name}: {} came in ({why}).", one.joined));
+    }
+    if one.felt.lost > 0 {
+        report.note(format!("{name}: {} were lost ({why}).", one.felt.lost));
+    }
+    if one.server.steps_skipped.is_some_and(|skipped| skipped > 0.0) {
+        report.note(format!(
+            "{name}: the server skipped {} steps, and delays count from a clock that stood still meanwhile.",
+            one.server.steps_skipped.unwrap_or_default()
+        ));
+    }
+}
+
+/// The measurements of a trial, by place, protocol and scenario.
+struct Trials<'a>(BTreeMap<(Place, Speech, bool), Vec<&'a Measured>>);
+
+/// The scenario of a trial without its number of clients.
+type Place = (Sight, u32, u32);
+
+fn place_of(scenario: Scenario) -> Place {
+    (scenario.sight, scenario.avatars, scenario.things)
+}
+
+/// The cost of a client, from all trials of one server and one scenario.
+#[derive(Default)]
+struct Cost {
+    /// Milliseconds of processor time a second that the world takes without its clients.
+    alone: Samples,
+    /// And each client.
+    client: Samples,
+    /// And each client's reader.
+    reader: Samples,
+    /// The server's share of its core, in percent.
+    core: Samples,
+    packets: Samples,
+    kilobytes: Samples,
+    memory_kilobytes: Samples,
+    memory_left_megabytes: Samples,
+    seen: Samples,
+}
+
+impl<'a> Trials<'a> {
+    fn of(measured: &'a [Measured]) -> Self {
+        let mut trials: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for one in measured {
+            let is_alone = one.scenario.clients < one.scenario.avatars;
+            trials.entry((place_of(one.scenario), one.speech, is_alone)).or_default().push(one);
+        }
+        Self(trials)
+    }
+
+    /// Servers that are full.
+    fn full(&self) -> impl Iterator<Item = (Scenario, Speech, &[&'a Measured])> {
+        let full = self.0.iter().filter(|((.., is_alone), _)| !is_alone);
+        full.map(|((_, speech, _), trials)| (trials[0].scenario, *speech, trials.as_slice()))
+    }
+
+    /// The trials of the same server with one client; all carriers of ours share them.
+    fn alone(&self, scenario: Scenario, speech: Speech) -> &[&'a Measured] {
+        let speech = if speech == Speech::Colyseus { speech } else { Speech::WebSocket };
+        self.0.get(&(place_of(scenario), speech, true)).map_or(&[], Vec::as_slice)
+    }
+
+    fn cost(&self, scenario: Scenario, speech: Speech, trials: &[&Measured]) -> Cost {
+        let alone = self.alone(scenario, speech);
+        let mut cost = Cost::default();
+        for (at, one) in trials.iter().enumerate() {
+            let seconds = one.time.as_secs_f64();
+            let clients = f64::from(one.joined.max(1));
+            cost.core.push(milliseconds(one.server_time) / seconds / 10.0);
+            cost.reader.push(milliseconds(one.readers_time) / seconds / clients);
+            let packets = one.traffic.udp_datagrams + one.traffic.tcp_segments;
+            cost.packets.push(packets as f64 / seconds / clients);
+            cost.kilobytes.push(one.traffic.ip_bytes as f64 / 1e3 / seconds / clients);
+            if let Some(seen) = one.server.seen {
+                cost.seen.push(seen);
+            }
+            if let Some(left) = one.resident_bytes_left {
+                cost.memory_left_megabytes.push(left as f64 / 1e6);
+            }
+            // The trial measured beside it.
+            let Some(base) = alone.get(at) else { continue };
+            let others = f64::from(one.joined.saturating_sub(1).max(1));
+            let base_a_second = milliseconds(base.server_time) / base.time.as_secs_f64();
+            cost.alone.push(base_a_second);
+            cost.client.push((milliseconds(one.server_time) / seconds - base_a_second) / others);
+            let memory = one.resident_bytes as f64 - base.resident_bytes as f64;
+            cost.memory_kilobytes.push(memory / 1e3 / others);
+        }
+        cost
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// The median of a few runs with the lowest and the highest, or nothing.
+fn range(mut samples: Samples, decimals: usize) -> Cell {
+    if samples.is_empty() { Cell::Missing } else { Cell::range(samples.summary(), decimals) }
+}
+
+fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
+    let mut section = Section::new(title);
+    if sight == Sight::Near {
+        section.text(
+            "Each client receives the avatars within 29 m of its own, about a fifth of all. Colyseus has a `StateView` for each client, which is updated four times a second. Nowcast selects by sections of space, so clients also receive some avatars that are farther away. Those beyond half of the radius are in every second update.",
+        );
+    }
+    let is_crowd = sight == Sight::Crowd;
+    if is_crowd {
+        section.text(
+            "Crates lie on a roof, 2.1 m apart, and the avatars walk below it, one on 44 square metres. So a client receives about sixty avatars and six hundred crates, and only the avatars are awake. More crates make the ground larger, but not the surroundings of a client.",
+        );
+    }
+    let has_left = trials.full().any(|(.., these)| these.iter().any(|one| one.resident_bytes_left.is_some()));
+    let heads = || {
+        let mut heads = vec![Column::text("server"), Column::number("clients", "")];
+        heads.extend(is_crowd.then(|| Column::number("things", "")));
+        heads
+    };
+    let mut processor = heads();
+    processor.extend([
+        Column::number("network, a client and second", "ms"),
+        Column::number("of a reader", "ms"),
+        Column::number("world alone, a second", "ms"),
+        Column::number("server's core", "%"),
+    ]);
+    let mut traffic = heads();
+    traffic.extend([
+        Column::number("packets, a client and second", ""),
+        Column::number("bytes", "kB"),
+        Column::number("memory a client", "kB"),
+        Column::number("told of", ""),
+    ]);
+    if has_left {
+        traffic.push(Column::number("memory after all left", "MB"));
+    }
+    let (mut processor, mut traffic) = (Table::new(processor), Table::new(traffic));
+    let mut lines: BTreeMap<Speech, Vec<(f64, f64)>> = BTreeMap::new();
+    for (scenario, speech, these) in trials.full().filter(|(scenario, ..)| scenario.sight == sight) {
+        let mut cost = trials.cost(scenario, speech, these);
+        let Scenario { clients, things, .. } = scenario;
+        let over = if is_crowd { things } else { clients };
+        if !cost.client.is_empty() {
+            lines.entry(speech).or_default().push((f64::from(over), cost.client.quantile(0.5)));
+        }
+        let heads = || {
+            let mut heads = vec![Cell::text(server_of(speech)), Cell::count(clients as usize)];
+            heads.extend(is_crowd.then(|| Cell::count(things as usize)));
+            heads
+        };
+        let mut row = heads();
+        row.extend([range(cost.client, 3), range(cost.reader, 3), range(cost.alone, 1), range(cost.core, 1)]);
+        processor.row(row);
+        let mut row = heads();
+        row.extend([
+            range(cost.packets, 1),
+            range(cost.kilobytes, 2),
+            range(cost.memory_kilobytes, 0),
+            range(cost.seen, 0),
+        ]);
+        if has_left {
+            row.push(range(cost.memory_left_megabytes, 1));
+        }
+        traffic.row(row);
+    }
+    let over = if is_crowd { Axis::log("things", "") } else { Axis::linear("clients", "") };
+    if let Some(chart) = chart(&lines, over) {
+        section.chart(chart);
+    }
+    section.table(processor).table(traffic);
+    section
+}
+
+/// Costs by the number of clients or of things; bars if there is only one number.
+fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>, over: Axis) -> Option<Chart> {
+    let title = "Processor time of the network for each client and second";
+    let is_line = lines.values().any(|points| points.len() > 1);
+    if is_line {
+        let series = lines
+            .iter()
+            .map(|(speech, points)| Series { name: server_of(*speech).into(), values: points.clone() });
+        return Some(Chart::Lines(LineChart {
+            title: title.into(),
+            x: over,
+            y: Axis::linear("processor time", "ms"),
+            series: series.collect(),
+        }));
+    }
+    let labels: Vec<String> = lines.keys().map(|speech| server_of(*speech).to_owned()).collect();
+    let values = lines.values().map(|points| points.first().map(|(_, cost)| *cost)).collect();
+    let series = vec![Series { name: "processor time".into(), values }];
+    (!labels.is_empty())
+        .then(|| Chart::Bars(BarChart { title: title.into(), unit: "ms".into(), labels, series, log: false }))
+}
+
+fn feelings(trials: &Trials<'_>) -> Section {
+    let mut section = Section::new("Update intervals and delays of clients");
+    section.text(
+        "Intervals between updates of one client. Delays count from the step of an update, relative to the freshest update of the trial. The server's ticks: ours from its /metrics, where the 99th percentile is interpolated between the bounds of a histogram; for Colyseus its steps and patches.",
+    );
+    let mut table = Table::new(vec![
+        Column::text("server"),
+        Column::number("clients", ""),
+        Column::text("see"),
+        Column::number("interval p50", "ms"),
+        Column::number("p99", "ms"),
+        Column::number("maximum", "ms"),
+        Column::number("delay p50", "ms"),
+        Column::number("p99", "ms"),
+        Column::number("maximum", "ms"),
+        Column::number("tick p99", "ms"),
+        Column::number("updates", ""),
+    ]);
+    for (scenario, speech, these) in trials.full() {
+        let mut intervals: Samples =
+            these.iter().flat_map(|one| &one.felt.intervals_us).map(|&us| f64::from(us) / 1e3).collect();
+        let mut delays = Samples::new();
+        for one in these {
+            let freshest = one.felt.delays_us.iter().min().copied().unwrap_or(0);
+            let late = one.felt.delays_us.iter().map(|delay| (delay - freshest) as f64 / 1e3);
+            late.for_each(|delay| delays.push(delay));
+        }
+        let ticks: Samples = these.iter().filter_map(|one| one.server.tick_p99_ms).collect();
+        let mut row = vec![
+            Cell::text(server_of(speech)),
+            Cell::count(scenario.clients as usize),
+            Cell::text(match scenario {
+                Scenario { sight: Sight::All, .. } => "all".to_owned(),
+                Scenario { things: 0, .. } => "near".to_owned(),
+                Scenario { things, .. } => format!("near, of {things} things"),
+            }),
+        ];
+        for samples in [&mut intervals, &mut delays] {
+            let summary = samples.summary();
+            row.extend([summary.median, summary.p99, summary.max].map(|value| Cell::number(value, 1)));
+        }
+        row.push(range(ticks, 2));
+        row.push(Cell::count(these.iter().map(|one| one.felt.updates as usize).sum()));
+        table.row(row);
+    }
+    section.table(table);
+    section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::Traffic;
+    use super::super::reader::Felt;
+    use super::super::trial::ServerFigures;
+    use super::*;
+
+    fn measured(speech: Speech, clients: u32, server_ms: u64, resident_bytes: u64) -> Measured {
+        let felt = Felt {
+            intervals_us: vec![50_000, 52_000],
+            delays_us: vec![7_000_000, 7_001_000],
+            updates: 3,
+            ..Felt::default()
+        };
+        Measured {
+            speech,
+            scenario: Scenario { sight: Sight::All, avatars: 11, things: 0, clients },
+            joined: clients,
+            time: Duration::from_secs(10),
+            server_time: Duration::from_millis(server_ms),
+            readers_time: Duration::from_millis(100),
+            traffic: Traffic { udp_datagrams: 1_100, tcp_segments: 0, ip_bytes: 220_000 },
+            resident_bytes,
+            resident_bytes_left: None,
+            felt,
+            server: ServerFigures { seen: Some(11.0), ..ServerFigures::default() },
+        }
+    }
+
+    #[test]
+    fn a_clients_cost_is_the_difference_between_a_full_server_and_one_client() {
+        let all = [
+            measured(Speech::WebSocket, 1, 500, 10_000_000),
+            measured(Speech::WebTransport, 11, 1_500, 11_000_000),
+        ];
+        let trials = Trials::of(&all);
+        let (scenario, speech, these) = trials.full().next().unwrap();
+        let mut cost = trials.cost(scenario, speech, these);
+        assert_eq!(cost.client.quantile(0.5), 10.0, "a hundred ms a second, shared out among ten");
+        assert_eq!(cost.alone.quantile(0.5), 50.0);
+        assert_eq!(cost.memory_kilobytes.quantile(0.5), 100.0);
+        assert_eq!(cost.packets.quantile(0.5), 10.0);
+        assert_eq!(cost.kilobytes.quantile(0.5), 2.0);
+    }
+
+    #[test]
+    fn a_report_has_a_row_for_each_full_server_and_names_problems() {
+        let plan = Plan::quick("nowcast".into(), "nowcast lab load".into());
+        let mut all = vec![
+            measured(Speech::WebSocket, 1, 500, 10_000_000),
+            measured(Speech::WebSocket, 11, 1_500, 11_000_000),
+            measured(Speech::Plain, 11, 1_400, 11_000_000),
+        ];
+        all[2].felt.lost = 2;
+        all[2].felt.why_lost = Some("it was late".into());
+        let report = report(&plan, &all, true, &Err("Colyseus is left out.".into()));
+        assert_eq!(report.sections[0].tables[0].rows.len(), 2);
+        assert_eq!(report.sections.last().unwrap().tables[0].rows.len(), 2);
+        let text = report.to_terminal();
+        for told in ["Colyseus is left out.", "2 were lost (it was late)", "plain protocol"] {
+            assert!(text.contains(told), "{told} is not in {text}");
+        }
+        assert!(report.to_html().contains("Processor time of the network"));
+    }
+}

@@ -1,0 +1,272 @@
+//! `lab load`: the cost of clients for a server, compared with Colyseus under the same load.
+//!
+//! The server is a separate process on one core, and the readers are processes on another. The kernel counts the cost
+//! of a client: processor time, memory, packets, bytes. A server with one client and equally many avatars is measured,
+//! too, to separate the world's own work (rules, physics) from the network's.
+
+mod asteroids;
+mod findings;
+mod kernel;
+mod process;
+mod reader;
+mod trial;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+pub use self::process::ProcessError;
+use self::reader::Speech;
+pub use self::reader::main as read;
+use self::trial::{Measured, Scenario, Sight};
+use nowcast_lab_links::link::{HostError, go_apart};
+use nowcast_lab_links::local::two_cores;
+use nowcast_lab_report::Report;
+
+/// Where `cargo xtask peers` puts the packages of Colyseus, seen from the top of a checkout.
+pub const COLYSEUS: &str = "target/peers/colyseus";
+
+/// The plan of a run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The `nowcast` program.
+    pub program: PathBuf,
+    /// Numbers of clients that see all of as many avatars, one trial each.
+    pub all: Vec<u32>,
+    /// Number of clients that see a fifth of as many avatars; 0 for none.
+    pub near: u32,
+    /// Numbers of clients (and avatars), each with a number of things on the ground; empty for none.
+    pub crowds: Vec<(u32, u32)>,
+    /// Updates a second.
+    pub hz: u32,
+    /// Inputs a second of each client; 0 for none.
+    pub controls_hz: u32,
+    /// Duration of each measurement, after all clients have joined.
+    pub measured: Duration,
+    /// Repetitions of all measurements.
+    pub repeats: u32,
+    /// Processes of readers.
+    pub processes: u32,
+    /// The server's memory is read this long after all clients have left; zero for never.
+    pub linger: Duration,
+    /// Whether Colyseus is measured, if it is installed.
+    pub peers: bool,
+    /// The folder with the packages of Colyseus.
+    pub colyseus: PathBuf,
+    /// The cores of the server and of the readers.
+    pub cores: [usize; 2],
+    /// Seed of the avatars' walks, and of the fate of packets on links.
+    pub seed: u64,
+    /// The command line that repeats the run.
+    pub command: String,
+}
+
+impl Plan {
+    /// Everything, in an hour.
+    #[must_use]
+    pub fn full(program: PathBuf, command: String) -> Plan {
+        Plan {
+            program,
+            all: vec![25, 50, 100, 200],
+            near: 300,
+            crowds: vec![(100, 1_000), (100, 10_000), (100, 100_000), (1_000, 9_000)],
+            hz: 20,
+            controls_hz: 20,
+            measured: Duration::from_secs(20),
+            repeats: 3,
+            processes: 2,
+            linger: Duration::ZERO,
+            peers: true,
+            colyseus: COLYSEUS.into(),
+            cores: two_cores(),
+            seed: 1,
+            command,
+        }
+    }
+
+    /// A first overview, in some five minutes.
+    #[must_use]
+    pub fn quick(program: PathBuf, command: String) -> Plan {
+        let plan = Plan::full(program, command);
+        let crowds = vec![(1_000, 9_000)];
+        Plan { all: vec![100, 200], crowds, measured: Duration::from_secs(8), repeats: 1, ..plan }
+    }
+
+    /// Measures servers full of readers.
+    ///
+    /// # Errors
+    /// [`LoadError`]
+    pub fn run(&self, progress: &mut (dyn FnMut(&str) + Send)) -> Result<Report, LoadError> {
+        let peer = self.peer();
+        let measure = || -> Result<_, LoadError> {
+            let is_apart = go_apart().is_ok();
+            Ok((is_apart, self.measure(peer.is_ok(), progress)?))
+        };
+        // The kernel counts the traffic of this thread's network. The programs start in the same network.
+        let (is_apart, measured) = in_a_thread(measure)?;
+        Ok(findings::report(self, &measured, is_apart, &peer))
+    }
+
+    /// Counts the bytes of a scene in which all bodies move, and compares displayed with true positions.
+    ///
+    /// # Errors
+    /// [`LoadError`]
+    pub fn run_asteroids(
+        &self,
+        world: &Path,
+        progress: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Report, LoadError> {
+        asteroids::run(self, world, progress)
+    }
+
+    /// Servers take turns, so that changes on the machine affect all of them.
+    fn measure(
+        &self,
+        has_peer: bool,
+        progress: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Vec<Measured>, LoadError> {
+        let mut measured = Vec::new();
+        for _ in 0..self.repeats {
+            for scenario in self.scenarios() {
+                for (speech, scenario) in trials(scenario, has_peer) {
+                    progress(&findings::name_of(speech, scenario));
+                    measured.push(trial::run(self, speech, scenario)?);
+                }
+            }
+        }
+        Ok(measured)
+    }
+
+    fn scenarios(&self) -> impl Iterator<Item = Scenario> {
+        let all = self.all.iter().map(|&count| (Sight::All, count));
+        let near = (self.near > 0).then_some((Sight::Near, self.near));
+        let these = all.chain(near).map(|(sight, count)| (sight, count, 0));
+        let crowds = self.crowds.iter().map(|&(count, things)| (Sight::Crowd, count, things));
+        these.chain(crowds).map(|(sight, count, things)| Scenario {
+            sight,
+            avatars: count,
+            things,
+            clients: count,
+        })
+    }
+
+    /// The version of the measured peer, or the reason for its omission, as a sentence.
+    fn peer(&self) -> Result<String, String> {
+        if !self.peers {
+            return Err("Colyseus is omitted as requested.".to_owned());
+        }
+        let version = colyseus_version(&self.colyseus).ok_or_else(|| {
+            format!(
+                "Colyseus is omitted: it is not in {}; `cargo xtask peers` installs it.",
+                self.colyseus.display()
+            )
+        })?;
+        let node = Command::new("node").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if node.is_ok_and(|status| status.success()) {
+            Ok(format!("Colyseus is {version}, with its own WebSocket transport."))
+        } else {
+            Err("Colyseus is omitted: Node is not installed.".to_owned())
+        }
+    }
+}
+
+/// The reason why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A server or a process of readers did not do its part.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The server runs, and refuses all clients.
+    #[error("none of {clients} clients could join; the reason of the first: {why}")]
+    NobodyJoined {
+        /// Number of attempts.
+        clients: u32,
+        /// The reason of one refusal.
+        why: String,
+    },
+    /// The server's metrics cannot be read.
+    #[error("the server's /metrics cannot be read: {0}")]
+    Metrics(io::Error),
+    /// The kernel's counts cannot be read.
+    #[error("the kernel's counters cannot be read: {0}")]
+    Kernel(io::Error),
+    /// The folder of the trial.
+    #[error("the trial's folder: {0}")]
+    Folder(io::Error),
+    /// No hosts on an emulated link.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The world is not where it should be.
+    #[error("there is no world in {}: run this at the top of a checkout of Nowcast, or name its folder", .0.display())]
+    NoWorld(PathBuf),
+    /// A reader on an emulated link failed.
+    #[error("a reader on the link: {0}")]
+    Reader(String),
+}
+
+/// The trials of one scenario: each server with one client, and then with all of them over each carrier.
+fn trials(scenario: Scenario, has_peer: bool) -> impl Iterator<Item = (Speech, Scenario)> {
+    let alone = Scenario { clients: 1, ..scenario };
+    let ours = [
+        (Speech::WebSocket, alone),
+        (Speech::WebSocket, scenario),
+        (Speech::WebTransport, scenario),
+        (Speech::Plain, scenario),
+    ];
+    // The plain protocol sends everything to all clients.
+    let is_offered =
+        move |(speech, _): &(Speech, Scenario)| scenario.sight == Sight::All || *speech != Speech::Plain;
+    let theirs = [(Speech::Colyseus, alone), (Speech::Colyseus, scenario)];
+    // The peer's room has avatars only.
+    let has_peer = has_peer && scenario.sight != Sight::Crowd;
+    ours.into_iter().filter(is_offered).chain(theirs.into_iter().filter(move |_| has_peer))
+}
+
+/// The version that is installed in a folder.
+fn colyseus_version(folder: &Path) -> Option<String> {
+    let package = std::fs::read_to_string(folder.join("node_modules/@colyseus/core/package.json")).ok()?;
+    let package: serde_json::Value = serde_json::from_str(&package).ok()?;
+    Some(package.get("version")?.as_str()?.to_owned())
+}
+
+/// Runs `work` in a separate thread, and waits for it.
+fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan::quick("/bin/false".into(), String::new())
+    }
+
+    #[test]
+    fn each_server_is_measured_with_one_client_and_with_all() {
+        let plan = Plan { all: vec![10], near: 20, crowds: vec![(30, 400)], ..plan() };
+        let all: Vec<_> = plan.scenarios().flat_map(|scenario| trials(scenario, true)).collect();
+        let of = |speech, sight: Sight| {
+            let these = all.iter().filter(|(other, scenario)| *other == speech && scenario.sight == sight);
+            these.map(|(_, scenario)| scenario.clients).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Speech::WebSocket, Sight::All), [1, 10]);
+        assert_eq!(of(Speech::WebTransport, Sight::All), [10]);
+        assert_eq!(of(Speech::Plain, Sight::All), [10]);
+        assert_eq!(of(Speech::Plain, Sight::Near), [0; 0]);
+        assert_eq!(of(Speech::Colyseus, Sight::Near), [1, 20]);
+        assert_eq!(of(Speech::WebSocket, Sight::Crowd), [1, 30]);
+        assert_eq!(of(Speech::WebTransport, Sight::Crowd), [30]);
+        assert_eq!(of(Speech::Colyseus, Sight::Crowd), [0; 0]);
+    }
+
+    #[test]
+    fn a_peer_that_is_not_installed_is_left_out_with_a_cure() {
+        let plan = Plan { colyseus: "/nowhere".into(), ..plan() };
+        assert!(plan.peer().unwrap_err().contains("`cargo xtask peers` installs it"));
+        let scenario = plan.scenarios().next().unwrap();
+        assert!(trials(scenario, false).all(|(speech, _)| speech != Speech::Colyseus));
+    }
+}

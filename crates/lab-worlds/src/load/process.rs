@@ -1,0 +1,157 @@
+//! Programs of an instrument: pinned to a core, controlled by lines, and ended with their owner.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nowcast_lab_links::link::die_with_starter;
+use nowcast_lab_links::local::Pinned;
+
+/// Maximum length of a line, in bytes.
+const LINE_BYTES_MAX: u64 = 256 << 20;
+
+/// Maximum waiting lines. Further output waits in the pipe.
+const LINES_MAX: usize = 256;
+
+/// The reason why a program failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// It did not start.
+    #[error("{what} does not start: {cause}")]
+    Start {
+        /// The process.
+        what: &'static str,
+        /// The system's error.
+        cause: io::Error,
+    },
+    /// It ended; the standard error may have the reason.
+    #[error("{what} ended too early")]
+    Ended {
+        /// The process.
+        what: &'static str,
+    },
+    /// It printed nothing.
+    #[error("{what} printed nothing within {seconds} s")]
+    Silent {
+        /// The process.
+        what: &'static str,
+        /// The limit.
+        seconds: u64,
+    },
+}
+
+/// A program that runs until it is dropped. The thread that starts it must exist as long.
+#[derive(Debug)]
+pub(super) struct Program {
+    what: &'static str,
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Program {
+    /// Starts a program on one core, in the network namespace of the calling thread.
+    pub(super) fn start(
+        what: &'static str,
+        mut command: Command,
+        core: usize,
+    ) -> Result<Program, ProcessError> {
+        let failed = |cause| ProcessError::Start { what, cause };
+        // A process starts on the core of the thread that starts it.
+        let pinned = Pinned::to(core);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = die_with_starter(&mut command).spawn().map_err(failed)?;
+        drop(pinned);
+        let input = child.stdin.take();
+        let output = child.stdout.take().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
+        let (heard, lines) = sync_channel(LINES_MAX);
+        // The thread ends with the program, whose output closes.
+        thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            let mut line = String::new();
+            while (&mut output).take(LINE_BYTES_MAX).read_line(&mut line).is_ok_and(|length| length > 0) {
+                if heard.send(std::mem::take(&mut line)).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Program { what, child, input, lines })
+    }
+
+    /// Its process id.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits for a line that `parse` accepts; other lines are skipped.
+    pub(super) fn hear<T>(
+        &self,
+        patience: Duration,
+        mut find: impl FnMut(&str) -> Option<T>,
+    ) -> Result<T, ProcessError> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let what = self.what;
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    if let Some(found) = find(line.trim_end()) {
+                        return Ok(found);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(ProcessError::Silent { what, seconds: patience.as_secs() });
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(ProcessError::Ended { what }),
+            }
+        }
+    }
+
+    /// Writes a line to its standard input.
+    pub(super) fn tell(&mut self, line: &str) -> Result<(), ProcessError> {
+        let what = self.what;
+        let input = self.input.as_mut().ok_or(ProcessError::Ended { what })?;
+        writeln!(input, "{line}").map_err(|_| ProcessError::Ended { what })
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // An ended process cannot be killed again. Waiting for it removes the zombie.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(line: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]);
+        command
+    }
+
+    #[test]
+    fn lines_are_exchanged_with_a_program() {
+        let mut echo = Program::start("the echo", shell("echo begin; exec cat"), 0).unwrap();
+        let patience = Duration::from_secs(30);
+        assert_eq!(echo.hear(patience, |line| line.strip_prefix("be").map(str::to_owned)).unwrap(), "gin");
+        echo.tell("again").unwrap();
+        assert_eq!(echo.hear(patience, |line| (line == "again").then_some(7)).unwrap(), 7);
+    }
+
+    #[test]
+    fn a_program_that_ends_or_prints_nothing_is_an_error() {
+        let ended = Program::start("the liar", shell("echo x"), 0).unwrap();
+        let heard = ended.hear(Duration::from_secs(30), |_| None::<()>);
+        assert!(matches!(heard, Err(ProcessError::Ended { what: "the liar" })), "{heard:?}");
+        let silent = Program::start("the silent", shell("exec sleep 60"), 0).unwrap();
+        let heard = silent.hear(Duration::from_millis(10), |_| None::<()>);
+        assert!(matches!(heard, Err(ProcessError::Silent { .. })), "{heard:?}");
+        let missing = Program::start("nothing", Command::new("/nowhere/at/all"), 0);
+        assert!(matches!(missing, Err(ProcessError::Start { .. })));
+    }
+}

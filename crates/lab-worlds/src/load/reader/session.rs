@@ -1,0 +1,80 @@
+//! A client on a session over one carrier. It decodes only the step of each movement packet.
+
+use std::convert::Infallible;
+
+use nowcast::{CarrierKind, Channel, Connector, Message, MessageKind};
+use nowcast_server::session::{CONTROLS_KEY, Controls, FromWorld, PROTOCOL, ToWorld, WORLD_LANE};
+use nowcast_wire::{decode, encode_to_vec};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::{ControlsSent, Shared, ns_of_tick};
+use nowcast_lab_links::local::now_ns;
+
+/// Joins, counts itself in `shared.joined`, and reads until the session ends or the task is dropped.
+pub(super) async fn read(
+    url: &str,
+    carrier: CarrierKind,
+    name: String,
+    shared: &Shared,
+) -> Result<Infallible, String> {
+    let connector = Connector::new().carriers([carrier]);
+    let channel = connector.connect(url).await.map_err(|error| error.to_string())?;
+    let join = ToWorld::Join { protocol: PROTOCOL, name, network_hz: shared.orders.hz, key: Vec::new() };
+    channel.try_event(&encode_to_vec(&join)).map_err(|error| error.to_string())?;
+    let mut sent = ControlsSent::default();
+    let mut controls = shared.orders.controls_interval().map(interval);
+    if let Some(controls) = &mut controls {
+        controls.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    }
+    let mut client = Client { shared, newest: None };
+    loop {
+        let due = async {
+            match &mut controls {
+                Some(controls) => drop(controls.tick().await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            message = channel.receive() => client.take(&message.map_err(|error| error.to_string())?),
+            () = due => steer(&channel, &mut sent).map_err(|error| error.to_string())?,
+        }
+    }
+}
+
+struct Client<'a> {
+    shared: &'a Shared,
+    /// The newest received step, and the time of its arrival.
+    newest: Option<(u32, u64)>,
+}
+
+impl Client<'_> {
+    fn take(&mut self, message: &Message) {
+        self.shared.felt().payload_bytes += message.bytes.len() as u64;
+        match (message.kind, message.lane.number()) {
+            (MessageKind::Replication { .. }, _) => self.update(&message.bytes),
+            (MessageKind::Event, WORLD_LANE) if is_welcome(message) => self.shared.join(),
+            _ => {}
+        }
+    }
+
+    /// A round may take several packets. The first one counts, unless a newer round overtook it.
+    fn update(&mut self, payload: &[u8]) {
+        let Some(tick) = payload.first_chunk().copied().map(u32::from_le_bytes) else { return };
+        let is_newer = self.newest.is_none_or(|(newest, _)| tick.wrapping_sub(newest) as i32 > 0);
+        if is_newer {
+            let now_ns = now_ns();
+            let before = self.newest.replace((tick, now_ns)).map(|(_, at)| at);
+            self.shared.felt().update(before, now_ns, ns_of_tick(tick));
+        }
+    }
+}
+
+fn is_welcome(message: &Message) -> bool {
+    matches!(decode(&message.bytes), Ok(FromWorld::Welcome { .. }))
+}
+
+fn steer(channel: &Channel, sent: &mut ControlsSent) -> Result<(), nowcast::Error> {
+    let yaw = sent.next_yaw();
+    let controls = Controls { number: sent.number(), forward: 1.0, yaw, ..Controls::default() };
+    channel.try_state(CONTROLS_KEY, &encode_to_vec(&controls))
+}

@@ -1,0 +1,327 @@
+//! `lab motion`: errors of displayed poses, of the own avatar and of others, with the real SDK, a real server and an
+//! emulated link.
+//!
+//! Node or Chromium runs the SDK on one host and the program serves a world on the other. One player walks and
+//! predicts, and one watches. The displayed poses are compared with those that the server later sent for the same
+//! moment.
+
+mod findings;
+mod football;
+mod hands;
+
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use nowcast_lab_links::link::{EmulatedLink, HostError, HostProcess, Jitter, LinkConfig, Loss};
+use nowcast_lab_report::Report;
+
+const PORT: u16 = 7_777;
+/// The script that walks and watches; Node finds the SDK from there.
+const SCRIPT: &str = "packages/lab/motion.mjs";
+const SDK: &str = "packages/nowcast/dist/world/index.js";
+/// Minimum distance of the ground's edge from the middle, in metres.
+const EXTENT_M: u32 = 20;
+/// Maximum runs if the relay was late.
+const TRIES: u32 = 2;
+
+/// The conditions of a link in a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conditions {
+    /// There and back.
+    pub rtt: Duration,
+    /// The share of packets that each direction loses, 0 to 1.
+    pub loss: f64,
+    /// Mean number of consecutive lost packets.
+    pub burst: f64,
+    /// Maximum additional delay of single packets.
+    pub jitter: Duration,
+}
+
+impl Conditions {
+    const fn new(rtt_ms: u64, loss: f64, burst: f64, jitter_ms: u64) -> Self {
+        Self { rtt: Duration::from_millis(rtt_ms), loss, burst, jitter: Duration::from_millis(jitter_ms) }
+    }
+
+    fn link(&self) -> LinkConfig {
+        let loss = match self {
+            Self { loss, .. } if *loss <= 0.0 => Loss::None,
+            Self { loss, burst, .. } if *burst <= 1.0 => Loss::Random(*loss),
+            Self { loss, burst, .. } => Loss::Bursts { share: *loss, length: *burst },
+        };
+        LinkConfig { delay: self.rtt / 2, jitter: Jitter::up_to(self.jitter), loss, ..LinkConfig::default() }
+    }
+
+    fn name(&self) -> String {
+        let mut name = format!("{} ms, {} % lost", self.rtt.as_millis(), self.loss * 100.0);
+        if self.burst > 1.0 {
+            name += &format!(", {} in a row", self.burst);
+        }
+        if !self.jitter.is_zero() {
+            name += &format!(", jitter {} ms", self.jitter.as_millis());
+        }
+        name
+    }
+}
+
+/// The links of a full run.
+pub const ALL: [Conditions; 12] = [
+    Conditions::new(50, 0.0, 1.0, 0),
+    Conditions::new(50, 0.01, 1.0, 0),
+    Conditions::new(50, 0.05, 1.0, 0),
+    Conditions::new(100, 0.0, 1.0, 0),
+    Conditions::new(100, 0.01, 1.0, 0),
+    Conditions::new(100, 0.05, 1.0, 0),
+    Conditions::new(150, 0.0, 1.0, 0),
+    Conditions::new(150, 0.01, 1.0, 0),
+    Conditions::new(150, 0.05, 1.0, 0),
+    Conditions::new(100, 0.05, 3.0, 0),
+    Conditions::new(100, 0.0, 1.0, 20),
+    Conditions::new(100, 0.05, 1.0, 20),
+];
+
+/// The links of a first overview.
+pub const FEW: [Conditions; 3] = [
+    Conditions::new(50, 0.0, 1.0, 0),
+    Conditions::new(100, 0.01, 1.0, 5),
+    Conditions::new(100, 0.05, 1.0, 5),
+];
+
+/// The link over which football is played.
+pub const FOOTBALL: [Conditions; 1] = [Conditions::new(100, 0.05, 1.0, 0)];
+
+/// The links for waving hands.
+pub const HANDS: [Conditions; 2] = [Conditions::new(100, 0.0, 1.0, 0), Conditions::new(100, 0.05, 1.0, 0)];
+
+/// The ground of a walk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ground {
+    /// On a floor with a ball on it.
+    Free,
+    /// Among three hundred blocks that can be pushed, and stood upon.
+    Blocks,
+}
+
+impl Ground {
+    /// The folder of the world, and its room.
+    const fn world(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Free => ("worlds/minimal", "minimal"),
+            Self::Blocks => ("worlds/playground", "playground"),
+        }
+    }
+}
+
+/// The runtime of the SDK, and its carrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Client {
+    /// Node, over WebSocket.
+    Node,
+    /// Chromium, over WebTransport.
+    WebTransport,
+    /// Chromium, over WebSocket.
+    WebSocket,
+}
+
+impl Client {
+    /// The SDK's name of the carrier, if there is a choice.
+    const fn carrier(self) -> Option<&'static str> {
+        match self {
+            Self::Node => None,
+            Self::WebTransport => Some("webtransport"),
+            Self::WebSocket => Some("websocket"),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Node => "Node, WebSocket",
+            Self::WebTransport => "Chromium, WebTransport",
+            Self::WebSocket => "Chromium, WebSocket",
+        }
+    }
+}
+
+/// The plan of a run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// One run each, for each client on each ground.
+    pub conditions: Vec<Conditions>,
+    /// The runtimes of the SDK.
+    pub clients: Vec<Client>,
+    /// The grounds of the walks.
+    pub grounds: Vec<Ground>,
+    /// The browser's program, where a client needs one.
+    pub browser: PathBuf,
+    /// Duration of each walk.
+    pub seconds: u32,
+    /// Draws the walks and the fate of packets.
+    pub seed: u64,
+    /// The program that serves: this one, unless a test sets another.
+    pub server: Option<PathBuf>,
+    /// The command line that repeats the run.
+    pub command: String,
+}
+
+/// The reason why there are no figures.
+#[derive(Debug, thiserror::Error)]
+pub enum MotionError {
+    /// No hosts.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The checkout is not there.
+    #[error("{} is not there: run this at the top of a checkout of Nowcast", .0.display())]
+    NoScript(PathBuf),
+    /// The SDK is not built.
+    #[error("the SDK is not built: `npm ci && npm run build --workspace nowcast` builds it")]
+    NoSdk,
+    /// No browser.
+    #[error("{} is not there: install Chromium, or name another one with `nowcast lab motion --browser PROGRAM`", .0.display())]
+    NoBrowser(PathBuf),
+    /// Node is missing or does not run.
+    #[error("node does not start: install Node 20 or newer")]
+    NoNode,
+    /// A program did not start.
+    #[error("cannot start {program}: {cause}")]
+    Start {
+        /// Which.
+        program: &'static str,
+        /// The system's error.
+        cause: io::Error,
+    },
+    /// Node failed; the standard error has the reason.
+    #[error("no client walked over the link of {of}; see the output of Node or the server")]
+    NoFigures {
+        /// Which link.
+        of: String,
+    },
+    /// The figures cannot be parsed.
+    #[error("the figures of the walk cannot be read: {0}")]
+    Figures(#[from] serde_json::Error),
+}
+
+/// The findings of a run, as the script writes them: metres, frames, milliseconds, microseconds.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Found {
+    own_errors: Vec<f64>,
+    others_errors: Vec<f64>,
+    jumps: Vec<f64>,
+    key_frames: Vec<f64>,
+    key_ms: Vec<f64>,
+    delays: Vec<f64>,
+    cost_us: Vec<f64>,
+    corrections: usize,
+    skipped_steps: usize,
+    carrier: String,
+    program: String,
+}
+
+/// One run.
+struct Run {
+    of: Conditions,
+    client: Client,
+    ground: Ground,
+    found: Found,
+    is_trustworthy: bool,
+}
+
+impl Plan {
+    /// Expected seconds.
+    pub fn expected_seconds(&self) -> u32 {
+        (self.seconds + 6) * (self.conditions.len() * self.clients.len() * self.grounds.len()) as u32
+    }
+
+    /// Whether all required programs exist.
+    ///
+    /// # Errors
+    /// [`MotionError`] names the missing program.
+    pub fn check(&self) -> Result<(), MotionError> {
+        for path in [SCRIPT, Ground::Free.world().0, Ground::Blocks.world().0, football::WORLD.0] {
+            if !Path::new(path).exists() {
+                return Err(MotionError::NoScript(path.into()));
+            }
+        }
+        if !Path::new(SDK).is_file() {
+            return Err(MotionError::NoSdk);
+        }
+        let needs_browser = self.clients.iter().any(|client| *client != Client::Node);
+        if needs_browser && self.browser.is_absolute() && !self.browser.is_file() {
+            return Err(MotionError::NoBrowser(self.browser.clone()));
+        }
+        let mut node = Command::new("node");
+        node.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+        if node.status().is_ok_and(|status| status.success()) { Ok(()) } else { Err(MotionError::NoNode) }
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// [`MotionError`]
+    pub fn run(&self, progress: &mut dyn FnMut(&str)) -> Result<Report, MotionError> {
+        self.check()?;
+        let mut runs = Vec::new();
+        for ground in &self.grounds {
+            for of in &self.conditions {
+                for client in &self.clients {
+                    progress(&format!("{}: {}, {}", ground.world().1, of.name(), client.name()));
+                    let mut run = self.once(of, *client, *ground)?;
+                    for _ in 1..TRIES {
+                        if !run.is_trustworthy {
+                            run = self.once(of, *client, *ground)?;
+                        }
+                    }
+                    runs.push(run);
+                }
+            }
+        }
+        Ok(self.report(&runs))
+    }
+
+    fn once(&self, of: &Conditions, client: Client, ground: Ground) -> Result<Run, MotionError> {
+        let (found, is_trustworthy) = self.play("walk", ground.world(), of, client)?;
+        Ok(Run { of: *of, client, ground, found, is_trustworthy })
+    }
+
+    /// Serves a room of a world on one host, and lets the script do `what` there on the other. Returns its findings,
+    /// and whether the relay was in time.
+    fn play<F: DeserializeOwned>(
+        &self,
+        what: &str,
+        (folder, room): (&str, &str),
+        of: &Conditions,
+        client: Client,
+    ) -> Result<(F, bool), MotionError> {
+        let link = EmulatedLink::new(&of.link(), 2, self.seed)?;
+        let address = link.host(2).address();
+        let failed = |program| move |cause| MotionError::Start { program, cause };
+        let program = match &self.server {
+            Some(program) => program.clone(),
+            None => std::env::current_exe().map_err(failed("the server"))?,
+        };
+        let mut serve = Command::new(program);
+        serve.args(["serve", folder, "--no-data", "--anonymous", "--insecure"]);
+        serve.args(["--host", &address.to_string(), "--port", &PORT.to_string()]);
+        let _server = HostProcess::start(link.host(2), serve).map_err(failed("the server"))?;
+        let mut node = Command::new("node");
+        node.arg(SCRIPT).arg(what).arg(format!("nowcast://{address}:{PORT}/{room}"));
+        node.args([self.seconds.to_string(), self.seed.to_string(), EXTENT_M.to_string()]);
+        if let Some(carrier) = client.carrier() {
+            node.arg(&self.browser).arg(carrier);
+        }
+        let mut node = HostProcess::start(link.host(1), node).map_err(failed("node"))?;
+        let nothing = || MotionError::NoFigures { of: of.name() };
+        let output = node.output().ok_or_else(nothing)?;
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).map_err(failed("node"))?;
+        if line.is_empty() {
+            return Err(nothing());
+        }
+        let found = serde_json::from_str(&line)?;
+        Ok((found, link.finish().lateness.is_trustworthy()))
+    }
+}

@@ -1,0 +1,127 @@
+//! `lab script`: what rules in Luau cost, beside the same rules in Rust, and what a script that runs away costs others.
+//!
+//! Processor time is that of the thread that steps the world, so that other programs on the machine hardly count; where others
+//! are the question, the time is that of the clock on the wall.
+
+mod findings;
+mod play;
+mod reload;
+mod runaway;
+mod thousand;
+
+use std::time::Duration;
+
+use nowcast_script::{Fault, Sources};
+use nowcast_world::DefinitionError;
+use thiserror::Error;
+
+use nowcast_lab_report::Report;
+
+/// Why something could not be measured.
+#[derive(Debug, Error)]
+pub enum ScriptError {
+    /// The instrument's own rules do not load.
+    #[error("the rules of {of} do not load: {fault}")]
+    Rules {
+        /// Of which world.
+        of: &'static str,
+        /// Why.
+        fault: Fault,
+    },
+    /// The same of what the rules declare.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    /// A world did something else than it had to, so that no figure of it would count.
+    #[error("{of}: {reason}")]
+    Wrong {
+        /// Which world.
+        of: &'static str,
+        /// The error of the script.
+        reason: String,
+    },
+    /// A room's thread ended before its time.
+    #[error("a room ended before its time: {0}")]
+    Room(String),
+}
+
+type Result<T> = std::result::Result<T, ScriptError>;
+
+/// The plan of a run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Steps of each world of a thousand entities.
+    pub steps: usize,
+    /// How long rooms step beside a script that runs away, and as long without it.
+    pub room_seconds: u64,
+    /// How often each of these is measured.
+    pub rounds: usize,
+    /// Edits of the running world.
+    pub edits: usize,
+    /// The first seed of the worlds.
+    pub seed: u64,
+    /// Seeds with which each case of football is played.
+    pub seeds: u64,
+}
+
+impl Plan {
+    /// Good figures, in about three minutes.
+    pub const FULL: Plan = Plan { steps: 3_000, room_seconds: 5, rounds: 3, edits: 200, seed: 1, seeds: 5 };
+
+    /// A first look, in about twenty seconds.
+    pub const QUICK: Plan = Plan { steps: 600, room_seconds: 1, rounds: 1, edits: 40, seed: 1, seeds: 1 };
+}
+
+/// Measures everything.
+///
+/// # Errors
+/// When a world does not load, or does something else than it had to; no figure is made up for it.
+pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Report> {
+    progress("a thousand entities with ten lines each");
+    let thousand = thousand::run(plan)?;
+    let runaways = runaway::run(plan, progress)?;
+    progress("edits of a running world");
+    let reloads = reload::run(plan)?;
+    progress("football in virtual time");
+    let play = play::run(plan)?;
+    Ok(findings::report(plan, command, thousand, runaways, reloads, &play))
+}
+
+/// The modules of the football world, as the repository has it.
+fn football() -> Sources {
+    Sources::from_iter([
+        ("world.luau", include_str!("../../../../worlds/football/world.luau")),
+        ("pitch.luau", include_str!("../../../../worlds/football/pitch.luau")),
+        ("tests/match.luau", include_str!("../../../../worlds/football/tests/match.luau")),
+    ])
+}
+
+/// Processor time of this thread so far.
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_measures_what_it_says() {
+        let plan = Plan { steps: 20, room_seconds: 1, rounds: 1, edits: 3, seed: 7, seeds: 1 };
+        let report =
+            run(&plan, "nowcast lab script".into(), &mut |_| {}).expect("every world does what it has to");
+        assert_eq!(report.seed, Some(7));
+        assert_eq!(report.sections.len(), 4);
+        let rows: Vec<usize> = report
+            .sections
+            .iter()
+            .flat_map(|section| &section.tables)
+            .map(|table| table.rows.len())
+            .collect();
+        assert_eq!(rows, [3, runaway::KINDS.len(), 1, 1]);
+    }
+}
