@@ -16,7 +16,7 @@ export class EchoProcess {
     this.port = port;
   }
 
-  /** Starts it; clients are told `udpPort` for datagrams if it is given, and pages of `origin` may join. */
+  /** Starts it. Clients receive `udpPort` for datagrams if it is given, and pages of `origin` may join. */
   static async start(udpPort?: number, origin?: string): Promise<EchoProcess> {
     const path = process.env["NOWCAST_ECHO"] ?? resolve(ROOT, "target/debug/examples/echo");
     if (!existsSync(path)) {
@@ -48,7 +48,7 @@ export class EchoProcess {
     return new EchoProcess(child, port);
   }
 
-  /** Lets it do nothing at all, or go on. */
+  /** Pauses or resumes it. */
   pause(isPaused: boolean): void {
     this.#process.kill(isPaused ? "SIGSTOP" : "SIGCONT");
   }

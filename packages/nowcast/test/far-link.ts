@@ -4,13 +4,13 @@ import { mulberry32 } from "./world/random.js";
 /** The effect of a link on its packets. */
 export interface LinkPlan {
   readonly oneWayMs: number;
-  /** The share of pieces, 0 to 1, that a stream has to say again, and how much later they come; nothing overtakes them. */
+  /** The share of pieces, 0 to 1, that a stream repeats, and their delay; no later piece overtakes them. */
   readonly loss?: number;
   readonly againMs?: number;
   readonly seed?: number;
 }
 
-/** A TCP link to a port of this machine that takes its time, and stalls as one that loses packets. */
+/** A TCP link to a port of this machine with delay, and with stalls like a link that loses packets. */
 export class FarLink {
   readonly port: number;
   readonly #close: () => void;

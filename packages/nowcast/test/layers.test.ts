@@ -28,7 +28,7 @@ function layerOf(file: string): string {
   return relative(SDK, file).split("/").slice(0, 2).join("/");
 }
 
-/** Of each layer, the others that it may import: the rows "| `src/x` | entry | job | may import |". */
+/** For each layer, the others that it may import: the rows "| `src/x` | entry | job | may import |". */
 function readTable(page: string): Map<string, Set<string>> {
   const rows = page.split("\n").filter((line) => line.startsWith("| `src/"));
   const inBackticks = (cell = ""): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
@@ -43,7 +43,7 @@ function readTable(page: string): Map<string, Set<string>> {
   );
 }
 
-/** A way of imports that comes back to where it began, if there is one. */
+/** A cycle of imports, if there is one. */
 function circle(files: readonly string[]): string[] | undefined {
   const done = new Set<string>();
   const visit = (file: string, way: readonly string[]): string[] | undefined => {

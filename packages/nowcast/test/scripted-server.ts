@@ -1,7 +1,9 @@
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 
-/** A server that does what the real one must never do: it lies, breaks off, and says what a test tells it to. */
+/**
+ * A server that violates its protocol on demand: it sends false messages, breaks off, and sends any message of a test.
+ */
 export class ScriptedServer {
   readonly requests: string[] = [];
   readonly received: (string | Uint8Array)[] = [];

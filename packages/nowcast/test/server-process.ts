@@ -30,12 +30,12 @@ export class ServerProcess {
     this.#output = output;
   }
 
-  /** Starts a server on `port`, or on one that the system chooses, and waits until it says where it is. */
+  /** Starts a server on `port`, or on one that the system chooses, and waits until it prints its address. */
   static async start(port = 0, options: readonly string[] = []): Promise<ServerProcess> {
     const keeping = options.includes("--data") ? [] : ["--no-data"];
     const child = spawn(nowcastBinary(), ["serve", ...keeping, "--port", String(port), ...options], {
       stdio: ["ignore", "pipe", "pipe"],
-      // No test reads or writes the worlds of the person who runs it.
+      // No test reads or writes the worlds of the user.
       env: { ...process.env, XDG_DATA_HOME: join(tmpdir(), `nowcast-test-${process.pid}`) },
     });
     const output: string[] = [];
@@ -64,7 +64,7 @@ export class ServerProcess {
     return `http://localhost:${this.port}`;
   }
 
-  /** Everything it has said, for the message of a failing test. */
+  /** The whole output, for the message of a failing test. */
   get log(): string {
     return this.#output.join("");
   }
@@ -79,7 +79,7 @@ export class ServerProcess {
     return values.reduce((sum, value) => sum + value, 0);
   }
 
-  /** Stops it in its tracks, as a link that carries nothing looks to its clients, until {@link thaw}. */
+  /** Suspends the process until {@link thaw}, which looks to its clients like a dead link. */
   freeze(): void {
     this.#process.kill("SIGSTOP");
   }

@@ -1,4 +1,4 @@
-/** Waits until `condition` gives something; fails with `what` after `deadlineMs`. */
+/** Waits until `condition` returns a value; fails with `what` after `deadlineMs`. */
 export async function waitFor<T>(
   what: string,
   condition: () => T | undefined | false | null | Promise<T | undefined | false | null>,

@@ -318,7 +318,8 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       island.putAvatar(before, this.#velocity);
       this.#steps++;
       if (!isNew) this.#repeatedSteps++;
-      if (!island.step()) throw new BodyPredictionError("broken", "physics produced a value that is not a number");
+      if (!island.step())
+        throw new BodyPredictionError("broken", "physics produced a value that is not a number");
       isTouching = this.#noteTouched(step);
       if ((isByPhysics || isTouching) && island.readAvatar(after)) {
         island.readGrounds(after);

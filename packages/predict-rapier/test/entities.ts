@@ -1,4 +1,4 @@
-/** Parts of the worlds of tests, and a client's view of one. */
+/** Parts of test worlds, and a client's view of one. */
 import type { Entity, EntityId, Gait, Input, Kind, PredictionSource, WorldEvents } from "nowcast/world";
 import type { BodySource } from "../src/index.js";
 

@@ -13,7 +13,7 @@ const predictor = createPredictor(world);
 const interpolator = createInterpolator(world);
 
 let bodies: BodyPredictor | undefined;
-// Loaded while people already play; until then, and without it, bodies are shown as interpolated.
+// Loaded while players already play; until then, and without it, bodies are shown interpolated.
 import("@nowcast/predict-rapier")
   .then(({ createBodyPredictor }) => createBodyPredictor(world, predictor))
   .then((made) => {

@@ -3,7 +3,7 @@ import type { EntityId } from "nowcast/world";
 import { AVATAR } from "./entities.js";
 import type { Rig } from "./rig.js";
 
-/** How far what was shown was from where the server had it at the same step, in metres; of frames of which that is known. */
+/** Distances of shown positions from the server's at the same step, in metres, for frames where that is known. */
 export function errorsOf(rig: Rig, id: EntityId, from = 0): number[] {
   const found: number[] = [];
   for (const { moment, own, bodies } of rig.frames.slice(from)) {
@@ -19,7 +19,7 @@ export function errorsOf(rig: Rig, id: EntityId, from = 0): number[] {
   return found;
 }
 
-/** How much farther what is shown went from frame to frame than the server had it go, in metres. */
+/** Motion between shown frames beyond the server's own motion, in metres. */
 export function jumpsOf(rig: Rig, id: EntityId, from = 0): number[] {
   const found: number[] = [];
   let before: { shown: readonly number[]; true: readonly number[] } | undefined;

@@ -20,7 +20,7 @@ import {
 import { mulberry32 } from "./figures.js";
 
 let rapier: Rapier;
-/** Of Rapier's module. */
+/** The memory of Rapier's module. */
 let memory: WebAssembly.Memory;
 beforeAll(async () => {
   const instantiate = vi.spyOn(WebAssembly, "instantiate");
@@ -34,7 +34,7 @@ beforeAll(async () => {
 const person = () => entityOf(AVATAR, PERSON, [0, 0.9, 0]);
 const ground = () => entityOf(100, GROUND, [0, -0.5, 0]);
 
-/** Walks about among what the test tells, a frame each 1/60 s; `tell` may change what is known before each. */
+/** Walks among the test's entities, with a frame each 1/60 s; `tell` may change them before each frame. */
 async function walkAmong(
   entities: readonly RigEntity[],
   frames: number,
@@ -72,7 +72,7 @@ async function walkAmong(
 }
 
 describe("the check at start", () => {
-  it("comes to what the server's release of Rapier comes to", () => {
+  it("gives the results of the server's release of Rapier", () => {
     expect(hashScene(rapier)).toBe(SCENE_HASH);
   });
 
@@ -91,7 +91,7 @@ describe("the check at start", () => {
     predictor.close();
   });
 
-  it("says by name that Rapier cannot be loaded", async () => {
+  it("reports by name that Rapier cannot be loaded", async () => {
     const world = worldOf(new Source([person()]));
     const predictor = createPredictor(world);
     const load = () => Promise.reject(new BodyPredictionError("not_loaded", "refused by the page's policy"));
@@ -103,7 +103,7 @@ describe("the check at start", () => {
 });
 
 describe("the end", () => {
-  it("frees every world of Rapier, and leaves nobody who listens", async () => {
+  it("frees every world of Rapier, and leaves no listeners", async () => {
     const freed = vi.spyOn(rapier.World.prototype, "free");
     const blocks = () => Array.from({ length: 20 }, (_, at) => entityOf(at + 2, BLOCK, [at - 10, 0.5, -2]));
     await (await walkAmong([ground(), ...blocks()], 30)).close();
@@ -186,7 +186,7 @@ const BAD_BODIES: readonly Record<string, unknown>[] = [
 ];
 
 describe("messages of a hostile server", () => {
-  it("of forms is bounded: what cannot be built is left out, and the rest goes on", async () => {
+  it("of forms is limited: forms that cannot be built are left out, and the others continue", async () => {
     const entities = BAD_BODIES.map((body, at) =>
       entityOf(at + 2, kindOf(`k${at}`, body), [at % 3, 0.5, -2]),
     );
@@ -228,7 +228,7 @@ describe("messages of a hostile server", () => {
     }
   });
 
-  it("of hundreds of bodies in one place takes no more of them than there is room for", async () => {
+  it("of hundreds of bodies in one place simulates only as many as there is room for", async () => {
     const heap = Array.from({ length: 700 }, (_, at) => {
       return entityOf(at + 2, BALL, [(at % 9) * 0.1 - 0.4, 0.3 + 0.1 * (at % 7), -1]);
     });

@@ -23,7 +23,7 @@ const ACTIONS = [
   action("throw", { charge: "power", pitch: "pitch", predict: "throw", speed: 9 }),
 ];
 
-/** As `worlds/playground` carries, puts down and throws. */
+/** Carries, puts down and throws like `worlds/playground`. */
 class Carrier {
   #held: RigidBody | undefined;
   #turn = 0;
@@ -85,7 +85,7 @@ function yawOf(body: RigidBody): number {
   return Math.atan2(2 * (x * z + w * y), 1 - 2 * (x * x + y * y));
 }
 
-/** Goes up to a thing, takes it, carries it about and throws it, again and again. */
+/** Goes to an item, takes it, carries it and throws it, repeatedly. */
 async function play(kind: typeof BALL, half: number, isPredicted: boolean) {
   const [held, thrown]: [number[], number[]] = [[], []];
   const glides: number[] = [];
@@ -129,7 +129,7 @@ async function play(kind: typeof BALL, half: number, isPredicted: boolean) {
   return { held: percentile(held, 0.99), thrown: percentile(thrown, 0.99), glide: percentile(glides, 0.99) };
 }
 
-/** The errors of what was shown meanwhile, once it is known where the server had it. */
+/** The errors of shown positions, once the server's are known. */
 function part(rig: Rig, id: EntityId, run: () => void): number[] {
   const from = rig.frames.length;
   run();
@@ -146,12 +146,13 @@ describe("a held body", () => {
     ["a ball", BALL, 0.3],
     ["a block", BLOCK, 0.5],
   ] as const) {
-    it(`is ${name} that is carried and thrown where the server has it`, async () => {
+    it(`equals the server's position of ${name} that is carried and thrown`, async () => {
       const without = await play(kind, half, false);
       const figures = await play(kind, half, true);
       print(`${name} without it`, without);
       print(`${name} with it`, figures);
-      // A walker that waits for its controls while the world goes on is that much off what flies at 10 m/s, until it is told.
+      // A walker that waits for its input is wrong by this much relative to an item that flies at 10 m/s, until the
+      // update arrives.
       expect(figures.held).toBeLessThan(0.15);
       expect(figures.thrown).toBeLessThan(0.25);
       expect(figures.glide).toBeLessThan(0.015);

@@ -15,7 +15,10 @@ beforeAll(async () => {
   rapier = await loadRapier();
 });
 
-/** Walks or runs at one of the blocks for a while, then at another one, and jumps at times, as people do who shove things about. */
+/**
+ * Walks or runs at one of the blocks for a while, then at another one, and sometimes jumps, like a player who pushes
+ * blocks.
+ */
 function shover(seed: number): (nowMs: number, rig: Rig) => Input {
   const random = mulberry32(seed);
   let [input, untilMs] = [STILL, 1_000];
@@ -38,7 +41,7 @@ const WALL = Array.from({ length: 40 }, (_, n) => {
   return { id: n + 2, kind: CUBE, at: [(x - 2) * 0.51, 0.25 + 0.5 * y, -3 - 0.51 * z] };
 });
 
-/** The 99th percentiles of all seeds together, in metres; those of blocks are of when they move. */
+/** The 99th percentiles of all seeds together, in metres; those of blocks while they move. */
 async function measure(isPredicted: boolean, among: typeof FOUR) {
   const found = {
     own: [] as number[],
@@ -72,7 +75,7 @@ async function measure(isPredicted: boolean, among: typeof FOUR) {
   return { own: own!, body: body!, ownGlide: ownGlide!, bodyGlide: bodyGlide! };
 }
 
-it("has blocks that are pushed, and who pushes them, where the server has them, at 100 ms and 5 % lost", async () => {
+it("equals the server's positions of pushed blocks and their pusher, at 100 ms and 5 % lost", async () => {
   const without = await measure(false, FOUR);
   const figures = await measure(true, FOUR);
   expect(figures.own).toBeLessThan(0.1);
@@ -83,7 +86,7 @@ it("has blocks that are pushed, and who pushes them, where the server has them, 
   expect(figures.body).toBeLessThan(without.body / 4);
 });
 
-it("has one's own avatar near where the server has it that runs down a wall of forty blocks", async () => {
+it("keeps the own avatar near the server's position while it knocks down a wall of forty blocks", async () => {
   const without = await measure(false, WALL);
   const figures = await measure(true, WALL);
   expect(figures.own).toBeLessThan(0.5);

@@ -29,14 +29,14 @@ import {
   worldOf,
 } from "./entities.js";
 
-/** As the server's: `crates/server/src/session/input_buffer.rs`. */
+/** Equal to the server's: `crates/server/src/session/input_buffer.rs`. */
 const WAIT_STEPS = 3;
 const REST_STEPS = 60;
 const LATE_STEPS_MAX = 60;
 const STRIDE_EVERY_STEPS = 4;
 const WINDOW_STEPS = 60;
 const RESERVE_STEPS = 2;
-/** A body is told for so long after it moved, so that a lost packet leaves nobody behind. */
+/** Steps for which a body is sent after it moved, so that a lost packet leaves no old position. */
 const TOLD_STEPS = 12;
 
 export interface Link {
@@ -50,7 +50,7 @@ export interface Link {
 
 export const LINK: Link = { delayMs: 100, jitterMs: 5, loss: 0.05, everySteps: 3 };
 
-/** The places shown in a frame, at a moment of one's own steps. */
+/** The positions shown in a frame, at a moment of the own steps. */
 export interface Frame {
   readonly moment: number;
   readonly own: readonly number[];
@@ -64,19 +64,19 @@ export class Rig {
   readonly interpolator: Interpolator;
   bodies: BodyPredictor | undefined;
   readonly frames: Frame[] = [];
-  /** Of each frame: how much of corrections was worked off, in metres, of the avatar. */
+  /** For each frame: the part of the avatar's correction that was applied, in metres. */
   readonly ownGlides: number[] = [];
   /** The same of each body that was shown as predicted. */
   readonly bodyGlides: number[] = [];
-  /** How long `sample` of both took, in microseconds. */
+  /** Duration of `sample` of both, in microseconds. */
   readonly costUs: number[] = [];
-  /** By one's own steps: where the server had the avatar and each body. */
+  /** By own steps: the server's positions of the avatar and each body. */
   readonly truth = new Map<number, ReadonlyMap<EntityId, readonly number[]>>();
   /** The server's work before a step of the walker, as a script would do it. */
   script: (rig: Rig, step: number, input: Input) => void = () => undefined;
   readonly mover = new Mover();
   readonly served = new Map<EntityId, RigidBody>();
-  /** Actions that are under way: after which step, and what. */
+  /** Actions in flight: the step, and the action. */
   actions: { readonly step: number; readonly name: string; readonly args: Record<string, unknown> }[] = [];
   waits = 0;
 
@@ -147,7 +147,7 @@ export class Rig {
         return true;
       },
       act: (name: string, args: Record<string, unknown>) => {
-        // An action is an event: what is lost is sent again.
+        // An action is an event, so a lost one is sent again.
         const step = Math.round(this.predictor.moment);
         const atMs = this.nowMs + this.#link.delayMs / 2;
         this.#flights.push({ atMs, arrive: () => this.actions.push({ step, name, args }) });
@@ -167,7 +167,7 @@ export class Rig {
     return this.bodies;
   }
 
-  /** Lets time pass, with a frame each 1/60 s and what the controls say at each. */
+  /** Advances the time, with a frame each 1/60 s and the input of each. */
   run(ms: number, controls: (nowMs: number, rig: Rig) => Input): void {
     const endMs = this.nowMs + ms;
     while (this.nowMs < endMs) {
@@ -287,7 +287,7 @@ export class Rig {
     return step;
   }
 
-  /** As `WalkerState::steer`, physics and `settle` of the engine. */
+  /** Like `WalkerState::steer`, physics and `settle` of the engine. */
   #stepWorld(walks: boolean): void {
     const { mover } = this;
     const before = new Mover();

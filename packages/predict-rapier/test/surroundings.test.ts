@@ -29,7 +29,7 @@ beforeAll(async () => {
   rapier = await loadRapier();
 });
 
-/** The 99th percentile of one's own error, in metres. */
+/** The 99th percentile of the own avatar's error, in metres. */
 async function measure(
   isPredicted: boolean,
   make: (seed: number) => Rig,
@@ -56,7 +56,7 @@ async function compare(what: string, make: (seed: number) => Rig, controls: (now
   expect(own).toBeLessThan(without);
 }
 
-it("has one's own avatar where the server has it that is swept aside by what moves by itself", async () => {
+it("equals the server's position of the own avatar that a moving body sweeps aside", async () => {
   const make = (seed: number) => {
     const entities = [entityOf(100, GROUND, [0, -0.5, 0]), entityOf(PADDLE, PADDLES, [-2, 0.9, 0])];
     const rig = new Rig(rapier, LINK, mulberry32(seed), entities);
@@ -69,7 +69,7 @@ it("has one's own avatar where the server has it that is swept aside by what mov
   });
 });
 
-it("has one's own avatar where the server has it that walks up ramps, and pushes a block there", async () => {
+it("equals the server's position of the own avatar that walks up ramps, and pushes a block there", async () => {
   const make = (seed: number) => {
     const entities = [
       entityOf(100, GROUND, [0, -0.5, 0]),

@@ -5,7 +5,7 @@ import { type AssetError, Assets, readAssets } from "../src/assets.js";
 const DOOR = { name: "assets/door.glb", hash: "0123456789abcdef", bytes: 3, type: "model/gltf-binary" };
 const definition = (...assets: unknown[]): unknown => ({ assets });
 
-/** Files that a server has, by address, and which were asked for. */
+/** Files of a server, by address, and the requested ones. */
 function served(files: Record<string, number[]>): { assets: Assets; asked: string[] } {
   const asked: string[] = [];
   const assets = new Assets("https://example.org", async (url) => {
@@ -16,7 +16,7 @@ function served(files: Record<string, number[]>): { assets: Assets; asked: strin
   return { assets, asked };
 }
 
-it("knows no files of a server that lists none, and leaves out what is no file", () => {
+it("has no files of a server that lists none, and omits invalid entries", () => {
   expect(readAssets(undefined)).toEqual([]);
   expect(readAssets({})).toEqual([]);
   const hostile = [null, 7, { ...DOOR, hash: "../../secret" }, { ...DOOR, bytes: "3" }, { ...DOOR, name: 1 }];
@@ -36,7 +36,7 @@ it("gets a file by its hash, and stops at the bytes that it may have", async () 
   );
 });
 
-it("makes one value of a file however many want it, and frees it when the world has it no longer", async () => {
+it("creates one value for each file, and frees it when the world no longer has the file", async () => {
   const { assets, asked } = served({ "https://example.org/assets/0123456789abcdef": [1, 2, 3] });
   const released: string[] = [];
   const cache = new AssetCache(

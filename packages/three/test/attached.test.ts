@@ -1,4 +1,4 @@
-/** Entities on the own avatar: what is attached to it or held by it is drawn where the avatar is drawn, in every frame. */
+/** Entities on the own avatar: attached or held ones are drawn with the drawn avatar, in every frame. */
 import { createPredictor, type EntityId, joinWorld, type World } from "nowcast/world";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { waitFor } from "../../nowcast/test/wait-for.js";
@@ -119,7 +119,7 @@ it("an entity attached to the predicted avatar is drawn without lag while the av
     apart = Math.max(apart, Math.hypot(carried.x - own.x, carried.y - 1.4 - own.y, carried.z - own.z));
     return told[2] < startZ - 16;
   });
-  // The test says something only if the prediction is ahead of what the server told.
+  // The test is only meaningful if the prediction is ahead of the server's data.
   expect(lead).toBeGreaterThan(0.3);
   expect(apart).toBeLessThan(0.1);
 });

@@ -20,7 +20,7 @@ function prop(id: number, form: Form, opacity = 1): Prop {
   return createProp(body, form, { ...createPose(), x: id });
 }
 
-/** Where everything in a group is drawn, by X. */
+/** Positions at which a group's instances are drawn, by X. */
 function drawn(group: Group): number[] {
   const matrix = new Matrix4();
   const at = new Vector3();
@@ -35,7 +35,7 @@ function drawn(group: Group): number[] {
     .sort((a, b) => a - b);
 }
 
-it("draws each thing once where it is, however they come, go, move, and are drawn in other detail", () => {
+it("draws each entity once at its position, while entities are added, removed, moved, and drawn in other detail", () => {
   const step = fc.record({
     what: fc.constantFrom("add", "remove", "place", "detail"),
     which: fc.nat(1000),
@@ -73,7 +73,7 @@ it("draws each thing once where it is, however they come, go, move, and are draw
   );
 });
 
-it("draws things of one form together, and keeps nothing of forms that are gone", () => {
+it("draws entities of one form together, and keeps nothing of removed forms", () => {
   const shapes = new Shapes(false);
   const balls = Array.from({ length: 100 }, (_, id) => prop(id, { shape: "sphere", radius: 0.5 }));
   for (const ball of balls) shapes.add(ball);

@@ -26,7 +26,7 @@ function looks(kind: Partial<KindFacts>, attributes: Record<string, unknown> = {
 }
 
 describe("the form of an entity", () => {
-  it("has the form of its body where no look says otherwise", () => {
+  it("has the form of its body if its look has none", () => {
     expect(looks({})?.form).toEqual({ shape: "box", size: [1, 2, 3] });
     expect(looks({ look: { color: "#ff8000" } })).toMatchObject({
       form: { shape: "box", size: [1, 2, 3] },
@@ -36,13 +36,13 @@ describe("the form of an entity", () => {
     });
   });
 
-  it("has the form of its look, with what that leaves out taken from the body", () => {
+  it("has the form of its look, with missing fields from the body", () => {
     expect(looks({ look: { shape: "sphere", radius: 0.4 } })?.form).toEqual({ shape: "sphere", radius: 0.4 });
     expect(looks({ look: { shape: "box", color: "#fff" } })?.form).toEqual({ shape: "box", size: [1, 2, 3] });
     expect(looks({ look: { shape: "sphere" } })?.form).toEqual({ shape: "box", size: [1, 2, 3] });
   });
 
-  it("is overridden by attributes that are called as the fields of a look are", () => {
+  it("is overridden by attributes with the names of a look's fields", () => {
     const look = { shape: "sphere", radius: 1, color: "#111111", label: "lamp" };
     expect(looks({ look }, { color: "#f00", opacity: 0.3, glow: 2, label: "lit", radius: 3 })).toEqual({
       form: { shape: "sphere", radius: 3 },
@@ -58,7 +58,7 @@ describe("the form of an entity", () => {
     });
   });
 
-  it("is a person for what controls move, unless its look has a shape", () => {
+  it("is a person if input moves it, unless its look has a shape", () => {
     const walker = { height: 2.4, walk_speed: 5, run_speed: 9 };
     const person = describeBody(entity({ body: undefined, walker, look: { model: "person" } }));
     expect(person.appearance?.form).toEqual({ shape: "person", height: 2.4 });
@@ -68,7 +68,7 @@ describe("the form of an entity", () => {
     expect(robot?.form).toEqual({ shape: "box", size: [0.7, 2.4, 0.7] });
   });
 
-  it("is nothing for sensors and for what has neither look nor body", () => {
+  it("is nothing for sensors and for entities with neither look nor body", () => {
     const sensor = { body: { ...CRATE.body, motion: "sensor" } };
     expect(looks(sensor)).toBeUndefined();
     expect(looks({ body: undefined })).toBeUndefined();
@@ -83,12 +83,12 @@ describe("the form of an entity", () => {
     });
   });
 
-  it("knows what somebody holds", () => {
+  it("knows a held item", () => {
     expect(describeBody(entity({}, { holding: 7 })).holding).toBe(7);
     expect(describeBody(entity({}, { holding: null })).holding).toBeUndefined();
   });
 
-  it("is drawn anew when an attribute of its look changes", () => {
+  it("is drawn again when an attribute of its look changes", () => {
     expect(isShown(["health", "color"])).toBe(true);
     expect(isShown(["health"])).toBe(false);
   });
@@ -146,7 +146,7 @@ describe("forms", () => {
   });
 });
 
-it("describes whatever a server says without an error, and never with a number that is none", () => {
+it("describes any server data without an error, and never with an invalid number", () => {
   const anything = fc.dictionary(
     fc.constantFrom(
       "shape",
@@ -194,7 +194,7 @@ it("reads colours of three and of six digits", () => {
     expect(readColor(none)).toBeUndefined();
 });
 
-it("takes models and pictures of the world's folder, of whatever size and animation an attribute says", () => {
+it("uses models and textures of the world's folder, with size and animation from attributes", () => {
   const look = {
     model: "assets/door.glb",
     scale: [1, 2, 3],
@@ -214,7 +214,7 @@ it("takes models and pictures of the world's folder, of whatever size and animat
     scale: [2, 2, 2],
     animation: "close",
   });
-  // Something is shown until the model is here, though nothing says a form.
+  // A form is shown until the model is loaded, even without a declared form.
   expect(described({})?.form).toBeDefined();
   // A file outside of the world's folders is not drawn at all.
   expect(described({ model: "https://example.org/door.glb" })).toBeUndefined();

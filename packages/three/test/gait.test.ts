@@ -30,7 +30,7 @@ function pose(changes: Partial<Motion>) {
   return out;
 }
 
-/** How far a joint swings over a whole stride. */
+/** Range of a joint over a whole stride. */
 function swing(joint: "hipLeft" | "kneeLeft" | "shoulderLeft", changes: Partial<Motion>): number {
   let least = Number.POSITIVE_INFINITY;
   let most = Number.NEGATIVE_INFINITY;
@@ -93,7 +93,7 @@ describe("standing", () => {
 });
 
 describe("carrying", () => {
-  it("raises both arms alike, whatever the legs do", () => {
+  it("raises both arms equally, whatever the legs do", () => {
     for (const phase of [0, 1, 2, 3, 4, 5]) {
       const angles = pose({ carry: 1, speed: 3, phase });
       expect(angles.shoulderLeft).toBeGreaterThan(1);
@@ -119,7 +119,7 @@ describe("legsToward", () => {
     expect(legs.heading).toBeCloseTo(-Math.PI / 2);
   });
 
-  it("walks backward to what is behind, hips never farther than a right angle", () => {
+  it("walks backward toward the back, with hips never beyond a right angle", () => {
     legsToward(0, 0, 1, legs);
     expect(legs.backward).toBe(true);
     expect(legs.heading).toBeCloseTo(0);

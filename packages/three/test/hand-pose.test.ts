@@ -18,7 +18,7 @@ function degreesBetween(a: Float32Array, b: Float32Array, joint: number): number
   return (first.angleTo(new Quaternion().fromArray(b, joint * 4)) * 180) / Math.PI;
 }
 
-/** A hand whose joints are turned in any way at all. */
+/** A hand with arbitrary joint rotations. */
 const anyHand = fc
   .array(fc.double({ min: -1, max: 1, noNaN: true }), {
     minLength: HAND_JOINTS * 4,
@@ -35,7 +35,7 @@ const anyHand = fc
   });
 
 describe("the joints of a hand", () => {
-  it("take 63 bytes, and come back within the degrees that are promised, however they are turned", () => {
+  it("take 63 bytes, and are restored within the promised error, for any rotations", () => {
     expect(HAND_POSE_BYTES).toBeLessThanOrEqual(64);
     let worst = 0;
     fc.assert(
@@ -75,7 +75,7 @@ describe("the joints of a hand", () => {
     }
   });
 
-  it("are none in bytes of another length, or in what is no bytes", () => {
+  it("are invalid with another length or type", () => {
     const rotations = new Float32Array(HAND_JOINTS * 4).fill(7);
     for (const wrong of [undefined, null, "hand", [1, 2], new Uint8Array(62), new Uint8Array(64)]) {
       expect(decodeHandPose(wrong, rotations)).toBeUndefined();
@@ -83,7 +83,7 @@ describe("the joints of a hand", () => {
     expect(rotations.every((part) => part === 7)).toBe(true);
   });
 
-  it("are rotations of length 1 whatever the bytes of a stranger are", () => {
+  it("are rotations of length 1 for any foreign bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: HAND_POSE_BYTES, maxLength: HAND_POSE_BYTES }), (bytes) => {
         const rotations = new Float32Array(HAND_JOINTS * 4);
@@ -114,7 +114,7 @@ describe("the shape of a hand", () => {
     expect(tip(0, true, 4).x).toBeGreaterThan(0.05);
   });
 
-  it("has the size by which its middle finger is longer", () => {
+  it("has the size given by its middle finger", () => {
     const middle = FINGERS[2]!;
     const metres = [Math.abs(middle.root[2]), ...middle.bones];
     expect(handSizeOf(metres.map((bone) => bone * 0.8))).toBeCloseTo(0.8);

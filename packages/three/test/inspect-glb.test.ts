@@ -5,7 +5,7 @@ import { inspectGlb, MODEL_LIMITS } from "../src/models/inspect-glb.js";
 import { loadModel } from "../src/models/load-model.js";
 import { describeTriangle, type Gltf, packGlb } from "./glb.js";
 
-/** The file of a triangle whose description is changed. */
+/** The file of a triangle with a changed description. */
 function changed(change: Gltf): ArrayBuffer {
   const { json, binary } = describeTriangle();
   return packGlb({ json: { ...json, ...change }, binary });
@@ -23,7 +23,7 @@ describe("a model", () => {
     ["names other files", { buffers: [{ byteLength: 4, uri: "http://example.org/a.bin" }] }, /other files/],
     ["names pictures elsewhere", { images: [{ uri: "data:image/png;base64,AA" }] }, /other files/],
     ["wants a decoder", { extensionsUsed: ["KHR_draco_mesh_compression"] }, /draco.*not supported/],
-    ["requires what nobody knows", { extensionsRequired: ["EXT_unheard_of"] }, /EXT_unheard_of/],
+    ["requires an unknown extension", { extensionsRequired: ["EXT_unheard_of"] }, /EXT_unheard_of/],
     ["has too many nodes", { nodes: Array.from({ length: MODEL_LIMITS.nodes + 1 }, () => ({})) }, /nodes/],
     ["hangs on itself", { nodes: [{ children: [0] }] }, /not a tree/],
     ["has a node with two parents", { nodes: [{ children: [2] }, { children: [2] }, {}] }, /two parents/],
@@ -45,7 +45,7 @@ describe("a model", () => {
     expect(() => inspectGlb(changed({ accessors, meshes, nodes: nodes(6) }))).toThrow(/triangles/);
   });
 
-  it("of any bytes at all is refused by an error, and never by anything else", () => {
+  it("of any bytes is rejected by an error only", () => {
     const whole = new Uint8Array(packGlb(describeTriangle(["walk"])));
     fc.assert(
       fc.property(
@@ -84,7 +84,7 @@ describe("the size of a picture", () => {
     ]);
   });
 
-  it("is not made up for what is none", () => {
+  it("is not invented for invalid images", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (noise) => {
         const size = readImageSize(Uint8Array.from([0xff, 0xd8, ...noise]));

@@ -50,7 +50,7 @@ function put(scene: WorldScene, id: number, of: KindFacts, at: Partial<Pose> = {
   scene.change(describeBody(entity), { ...createPose(), ...at }, undefined);
 }
 
-/** How many boxes are drawn, instances of models, and clones of models. */
+/** Number of drawn boxes, instances of models, and clones of models. */
 function shown({ group }: WorldScene): { boxes: number; still: number; clones: number } {
   const [, boxes, , , models] = group.children;
   const instances = (of: Object3D): number =>
@@ -59,7 +59,7 @@ function shown({ group }: WorldScene): { boxes: number; still: number; clones: n
   return { boxes: instances(boxes!), still: instances(models!), clones: clones.length };
 }
 
-it("shows the form until the model is here, and then draws all that have it by one mesh", async () => {
+it("shows the form until the model is loaded, and then draws all instances by one mesh", async () => {
   const { scene, settle } = create();
   const leaf = kind({ model: "assets/leaf.glb", scale: 2 });
   put(scene, 1, leaf, { x: 3 });
@@ -93,7 +93,7 @@ it("shows the form until the model is here, and then draws all that have it by o
   expect(scene.group.children[4]!.children).toEqual([]);
 });
 
-it("shows the form for good where the model is broken or missing, and says so once", async () => {
+it("keeps the form if the model is broken or missing, and reports that once", async () => {
   const { scene, reports, settle } = create();
   put(scene, 1, kind({ model: "assets/broken.glb" }));
   await settle();
@@ -107,7 +107,7 @@ it("shows the form for good where the model is broken or missing, and says so on
   ]);
 });
 
-it("gives people a model of their own that stands on their feet and looks ahead", async () => {
+it("gives players a model that stands on their feet and looks ahead", async () => {
   const { scene, settle } = create();
   put(scene, 1, kind({ model: "assets/dancer.glb" }, { height: 2 }), { y: 1 });
   await settle();
@@ -117,12 +117,12 @@ it("gives people a model of their own that stands on their feet and looks ahead"
   const [root] = scene.group.children[4]!.children;
   expect(root!.position.y).toBeCloseTo(0);
   expect(new Vector3(0, 0, 1).applyQuaternion(root!.quaternion).z).toBeCloseTo(-1);
-  // Whose camera is inside it does not see it.
+  // It is not drawn if the camera is inside.
   scene.animate(0.1, 1);
   expect(root!.visible).toBe(false);
 });
 
-it("plays what an attribute says, goes on with the same model, and frees it at the end", async () => {
+it("plays the animation of an attribute, keeps the same model, and frees it at the end", async () => {
   const { scene, settle } = create();
   const dancer = kind({ model: "assets/dancer.glb" });
   put(scene, 1, dancer);
@@ -140,7 +140,7 @@ it("plays what an attribute says, goes on with the same model, and frees it at t
   expect(shown(scene)).toEqual({ boxes: 0, still: 0, clones: 0 });
 });
 
-it("lets people stand, walk and run by their speed, by whatever name Blender gives it", () => {
+it("lets players stand, walk and run by their speed, with any of Blender's names", () => {
   const gait = { walkSpeed: 3, runSpeed: 6, acceleration: 40 };
   const clips = [{ name: "Idle" }, { name: "Armature|walk" }];
   const chosen = (speed: number): string | undefined => findClip(clips, gaitNames(speed, gait))?.name;
@@ -148,7 +148,7 @@ it("lets people stand, walk and run by their speed, by whatever name Blender giv
   expect(findClip(clips, ["jump"])).toBeUndefined();
 });
 
-it("has a sea as high as the world says, and none where it does not", () => {
+it("has a sea at the declared height, and none without a declaration", () => {
   const { scene } = create();
   expect(scene.sea).toBeUndefined();
   put(scene, 1, kind({ sea: -3.2 }));

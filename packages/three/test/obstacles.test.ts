@@ -33,7 +33,7 @@ const WEDGE = readForm({
   ],
 })!;
 
-it("stops a ray at a ball, and looks past what is left out", () => {
+it("stops a ray at a ball, and ignores excluded props", () => {
   const obstacles = around(prop(BALL, { z: -5 }));
   expect(obstacles.cast(0, 0, 0, 0, 0, -1)).toBeCloseTo(4);
   expect(obstacles.cast(0, 0, 0, 0, 0, -1, { margin: 0.5 })).toBeCloseTo(3.5);
@@ -77,7 +77,7 @@ it("agrees with an independent ray test on hills that are turned and scaled", ()
       const [hit] = new Raycaster(new Vector3(...from), direction, 0, 100).intersectObject(mesh);
       const found = obstacles.cast(...from, direction.x, direction.y, direction.z, { reach: 100 });
       if (hit) met++;
-      // A ray through an edge may be decided either way; it is one in very many.
+      // A ray through an edge may be decided either way; very few rays do that.
       if (hit && Number.isFinite(found)) expect(found).toBeCloseTo(hit.distance, 2);
       else expect(Number.isFinite(found)).toBe(hit !== undefined);
     }),

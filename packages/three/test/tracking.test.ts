@@ -8,7 +8,7 @@ import { type TrackedPart, trackedPartOf } from "../src/people/tracked/tracked-k
 import { TRACKED_S_MAX, type TrackedEntity, Tracking } from "../src/people/tracked/tracking.js";
 import { createPose, type Pose } from "../src/pose.js";
 
-/** Where the head joint has to be so that the eyes are at a place that faces -Z. */
+/** The position of the head joint for which the eyes are at a place and face -Z. */
 const NECK_BELOW_EYES = new Vector3(0, -0.19, 0.1);
 
 function at(x: number, y: number, z: number): Pose {
@@ -26,12 +26,12 @@ function standing(x: number, y: number, z: number, yaw = 0): { skeleton: Skeleto
 const worldOf = (object: { matrixWorld: Matrix4 }): Vector3 =>
   new Vector3().setFromMatrixPosition(object.matrixWorld);
 
-/** Where the forearm ends. */
+/** The end of the forearm. */
 const wristOf = (forearm: { matrixWorld: Matrix4 }): Vector3 =>
   new Vector3(0, -BODY.forearm, 0).applyMatrix4(forearm.matrixWorld);
 
 describe("a body with a headset", () => {
-  it("has its head where the headset is, turned as it is", () => {
+  it("has its head at the headset's pose", () => {
     const { skeleton, root } = standing(3, 0.9, -2, 1.1);
     const turn = new Quaternion().setFromAxisAngle(new Vector3(0, 1, 0), 1.5);
     const head = { ...at(3.1, 1.5, -1.95), qx: turn.x, qy: turn.y, qz: turn.z, qw: turn.w };
@@ -83,7 +83,7 @@ describe("a body with a headset", () => {
   });
 });
 
-/** A headset of player 7, whose avatar is the entity 1, as it is told of. */
+/** A headset of player 7, whose avatar is entity 1, as received. */
 class Bench {
   readonly poses = new Map<number, Pose>();
   readonly tracking = new Tracking(new Crowd(), (player) => (player === 7 ? 1 : undefined));
@@ -113,14 +113,14 @@ class Bench {
   }
 }
 
-describe("a hand of somebody else", () => {
-  it("is shown where it is told to be, with the side and the grip that are told", () => {
+describe("a hand of another player", () => {
+  it("is shown at the received pose, with the received side and grip", () => {
     const bench = new Bench();
     const [shown] = [...bench.tracking.all];
     expect(shown).toMatchObject({ isShown: true, isLeft: true, grip: 0.5, x: 1, y: 1, z: 1 });
   });
 
-  it("vanishes when nothing new is heard of it, and comes back with the next word", () => {
+  it("is hidden without updates, and shown again with the next one", () => {
     const bench = new Bench();
     bench.wait(TRACKED_S_MAX - 0.3);
     expect(bench.isShown).toBe(true);
@@ -131,7 +131,7 @@ describe("a hand of somebody else", () => {
     expect(bench.isShown).toBe(true);
   });
 
-  it("stays while its owner keeps still and says so", () => {
+  it("stays while its owner is at rest and reports so", () => {
     const bench = new Bench();
     for (let beat = 0; beat < 6; beat++) {
       bench.hand.attributes = { ...bench.hand.attributes, beat: beat % 2 === 0 };
@@ -140,7 +140,7 @@ describe("a hand of somebody else", () => {
     }
   });
 
-  it("has attributes of any kind, since whoever owns it says what it likes", () => {
+  it("has attributes of any type, because its owner may set any", () => {
     const bench = new Bench();
     const strange = [
       { grip: Number.NaN },
@@ -159,7 +159,7 @@ describe("a hand of somebody else", () => {
 });
 
 describe("kinds", () => {
-  it("are heads and hands if people may make them, and not if a robot has them", () => {
+  it("are heads and hands if players may spawn them, and not if a robot has them", () => {
     const cases: [string, unknown, TrackedPart | undefined][] = [
       ["hand", { by: "player", spawns: 2 }, "hand"],
       ["head", { by: "anyone", spawns: 1 }, "head"],

@@ -22,7 +22,7 @@ function join(name: string): World {
   return world;
 }
 
-it("draws what is in a world, also what was there before, and moves it", async () => {
+it("draws the entities of a world, including earlier ones, and moves them", async () => {
   const world = join("Ada");
   const early = new WorldView(world);
   await waitFor("the avatar", () => early.scene.crowd.get(world.avatarId ?? 0) !== undefined);
@@ -46,7 +46,7 @@ it("draws what is in a world, also what was there before, and moves it", async (
   late.dispose();
 });
 
-it("gives a frame no more time than a tenth of a second, and ends when it is told to", () => {
+it("limits a frame to a tenth of a second, and ends on request", () => {
   let run: ((nowMs: number) => void) | null = null;
   const renderer = {
     setAnimationLoop: async (callback: typeof run) => {

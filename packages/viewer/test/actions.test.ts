@@ -32,7 +32,7 @@ const THROW: ActionFacts = {
 const PUT_DOWN: ActionFacts = { name: "put_down", arguments: [], hint: { key: "q" } };
 const TELEPORT: ActionFacts = { name: "teleport", arguments: [], hint: null };
 
-/** A page with actions, and what comes of them. */
+/** A page with actions, and their results. */
 class Bench {
   readonly sent: [string, Record<string, number>][] = [];
   readonly actions: Actions;
@@ -70,7 +70,7 @@ class Bench {
 }
 
 describe("hints", () => {
-  it("say by which key an action is done, and to what", () => {
+  it("name the key of an action, and its target", () => {
     const [grab, open, put] = readBindings([GRAB, OPEN, PUT_DOWN]);
     expect(grab).toMatchObject({
       key: "e",
@@ -100,7 +100,7 @@ describe("arguments", () => {
     expect(argumentsOf(binding!, 60, 0, undefined)?.["power"]).toBe(1);
   });
 
-  it("keep a look upward within their bounds", () => {
+  it("keep an upward look within their bounds", () => {
     const [binding] = readBindings([THROW]);
     expect(argumentsOf(binding!, 0, 9, undefined)?.["pitch"]).toBe(1.5);
     for (const pitch of [-0.5, 0, 0.3, 1.35]) expect(Math.abs(lookPitch(pitch))).toBeLessThanOrEqual(1.5);
@@ -114,8 +114,8 @@ describe("arguments", () => {
   });
 });
 
-describe("somebody at the keys", () => {
-  it("sees what there is to be done, and does it to what is lit", () => {
+describe("a player at the keys", () => {
+  it("sees offered actions, and performs them on the highlighted target", () => {
     const bench = new Bench([GRAB, THROW]);
     bench.frames(0.1);
     expect(bench.offers).toEqual([]);
@@ -157,7 +157,7 @@ describe("somebody at the keys", () => {
     expect(bench.sent).toEqual([["put_down", {}]]);
   });
 
-  it("shares a key between actions: what has something to be done to goes first", () => {
+  it("shares a key between actions: one with a target goes first", () => {
     const bench = new Bench([{ ...PUT_DOWN, hint: { key: "e" } }, GRAB]);
     bench.frames(0.1);
     bench.actions.press("e");
@@ -170,7 +170,7 @@ describe("somebody at the keys", () => {
     ]);
   });
 
-  it("does to the nearer of two what is done to it by the key that they share", () => {
+  it("acts on the nearer of two targets whose actions share a key", () => {
     const bench = new Bench([GRAB, OPEN]);
     bench.target = 5;
     bench.hatch = 6;
@@ -196,7 +196,7 @@ describe("somebody at the keys", () => {
     expect(bench.sent.map(([action]) => action)).toEqual(["put_down", "throw"]);
   });
 
-  it("forgets what was begun when other rules come", () => {
+  it("forgets the current action when the rules change", () => {
     const bench = new Bench([THROW]);
     bench.actions.press("left");
     bench.frames(0.5);
@@ -207,7 +207,7 @@ describe("somebody at the keys", () => {
     expect([...bench.actions.keys]).toEqual(["q"]);
   });
 
-  it("offers an action only while the own person has what it needs, and not what is in its way", () => {
+  it("offers an action only while the own avatar meets its conditions", () => {
     const grab = { ...GRAB, hint: { ...(GRAB.hint as object), unless: "holding" } };
     const put = { ...PUT_DOWN, hint: { key: "q", needs: "holding" } };
     const bench = new Bench([grab, put]);

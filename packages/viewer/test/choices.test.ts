@@ -26,7 +26,7 @@ it("room_in_path_is_lower_cased_and_refused_if_no_room_can_have_that_name", () =
   );
 });
 
-it("gives a room that is asked for with a world a name by which the server finds the world", () => {
+it("gives a room requested with a world a name by which the server finds the world", () => {
   expect(readAddress("/", "?world=football").room).toBe("football");
   expect(readAddress("/r/football", "?world=football").room).toBe("football");
   expect(readAddress("/r/football-2", "?world=football").room).toBe("football-2");
@@ -68,7 +68,7 @@ it("takes everything that automation needs from the query", () => {
   });
 });
 
-it("keeps a rate within what the protocol allows", () => {
+it("keeps a rate within the protocol's range", () => {
   expect(parseHz("1")).toBe(5);
   expect(parseHz(1e300)).toBe(60);
   expect(parseHz(Number.NaN)).toBe(0);
@@ -96,31 +96,31 @@ it("names cause and cure for every code of the SDK's errors", () => {
   }
 });
 
-it("shows what helps while it tries again only where the server answers and lets nobody in", () => {
+it("shows a cure while it tries again only if the server answers and refuses all clients", () => {
   const refusals = ERROR_CODES.filter((code) => isRefusal(new NowcastError("refused", "no", { code })));
   expect(refusals).toEqual(expect.arrayContaining(["full", "room_closed", "not_encrypted", "wrong_origin"]));
   expect(refusals).not.toContain("going_away");
   expect(isRefusal(new NowcastError("network", "nobody answers"))).toBe(false);
 });
 
-it("tells in the door's own words why a token does not let in", () => {
+it("shows in the server's text why a token is refused", () => {
   const error = new NowcastError("refused", "the token has expired", { code: "unauthorised" });
   expect(explainClose(error).cause).toContain("the token has expired.");
 });
 
-it("tells somebody who is banned until when and why, in the server's words", () => {
+it("shows a banned player the end and the reason in the server's text", () => {
   const cause = "you are banned from this room until 2026-11-24T10:00:00Z: shouting";
   const { cause: told } = explainClose(new NowcastError("refused", cause, { code: "banned" }));
   expect(told).toBe(`The server keeps you out: ${cause}.`);
 });
 
-it("tells a kicked person the reason, in the server's words", () => {
+it("shows a kicked player the reason in the server's text", () => {
   const cause = "the world removed you: no input for ten minutes";
   const { cause: told } = explainClose(new NowcastError("refused", cause, { code: "kicked" }));
   expect(told).toBe(`You left this room: ${cause}.`);
 });
 
-it("names what is in the way of a page that came by plain HTTP from another machine", () => {
+it("names the obstacle for a page that was loaded over plain HTTP from another machine", () => {
   const cure = "open the page by https, or ask the server's operator for --self-signed";
   const error = new NowcastError("refused", "no", { code: "not_encrypted", cure });
   expect(explainClose(error).cause).toContain("this page came without one.");

@@ -33,7 +33,7 @@ const KICK: ActionFacts = {
   hint: { key: "left", charge: "power" },
 };
 
-/** A person with two hands, of which 71 is the left and 72 the right one. */
+/** A player with two hands: 71 is the left and 72 the right one. */
 class Bench {
   readonly sent: [string, Record<string, number>][] = [];
   readonly held = new Set<string>();
@@ -64,7 +64,7 @@ class Bench {
 }
 
 describe("a hand that closes and opens", () => {
-  it("grabs what it touches, and throws it as hard as it moves where the world does not know hands", () => {
+  it("grabs the touched entity, and throws it at the hand's speed if the world does not know hands", () => {
     const bench = new Bench([GRAB, THROW, PUT_DOWN]);
     bench.grasp.close("left", false);
     expect(bench.sent).toEqual([["grab", { block: 9, hand: 71 }]]);
@@ -76,7 +76,7 @@ describe("a hand that closes and opens", () => {
     expect(thrown["pitch"]).toBeCloseTo(Math.atan2(2, 4));
   });
 
-  it("puts down what it holds when it opens at rest", () => {
+  it("puts down its item when it opens at rest", () => {
     const bench = new Bench([GRAB, THROW, PUT_DOWN]);
     bench.grasp.close("right", true);
     bench.held.add("holding");
@@ -84,7 +84,7 @@ describe("a hand that closes and opens", () => {
     expect(bench.sent[1]).toEqual(["put_down", {}]);
   });
 
-  it("leaves the speed to a world that asks for the hand", () => {
+  it("leaves the speed to a world that receives the hand", () => {
     const bench = new Bench([GRAB, HAND_THROW, PUT_DOWN]);
     bench.grasp.close("right", false);
     bench.held.add("holding");
@@ -92,7 +92,7 @@ describe("a hand that closes and opens", () => {
     expect(bench.sent[1]).toEqual(["throw", { power: 0, pitch: 0, hand: 72 }]);
   });
 
-  it("lets go even if it opens before the world has said that it holds something", () => {
+  it("releases even if it opens before the world has reported the held item", () => {
     const bench = new Bench([GRAB, THROW, PUT_DOWN]);
     bench.grasp.close("right", false);
     bench.grasp.open("right", STILL, 0);
@@ -104,7 +104,7 @@ describe("a hand that closes and opens", () => {
     expect(bench.sent.slice(1)).toEqual([["put_down", {}]]);
   });
 
-  it("lets go of nothing that the other hand took, and of nothing that was refused", () => {
+  it("releases neither the other hand's item nor a refused one", () => {
     const bench = new Bench([GRAB, THROW, PUT_DOWN]);
     bench.grasp.close("left", false);
     bench.held.add("holding");
@@ -120,7 +120,7 @@ describe("a hand that closes and opens", () => {
     expect(bench.sent.length).toBe(1);
   });
 
-  it("does by its trigger what the mouse does by its left button, where nothing is offered", () => {
+  it("acts as the left mouse button by its trigger if no action is offered", () => {
     const bench = new Bench([KICK]);
     bench.target = undefined;
     bench.grasp.close("right", false);

@@ -3,7 +3,7 @@ import { MomentRequests, readPast } from "../src/hud/past-panel.js";
 
 const STATE = { room: "plaza", from: 1000, to: 9000, at: 5000, playing: true, exact: false };
 
-it("reads the moment that a server shows, and takes nothing else for one", () => {
+it("reads the server's moment, and rejects all other values", () => {
   expect(readPast(STATE)).toEqual(STATE);
   expect(readPast({ ...STATE, to: 0, playing: 1, exact: undefined })).toMatchObject({
     to: 1000,
@@ -16,7 +16,7 @@ it("reads the moment that a server shows, and takes nothing else for one", () =>
   expect(readPast({ ...STATE, from: Number.NaN })).toBeUndefined();
 });
 
-it("asks for the newest moment that a hand wants, and at most so often", () => {
+it("requests the newest selected moment, with a limited rate", () => {
   const asked: number[] = [];
   const requests = new MomentRequests((moment) => asked.push(moment));
   expect(requests.isFresh(0)).toBe(false);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { People } from "../src/people.js";
 
-it("says who came and who is called otherwise now, and nothing of a new avatar", () => {
+it("reports joins and new names, and not a new avatar", () => {
   const people = new People();
   expect(people.update({ id: 1, name: "Ada", avatarId: undefined })).toEqual({ what: "came", name: "Ada" });
   expect(people.update({ id: 1, name: "Ada", avatarId: 10 })).toBeUndefined();
@@ -12,7 +12,7 @@ it("says who came and who is called otherwise now, and nothing of a new avatar",
   });
 });
 
-it("knows the avatar that a player has now, and nobody who has left", () => {
+it("knows a player's current avatar, and no player who left", () => {
   const people = new People();
   people.update({ id: 1, name: "Ada", avatarId: 10 });
   people.update({ id: 1, name: "Ada", avatarId: 11 });

@@ -8,7 +8,7 @@ const GAIT = { walkSpeed: 3.2, runSpeed: 6.4, acceleration: 42 };
 const FORWARD = { forward: 1, right: 0, yaw: 0, run: false, jump: false };
 const free = (): number => Number.POSITIVE_INFINITY;
 
-/** Frames of somebody who walks along −Z for a second and then stands, and a server that does the same later. */
+/** Frames of a player who walks along −Z for a second and then stops, and a server that does the same later. */
 function* walk(predictor: Predictor) {
   let server = 0;
   const frames = Math.round(DELAY_S / FRAME_S);
@@ -37,7 +37,7 @@ it("shows a step long before the server's answer, and no jump when that comes", 
   expect(predictor.z).toBeCloseTo(0);
 });
 
-it("stops in front of what is in the way", () => {
+it("stops in front of an obstacle", () => {
   const predictor = new Predictor();
   for (let frame = 0; frame < 60; frame++) predictor.update(FRAME_S, FORWARD, GAIT, DELAY_S, () => 0.1);
   expect(predictor.z).toBeCloseTo(-0.1);

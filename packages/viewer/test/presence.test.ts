@@ -5,7 +5,7 @@ import { type PartState, Presence, type PresenceWorld } from "../src/xr/presence
 
 const OWNER = { by: "player", spawns: 2 };
 
-/** A world that does what it is asked, and remembers it. */
+/** A world that grants its requests, and records them. */
 class Bench {
   readonly entities = new Map<
     number,
@@ -48,7 +48,7 @@ class Bench {
     this.entities.delete(id);
   }
 
-  /** Frames of a headset, 72 a second, in which these parts are seen. */
+  /** Frames of a headset, 72 a second, with these parts tracked. */
   async frames(seconds: number, head?: PartState, left?: PartState, right?: PartState): Promise<void> {
     for (const endMs = this.nowMs + seconds * 1000; this.nowMs < endMs; this.nowMs += 1000 / 72) {
       this.presence.update(this.nowMs, head, left, right);
@@ -68,7 +68,7 @@ function joints(grip: number): Float32Array {
   return rotations;
 }
 
-describe("the presence of somebody with a headset", () => {
+describe("the presence of a player with a headset", () => {
   it("makes a head and two hands once, and moves them 30 times a second at most", async () => {
     const bench = new Bench();
     await bench.frames(2, part(), part(), part());
@@ -100,7 +100,7 @@ describe("the presence of somebody with a headset", () => {
     await bench.frames(1, part(), part(), part());
     for (let looks = 0; looks < 5; looks++) bench.presence.idle();
     expect(bench.entities.size).toBe(3);
-    // A slow frame is one all the same.
+    // A slow frame still counts.
     await bench.frames(0.02, part(), part(), part());
     for (let looks = 0; looks < 5; looks++) bench.presence.idle();
     expect(bench.entities.size).toBe(3);
@@ -108,7 +108,7 @@ describe("the presence of somebody with a headset", () => {
     expect(bench.entities.size).toBe(0);
   });
 
-  it("tells fingers a dozen times a second while they bend, and nothing but a beat while they do not", async () => {
+  it("sends fingers a dozen times a second while they bend, and otherwise only a beat", async () => {
     const bench = new Bench();
     const rotations = joints(0);
     for (let grip = 0; grip < 1; grip += 1 / 144) {
@@ -128,7 +128,7 @@ describe("the presence of somebody with a headset", () => {
     expect(bench.sets.at(-1)?.[1]["joints"]).toBeNull();
   });
 
-  it("asks a world that refuses no more than every three seconds, and one without such kinds never", async () => {
+  it("retries a refused request every three seconds at most, and never without such kinds", async () => {
     const bench = new Bench();
     bench.refuses = true;
     await bench.frames(7, part());
@@ -138,7 +138,7 @@ describe("the presence of somebody with a headset", () => {
     expect(bench.spawns).toBe(3);
   });
 
-  it("goes on with what is its own still when the connection comes back", async () => {
+  it("continues with its entities when the connection returns", async () => {
     const bench = new Bench();
     await bench.frames(1, undefined, part(), part());
     bench.status = "reconnecting";
@@ -158,7 +158,7 @@ describe("the presence of somebody with a headset", () => {
     expect(bench.entities.size).toBe(0);
   });
 
-  it("says no speed that no hand has", async () => {
+  it("sends no impossible velocity", async () => {
     const bench = new Bench();
     await bench.frames(0.2, part({ velocity: [3000, 0, 4000] }));
     const [, { velocity }] = bench.moves.at(-1)!;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { RoomScale } from "../src/xr/room-scale.js";
 
-/** Where the head is in the world. */
+/** The position of the head in the world. */
 function headOf(room: RoomScale, head: { x: number; z: number }): { x: number; z: number } {
   return room.worldOf(head.x, head.z);
 }
 
-/** Somebody whose head is at a place of the room, and whose body stands at a place of the world. */
+/** A player whose head is at a place of the room, and whose body stands at a place of the world. */
 function begin(head = { x: 0.3, y: 1.6, z: -0.2, yaw: 0.4 }, body = { x: 5, y: 0, z: 5 }): RoomScale {
   const room = new RoomScale();
   room.look(head);
@@ -23,7 +23,7 @@ describe("a room in the world", () => {
     expect(room.headYaw).toBeCloseTo(1);
   });
 
-  it("goes where the body is moved, by a stick, a lift or a correction, and never moves the head in it", () => {
+  it("moves with the body by a stick, a lift or a correction, and never moves the head in it", () => {
     const room = begin();
     room.stand(5.5, 2, 4.7);
     const head = headOf(room, { x: 0.3, z: -0.2 });
@@ -32,7 +32,7 @@ describe("a room in the world", () => {
     expect(room.position.y).toBe(2);
   });
 
-  it("stays where it is while the body comes after a head that walked off", () => {
+  it("stays while the body follows a head that walked in its room", () => {
     const room = begin();
     const before = { ...room.position };
     room.look({ x: 0.3, y: 1.6, z: -0.7, yaw: 0.4 });
@@ -41,7 +41,7 @@ describe("a room in the world", () => {
     for (let frame = 0; frame < 200; frame++) {
       const way = room.follow();
       if (!way) break;
-      // As the engine walks: ahead and to the right of where one faces.
+      // Like the engine's walk: ahead and to the right of the facing direction.
       const [sin, cos] = [Math.sin(room.headYaw), Math.cos(room.headYaw)];
       x += (-way.forward * sin + way.right * cos) * 0.03;
       z += (-way.forward * cos - way.right * sin) * 0.03;
@@ -72,7 +72,7 @@ describe("a room in the world", () => {
     expect(room.leaning).toBe(1);
   });
 
-  it("follows a body that was put somewhere else, with the head above it", () => {
+  it("follows a teleported body, with the head above it", () => {
     const room = begin();
     room.look({ x: 0.3, y: 1.6, z: -0.5, yaw: 0.4 });
     room.follow();

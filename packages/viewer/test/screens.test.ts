@@ -5,7 +5,7 @@ import { clockText, sidesOf, textOf, wordOf } from "../src/hud/screen-text.js";
 import { readSound, timbreOf } from "../src/sounds.js";
 import { readWorlds } from "../src/start/worlds.js";
 
-it("writes a score by its sides, in the same order for everybody", () => {
+it("writes a score by its sides, in the same order for all players", () => {
   expect(sidesOf({ red: 2, blue: 0 })).toEqual([
     { name: "blue", value: "0" },
     { name: "red", value: "2" },
@@ -29,7 +29,7 @@ it("writes values of any kind as one line", () => {
   expect(wordOf("time_left")).toBe("time left");
 });
 
-it("stays short whatever a world writes", () => {
+it("stays short for any text of a world", () => {
   fc.assert(
     fc.property(fc.anything(), (value) => {
       expect(textOf(value).length).toBeLessThanOrEqual(160);
@@ -39,7 +39,7 @@ it("stays short whatever a world writes", () => {
   );
 });
 
-it("finds file and line in what was reported", () => {
+it("finds file and line in a report", () => {
   expect(readPlace("world.luau:12: attempt to index nil\nstack")).toEqual({
     file: "world.luau",
     line: 12,
@@ -49,7 +49,7 @@ it("finds file and line in what was reported", () => {
   expect(readPlace("the world has no world.luau")).toBeUndefined();
 });
 
-it("reads sounds, and knows the words in their names", () => {
+it("parses sounds, and knows the words in their names", () => {
   expect(readSound({ file: "assets/whistle.ogg", at: [1, 2, 3], volume: 5 })).toEqual({
     file: "assets/whistle.ogg",
     at: [1, 2, 3],

@@ -44,7 +44,7 @@ it("adds up devices without getting faster on a diagonal", () => {
   expect(inputs.combine()).toEqual({ forward: 0, right: 0, run: false, jump: false });
 });
 
-it("inverts looking up and down only when asked to", () => {
+it("inverts looking up and down only if set", () => {
   const inputs = new InputCollector(NOBODY);
   inputs.look(10, 10, 0.01);
   expect(inputs.lookYaw).toBeCloseTo(-0.1);
@@ -55,7 +55,7 @@ it("inverts looking up and down only when asked to", () => {
   expect(inputs.lookPitch).toBeCloseTo(-0.1);
 });
 
-it("gives a gamepad's triggers to what is charged, and its other buttons to the rest, as far as they go", () => {
+it("gives a gamepad's triggers to charged actions, and its other buttons to the rest, as far as they suffice", () => {
   const actions = ["kick", "grab", "wave", "sit", "sing", "dance"].map((trigger) => ({
     trigger,
     isCharged: trigger === "kick",

@@ -7,7 +7,7 @@ import { type Actor, type Aim, findTarget } from "../src/targets.js";
 
 const BOX: Form = { shape: "box", size: [0.5, 0.5, 0.5] };
 const RULE: TargetRule = { argument: "block", isOptional: true, of: new Set(["block"]), reachM: 2 };
-/** Over the shoulder, and above everything that stands here. */
+/** Over the shoulder, above all obstacles here. */
 const UP: Aim = { origin: new Vector3(0, 2, 3), direction: new Vector3(0, 1, 0) };
 
 function prop(id: number, x: number, z: number, kind = "block"): Prop {
@@ -34,21 +34,21 @@ it("is the nearest in front that arms reach", () => {
   expect(findTarget(actor(), UP, RULE, [prop(2, 0, -3), prop(5, 0, 1)], [])?.id).toBeUndefined();
 });
 
-it("is what is looked at, even if something else is nearer", () => {
+it("is the entity in view, even if another is nearer", () => {
   const props = [prop(3, 1.2, -1), prop(4, 0, -1)];
   const aim = { origin: new Vector3(2.4, 0.25, -1), direction: new Vector3(-1, 0, 0) };
   expect(findTarget(actor(), UP, RULE, props, [])?.id).toBe(4);
   expect(findTarget(actor(), aim, RULE, props, [])?.id).toBe(3);
 });
 
-it("is of the kinds that the action is for, and not what one holds already", () => {
+it("has a kind that the action allows, and is not the held item", () => {
   const props = [prop(2, 0, -1, "lamp"), prop(3, 0, -1.2)];
   expect(findTarget(actor(), UP, RULE, props, [])?.id).toBe(3);
   expect(findTarget(actor(3), UP, RULE, props, [])?.id).toBeUndefined();
   expect(findTarget(actor(), UP, { ...RULE, of: undefined }, props, [])?.id).toBe(2);
 });
 
-it("is not beyond what the world says of the reach", () => {
+it("is within the declared reach", () => {
   const props = [prop(2, 0, -2.6)];
   expect(findTarget(actor(), UP, RULE, props, [])?.id).toBeUndefined();
   expect(findTarget(actor(), UP, { ...RULE, reachM: 2.5 }, props, [])?.id).toBe(2);

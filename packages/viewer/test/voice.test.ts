@@ -5,7 +5,7 @@ import { readSignal, SIGNAL_CHARACTERS_MAX, type Signal, writeSignal } from "../
 import { passesVoices } from "../src/voice/voice-toggle.js";
 
 describe("a voice signal", () => {
-  it("comes back as it was", () => {
+  it("is restored unchanged", () => {
     const signals: Signal[] = [
       { type: "here", reply: true },
       { type: "offer", call: "k3", sdp: "v=0\r\n" },
@@ -18,7 +18,7 @@ describe("a voice signal", () => {
     }
   });
 
-  it("is nothing where it makes no sense, whoever made it up", () => {
+  it("is rejected if it is invalid, whoever sent it", () => {
     const data = [
       "",
       "null",
@@ -50,7 +50,7 @@ describe("a voice signal", () => {
   });
 });
 
-it("a world passes voices on if it has the action for it", () => {
+it("a world forwards voices if it has the action for it", () => {
   const world = (name: string, fields: readonly string[]) =>
     ({
       actions: [{ name, arguments: fields.map((field) => ({ name: field, type: "text" })) }],

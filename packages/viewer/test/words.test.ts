@@ -5,14 +5,14 @@ import { chooseWords, wordsNamed } from "../src/words.js";
 
 const PAGE = readFileSync(new URL("../index.html", import.meta.url), "utf8");
 
-it("has words for every place on the page that names some", () => {
+it("has a text for every place on the page that names one", () => {
   const names = [...PAGE.matchAll(/data-words(?:-\w+)?="(\w+)"/g)].map(([, name]) => name!);
   expect(names.length).toBeGreaterThan(40);
   for (const name of names) expect(wordsNamed(name), name).not.toBe("");
   expect(() => wordsNamed("nonsense")).toThrow();
 });
 
-it("has no words in the page itself but its name and the keys of numbers", () => {
+it("has no texts in the page itself except its name and the number keys", () => {
   const text = PAGE.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
   expect(text.trim()).toMatch(/^(?:Nowcast|\d+|[ ])*$/);
 });

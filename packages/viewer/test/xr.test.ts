@@ -5,7 +5,7 @@ import { Dash, traceArc } from "../src/xr/teleport.js";
 import { panelLines } from "../src/xr/wrist-panel.js";
 import { readHeadsetState } from "../src/xr/xr-toggle.js";
 
-/** A floor at a height, and a wall that faces +X at x = 3 where it is wanted. */
+/** A floor at a height, and optionally a wall that faces +X at x = 3. */
 function hall(floorY: number, hasWall = false) {
   return {
     cast(
@@ -35,7 +35,7 @@ describe("an arc from a hand", () => {
     expect(landing!.x).toBeCloseTo(0);
   });
 
-  it("leads nowhere into the sky, and nowhere right beside a wall", () => {
+  it("leads nowhere into the sky or right beside a wall", () => {
     expect(traceArc({ ...createPose(), y: 1.2 }, hall(-500), undefined, points).landing).toBeUndefined();
     const beside = { ...createPose(), x: 2.9, y: 1.2 };
     expect(traceArc(beside, hall(0, true), undefined, points).landing).toBeUndefined();
@@ -43,7 +43,7 @@ describe("an arc from a hand", () => {
 });
 
 describe("a way in the dark", () => {
-  it("leads to its goal, whatever one looks at", () => {
+  it("leads to its goal in any view direction", () => {
     const dash = new Dash();
     dash.begin({ x: 3, y: 0, z: -4 }, 0);
     let [x, z, nowMs] = [0, 0, 0];
@@ -56,7 +56,7 @@ describe("a way in the dark", () => {
     expect(Math.hypot(x - 3, z + 4)).toBeLessThan(0.4);
   });
 
-  it("ends before what is in its way", () => {
+  it("ends before an obstacle", () => {
     const dash = new Dash();
     dash.begin({ x: 3, y: 0, z: 0 }, 0);
     let endedMs = 0;
@@ -69,7 +69,7 @@ describe("a way in the dark", () => {
 });
 
 describe("the panel above a wrist", () => {
-  it("has what a screen shows over its picture", () => {
+  it("shows the contents of a screen's overlay", () => {
     const screen = new Map<string, unknown>([
       ["score", { red: 1, blue: 0 }],
       ["clock", 125],
@@ -100,7 +100,7 @@ describe("the panel above a wrist", () => {
 describe("entering", () => {
   const xr = (answer: Promise<boolean>) => ({ isSessionSupported: () => answer });
 
-  it("is offered where there is a headset, and else the page knows why not", async () => {
+  it("is offered if there is a headset, and otherwise the page knows why not", async () => {
     const state = (isSecureContext: boolean, system: ReturnType<typeof xr> | undefined) =>
       readHeadsetState({ isSecureContext, xr: system });
     expect(await state(true, xr(Promise.resolve(true)))).toBe("ready");

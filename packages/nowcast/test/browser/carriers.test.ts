@@ -11,9 +11,9 @@ import { FIREFOX_CURE, Firefox, firefoxPath } from "./firefox.js";
 import { Chromium, type LabBrowser, originOf, type Place, servePage, Tab } from "./tab.js";
 import { UdpForwarder } from "./udp-forwarder.js";
 
-/** Random lives that are asked for; without that, some in Chromium, and a few in Firefox, so that tests stay quick. */
+/** Number of random lives. By default some run in Chromium and a few in Firefox, so that the tests are quick. */
 const SCENARIOS = Number(process.env["NOWCAST_BROWSER_SCENARIOS"] ?? 0);
-/** Lives at the same time, which share their kills. */
+/** Concurrent lives, which share their kills. */
 const AT_ONCE_MAX = 16;
 const DROPS_MAX = 5;
 
@@ -41,7 +41,7 @@ interface Kind {
   launch(): Promise<LabBrowser>;
 }
 
-// Chromium is never left out: without it, its tests fail and say what helps.
+// Chromium tests are never left out: without Chromium they fail and name the cure.
 const CHROMIUM: Kind = {
   name: "Chromium",
   isThere: true,
@@ -54,7 +54,7 @@ const FIREFOX: Kind = {
   lives: SCENARIOS || 2,
   launch: () => Firefox.launch(),
 };
-if (!FIREFOX.isThere) console.warn(`Firefox is not tested, because it is not there: ${FIREFOX_CURE}`);
+if (!FIREFOX.isThere) console.warn(`Firefox is not tested, because it is not installed: ${FIREFOX_CURE}`);
 
 describe.each([CHROMIUM, FIREFOX].filter(({ isThere }) => isThere))("$name", ({ launch, lives: count }) => {
   const atOnce = Math.min(AT_ONCE_MAX, count);
@@ -65,7 +65,7 @@ describe.each([CHROMIUM, FIREFOX].filter(({ isThere }) => isThere))("$name", ({ 
   afterAll(() => browser?.close());
 
   describe.each<Place>(["page", "worker"])("a %s", (place) => {
-    it("goes on over WebSocket when UDP is dropped, loses and doubles nothing, and comes back", async () => {
+    it("falls back to WebSocket when UDP is dropped, loses and duplicates nothing, and returns", async () => {
       const tab = await Tab.open(browser, pages, place);
       const first = await tab.call("start", `nowcast://127.0.0.1:${echo.port}/echo`);
       expect(first.carrier).toBe("webtransport");
@@ -74,7 +74,7 @@ describe.each([CHROMIUM, FIREFOX].filter(({ isThere }) => isThere))("$name", ({ 
         return status.isOpen && status.carrier === carrier;
       };
       const pauses: number[] = [];
-      // The best of a few drops: what else this machine does at the time is not what is asked about.
+      // Uses the best of a few drops, because other load of this machine is not part of the test.
       while (pauses.length < DROPS_MAX && !(Math.min(...pauses) < 1_000)) {
         await waitFor(
           "lines over WebTransport",
@@ -144,7 +144,7 @@ async function hears(tab: Tab): Promise<boolean> {
   return waitFor("another line", async () => (await tab.call("report")).got > got);
 }
 
-/** Cuts what there is whenever a life asks for it: connections at once, datagrams until some lives have noticed. */
+/** Cuts carriers when a life requests it: connections at once, datagrams until some lives have noticed. */
 async function killOnDemand(
   tab: Tab,
   proxy: SeveringProxy,
@@ -159,7 +159,7 @@ async function killOnDemand(
     kills += 1;
     proxy.sever();
     udp.isDropping = true;
-    // That a carrier was given up shows in connections; sometimes one is enough, sometimes most have to fall.
+    // A given-up carrier shows as a new connection. Sometimes one is enough; sometimes most must fall.
     const fallen = 1 + (kills % atOnce);
     const hasKilled = (): boolean => isOver() || proxy.connections >= fallen || proxy.opened >= 2 * atOnce;
     await waitFor("the fall to WebSocket", hasKilled);

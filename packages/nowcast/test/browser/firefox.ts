@@ -1,4 +1,4 @@
-/** Firefox without a window, driven over WebDriver BiDi, which it speaks by itself: no driver, no build of its own. */
+/** Firefox without a window, driven over its built-in WebDriver BiDi, without a driver or a build of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import type { LabBrowser, LabPage, Place } from "./tab.js";
 const NAMES = ["firefox-esr", "firefox"];
 const START_MS_MAX = 120_000;
 
-/** Nothing is asked of the network but what a test asks, and no page is slowed down because another is in front. */
+/** Firefox makes no network requests except those of the test, and does not slow down background pages. */
 const PREFERENCES = {
   "app.update.enabled": false,
   "browser.aboutwelcome.enabled": false,
@@ -22,14 +22,14 @@ const PREFERENCES = {
   "extensions.update.enabled": false,
   "network.captive-portal-service.enabled": false,
   "network.connectivity-service.enabled": false,
-  // After WebSockets that ended badly Firefox waits before the next one to the same port, in the end for a minute: longer than a
-  // session waits for its next carrier. A person's connection does not end so a hundred times a minute, those of these tests do.
+  // After failed WebSockets Firefox delays the next one to the same port, finally by a minute, which is longer than a
+  // session waits for its next carrier. These tests cut a hundred connections a minute, which no user does.
   "network.websocket.delay-failed-reconnects": false,
   "services.settings.server": "data:,",
   "toolkit.telemetry.enabled": false,
 } as const;
 
-/** The system's Firefox, if there is one; `NOWCAST_FIREFOX` must be there if it is given. */
+/** The system's Firefox, if there is one. If `NOWCAST_FIREFOX` is set, it must exist. */
 export function firefoxPath(): string | undefined {
   const given = process.env["NOWCAST_FIREFOX"];
   if (given !== undefined && !existsSync(given)) {
@@ -42,7 +42,7 @@ export function firefoxPath(): string | undefined {
 
 export const FIREFOX_CURE = "`apt-get install firefox-esr`, or set NOWCAST_FIREFOX to its path";
 
-/** Firefox logs its own remarks as errors of JavaScript too: of carriers that were cut, of icons that a policy forbids. */
+/** Firefox also logs its own remarks as JavaScript errors: about cut carriers, or icons forbidden by a policy. */
 const UNCAUGHT = /^(uncaught |[a-z]*(error|exception)\b)/i;
 
 type Json = { readonly [key: string]: unknown };
@@ -149,7 +149,7 @@ export class Firefox implements LabBrowser {
   }
 }
 
-/** Waits until Firefox says where it listens. */
+/** Waits until Firefox prints its address. */
 function addressOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = "";

@@ -1,4 +1,4 @@
-/** The part of the test that runs in a page, and in a worker of that page: both load this module. */
+/** The part of the test that runs in a page, and in a worker of that page; both load this module. */
 import { type Channel, type ChannelStatus, connect } from "../../src/index.js";
 import { connectPatiently, End, live } from "../channel/life.js";
 
@@ -11,13 +11,13 @@ interface Chat {
   put: number;
   readonly got: number[];
   readonly newest: number[];
-  /** When the last line came, and the longest pause between two since it was last asked for. */
+  /** The arrival of the last line, and the longest interval between two since the last query. */
   lastMs: number;
   pauseMs: number;
   readonly changes: { readonly phase: string; readonly carrier: string | undefined }[];
 }
 
-/** How many random lives, of how many steps. */
+/** Number of random lives, and of their steps. */
 export interface Lives {
   readonly count: number;
   readonly atOnce: number;
@@ -44,7 +44,7 @@ const lab = {
     });
   },
 
-  /** Says a line every 16 ms. */
+  /** Sends a line every 16 ms. */
   async start(url: string): Promise<ChannelStatus> {
     const channel = await connect(url);
     const started: Chat = {
@@ -80,7 +80,7 @@ const lab = {
     Object.assign(chat!, { pauseMs: 0, lastMs: performance.now() });
   },
 
-  /** Says no more, waits until everything came back, and tells what did. */
+  /** Stops sending, waits until all lines have returned, and returns them. */
   async stop(): Promise<{ readonly put: number; readonly got: number[]; readonly newest: number[] }> {
     const { channel, timer, got, newest } = chat!;
     clearInterval(timer);
@@ -94,8 +94,8 @@ const lab = {
   },
 
   /**
-   * Random lives against the laws, some of them at the same time; `kills` is counted up when the test should cut
-   * carriers. Returns how often they went on over another carrier.
+   * Runs random lives against the laws, some of them concurrently. `kills` increases when the test should cut carriers.
+   * Returns how often they continued over another carrier.
    */
   async laws(url: string, lives: Lives): Promise<{ readonly resumed: number }> {
     let [next, resumed] = [0, 0];

@@ -93,7 +93,7 @@ export class Chromium implements LabBrowser {
   }
 }
 
-/** A page with a worker, in either of which the lab can be called. */
+/** A page with a worker; the lab can be called in both. */
 export class Tab {
   readonly #page: LabPage;
 

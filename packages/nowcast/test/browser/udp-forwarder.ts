@@ -1,16 +1,16 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { AddressInfo } from "node:net";
 
-/** Clients at the same time; who was quiet the longest is forgotten first. */
+/** Maximum clients at the same time; the one that was idle the longest is removed first. */
 const CLIENTS_MAX = 256;
 
-/** Forwards datagrams to a port of this machine and back, until it is told to drop them. */
+/** Forwards datagrams to a port of this machine and back, until it is set to drop them. */
 export class UdpForwarder {
   isDropping = false;
   dropped = 0;
   readonly #near: Socket;
   readonly #host: string;
-  /** By the client's port, the one used last at the end. */
+  /** By the client's port, the last used at the end. */
   readonly #far = new Map<number, Socket>();
   #target = 0;
 
@@ -20,7 +20,7 @@ export class UdpForwarder {
     near.on("message", (datagram, { port }) => this.#forward(datagram, port));
   }
 
-  /** Listens on 127.0.0.1; what is forwarded goes to `host`. */
+  /** Listens on 127.0.0.1, and forwards to `host`. */
   static async open(port = 0, host = "127.0.0.1"): Promise<UdpForwarder> {
     const near = createSocket({ type: "udp4", recvBufferSize: 1 << 20, sendBufferSize: 1 << 20 });
     await new Promise<void>((resolve) => near.bind(port, "127.0.0.1", resolve));
@@ -31,7 +31,7 @@ export class UdpForwarder {
     return (this.#near.address() as AddressInfo).port;
   }
 
-  /** Where datagrams go. */
+  /** Sets the destination of datagrams. */
   to(port: number): void {
     this.#target = port;
   }

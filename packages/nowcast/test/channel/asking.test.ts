@@ -1,4 +1,4 @@
-/** Addresses, and what an endpoint may answer to the question what it offers. */
+/** Addresses, and possible answers of an endpoint about its carriers. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
@@ -51,7 +51,7 @@ describe("an answer", () => {
     return connect(`nowcast://127.0.0.1:${(server.address() as AddressInfo).port}/tracker`);
   }
 
-  it("is asked for again when a carrier does not open, because platforms do not say why", async () => {
+  it("is requested again when a carrier does not open, because platforms do not report why", async () => {
     const offered = { nowcast: 1, name: "tracker", websocket: true };
     const full = { error: "full", cause: "all seats are taken", cure: "enter another room" };
     let isFull = false;
@@ -82,7 +82,7 @@ describe("an answer", () => {
     ["is null", 200, "null", "peer-incompatible", "does not speak version 1"],
     ["offers nothing we have", 200, offer(undefined), "peer-incompatible", "offers no carrier"],
     [
-      "takes WebSockets over TLS alone, and was asked without",
+      "accepts WebSockets over TLS only, and was requested without",
       200,
       JSON.stringify({ nowcast: 1, name: "tracker", websocket: false, secure_websocket: true }),
       "refused",
@@ -127,7 +127,7 @@ describe("an answer", () => {
     ],
     ["refuses at length", 500, `{"error":"${"e".repeat(5_000)}"}`, "refused", "HTTP 500"],
     ["refuses without words", 502, "", "refused", "HTTP 502"],
-  ])("that %s is told as the fault of the right side", async (_, status, body, fault, words) => {
+  ])("that %s is reported as the fault of the right side", async (_, status, body, fault, words) => {
     const error = await ask(status, body).catch((caught: Error) => caught);
     expect(error).toMatchObject({ fault, message: expect.stringContaining(words) });
     expect((error as Error).message.length).toBeLessThan(500);

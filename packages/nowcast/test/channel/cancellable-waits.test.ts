@@ -1,4 +1,4 @@
-/** Waiting for what may never happen: who gives up, what is over, and what a platform's `using` calls. */
+/** Waits that may never end: cancellation, the end of their source, and the platform's `using`. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ASYNC_DISPOSE } from "../../src/events/cancellable-waits.js";
 import { type Channel, connect, NowcastError } from "../../src/index.js";
@@ -23,7 +23,7 @@ async function pair(): Promise<[Channel, Channel]> {
 const byte = (value: number): Uint8Array => Uint8Array.of(value);
 
 describe("a signal", () => {
-  it("gives up whatever waits, at once and later, and nothing is lost by it", async () => {
+  it("rejects all waits, now and later, and loses nothing", async () => {
     const [ours, theirs] = await pair();
     const reason = new Error("no longer wanted");
     for (const isLater of [true, false]) {
@@ -48,7 +48,7 @@ describe("a signal", () => {
     expect([other.status.phase, accepted.status.phase]).toEqual(["open", "open"]);
   });
 
-  it("gives up waiting until all has arrived", async () => {
+  it("cancels the wait for all messages to arrive", async () => {
     const proxy = await SeveringProxy.before(listener.port);
     const channel = await connect(`nowcast://127.0.0.1:${proxy.port}/tracker`);
     proxy.stall(true);
@@ -113,7 +113,7 @@ describe("iteration", () => {
     await Promise.all([expect(seen).rejects.toThrow("goingAway (10)"), listener.close()]);
   });
 
-  it("throws when nobody answers any more", async () => {
+  it("throws when there is no answer any more", async () => {
     const proxy = await SeveringProxy.before(listener.port);
     const limits = { resumeTimeoutMs: 200, idleTimeoutMs: 200 };
     const channel = await connect(`nowcast://127.0.0.1:${proxy.port}/tracker`, {

@@ -49,7 +49,7 @@ const UPGRADE = [
   "Sec-WebSocket-Protocol: nowcast.1",
 ].join("\r\n");
 
-/** Opens a WebSocket, sends something, and says how it was closed. */
+/** Opens a WebSocket, sends bytes, and returns how it was closed. */
 function closedAfter(
   send: (socket: WebSocket) => void,
   target = "tracker",
@@ -128,7 +128,7 @@ describe("before a session", () => {
     });
   });
 
-  it("closes on who says nothing, slowly, and counts it", async () => {
+  it("closes and counts connections that send nothing or send slowly", async () => {
     const { withoutHello } = listener.stats;
     const silent = closedAfter(() => {});
     const slow = raw("GET /nowcast/tracker HTTP/1.1\r\nHost:");
@@ -137,7 +137,7 @@ describe("before a session", () => {
     expect(listener.stats.withoutHello).toBe(withoutHello + 1);
   });
 
-  /** Opens a WebSocket that says nothing; resolves to how it ended, or to why it was refused. */
+  /** Opens a WebSocket that sends nothing. Resolves to how it ended, or to why it was refused. */
   function silent(port: number, query = ""): { readonly socket: WebSocket; readonly end: Promise<string> } {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/nowcast/tracker${query}`, "nowcast.1");
     const end = new Promise<string>((resolve) => {
@@ -147,7 +147,7 @@ describe("before a session", () => {
     return { socket, end };
   }
 
-  it("lets the oldest that says nothing give way to those who come after it", async () => {
+  it("closes the oldest silent connection to make room for a new one", async () => {
     const few = await listen({ port: 0, carriersPerAddressMax: 3 });
     few.advertise("tracker");
     const silents = [];
@@ -167,7 +167,7 @@ describe("before a session", () => {
     await few.close();
   });
 
-  it("bounds what one address may hold open, once it has sessions on all", async () => {
+  it("limits the connections of one address once it has sessions on all", async () => {
     const few = await listen({ port: 0, carriersPerAddressMax: 3 });
     few.advertise("tracker");
     const url = `nowcast://127.0.0.1:${few.port}/tracker`;
@@ -180,7 +180,7 @@ describe("before a session", () => {
     await few.close();
   });
 
-  it("does not let strangers without a token lock out those who have one", async () => {
+  it("does not let clients without a token lock out those with one", async () => {
     const secret = new TextEncoder().encode("one-word-that-nobody-else-knows.");
     const few = await listen({ port: 0, carriersPerAddressMax: 8, tokenKey: { algorithm: "HS256", secret } });
     few.advertise("tracker");
@@ -194,7 +194,7 @@ describe("before a session", () => {
     for (let n = 0; n < 8; n++) channels.push(await connect(url, { token }));
     expect(channels.map(({ status }) => status.phase)).toEqual(Array(8).fill("open"));
     expect(few.stats.refusals).toEqual({});
-    // All places are taken by sessions now: who has shown nothing is refused.
+    // All places are used by sessions now, so a client without a token is refused.
     expect(await silent(few.port, "?resume=1").end).toContain("429");
     for (const { socket } of strangers) socket.terminate();
     await few.close();
@@ -240,7 +240,7 @@ describe("on a carrier", () => {
     await few.close();
   });
 
-  it("refuses to resume what it does not know, and keeps no session for it", async () => {
+  it("refuses to resume an unknown session, and keeps none for it", async () => {
     const before = listener.stats;
     const hello = new Uint8Array(160);
     hello.set([0x80, 0x4e, 0x4f, 0x57, 0x43, 1, 1, ...noise(8), ...new Uint8Array(8)]);
@@ -259,7 +259,7 @@ describe("on a carrier", () => {
     expect(listener.stats.sessions).toBe(before.sessions);
   });
 
-  it("takes no more sessions than it may, and says so", async () => {
+  it("refuses sessions above its limit, with the reason", async () => {
     const two = await listen({ port: 0, sessionsMax: 2 });
     two.advertise("tracker");
     const url = `nowcast://127.0.0.1:${two.port}/tracker`;
@@ -295,7 +295,7 @@ describe("with tokens", () => {
     }
   }
 
-  it("lets in whom they name, once if they say so", async () => {
+  it("admit the named client, and only once if they are single-use", async () => {
     await guarded({ algorithm: "HS256", secret }, async (url, next) => {
       const once = token({ exp: soon(), sub: "Ada", role: "host", room: "plaza", jti: "1" });
       const channel = await connect(url, { token: once });
@@ -305,7 +305,7 @@ describe("with tokens", () => {
     });
   });
 
-  it("refuses those that are wrong, each in its own words", async () => {
+  it("refuses invalid ones, each with its own reason", async () => {
     await guarded({ algorithm: "HS256", secret }, async (url) => {
       const good = { exp: soon() };
       for (const [wrong, words] of [
@@ -342,7 +342,7 @@ describe("with tokens", () => {
     });
   });
 
-  it("are needed wherever other machines can come in, unless the operator says otherwise", async () => {
+  it("are required wherever other machines can connect, unless the operator allows otherwise", async () => {
     await expect(listen({ port: 0, host: "0.0.0.0" })).rejects.toThrow("give a tokenKey");
     await (await listen({ port: 0, host: "0.0.0.0", anonymous: true })).close();
   });

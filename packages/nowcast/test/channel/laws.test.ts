@@ -1,6 +1,6 @@
 /**
  * The laws over real sockets whose connections are cut and stalled, Node to Node. `NOWCAST_CARRIER_SCENARIOS=2000` runs
- * as many random lives; the short form runs a few.
+ * as many random lives; by default a few run.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Channel } from "../../src/index.js";
@@ -39,8 +39,8 @@ async function scenario(seed: number): Promise<{ readonly kills: number; readonl
     const { kills } = await live(seed, facing(ours, theirs!), fates, 60, turn);
     const { resumed } = ours.status;
     ours.close();
-    // It is told, unless the connection was cut last of all.
-    await waitFor("the peer to hear of the end", () => !theirs!.status.isOpen);
+    // It is informed, unless the last event was a cut.
+    await waitFor("the peer to receive the end", () => !theirs!.status.isOpen);
     return { kills, resumed };
   } finally {
     for (const channel of open) channel.close();

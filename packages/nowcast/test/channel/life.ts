@@ -1,11 +1,11 @@
-/** Random lives of channels over real sockets, held against the laws of the updatable queue. */
+/** Random lives of channels over real sockets, checked against the laws of the updatable queue. */
 import { type Channel, type ConnectOptions, connect } from "../../src/index.js";
 import { LawRecord } from "../session/laws.js";
 import { createRandom } from "../session/pair.js";
 import { waitFor } from "../wait-for.js";
 
 const LANES = 2;
-/** Far more than any life takes, on a machine that does something else most of the time. */
+/** Far more than any life takes, on a machine that is busy with other work. */
 const DEADLINE_MS = 600_000;
 
 /** Connects, and tries again where a machine is too slow for the limits that users want. */
@@ -18,17 +18,17 @@ export function connectPatiently(url: string, options?: ConnectOptions): Promise
   return waitFor(`a channel to ${url}`, attempt, DEADLINE_MS);
 }
 
-/** Faults of a channel's carriers while it lives. */
+/** Faults of a channel's carriers during its life. */
 export interface Fates {
-  /** Cuts what there is. */
+  /** Cuts the current connections. */
   kill(): unknown;
   stall?(isStalled: boolean): void;
 }
 
-/** One end of a channel: puts at random, and checks what it gets. */
+/** One end of a channel: puts random messages, and checks received ones. */
 export class End {
   readonly put = Array.from({ length: LANES }, () => new LawRecord());
-  /** By lane: what the other end puts. An end whose peer sends everything back hears itself. */
+  /** By lane: the puts of the other end. An end whose peer echoes receives its own. */
   hears = this.put;
 
   /** One message in twenty has up to `bytesMax` bytes, the others a hundred at most. */
@@ -66,7 +66,7 @@ export function facing(ours: Channel, theirs: Channel): [End, End] {
 }
 
 /**
- * Lives `steps` steps with kills and stalls, then lets everything arrive; throws what law was broken. `turn` lets the
+ * Runs `steps` steps with kills and stalls, then lets all messages arrive. Throws if a law was broken. `turn` lets the
  * platform do its work.
  */
 export async function live(

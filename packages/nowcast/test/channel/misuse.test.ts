@@ -90,7 +90,7 @@ it("refuses times that are none, a value beyond the peer's bound, and an answer 
   expect(misuse(() => ours.on("message", undefined as never))).toMatch(/is a function, not undefined/);
 });
 
-it("refuses options that make no sense before it asks anybody", async () => {
+it("rejects invalid options before it sends a request", async () => {
   const url = "nowcast://127.0.0.1:1/tracker";
   expect(await misuseLater(connect(url, { carriers: ["pigeon" as never] }))).toMatch(/"pigeon" is neither/);
   const limits = { lanesMax: 99 } as never;

@@ -83,7 +83,7 @@ it("ends iteration when the peer closes, after everything that had arrived", asy
   await expect(theirs.command(bytes("anybody?"))).rejects.toThrow("closed");
 });
 
-it("says of a channel that is closed why it is, to all who ask later", async () => {
+it("gives the reason of its end to all later callers", async () => {
   const [ours, theirs] = await pair();
   ours.event(bytes("arrives"));
   await ours.drained();
@@ -103,12 +103,12 @@ it("says of a channel that is closed why it is, to all who ask later", async () 
   await expect(near.drained()).rejects.toMatchObject({ name: "NowcastError" });
 });
 
-it("gives up a command that is not answered, and reports an event that expired", async () => {
+it("gives up a command without an answer, and reports an event that expired", async () => {
   const [ours] = await pair();
   await expect(ours.command(bytes("why?"), { deadlineMs: 100 })).rejects.toThrow("no reply");
 });
 
-it("says in the endpoint's own words why somebody is not let in", async () => {
+it("reports a refusal in the endpoint's own text", async () => {
   const listener = await open();
   const url = `nowcast://127.0.0.1:${listener.port}/nobody`;
   await expect(connect(url)).rejects.toThrow(/HTTP 404.*no_such_name.*nothing is called "nobody" here/);
@@ -119,7 +119,7 @@ it("says in the endpoint's own words why somebody is not let in", async () => {
   await expect(connect("nowcast://127.0.0.1/.hidden")).rejects.toThrow("is not an address");
 });
 
-it("shares a server with whatever else it serves", async () => {
+it("shares a server with other services", async () => {
   const server = createServer((_, response) => response.end("a page"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const listener = await open({ server });
@@ -136,7 +136,7 @@ it("shares a server with whatever else it serves", async () => {
   await service.accept();
 });
 
-it("tells its sessions when the endpoint goes away", async () => {
+it("informs its sessions when the endpoint closes", async () => {
   const [ours, , listener] = await pair();
   await listener.close();
   await waitFor("the close", () => ours.status.phase === "closed");

@@ -68,7 +68,7 @@ describe("an endpoint on loopback without a key", () => {
       [[here, `Origin: http://localhost:${port}`], LET_IN],
       [[here, `Origin: http://127.0.0.1:${port}`], LET_IN],
       [[`Host: 127.0.0.1:${port}`, `Origin: http://[::1]:${port}`], LET_IN],
-      // Behind something on this machine that forwards, as development servers do.
+      // Behind a forwarder on this machine, such as a development server.
       [["Host: localhost:9000", "Origin: http://localhost:9000"], LET_IN],
       [[here, "Origin: https://robot.example"], LET_IN],
       [["Host: robot.example", "Origin: https://robot.example"], LET_IN],
@@ -90,7 +90,7 @@ describe("an endpoint on loopback without a key", () => {
     const evil = `Host: evil.example:${port}`;
     expect(await answers(port, [evil, `Origin: http://evil.example:${port}`])).toEqual(WRONG_HOST);
     expect(await answers(port, [evil, `Origin: http://localhost:${port}`])).toEqual(WRONG_HOST);
-    // Browsers send no Origin with a question to what they take for the page's own origin.
+    // Browsers omit the Origin in a request to the page's own origin.
     expect((await answers(port, [evil]))[0]).toBe("403 wrong_host");
     const absolute = await request(
       port,
@@ -100,7 +100,7 @@ describe("an endpoint on loopback without a key", () => {
     expect(absolute).toContain("wrong_host");
   });
 
-  it("lets in programs, which have no Origin, by whatever name they call it", async () => {
+  it("admits programs, which have no Origin, under any host name", async () => {
     const listener = await open();
     expect(await answers(listener.port, ["Host: localhost"])).toEqual(LET_IN);
     expect((await answers(listener.port, ["Host: robot.lan"]))[1]).toBe("101");
@@ -139,8 +139,8 @@ describe("an endpoint with a key", () => {
   });
 });
 
-describe("a server of somebody else's", () => {
-  it("is open to its machine, or to others, by where it really listens", async () => {
+describe("another user's server", () => {
+  it("is open to its machine, or to others, by the address on which it really listens", async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
     closing.push(server);

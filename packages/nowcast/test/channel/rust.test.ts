@@ -1,6 +1,6 @@
 /**
- * Node's `connect` and the Rust endpoint: the laws over connections that are cut, and a process that is stopped for a
- * while. `NOWCAST_CARRIER_SCENARIOS` sets how many random lives.
+ * Node's `connect` and the Rust endpoint: the laws over connections that are cut, and a process that is paused.
+ * `NOWCAST_CARRIER_SCENARIOS` sets the number of random lives.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { connect } from "../../src/index.js";
@@ -44,7 +44,7 @@ it(
   },
 );
 
-it("goes on when the other process was stopped for a while, with the newest value and every event", async () => {
+it("continues after the other process was paused, with the newest value and every event", async () => {
   const own = await EchoProcess.start();
   const channel = await connect(`nowcast://127.0.0.1:${own.port}/echo`);
   const got: number[] = [];

@@ -1,4 +1,4 @@
-/** A text that looks like a public key, or like no secret at all, is not taken as one: forged tokens would pass. */
+/** A text that looks like a public key, or like no secret, is rejected, because tokens could be forged. */
 import { createHmac, generateKeyPairSync, randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { connect, NowcastError } from "../../src/index.js";
@@ -59,7 +59,7 @@ it("takes 3,000 random secrets, as bytes and as words", () => {
   }
 });
 
-it("refuses a token whose header demands what nobody here knows", async () => {
+it("refuses a token whose header demands an unknown extension", async () => {
   const secret = randomBytes(32);
   const listener = await listen({ port: 0, tokenKey: { algorithm: "HS256", secret } });
   listener.advertise("plaza");

@@ -2,7 +2,7 @@ import { Duplex } from "node:stream";
 import { expect, test } from "vitest";
 import { ServerWebSocket } from "../../src/node/server-websocket.js";
 
-/** A connection whose kernel takes writes at once, until it is full. */
+/** A connection whose kernel accepts writes at once, until it is full. */
 class Connection extends Duplex {
   isFull = false;
   #left: (() => void) | undefined;

@@ -1,6 +1,6 @@
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from "node:net";
 
-/** Stands between a client and a TCP port, forwards everything, and cuts connections when told to. */
+/** A proxy between a client and a TCP port. It forwards all bytes, and cuts connections on request. */
 export class SeveringProxy {
   readonly #server: Server;
   /** Connections since the last cut. */
@@ -11,7 +11,7 @@ export class SeveringProxy {
     this.#server = server;
   }
 
-  /** Listens on 127.0.0.1, on a port that the system chooses or on that one. */
+  /** Listens on 127.0.0.1, on the given port or one that the system chooses. */
   static async before(port: number, host = "127.0.0.1", own = 0): Promise<SeveringProxy> {
     const server = createServer({ pauseOnConnect: true });
     const proxy = new SeveringProxy(server);
@@ -28,14 +28,14 @@ export class SeveringProxy {
     return this.#pairs.size;
   }
 
-  /** Resets all connections: what is under way is lost. */
+  /** Resets all connections; bytes in flight are lost. */
   sever(): void {
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy();
     this.#pairs.clear();
     this.opened = 0;
   }
 
-  /** Stops forwarding, or goes on; nobody is told. */
+  /** Stops or resumes forwarding, without informing either side. */
   stall(isStalled: boolean): void {
     for (const pair of this.#pairs) for (const socket of pair) isStalled ? socket.pause() : socket.resume();
   }

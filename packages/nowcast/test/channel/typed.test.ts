@@ -24,7 +24,7 @@ async function pair(): Promise<[Channel, Channel]> {
 
 const MARK = Uint8Array.from("\0NCTYPED", (letter) => letter.charCodeAt(0));
 const OLD = createCodec(types.struct("Pose", { x: types.f32, y: types.f32, battery: types.u8 }));
-/** The fields stand in another order, one is wider and one is new. */
+/** The fields are in another order; one is wider and one is new. */
 const NEW = createCodec(
   types.struct("Pose", { y: types.f32, battery: types.u32, owner: types.text, x: types.f32 }),
 );
@@ -38,7 +38,7 @@ it("matches fields by name, in states, events, commands and replies", async () =
   sends.event(SENT);
   expect(receives.read((await theirs.receive())!)).toMatchObject({ type: "state", key: 7, value: READ });
   expect(receives.read((await theirs.receive())!)).toMatchObject({ type: "event", value: READ });
-  // A client that asks need not receive: a reply does not wait for an announcement to be read.
+  // A client need not receive messages: a reply does not wait until an announcement was read.
   theirs.on("message", (message) => {
     const asked = receives.read(message);
     if (asked?.type === "command") receives.reply(asked, { ...asked.value, owner: "Ada" });
@@ -72,7 +72,7 @@ it("lets several types share a lane, where values replace each other as ever", a
   expect(theirs.lane(1, NEW).read(await next())?.value).toEqual(READ);
 });
 
-it("delivers bytes that look like an announcement as they are", async () => {
+it("delivers bytes that look like an announcement unchanged", async () => {
   const [ours, theirs] = await pair();
   for (const rest of [[], [0], [1], [1, ...MARK, 0], [0, 2, 1, 2]]) {
     const bytes = Uint8Array.of(...MARK, ...rest);
@@ -94,7 +94,7 @@ it("writes the bytes of the specification", () => {
   expect(asEvent(MARK)).toEqual(Uint8Array.of(...MARK, 1, ...MARK));
 });
 
-it("bounds what a peer announces, and says what was wrong", () => {
+it("limits a peer's announcements, and reports what was wrong", () => {
   const schemas = new Schemas();
   const announce = (...bytes: number[]) => schemas.takeIn(0, Uint8Array.of(...MARK, 0, ...bytes));
   const read = (...bytes: number[]) => schemas.split(Uint8Array.from(bytes), false);

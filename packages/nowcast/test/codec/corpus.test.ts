@@ -81,7 +81,7 @@ function save(data: Uint8Array): void {
     file.push(...record, ...new Uint8Array(Uint32Array.of(crc32(record)).buffer));
     at += record.length;
   }
-  // Bytes may also claim to be compressed with Zstandard, whose decoder is the application's.
+  // Bytes may also claim to be compressed with Zstandard, whose decoder belongs to the application.
   readSave(Uint8Array.from(file), undefined, { zstd: (frame) => frame });
 }
 
@@ -106,7 +106,7 @@ function delta(data: Uint8Array): void {
   }
 }
 
-/** Runs a reader on bytes that may be anything: whether it took them. Only errors that name a fault may come. */
+/** Runs a reader on arbitrary bytes. Returns whether it accepted them. Only errors that name a fault may be thrown. */
 function attempt(read: () => void): boolean {
   try {
     read();
@@ -156,28 +156,32 @@ const TARGETS: Readonly<Record<string, readonly [(data: Uint8Array) => void, () 
 };
 
 describe.each(Object.entries(TARGETS))("%s", (target, [read, seeds]) => {
-  it("takes what its fuzzer found, or refuses it by name", { timeout: MINUTES * 60_000 }, async () => {
-    const random = new Random(1);
-    const inputs = seeds();
-    const folder = CORPUS === undefined ? "" : join(CORPUS, target);
-    if (existsSync(folder))
-      for (const file of readdirSync(folder)) inputs.push(readFileSync(join(folder, file)));
-    let taken = 0;
-    for (const input of inputs) {
-      // So that the test's program hears of the test while it runs.
-      await setImmediate();
-      for (let i = 0; i <= DAMAGED; i++) {
-        const data = i === 0 ? input : damage(input, random);
-        try {
-          if (attempt(() => read(data))) taken++;
-        } catch (error) {
-          throw new Error(`${target} fails at ${Buffer.from(data).toString("hex")}`, { cause: error });
+  it(
+    "accepts the findings of its fuzzer, or rejects them by name",
+    { timeout: MINUTES * 60_000 },
+    async () => {
+      const random = new Random(1);
+      const inputs = seeds();
+      const folder = CORPUS === undefined ? "" : join(CORPUS, target);
+      if (existsSync(folder))
+        for (const file of readdirSync(folder)) inputs.push(readFileSync(join(folder, file)));
+      let taken = 0;
+      for (const input of inputs) {
+        // Lets the test's process handle messages while it runs.
+        await setImmediate();
+        for (let i = 0; i <= DAMAGED; i++) {
+          const data = i === 0 ? input : damage(input, random);
+          try {
+            if (attempt(() => read(data))) taken++;
+          } catch (error) {
+            throw new Error(`${target} fails at ${Buffer.from(data).toString("hex")}`, { cause: error });
+          }
         }
       }
-    }
-    console.info(
-      `${target}: ${inputs.length} inputs, ${inputs.length * (1 + DAMAGED)} readings, ${taken} taken`,
-    );
-    expect(inputs.length).toBeGreaterThan(0);
-  });
+      console.info(
+        `${target}: ${inputs.length} inputs, ${inputs.length * (1 + DAMAGED)} readings, ${taken} taken`,
+      );
+      expect(inputs.length).toBeGreaterThan(0);
+    },
+  );
 });

@@ -23,7 +23,7 @@ interface Trip {
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
 
-/** The bytes that Rust writes for the values that it reads in these bodies. */
+/** The bytes that Rust writes for the values in these bodies. */
 async function throughRust(trips: readonly Trip[]): Promise<string[]> {
   // Many values are worth the time that a release build takes.
   const profile = VALUES > 10_000 ? ["--release"] : [];
@@ -66,7 +66,7 @@ it(
       ).toEqual(value);
       return { schema: schemaHex, body: hex(new BodyWriter(schema).write(read)), value: read };
     });
-    // Rust's values have come here and gone back: what Rust writes for them must be what it wrote before.
+    // Rust's values were decoded and encoded here; Rust must write the same bytes for them.
     const again = await throughRust(back);
     for (let i = 0; i < again.length; i++) expect(again[i]).toBe(fromRust[i]);
   },

@@ -74,7 +74,7 @@ describe("generated code", () => {
     agree(everythingCodec, { ...EVERYTHING, first: "", last: "é".repeat(5000), alive: false, seen: true });
   });
 
-  it("writes lists by columns as any reader takes them, and reads what any writer gives", () => {
+  it("writes lists by columns that any reader accepts, and reads the output of any writer", () => {
     const reader = new BodyReader(partyCodec.schema);
     const writer = new BodyWriter(partyCodec.schema);
     const spans = [0, 1, 3, 15, 255, 65_535, 16_777_215, 4_294_967_295];
@@ -194,7 +194,7 @@ describe("generated code", () => {
     expect(() => everythingCodec.decode(damaged)).toThrow("unused bits");
   });
 
-  it("reads what other versions of a type wrote", () => {
+  it("reads values written by other versions of a type", () => {
     const read = smallCodec.reading(mediumCodec.schema);
     const body = mediumCodec.encode({ text: "a", text2: "b", num: 200, decimal: 0.5 });
     expect(read(body)).toEqual({ text: "a", num: 200 });

@@ -7,7 +7,7 @@ import { allocate } from "../../src/codec/memory.js";
 import { readNumberColumn } from "../../src/codec/number-columns.js";
 import { KINDS } from "../../src/codec/numbers.js";
 
-/** Words that the head of a column takes. */
+/** Words used by the head of a column. */
 const HEAD_WORDS = 3;
 
 const memory = allocate(1024);
@@ -38,14 +38,14 @@ function integers(min: number, max: number): fc.Arbitrary<number[]> {
 }
 
 for (const [name, isUnsigned] of Object.entries(UNSIGNED)) {
-  it(`a column of ${name} is what was written, for the reader of columns and for the one without memory of its own`, () => {
+  it(`a column of ${name} is read back unchanged, with and without a reader's own memory`, () => {
     const kind = KINDS[name as keyof typeof UNSIGNED];
     const [min, max] = [Number(kind.min), Number(kind.max)];
     fc.assert(
       fc.property(integers(min, max), fc.nat({ max: 3 }), (values, from) => {
         const count = values.length;
         const { bytes, words } = memory;
-        // They wait just behind the head, from where the column grows towards what is not read yet.
+        // They wait just behind the head, and the column grows toward the values that are not read yet.
         const start = HEAD_WORDS + from;
         words.set(values, start);
         const at = start * 4 - HEAD_WORDS * 4;
@@ -54,7 +54,7 @@ for (const [name, isUnsigned] of Object.entries(UNSIGNED)) {
         const column = bytes.slice(at, end);
         expect(Array.from(readNumberColumn(new WireInput(column), kind, count))).toEqual(values);
 
-        // Behind the column is what else the message holds.
+        // The column is followed by the rest of the message.
         const padded = Uint8Array.from([...column, 0xff, 0xff, 0xff, 0xff]);
         const view = new DataView(padded.buffer);
         const bounds = { min, max, width: kind.width };

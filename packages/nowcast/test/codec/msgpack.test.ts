@@ -36,7 +36,7 @@ const anyValue = fc.letrec<{ value: MsgpackValue }>((tie) => ({
   ),
 })).value;
 
-/** The expected value: a bigint that a number holds exactly comes back as a number. */
+/** The expected value: a bigint that a number holds exactly is decoded to a number. */
 function narrowed(value: MsgpackValue): MsgpackValue {
   if (typeof value === "bigint" && Number.isSafeInteger(Number(value))) return Number(value);
   if (Array.isArray(value)) return value.map(narrowed);
@@ -117,7 +117,7 @@ describe("MessagePack", () => {
     );
   });
 
-  it("copies binary values, out of a Buffer of Node too, whose slices share its memory", () => {
+  it("copies binary values, even from a Node Buffer, whose slices share its memory", () => {
     const message = Buffer.from([0x92, 0xc4, 2, 1, 2, 0xd5, 7, 3, 4]);
     const value = decodeMsgpack(message);
     message.fill(0);
@@ -132,7 +132,7 @@ describe("MessagePack", () => {
     expect(Object.getPrototypeOf(decoded)).toBe(Object.prototype);
   });
 
-  it("tells the byte at which a truncated message ends", () => {
+  it("reports the byte at which a truncated message ends", () => {
     fc.assert(
       fc.property(anyValue, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), (value, share) => {
         const whole = encodeMsgpack(value);
@@ -142,7 +142,7 @@ describe("MessagePack", () => {
     );
   });
 
-  it("answers arbitrary bytes with a value or a WireError, never with anything else", () => {
+  it("answers arbitrary bytes with a value or a WireError only", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (noise) => {
         try {

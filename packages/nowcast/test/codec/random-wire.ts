@@ -40,7 +40,7 @@ export class Random {
 const NAMES = ["id", "x", "name", "__proto__", "constructor", "größe", "a b", "0", "health", "toString"];
 const TEXTS = ["", "a", "Hello World!", "größer als 😀", "𐀀", "a".repeat(300), "\0", "日本語"];
 
-/** Shapes of every type, some of which contain themselves. */
+/** Shapes of every type, some of them recursive. */
 export function randomSchema(random: Random): WireSchema {
   const definitions: Definition[] = [];
   const type = (depth: number): WireType => {
@@ -77,7 +77,7 @@ export function randomSchema(random: Random): WireSchema {
       return { tag: random.pick(["option", "list"] as const), item: { tag: "ref", index } };
     }
     const index = definitions.length;
-    // The place is taken first, so that what is inside may refer to it.
+    // The index is reserved first, so that inner types may refer to it.
     definitions.push({ tag: "struct", name: "?", fields: [] });
     if (random.chance(0.7)) {
       const tuple = random.chance(0.2);

@@ -51,7 +51,7 @@ describe("a type described in TypeScript", () => {
     expect(createCodec(party).hash).toBe(partyCodec.hash);
   });
 
-  it("gives a codec that reads what it wrote, typed", () => {
+  it("gives a typed codec that reads its own output", () => {
     const codec = createCodec(action);
     const values: ValueOf<typeof action>[] = [
       "Idle",

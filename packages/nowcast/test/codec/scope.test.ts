@@ -6,7 +6,7 @@ import { WireError } from "../../src/index.js";
 import { crc32 } from "../../src/save/crc32.js";
 import { decodeLz4Block } from "../../src/save/lz4.js";
 
-describe("messages of objects that nobody described", () => {
+describe("messages of objects without a declared type", () => {
   it("announce a shape once and are small after that", () => {
     const writer = new ScopeWriter();
     const reader = new ScopeReader();
@@ -30,12 +30,12 @@ describe("messages of objects that nobody described", () => {
       { id: null, tags: null, at: null },
     ];
     for (const value of values.slice(0, 3)) expect(reader.read(writer.write(value))).toEqual(value);
-    // A z that the earlier ones lack makes it optional; a text where numbers were makes it any value.
+    // A z that earlier values lack becomes optional; a text in place of numbers makes it any value.
     expect(reader.read(writer.write(values[3]!))).toEqual(values[3]);
     expect(reader.read(writer.write(values[4]!))).toEqual(values[4]);
   });
 
-  it("carry whatever JSON can", () => {
+  it("carry all values of JSON", () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), (values) => {
         const writer = new ScopeWriter();
@@ -79,7 +79,7 @@ describe("messages of objects that nobody described", () => {
   });
 });
 
-/** A missing key and a null cannot be told apart once a shape knows the key. */
+/** A missing key and a null are equal once a shape knows the key. */
 function withoutNulls(value: WireValue | undefined): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   const pairs =
@@ -112,8 +112,8 @@ describe("LZ4 blocks", () => {
       ["literals that are not there", [0xf0, 200, 1], 215],
       ["a length that ends early", [0xf0, 255], 300],
       ["half an offset", [0x10, 0x61, 1], 5],
-      ["more than was said", [0x1f, 0x61, 1, 0, 255, 10, 0x00], 10],
-      ["less than was said", [0x10, 0x61], 5],
+      ["more than was stated", [0x1f, 0x61, 1, 0, 255, 10, 0x00], 10],
+      ["less than was stated", [0x10, 0x61], 5],
       ["a bomb", [0x10, 0x61], 1_000_000],
     ];
     for (const [what, block, rawLength] of cases) {

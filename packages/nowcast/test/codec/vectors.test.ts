@@ -43,7 +43,7 @@ function bytes(hex: string): Uint8Array {
   return Uint8Array.from(Buffer.from(hex, "hex"));
 }
 
-/** The tags of `spec/WIRE.md`, section 12, as the values they stand for. */
+/** Converts the tags of `spec/WIRE.md`, section 12, to their values. */
 function untag(json: unknown): WireValue {
   if (Array.isArray(json)) return json.map(untag);
   if (typeof json !== "object" || json === null) return json as WireValue;
@@ -115,7 +115,7 @@ describe("vectors: MessagePack", () => {
     for (const form of forms) same(decodeMsgpack(bytes(form)), untag(value));
     const written = encodeMsgpack(untag(value) as MsgpackValue);
     same(decodeMsgpack(written), untag(value));
-    // JavaScript knows one kind of number and one value a key; all else has one shortest form.
+    // JavaScript has one kind of number and one value for each key; all other values have one shortest form.
     if (!isFloat(value) && !hasKeyTwice(value)) expect(Buffer.from(written).toString("hex")).toBe(forms[0]);
   });
 });

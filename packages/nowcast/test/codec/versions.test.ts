@@ -83,7 +83,7 @@ describe("an enum that gained a variant", () => {
     { name: "Hand", fields: [] },
   );
 
-  it("is read by name, whatever the order", () => {
+  it("is read by field names, in any order", () => {
     const values = ["Hand", { Hammer: { power: 0.5 } }, "Hand", { Hammer: { power: 2 } }, "Hand"];
     expect(carry(before, after, values)).toEqual(values);
     expect(carry(after, before, values)).toEqual(values);

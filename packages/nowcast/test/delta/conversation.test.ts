@@ -48,7 +48,7 @@ function converse(
 }
 
 describe.each(MODES)("deltas in %s mode", (mode) => {
-  it("carry any frames of any layout, whatever is lost on the way", () => {
+  it("carry any frames of any layout despite any losses", () => {
     fc.assert(
       fc.property(
         fc.array(anyField, { minLength: 1, maxLength: 6 }),

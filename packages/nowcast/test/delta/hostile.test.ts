@@ -47,7 +47,7 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
   const past = known.slice(1);
   const truth = known[0]!;
   const { tick } = truth.frame;
-  // Told against the two frames before it, so that every part of the format is in it.
+  // Encoded against the two frames before it, so that every part of the format is used.
   const { bytes: packet, baseline: sent } = codec.encode(truth.frame, past);
   const isTruth = (got: DeltaBaseline | undefined): boolean => isDeepStrictEqual(got, sent);
 
@@ -68,7 +68,7 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
     }
   };
 
-  it("never pass for the truth when they are cut short, wherever that is", () => {
+  it("are never accepted when they are truncated, at any place", () => {
     expect(isTruth(attempt(packet, past))).toBe(true);
     for (let length = 0; length < packet.length; length++)
       expect(isTruth(attempt(packet.subarray(0, length), past)), `cut to ${length}`).toBe(false);
@@ -79,7 +79,7 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
     for (let bit = 0; bit < packet.length * 8; bit++) {
       const damaged = packet.slice();
       damaged[bit >> 3]! ^= 1 << (bit & 7);
-      // The same frame may be told in two ways, but then what is learnt from it differs.
+      // The same frame may be encoded in two ways, but then the learnt state differs.
       expect(isTruth(attempt(damaged, past)), `bit ${bit}`).toBe(false);
     }
     for (const extra of [0, 1, 255]) expect(attempt(Uint8Array.of(...packet, extra), past)).toBeUndefined();
@@ -90,7 +90,7 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
     expect(isTruth(codec.decode(tick, packet, past))).toBe(true);
   });
 
-  it("end in a frame or a WireError, whatever they are", () => {
+  it("end in a frame or a WireError for any bytes", () => {
     const header = mode === "small" ? 9 : 0;
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), fc.nat(2), (bytes, depth) => {
@@ -101,7 +101,7 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
   });
 
   it("name more entities than allowed in vain, before any is made room for", () => {
-    // Other ids than those of the baseline, and then a count of all ones.
+    // Ids that differ from the baseline, followed by a count of all ones.
     const bomb = new Uint8Array(200).fill(255);
     bomb.set(mode === "small" ? [9, 0x80] : [0, 0xfe]);
     expect(() => codec.decode(tick, bomb, [])).toThrow(/ids: \d{6,} entities, more than 100/);
@@ -118,7 +118,7 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
 });
 
 describe("numbers that no encoder writes", () => {
-  /** A packet against a frame of one entity of this field, at rest. */
+  /** A packet against a frame of one resting entity with this field. */
   const decode = (field: DeltaField, packet: number[]): DeltaBaseline => {
     const layout = new DeltaLayout([field]);
     const codec = new DeltaCodec(layout);

@@ -52,7 +52,7 @@ describe.each(FILES)("the vectors of %s", (file) => {
     });
   const codecs = { fast: codecOf("fast"), small: codecOf("small") };
 
-  it("are read as the frames they stand for", () => {
+  it("are decoded to their frames", () => {
     const known = new Map<number, DeltaBaseline>();
     expect(steps.length).toBeGreaterThan(foreign ? 1 : 5);
     for (const { tick, past, bytes, ids, values } of steps) {

@@ -26,7 +26,7 @@ export const anyHappenings: fc.Arbitrary<Happening[]> = fc.array(
   { maxLength: 8 },
 );
 
-/** Frames in which some values rest, some go on by small steps, and some jump anywhere. */
+/** Frames in which some values rest, some change by small steps, and some jump. */
 export function framesOf(layout: DeltaLayout, happenings: readonly Happening[]): DeltaFrame[] {
   const world = new Map<number, number[]>();
   let tick = 0xffff_fff0;
@@ -54,7 +54,7 @@ function inRange(kind: string, bits: number, value: number): number {
   return value & ((1 << bits) - 1);
 }
 
-/** Positions, an orientation and whether a body touches others: what `BodyPredictor` knows about. */
+/** Positions, an orientation and a flag for touching others: the columns of `BodyPredictor`. */
 export const BODY_FIELDS: readonly DeltaField[] = [
   { kind: "number" },
   { kind: "number" },
@@ -76,7 +76,7 @@ export function bodyPredictor(): BodyPredictor {
   });
 }
 
-/** Bodies of which a third rests, a third glides as a group, and a third tumbles as it falls. */
+/** Bodies of which a third rests, a third glides as a group, and a third tumbles while falling. */
 export function tumblingBodies(seed: number, bodies: number, frames: number): DeltaFrame[] {
   let state = Math.imul(seed, 0x9e37_79b1) | 1;
   const roll = (sides: number): number => {

@@ -30,7 +30,7 @@ describe("an error", () => {
     });
   });
 
-  it("keeps the error that led to it as the standard cause, and has none otherwise", () => {
+  it("keeps the original error as the standard cause, and has none otherwise", () => {
     const inner = new TypeError("fetch failed");
     expect(asNowcastError(inner)).toMatchObject({ reason: "fetch failed", cause: inner });
     expect("cause" in new NowcastError("misuse", "it broke")).toBe(false);
@@ -57,13 +57,13 @@ describe("an error", () => {
     const unanswered = caught(channel.command(Uint8Array.of(1)));
     await listener.close();
     expect(await unanswered).toMatchObject({ fault: "refused", code: "going_away", closeCode: 10 });
-    // Always the same reason, whoever asks later.
+    // Always the same reason, for all later calls.
     expect(await caught(channel.command(Uint8Array.of(1)))).toMatchObject({ code: "going_away" });
     expect(await caught(connect(url("tracker")))).toMatchObject({ fault: "network", code: "unreachable" });
     expect(await caught(connect("nowhere:"))).toMatchObject({ fault: "misuse", code: "invalid_argument" });
   });
 
-  it("tells a channel that the program closed itself from one that the peer closed", async () => {
+  it("distinguishes a channel closed by the program from one closed by the peer", async () => {
     const listener = await listen({ port: 0 });
     const service = listener.advertise("tracker");
     const url = `nowcast://127.0.0.1:${listener.port}/tracker`;
@@ -80,7 +80,7 @@ describe("an error", () => {
   });
 });
 
-it("gives one code to what both protocols of a world end for alike", () => {
+it("gives one code to the same end in both protocols of a world", () => {
   for (const [session, plain, code] of [
     [0, 1000, "done"],
     [10, 1001, "going_away"],

@@ -5,7 +5,7 @@ interface Events {
   tick: number;
 }
 
-it("ends although a listener unsubscribes and subscribes anew inside its callback", () => {
+it("ends although a listener unsubscribes and subscribes again inside its callback", () => {
   const emitter = new Emitter<Events>();
   const heard: number[] = [];
   const listen = (): void => {
@@ -44,7 +44,7 @@ it("takes off one of two entries of the same function, once", () => {
   expect(listener).toHaveBeenCalledTimes(1);
 });
 
-it("goes on after a listener that throws, and refuses one that is no function", () => {
+it("continues after a listener that throws, and rejects a listener that is not a function", () => {
   const emitter = new Emitter<Events>();
   const report = vi.spyOn(console, "error").mockImplementation(() => {});
   const heard: number[] = [];
@@ -61,7 +61,7 @@ it("goes on after a listener that throws, and refuses one that is no function", 
   );
 });
 
-it("tells nobody anything after its end, not even those that the event has not reached", () => {
+it("calls no listener after its end, not even those that the event has not reached", () => {
   const emitter = new Emitter<Events>();
   const heard: number[] = [];
   emitter.on("tick", () => emitter.end());

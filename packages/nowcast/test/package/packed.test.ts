@@ -15,7 +15,7 @@ const BIN = join(ROOT, "node_modules/.bin");
 
 /** It builds first, and calls npm twice. */
 const PACKING_MS_MAX = 120_000;
-/** The Node that runs this, and others that `NOWCAST_NODES` names. */
+/** The current Node, and others named by `NOWCAST_NODES`. */
 const NODES = [process.execPath, ...(process.env["NOWCAST_NODES"]?.split(delimiter) ?? [])];
 
 const PROGRAM = `import { connect } from "nowcast";
@@ -92,7 +92,7 @@ describe("the packed SDK", () => {
     }
   });
 
-  it("becomes a page by Vite, without what only Node needs", async () => {
+  it("becomes a page by Vite, without the modules for Node", async () => {
     await packed.write("index.html", '<script type="module" src="/page.js"></script>');
     await packed.write("page.js", 'import { connect } from "nowcast";\nawait connect("tracker");\n');
     const built = await build({
@@ -110,7 +110,7 @@ describe("the packed SDK", () => {
   });
 });
 
-it("stays within the budget of what a page loads", async () => {
+it("stays within the size budget of a page", async () => {
   const { stdout } = await run(process.execPath, [join(ROOT, "packages/nowcast/sizes.mjs"), "--check"]);
   expect(stdout).toContain("| nowcast/world | joinWorld |");
 });

@@ -21,7 +21,7 @@ export interface Packed {
 
 export async function packSdk(): Promise<Packed> {
   const folder = await mkdtemp(join(tmpdir(), "nowcast-packed-"));
-  // Built elsewhere, because other tests run what lies in the SDK's own `dist`.
+  // Built in another folder, because other tests run the SDK's own `dist`.
   const sdk = join(folder, "sdk");
   await mkdir(sdk);
   const compiler = join(ROOT, "node_modules/.bin/tsc");

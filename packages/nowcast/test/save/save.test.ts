@@ -9,7 +9,7 @@ import { Random, randomSchema, randomValue } from "../codec/random-wire.js";
 const KEPT = new URL("../../../../crates/wire/testdata/saves/", import.meta.url);
 const VECTORS = new URL("../../../../spec/vectors/wire/saves-typescript.json", import.meta.url);
 
-/** The contents of every kept file: the same as in the Rust test of them. */
+/** The contents of every stored file: the same as in the Rust test of them. */
 function game(): WireValue {
   const kinds = (i: number): WireValue =>
     i % 3 === 0
@@ -50,7 +50,7 @@ describe("kept save files", () => {
 });
 
 describe("written save files", () => {
-  it("hold what was put into them", () => {
+  it("hold the values that were written", () => {
     const random = new Random(11);
     for (let round = 0; round < 60; round++) {
       const schema = randomSchema(random);
@@ -77,7 +77,7 @@ describe("written save files", () => {
     }
   });
 
-  it("are those of the vectors, which the Rust reader takes", () => {
+  it("equal those of the vectors, which the Rust reader accepts", () => {
     const sets: Readonly<Record<string, WireValue[]>> = {
       "no values": [],
       "one object": [{ name: "Zoë", level: 3, alive: true, x: 0.5, friend: null, items: ["rope", "lamp"] }],
@@ -100,7 +100,7 @@ describe("written save files", () => {
 });
 
 describe("LZ4 blocks that were written", () => {
-  it("are read as what they were", () => {
+  it("are read with their values", () => {
     const random = new Random(5);
     for (let round = 0; round < 400; round++) {
       const alphabet = 1 + random.below(round % 5 === 0 ? 256 : 4);

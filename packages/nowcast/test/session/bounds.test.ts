@@ -108,7 +108,7 @@ describe("packets that cannot be read before the proof", () => {
   it.each(cases)("is refused by its field over a stream: $reason", ({ packets, nonce, reason }) => {
     expect(answer(datagrams, packets).packet?.type).not.toBe("refuse");
     const { session, packet } = answer(stream, packets);
-    if (packet?.type !== "refuse") throw new Error("a stream tells its peer");
+    if (packet?.type !== "refuse") throw new Error("a stream informs its peer");
     expect(packet.code).toBe(CloseCode.malformed);
     expect(packet.nonce).toEqual(new Uint8Array(8).fill(nonce));
     expect(packet.text.startsWith(reason)).toBe(true);
@@ -119,7 +119,7 @@ describe("packets that cannot be read before the proof", () => {
     { isAnswered: false, nonce: 1 },
     { isAnswered: false, nonce: 0 },
     { isAnswered: true, nonce: 1 },
-  ])("is told to its initiator, answered: $isAnswered, nonce $nonce", ({ isAnswered, nonce }) => {
+  ])("is sent to its initiator, answered: $isAnswered, nonce $nonce", ({ isAnswered, nonce }) => {
     const asking = Session.connect(MS, stream, entropy(1));
     const { packet } = answer(stream, [asking.pollPacket(MS)!]);
     if (isAnswered) asking.handlePacket(MS, written(packet!));
@@ -156,7 +156,7 @@ it.each([
   }
 });
 
-it("leaves room for others with a time to live when events have arrived", () => {
+it("leaves room for other events with a time to live once events have arrived", () => {
   const hourUs = 3_600_000_000;
   const pair = open(datagrams);
   for (let turn = 0; turn < 10; turn++) {
@@ -174,7 +174,7 @@ it("leaves room for others with a time to live when events have arrived", () => 
   expect(accepted).toBe(16_384);
 });
 
-it("gives up the oldest of too many notices that nobody reads", () => {
+it("drops the oldest of too many unread notices", () => {
   const pair = open(datagrams);
   pair.link.isCut = true;
   const ids = Array.from({ length: 5_000 }, () => pair.ends[0].putEvent(pair.clock(0), 0, text(""), MS));
@@ -187,7 +187,7 @@ it("gives up the oldest of too many notices that nobody reads", () => {
   expect(all.at(-1)).toEqual({ type: "expired", lane: 0, event: ids.at(-1) });
 });
 
-it("goes on in parts with what was sent whole over a carrier with larger packets", () => {
+it("continues in parts with a message that was sent whole over a carrier with larger packets", () => {
   const limits = { ...DEFAULT_LIMITS, packetBytesMax: stream.packetBytesMax };
   const pair = new Pair(createRandom(1), stream, {}, { limits });
   run(pair, 500);

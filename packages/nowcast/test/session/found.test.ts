@@ -1,4 +1,4 @@
-/** Faults that random lives found, as the shortest lives that show them whatever the timing of the links. */
+/** Faults found by random lives, as the shortest lives that reproduce them with any link timing. */
 import { expect, it } from "vitest";
 import { CARRIER_TRAITS, type CarrierTraits } from "../../src/session/index.js";
 import { LawRecord } from "./laws.js";
@@ -33,7 +33,7 @@ class Teller {
     this.run(millis);
   }
 
-  /** The keys that the other end reads in one go. */
+  /** The keys that the other end reads at once. */
   read(): number[] {
     const keys: number[] = [];
     const reader = this.pair.ends[1];
@@ -50,7 +50,7 @@ class Teller {
 for (const carrier of [CARRIER_TRAITS.bareDatagrams, CARRIER_TRAITS.stream]) {
   const kind = carrier.isReliable ? "a stream" : "datagrams";
 
-  it(`shows a stalled reader one value of a key whatever barriers were made, over ${kind}`, () => {
+  it(`shows a stalled reader one value of a key despite barriers, over ${kind}`, () => {
     const teller = new Teller(carrier);
     for (let key = 1; key <= 5; key++) teller.put(key, 7_000);
     teller.leave(1_000);
@@ -63,7 +63,7 @@ for (const carrier of [CARRIER_TRAITS.bareDatagrams, CARRIER_TRAITS.stream]) {
     expect(teller.pair.ends[0].isSettled).toBe(true);
   });
 
-  it(`sends a lost value again whose successor needs a barrier, over ${kind}`, () => {
+  it(`sends a lost value again if its successor needs a barrier, over ${kind}`, () => {
     const teller = new Teller(carrier);
     for (let key = 2; key <= 4; key++) teller.put(key, 8_000);
     teller.leave(1_000);

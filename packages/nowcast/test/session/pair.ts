@@ -73,7 +73,7 @@ export class Pair {
     return this.nowUs + this.offsetsUs[end]!;
   }
 
-  /** After any call an end is asked for packets at once. */
+  /** After any call an end is polled for packets at once. */
   touch(end: number): void {
     this.#wakesAtUs[end] = this.nowUs;
   }
@@ -90,13 +90,13 @@ export class Pair {
     this.touch(1);
   }
 
-  /** The end stands still until it {@link goOn goes on}, as a stopped process does: what arrives waits for it. */
+  /** Stops the end until {@link goOn}, like a stopped process: arriving packets wait. */
   stop(end: number): void {
     this.#stopped = end;
     this.#wakesAtUs[end] = Number.POSITIVE_INFINITY;
   }
 
-  /** The stopped end first sees how late it is, and then what arrived. */
+  /** The stopped end first sees the new time, and then the waiting packets. */
   goOn(): void {
     const end = this.#stopped!;
     this.#stopped = undefined;
@@ -143,7 +143,7 @@ export class Pair {
       this.#send(1 - end, packet);
     }
     const wakesAt = session.pollTimeout(this.clock(end)) ?? Number.POSITIVE_INFINITY;
-    // A session that wants to be called now, but has nothing to send, is called a little later.
+    // A session that asks to be called now, but has nothing to send, is called a little later.
     this.#wakesAtUs[end] = Math.max(wakesAt - this.offsetsUs[end]!, this.nowUs + 20);
   }
 

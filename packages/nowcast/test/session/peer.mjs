@@ -1,8 +1,8 @@
 /**
- * One end of a simulated pair of sessions, in a process of its own: so that a simulation in another language can have
- * this implementation at one of its ends. Needs the built package (`npm run build --workspace nowcast`).
+ * One end of a simulated pair of sessions in a separate process, so that a simulation in another language can use this
+ * implementation at one end. Needs the built package (`npm run build --workspace nowcast`).
  *
- * Requests come on the standard input, answers leave on the standard output, each as u32 length (of what follows), u8
+ * Requests arrive on standard input, and answers leave on standard output, each as u32 length (of the rest), u8
  * operation, body. All numbers are little-endian; times are f64 microseconds; `blob` is u32 length and bytes.
  *
  * | operation | body | answer's body |
@@ -245,7 +245,7 @@ function writeFully(bytes) {
   for (let offset = 0; offset < bytes.length; ) offset += writeSync(1, bytes, offset);
 }
 
-/** The answer to a request, as far as it has one. */
+/** The answer to a request, if it has one. */
 function serve(request) {
   const operation = request[0];
   const answer = new Writer();

@@ -1,4 +1,4 @@
-/** Reliable carriers beside others that fill the queue of the narrowest hop. */
+/** Reliable carriers beside senders that fill the queue of the narrowest hop. */
 import { expect, test } from "vitest";
 import { SendRate } from "../../src/session/rate/rate.js";
 import type { Arrived } from "../../src/session/rate/round.js";
@@ -10,15 +10,15 @@ const CARRIER = 300_000;
 const ONE_WAY_US = 25_000;
 
 /**
- * Sends all that it may over a reliable carrier for 40 s, of which others fill the queue from the third on until `untilUs`.
- * Returns the mean rate of the last ten, bytes a second.
+ * Sends as much as allowed over a reliable carrier for 40 s. Others fill its queue from the third second until
+ * `untilUs`. Returns the mean rate of the last ten seconds, in bytes a second.
  */
 function sendBesideOthers(untilUs: number): number {
   const rate = new SendRate(Number.POSITIVE_INFINITY, 125_000);
   const underWay: Omit<Arrived, "nextNumber">[] = [];
   let [nowUs, number, newestUs, lateBytes] = [0, 0, 0, 0];
   while (nowUs < 40 * SECOND) {
-    // Between 100 and 200 ms, as CUBIC's comes and goes.
+    // Between 100 and 200 ms, varying like CUBIC's.
     const isShared = nowUs >= 2 * SECOND && nowUs < untilUs;
     const queueUs = isShared ? 100_000 + 0.05 * (nowUs % (2 * SECOND)) : 0;
     newestUs = Math.max(newestUs, nowUs + ONE_WAY_US + queueUs);
@@ -42,10 +42,10 @@ function sendBesideOthers(untilUs: number): number {
   return lateBytes / 10;
 }
 
-test("a reliable carrier takes what it can beside others that fill the queue", () => {
+test("a reliable carrier gets its share beside others that fill the queue", () => {
   expect(sendBesideOthers(Number.POSITIVE_INFINITY)).toBeGreaterThan(0.8 * CARRIER);
 });
 
-test("when they are gone it takes all again", () => {
+test("it uses the whole link again when they are gone", () => {
   expect(sendBesideOthers(15 * SECOND)).toBeGreaterThan(0.95 * CARRIER);
 });

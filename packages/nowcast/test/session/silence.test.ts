@@ -24,7 +24,7 @@ function read(session: Session, nowUs: number): number[] {
 for (const carrier of [CARRIER_TRAITS.datagrams, CARRIER_TRAITS.stream]) {
   const kind = carrier.isReliable ? "a stream" : "datagrams";
   for (const stopped of [0, 1]) {
-    it(`goes on over ${kind} when end ${stopped} was stopped beyond the idle time-out`, () => {
+    it(`continues over ${kind} when end ${stopped} was stopped beyond the idle time-out`, () => {
       const pair = new Pair(createRandom(7), carrier);
       const [teller, listener] = stopped === 1 ? pair.ends : [pair.ends[1], pair.ends[0]];
       pair.runUntil(pair.nowUs + SECOND);

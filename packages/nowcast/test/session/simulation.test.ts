@@ -1,4 +1,6 @@
-/** Random lives of two sessions over links that lose, reorder, double and corrupt, checked against the laws. */
+/**
+ * Random lives of two sessions over links that lose, reorder, duplicate and corrupt packets, checked against the laws.
+ */
 import { expect, it } from "vitest";
 import { CARRIER_TRAITS, CloseCode, EventKind } from "../../src/session/index.js";
 import { LawRecord } from "./laws.js";
@@ -111,7 +113,7 @@ function open(link = {}): Pair {
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-it("pairs a command with its reply, and gives up on one that is not answered", () => {
+it("pairs a command with its reply, and gives up a command without an answer", () => {
   const pair = open();
   const [asking, answering] = pair.ends;
   while (asking.pollNotice()) {}
@@ -131,7 +133,7 @@ it("pairs a command with its reply, and gives up on one that is not answered", (
   expect(asking.pollNotice()).toEqual({ type: "command timed out", lane: 0, command: ignored });
 });
 
-it("tells the sender of an event that expired, and leaves no hole at the receiver", () => {
+it("reports an expired event to the sender, and leaves no gap at the receiver", () => {
   const pair = open();
   pair.link.isCut = true;
   const mortal = pair.ends[0].putEvent(pair.clock(0), 0, bytes("now or never"), 200 * MS);
@@ -167,7 +169,7 @@ it("delivers each key once after an outage, and its newest value", () => {
   for (let key = 1; key <= 20; key++) expect(seen.get(key)).toEqual([`${key} at 119`]);
 });
 
-it("closes on what breaks the protocol, and survives noise", () => {
+it("closes on protocol violations, and survives noise", () => {
   const pair = open();
   pair.ends[1].handlePacket(pair.clock(1), Uint8Array.of(0x00, 1, 0, 0, 0, 0, 0x7f));
   let closed: unknown;
@@ -183,7 +185,7 @@ it("closes on what breaks the protocol, and survives noise", () => {
   expect(victim.ends[0].isOpen).toBe(true);
 });
 
-it("answers nobody who does not speak, with more than it was asked", () => {
+it("never answers an unknown sender with more bytes than it received", () => {
   const pair = new Pair(createRandom(3), CARRIER_TRAITS.datagrams);
   const hello = pair.ends[0].pollPacket(pair.clock(0))!;
   pair.ends[1].handlePacket(pair.clock(1), hello);
@@ -192,7 +194,7 @@ it("answers nobody who does not speak, with more than it was asked", () => {
   expect(pair.ends[1].pollPacket(pair.clock(1))).toBeUndefined();
 });
 
-it("lets a source fill packets, and tells it what became of each", () => {
+it("lets a source fill packets, and reports the outcome of each", () => {
   const pair = open({ loss: 0.2 });
   const settled = new Map<number, boolean>();
   const filled: number[] = [];
@@ -240,7 +242,7 @@ it("payload_of_a_source_keeps_the_time_at_which_its_packet_arrived", () => {
   expect(pair.ends[1].receiveReplication()?.arrivedAtUs).toBe(readAtUs - 400 * MS);
 });
 
-it("says for how long a peer that owes an answer is silent", () => {
+it("reports how long a peer that owes an answer has been silent", () => {
   const pair = open();
   pair.runUntil(pair.nowUs + 1_000 * MS);
   expect(pair.ends[0].silentForUs(pair.clock(0))).toBe(0);

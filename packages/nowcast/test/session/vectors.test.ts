@@ -19,7 +19,7 @@ const fromHex = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "h
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** A packet in the words of the vectors. */
+/** A packet in the form of the vectors. */
 function tell(value: unknown): unknown {
   if (value instanceof Uint8Array) return toHex(value);
   if (typeof value === "bigint") return value.toString();
@@ -52,7 +52,7 @@ describe("packets", () => {
     expect(tellPacket(read)).toEqual(packet);
     const writer = new PacketWriter(65_536);
     writePacket(writer, read);
-    // How long a HELLO is beyond the least is the writer's choice.
+    // The writer chooses the length of a HELLO above the minimum.
     if (read.type === "hello") writer.zeros(hex.length / 2 - writer.length);
     expect(toHex(writer.finish())).toBe(hex);
   });
@@ -115,7 +115,7 @@ describe("numbers", () => {
     expect(crc32c(fromHex(hex))).toBe(expected);
   });
 
-  it("tells what it received so that the sender understands it", () => {
+  it("acknowledges received packets so that the sender understands it", () => {
     const received = new ReceivedNumbers();
     for (const number of [0, 1, 2, 5, 6, 9, 70_000]) received.add(number);
     expect(received.judge(69_500)).toBe("new");

@@ -97,7 +97,7 @@ describe("the WebSocket client for Node", () => {
     socket.close();
   });
 
-  it("closes with a code and a reason that arrive, and hears the other side's", async () => {
+  it("closes with a code and a reason that arrive, and receives those of the other side", async () => {
     const server = await wsServer();
     const heard: { code: number; reason: string }[] = [];
     server.on("connection", (client) =>
@@ -115,7 +115,7 @@ describe("the WebSocket client for Node", () => {
     expect(second.log.closed).toEqual({ code: 4009, reason: "too slow" });
   });
 
-  it("reports a refusal in the server's own words", async () => {
+  it("reports a refusal in the server's own text", async () => {
     const server = await rawServer(
       () => 'HTTP/1.1 400 Bad Request\r\nContent-Length: 22\r\n\r\nunknown encoding "xml"',
     );
@@ -153,7 +153,7 @@ describe("the WebSocket client for Node", () => {
     expect(log.closed!.code).toBe(code);
   });
 
-  it("notices when the other side is cut off", async () => {
+  it("notices when the other side is disconnected", async () => {
     const server = await wsServer();
     server.on("connection", (client) => setImmediate(() => client.terminate()));
     const { log } = open(server);

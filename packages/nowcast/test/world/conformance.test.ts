@@ -98,7 +98,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       await waitFor("a ping", () => world.stats.pingMs !== undefined);
     });
 
-    it("learns what there can be before anything that is there", async () => {
+    it("receives the definition before any entity", async () => {
       const world = join();
       const told: string[] = [];
       for (const type of ["define", "player", "spawn"] as const) world.on(type, () => told.push(type));
@@ -128,7 +128,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       [22.5, 23],
       [1, 5],
       [1e9, 60],
-    ])("asks for %f snapshots a second and gets the nearest that there is", async (networkHz, whole) => {
+    ])("requests %f snapshots a second and gets the nearest possible rate", async (networkHz, whole) => {
       const world = join({ networkHz });
       const welcomes = collect(world, "welcome");
       await waitFor("the welcome", () => world.status === "open");
@@ -192,7 +192,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(ada.status).toBe("open");
     });
 
-    it("tells everybody of a new name", async () => {
+    it("sends a new name to all clients", async () => {
       const [ada, ben] = [await joined({ name: "Ada" }), await joined({ name: "Ben" })];
       await waitFor("Ben in Ada's world", () => nameOf(ada, ben) === "Ben");
       const players = collect(ada, "player");
@@ -205,7 +205,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
   });
 
   describe("acting", () => {
-    it("shows others where one walks", async () => {
+    it("shows a walking player to others", async () => {
       const [ada, ben] = [await joined(), await joined()];
       await waitFor("Ben in Ada's world", () => ada.entities.has(ben.avatarId!));
       const seen = ada.entities.get(ben.avatarId!)!;
@@ -214,7 +214,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       await waitFor("steps", () => Math.hypot(seen.position[0] - x!, seen.position[2] - z!) > 0.5);
     });
 
-    it("changes the rate of snapshots, and says which one is in force", async () => {
+    it("changes the snapshot rate, and reports the current one", async () => {
       const world = await joined({ networkHz: 10 });
       const rates = collect(world, "rate");
       world.setRate(44.6);
@@ -222,7 +222,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(misuse(() => world.setRate(Number.NaN))).toBe("rate is NaN, not a finite number");
     });
 
-    it("takes a block in its hands, which changes attributes and is told to all, and throws it", async () => {
+    it("picks up a block, which changes attributes for all clients, and throws it", async () => {
       const [ada, ben] = [await joined({ name: "Ada" }), await joined({ name: "Ben" })];
       const [taken, thrown] = [collect(ben, "event:taken"), collect(ben, "event:thrown")];
       const changes = collect(ben, "change");
@@ -238,7 +238,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
         return typeof meOf(ada).attributes["holding"] === "number";
       });
       ada.input(STILL);
-      await waitFor("Ben to hear of it", () => taken.length === 1);
+      await waitFor("Ben to receive it", () => taken.length === 1);
       const block = meOf(ada).attributes["holding"];
       expect(taken).toEqual([{ payload: { by: ada.avatarId, block } }]);
       await waitFor("Ben to see it", () => changes.some(({ names }) => names.includes("holding")));
@@ -246,12 +246,12 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
         act(() => ada.act("throw", { power: 9, pitch: 0.3 }));
         return meOf(ada).attributes["holding"] === null;
       });
-      await waitFor("Ben to hear of that", () => thrown.length === 1);
+      await waitFor("Ben to receive that", () => thrown.length === 1);
       // A value outside its range was clamped.
       expect(thrown).toMatchObject([{ payload: { by: ada.avatarId, block, power: 1 } }]);
     });
 
-    it("hears why an action was not taken", async () => {
+    it("receives the reason why an action was refused", async () => {
       const world = await joined();
       const refusals = collect(world, "refused");
       world.act("throw", { power: "very hard" });
@@ -260,7 +260,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(world.status).toBe("open");
     });
 
-    it("refuses what is no input, action or argument, and stays open", async () => {
+    it("rejects invalid inputs, actions and arguments, and stays open", async () => {
       const world = await joined();
       expect(misuse(() => world.input(undefined as never))).toMatch(/^input takes an object of controls/);
       expect(misuse(() => world.input({ ...STILL, yaw: Number.NaN }))).toMatch(/^input.yaw is NaN/);
@@ -285,7 +285,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
   });
 
   describe("listening", () => {
-    it("ends although a listener subscribes anew in its callback, and goes on after one that throws", async () => {
+    it("ends although a listener subscribes again in its callback, and continues after one that throws", async () => {
       const world = await joined();
       vi.spyOn(console, "error").mockImplementation(() => {});
       let calls = 0;
@@ -307,7 +307,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
   });
 
   describe("leaving", () => {
-    it("is final, is seen by others, and everything later is counted", async () => {
+    it("is final, is seen by others, and later calls are counted", async () => {
       const [ada, ben] = [await joined(), await joined()];
       await waitFor("Ben in Ada's world", () => ada.entities.has(ben.avatarId!));
       const [gone, left] = [collect(ada, "despawn"), collect(ada, "left")];
@@ -340,7 +340,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect([world.status, world.stats.unsentActions]).toEqual(["closed", 2]);
     });
 
-    it("refuses all who wait for an event, as does a signal", async () => {
+    it("rejects all waits for an event, as does a signal", async () => {
       const world = join();
       const { playerId } = await world.once("welcome");
       expect(playerId).toBe(world.playerId);
@@ -366,7 +366,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
   });
 
   describe("losing the connection", () => {
-    it("says that nobody answers, and goes on trying until it is told not to", async () => {
+    it("reports that there is no answer, and keeps trying until it is closed", async () => {
       const world = join({}, { port: 9 });
       const [statuses, errors] = [collect(world, "status"), collect(world, "error")];
       await waitFor("the second attempt", () => errors.length >= 2);
@@ -379,7 +379,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(statusesOf(statuses)).toEqual(["closed"]);
     });
 
-    it("ends at the first loss if it was asked to", async () => {
+    it("ends at the first loss if that was requested", async () => {
       const world = join({ reconnect: false }, { port: 9 });
       world.chat("never said");
       const [statuses, errors] = [collect(world, "status"), collect(world, "error")];
@@ -390,7 +390,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(world.stats.unsentActions).toBe(1);
     });
 
-    it("survives a connection that is cut: open again, and a line said meanwhile is heard once", async () => {
+    it("survives a cut connection: it opens again, and a line sent meanwhile arrives once", async () => {
       const proxy = await SeveringProxy.before(server.port);
       cleanups.push(() => proxy.close());
       const ada = await joined({ name: "Ada" }, { port: proxy.port });
@@ -408,7 +408,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
         ["Ada", "said after"],
       ]);
       expect(statusesOf(statuses)).toEqual(["reconnecting", "open"]);
-      // A plain client has another seat, a session goes on: either way this is counted once.
+      // A plain client gets another seat, and a session continues; either is counted once.
       const { reconnects, link } = ada.stats;
       expect(reconnects + (link?.resumed ?? 0)).toBe(1);
       await waitFor("the avatar", () => ada.entities.has(ada.avatarId!));
@@ -419,7 +419,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       });
     });
 
-    it("comes back to a server that was started again, with the name and the rate of now", async () => {
+    it("returns to a restarted server with the current name and rate", async () => {
       const first = await ServerProcess.start();
       const { port } = first;
       cleanups.push(() => first.stop());
@@ -447,7 +447,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(statusesOf(statuses)).toEqual(["reconnecting", "open"]);
       expect(welcomes).toMatchObject([{ networkHz: 30 }]);
       expect(nameOf(world)).toBe("Ada L.");
-      // All that was known of the first world was taken back before anything of the second was told.
+      // All state of the first world was removed before any event of the second.
       expect(gone[0]!.entities.length).toBe(before);
       expect(world.stats).toMatchObject({ reconnects: 1, unsentActions: 1 });
     });

@@ -32,7 +32,7 @@ describe("types in words", () => {
     expect(text(type)).toBe(expected);
   });
 
-  it("stay short when a shape says in few bytes what would fill pages", () => {
+  it("stay short if a short shape describes a very long type", () => {
     let type: Schema<unknown> = types.u8;
     for (let level = 0; level < 200; level++) type = types.tuple(type, type);
     const written = text(type);

@@ -53,7 +53,7 @@ describe("durable actions", () => {
     expect(fates.slice(0, 3).map(({ state }) => state)).toEqual(["done", "done", "waits"]);
   });
 
-  it("wait where there is no room, and go on", async () => {
+  it("wait while there is no room, and continue", async () => {
     const link = collecting();
     link.actions.connected();
     link.isFull = true;
@@ -68,7 +68,7 @@ describe("durable actions", () => {
     expect(buy.state).toBe("done");
   });
 
-  it("are given up when they are older than what a server remembers, or too many", async () => {
+  it("are given up if they are older than a server's memory, or too many", async () => {
     const { actions, sent } = collecting();
     const old = fate(actions.act("buy", {}));
     vi.setSystemTime(Date.now() + 13 * 3_600_000);
@@ -86,7 +86,7 @@ describe("durable actions", () => {
 
   it.each([
     1, 2, 3, 4, 5, 6, 7, 8,
-  ])("are each done exactly once by a server that loses connections and forgets what it did not keep (seed %d)", async (seed) => {
+  ])("are each done exactly once by a server that loses connections and unsaved state (seed %d)", async (seed) => {
     const random = mulberry32(seed);
     const below = (end: number): number => Math.floor(random() * end);
     let live = new Once();
@@ -106,7 +106,7 @@ describe("durable actions", () => {
     for (let turn = 0; turn < 300; turn++) {
       const dice = below(20);
       if (dice === 0) {
-        // The process ends: what was not kept did not happen.
+        // The process ends: unsaved actions did not happen.
         actions.disconnected();
         live = kept.clone();
         waiting = [];
@@ -130,7 +130,9 @@ describe("durable actions", () => {
   });
 });
 
-/** A server's memory of one client: `crates/store/src/once.rs`. An action that it takes for done must have been done. */
+/**
+ * A server's memory of one client: `crates/store/src/once.rs`. An action that it regards as done must have been done.
+ */
 class Once {
   readonly done = new Set<number>();
   #floor = 0;

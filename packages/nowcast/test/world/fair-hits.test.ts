@@ -1,4 +1,4 @@
-/** Rules that judge by what a player saw and where a player was, over a link of 100 ms there and back. */
+/** Rules that judge by a player's view and position, over a link of 100 ms round trip. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const FRAME_MS = 1000 / 60;
 const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 /** A tag within this many metres of the middle counts. */
 const REACH_M = 0.75;
-/** As far back as a server looks. */
+/** The maximum age of a view that a server uses. */
 const REWIND_MS = 500;
 const TRIES = 12;
 
@@ -79,7 +79,7 @@ describe("at 100 ms", () => {
     await waitFor("Ben on Ada's screen", () => ada.entities.has(ben.avatarId!));
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     const given: { x: number; delayMs: number; isGuessed: boolean; atMs: number }[] = [];
-    // Those that a server can judge by what was seen: Ben was where he was heard of, and not too long ago.
+    // Tags that a server can judge: Ben was at his received position, and the view is not too old.
     const clear = () =>
       told.flatMap(({ seen, now, atMs }, at) => {
         const tag = given[at]!;
@@ -98,7 +98,7 @@ describe("at 100 ms", () => {
       // Ben runs to and fro; yaw −π/2 faces X.
       if (Math.abs(x) > 3.5 && Math.sign(x) === direction) direction = -direction;
       ben.input({ ...STILL, forward: 1, run: true, yaw: (-direction * Math.PI) / 2 });
-      // Half of the tags when he is in the middle, the others when he is about to come there.
+      // Half of the tags are sent when he is in the middle, the others shortly before.
       const wanted = given.length % 2 === 0 ? 0 : -1.5 * direction;
       const isThere = (before - wanted) * direction < 0 && (x - wanted) * direction >= 0;
       before = x;
@@ -122,7 +122,7 @@ describe("at 100 ms", () => {
     expect(misses.filter(({ seen }) => Math.abs(seen) < REACH_M)).toEqual([]);
   }, 240_000);
 
-  it("an action finds its player's avatar where the player had it", async () => {
+  it("an action finds the avatar at the position that its player saw", async () => {
     const { address, server } = await serveFarAway();
     const ada = await come(address, "Ada", 20);
     const told: { x: number; z: number }[] = [];
@@ -137,7 +137,7 @@ describe("at 100 ms", () => {
       const yaw = Math.floor(frames / 25) * 2;
       predictor.input({ ...STILL, forward: 1, run: true, yaw });
       predictor.sample(performance.now());
-      // Where the nearer of two steps leads is known in the next frame.
+      // The result of the nearer of two steps is known in the next frame.
       while (places.length < steps.length) {
         const place = [0, 0, 0];
         if (!predictor.predicted(steps[places.length]!, place)) break;

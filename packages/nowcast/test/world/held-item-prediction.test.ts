@@ -38,7 +38,7 @@ const ACTIONS = [
   action("wave", { key: "v" }),
 ];
 
-/** Somebody with a block two metres ahead, and a server that says what the test has it say. */
+/** A player with a block two metres ahead, and a server controlled by the test. */
 class Rig {
   nowMs = 0;
   readonly hands: HeldItemPrediction;
@@ -85,7 +85,7 @@ class Rig {
     this.#refused({ action: name, reason: "no" });
   }
 
-  /** Lets `count` frames pass, and returns the drawn places of the block: the server has it at `told`. */
+  /** Runs `count` frames, and returns the drawn positions of the block. The server has it at `told`. */
   frames(count: number, told: readonly number[] = this.block, solids: readonly Solid[] = []): number[][] {
     return Array.from({ length: count }, () => {
       this.nowMs += FRAME_S * 1000;
@@ -106,7 +106,7 @@ function jump(frames: readonly number[][]): number {
 }
 
 describe("a grabbed block", () => {
-  it("moves in the next frame, is in the hands in a tenth of a second, and stays there when the server says so", () => {
+  it("moves in the next frame, is in the hands after a tenth of a second, and stays there when the server confirms", () => {
     const rig = new Rig();
     rig.act("grab", { block: BLOCK });
     expect(rig.hands.holding).toBe(BLOCK);
@@ -149,7 +149,7 @@ describe("a grabbed block", () => {
 });
 
 describe("a thrown block", () => {
-  it("flies from where it was shown, and goes over to what the server has it do", () => {
+  it("flies from its shown position, and changes over to the server's motion", () => {
     const rig = new Rig();
     rig.told(BLOCK);
     rig.frames(2, [0, 1, -1]);
@@ -176,7 +176,7 @@ describe("a thrown block", () => {
     expect(flight.at(-1)![2]!).toBeGreaterThan(-2.3);
   });
 
-  it("can follow on what was grabbed before the server knew of either", () => {
+  it("can follow a grab before the server knows of either", () => {
     const rig = new Rig();
     rig.act("grab", { block: BLOCK });
     const coming = rig.frames(8);
@@ -184,11 +184,11 @@ describe("a thrown block", () => {
     expect(rig.hands.holding).toBeUndefined();
     const flight = rig.frames(10);
     expect(jump([coming.at(-1)!, ...flight])).toBeLessThan(0.25);
-    // The server took both at once: it was never said to be held.
+    // The server applied both at once, so it never reported a held item.
     expect(rig.frames(120).at(-1)!).toEqual(rig.block);
   });
 
-  it("leaves nothing behind, however often it is done", () => {
+  it("leaves no state behind after many repetitions", () => {
     const rig = new Rig();
     for (let turn = 0; turn < 50; turn++) {
       rig.act("grab", { block: BLOCK });

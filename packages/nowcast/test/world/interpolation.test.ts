@@ -17,7 +17,7 @@ import { mulberry32 } from "./random.js";
 const STEP_MS = 1000 / 60;
 const FRAME_MS = 1000 / 60;
 
-/** A world that moves one body along x at 3 m/s while it turns, heard of over a link with the given delays. */
+/** A world that moves one body along x at 3 m/s while it turns, received over a link with the given delays. */
 class RecordedWorld implements InterpolationSource {
   readonly emitter = new Emitter<WorldEvents>();
   readonly entities = new Map<EntityId, Entity>();
@@ -82,7 +82,7 @@ interface Frame {
   readonly delayMs: number;
 }
 
-/** Plays `seconds` of snapshots every `ticks` steps through a link whose delay `delayMs` draws. */
+/** Plays `seconds` of snapshots every `ticks` steps through a link with delays from `delayMs`. */
 function play(
   world: RecordedWorld,
   interpolator: Interpolator,
@@ -153,7 +153,7 @@ describe("interpolation", () => {
     expect(frames.at(-1)!.delayMs).toBeLessThan(30);
   });
 
-  it("lets something that rested start where it was, not slide there from its last motion", () => {
+  it("starts a resting entity at its position, without sliding from its last motion", () => {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world);
     world.welcome(0);
@@ -174,12 +174,12 @@ describe("interpolation", () => {
     expect(pose.position[0]).toBeGreaterThan(0.9);
   });
 
-  it("believes a session that says until when something rested, over what was heard between", () => {
+  it("uses a session's information on when an entity rested, before its own interpolation", () => {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world);
     world.welcome(0);
     for (let tick = 0; tick <= 60; tick += 6) {
-      // The packets of the steps 48 and 54 are lost; the one of step 60 says that it rested until step 45.
+      // The packets of steps 48 and 54 are lost; the one of step 60 states that it rested until step 45.
       const isLast = tick === 60;
       place(world.body, isLast ? 60 : 0, isLast ? 1 : 0);
       (world.body as Mutable<Entity>).stillTick = isLast ? 45 : undefined;
@@ -197,7 +197,7 @@ describe("interpolation", () => {
     expect(pose.position[0]).toBeGreaterThan(0.9);
   });
 
-  it("jumps with what is put somewhere else, and slides from there on", () => {
+  it("jumps with a teleported entity, and continues smoothly from there", () => {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world);
     world.welcome(0);
@@ -238,7 +238,7 @@ describe("interpolation", () => {
     expect(seen.size).toBe(2);
   });
 
-  it("goes on for a tenth of a second when nothing is heard, knows its age, and then stands", () => {
+  it("extrapolates for a tenth of a second without data, reports its age, and then stops", () => {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world);
     world.welcome(0);
@@ -256,7 +256,10 @@ describe("interpolation", () => {
     expect(interpolator.ageMs(world.body.id)).toBeCloseTo(995, -1);
   });
 
-  /** Plays snapshots every 3 steps; `isHeard` says which of them tell where the body is. Gives its steps from frame to frame. */
+  /**
+   * Plays snapshots every 3 steps; `isHeard` selects the ones that contain the body. Returns its steps from frame to
+   * frame.
+   */
   function speedsOf(isHeard: (round: number) => boolean): {
     readonly speeds: number[];
     readonly ageMs: number;
@@ -288,7 +291,7 @@ describe("interpolation", () => {
     };
   }
 
-  it("shows what is far away and heard of in every second round as evenly as all else, a round later", () => {
+  it("shows a distant entity that is sent every second round as evenly as others, a round later", () => {
     const near = speedsOf(() => true);
     const far = speedsOf((round) => round % 2 === 0);
     for (const { speeds } of [near, far]) {
@@ -314,14 +317,14 @@ describe("interpolation", () => {
     let next = 0;
     for (let frameMs = 0; frameMs < 20_000; frameMs += 333) {
       interpolator.sample(frameMs);
-      // All that arrived meanwhile is read when the frame is done.
+      // All snapshots that arrived meanwhile are read after the frame.
       for (; next * STEP_MS <= frameMs + 333; next += 3) world.snapshot(next, frameMs + 333);
       free();
     }
     expect(interpolator.delayMs).toBeLessThan(150);
   });
 
-  it("keeps its delay on a page that reads the waiting snapshots slowly, one after the other", () => {
+  it("keeps its delay on a page that reads waiting snapshots slowly in sequence", () => {
     const world = new RecordedWorld();
     let free = (): void => undefined;
     const interpolator = createInterpolator(world, {
@@ -336,7 +339,7 @@ describe("interpolation", () => {
       interpolator.sample(frameMs);
       clock.mockReturnValue(frameMs + 150);
       free();
-      // Each of those that arrived meanwhile takes the page seven milliseconds.
+      // Each snapshot that arrived meanwhile takes the page seven milliseconds.
       for (let readMs = frameMs + 155; next * STEP_MS <= frameMs + 150; next += 3, readMs += 7) {
         world.snapshot(next, readMs);
       }
@@ -362,7 +365,7 @@ describe("interpolation", () => {
     }
     expect(delays.length).toBeGreaterThan(100);
     expect(Math.max(...delays)).toBeLessThan(130);
-    // Steps of the world that one frame skips beside its own.
+    // Steps of the world that one frame skips besides its own.
     expect(leap).toBeLessThan(1);
   });
 
@@ -387,7 +390,7 @@ describe("interpolation", () => {
 
   it("glides_to_its_place_after_a_stall_and_does_not_leap", () => {
     const { leapM, errorM } = afterStall(1);
-    // At 3 m/s the gap is 2.7 m wide: a leap would cross it in one frame.
+    // At 3 m/s the gap is 2.7 m wide: a jump would cross it in one frame.
     expect(leapM).toBeGreaterThan(0.1);
     expect(leapM).toBeLessThan(0.3);
     expect(errorM).toBeLessThan(0.05);
@@ -455,7 +458,7 @@ describe("interpolation", () => {
     expect(interpolator.tick).toBeCloseTo(1_000_000, -2);
   });
 
-  it("shows the same thing after a minute in a background tab, without replaying it", () => {
+  it("shows the current state after a minute in a background tab, without replaying it", () => {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world);
     world.welcome(0);

@@ -1,4 +1,4 @@
-/** A server that is killed and started again: its clients go on by themselves, as the players that they were. */
+/** A server that is killed and restarted: its clients reconnect by themselves as their earlier players. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** A shop in a folder, in which its state is kept, too. */
+/** A shop in a folder that also stores its state. */
 async function open(): Promise<(port?: number) => Promise<ServerProcess>> {
   const folder = await mkdtemp(join(tmpdir(), "nowcast-shop-"));
   cleanups.push(() => rm(folder, { recursive: true }));
@@ -72,7 +72,7 @@ describe.each([
   ["a session", (port: number) => `nowcast://127.0.0.1:${port}/shop`],
   ["the plain protocol", (port: number) => `ws://127.0.0.1:${port}/ws/shop`],
 ])("after a kill, by %s", (_, url) => {
-  it("a client is the player that it was, and what it did durably is done once", async () => {
+  it("a client resumes its player, and its durable actions are done once", async () => {
     const start = await open();
     let server = await start();
     const ada = enter(url(server.port));
@@ -95,7 +95,7 @@ describe.each([
       const killedMs = performance.now();
       await server.kill();
       await waitFor("the loss", () => ada.status === "reconnecting");
-      // Actions meanwhile wait.
+      // Actions wait meanwhile.
       bought.push(ada.act("buy", { what: `glove-${kill}` }));
       const back = ada.once("welcome");
       server = await start(port);

@@ -1,4 +1,4 @@
-/** A world whose rules are replaced while people are in it: what they are told, by either protocol. */
+/** A world whose rules are replaced while players are in it, over either protocol. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ world.on("join", function(player)
 end)
 world.action("light", { on = "bool" }, function() end)
 `;
-/** Another kind before the lamp, which has another look, and an attribute now. */
+/** Another kind before the lamp, which now has another look and an attribute. */
 const SECOND = FIRST.replace("local Lamp", 'local Moth = world.kind("moth", {})\nlocal Lamp')
   .replace("#111111", "#eeeeee")
   .replace('"#eeeeee" } })', '"#eeeeee" }, attributes = { bright = "u8" } })')
@@ -60,7 +60,7 @@ describe.each([
   ["a session", (port: number) => `nowcast://127.0.0.1:${port}/lamps`],
   ["the plain protocol", (port: number) => `ws://127.0.0.1:${port}/ws/lamps`],
 ])("rules that are replaced, by %s", (_, url) => {
-  it("define anew what there can be, and leave what is there as far as it reads the same", async () => {
+  it("send a new definition, and keep entities whose form did not change", async () => {
     const { server, save } = await serveFolder(FIRST);
     const world = joinWorld(url(server.port), { name: "Ada" });
     cleanups.push(() => world.close());

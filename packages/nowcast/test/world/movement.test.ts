@@ -21,7 +21,7 @@ const PERSON: Gait = {
 const vectors = (name: string) =>
   JSON.parse(readFileSync(new URL(`../../../../spec/vectors/movement/${name}`, import.meta.url), "utf8"));
 
-/** The generator of the vectors, as `spec/MOVEMENT.md` says. */
+/** The generator of the vectors, as defined in `spec/MOVEMENT.md`. */
 class Random {
   #state: number;
 
@@ -142,7 +142,7 @@ it("walks the walks that the specification spells out", () => {
   }
 });
 
-it("walks ten thousand random walks as the server does, to the last bit", () => {
+it("walks ten thousand random walks like the server, to the last bit", () => {
   const hashes: string[] = vectors("hashes.json").walks;
   expect(hashes).toHaveLength(10_000);
   const differing = hashes.flatMap((hash, walk) => {
@@ -151,7 +151,7 @@ it("walks ten thousand random walks as the server does, to the last bit", () => 
   expect(differing).toEqual([]);
 });
 
-it("walks on bodies of every shape as the server does, to the last bit", () => {
+it("walks on bodies of every shape like the server, to the last bit", () => {
   const { grounds } = vectors("grounds.json");
   const shapes = new Set(grounds.map(({ body }: { body: { shape: string } }) => body.shape));
   expect(shapes).toEqual(
@@ -170,7 +170,7 @@ it("walks on bodies of every shape as the server does, to the last bit", () => {
   }
 });
 
-it("takes any yaw for the one that the server takes it for, to the last bit", () => {
+it("quantises any yaw like the server, to the last bit", () => {
   const yaws: [number, number][] = vectors("yaws.json").yaws;
   expect(yaws.length).toBeGreaterThan(400);
   const differing = yaws.filter(([yaw, parts]) => !Object.is(quantiseYaw(yaw), parts / 8192));

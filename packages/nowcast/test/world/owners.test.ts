@@ -26,7 +26,7 @@ describe.each<{ protocol: JoinOptions["protocol"]; address: string }>([
     return joinWorld(`${address}:${server.port}/${path}`, { name, role, protocol, networkHz: 30 });
   }
 
-  it("give a program what it asks for, bring it where it says, and take it back", async () => {
+  it("grant a program its requests, move its entities, and take them back", async () => {
     using program = join(`robots-${protocol}`, "tracker", "program");
     using ada = join(`robots-${protocol}`, "Ada", "player");
     const mine = await target(program, 0);
@@ -56,7 +56,7 @@ describe.each<{ protocol: JoinOptions["protocol"]; address: string }>([
     expect(program.stats.unsentActions).toBe(unsent + 1);
   });
 
-  it("hear why they do not get something, and of what they may not do", async () => {
+  it("send the reasons of denied requests", async () => {
     using ada = join(`robots-${protocol}-2`, "Ada", "player");
     using program = join(`robots-${protocol}-2`, "tracker", "program");
     const one = await target(program, 1);

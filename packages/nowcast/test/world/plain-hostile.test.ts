@@ -54,7 +54,7 @@ describe("messages of a hostile server", () => {
     fc.constantFrom(-1, 1.5, 2 ** 32, "", "__proto__", null, []),
   );
 
-  it("is read or refused by name, whatever one of its values is", () => {
+  it("is decoded or rejected by name for any field value", () => {
     fc.assert(
       fc.property(fc.constantFrom(...MESSAGES), fc.nat({ max: 40 }), strange, (message, at, other) => {
         const text = JSON.stringify(spoiled(message, at, other), (_, item) =>
@@ -66,7 +66,7 @@ describe("messages of a hostile server", () => {
     );
   });
 
-  it("is read or refused by name, whatever its bytes are", () => {
+  it("is decoded or rejected by name for any bytes", () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }),
       fc
@@ -90,7 +90,7 @@ describe("messages of a hostile server", () => {
     );
   });
 
-  it("does not reach what objects inherit", () => {
+  it("does not reach inherited properties", () => {
     const text =
       '{"type":"spawn","entities":[{"__proto__":{"id":1},"kind":"x","p":[0,0,0],"r":[0,0,0],"attributes":{}}]}';
     expect(() => new PlainDecoder("json").decode(text)).toThrow("spawn.entities[0].id");

@@ -20,7 +20,7 @@ function bytes(frame: Frame): string | Uint8Array {
 
 type Named = Readonly<Record<string, unknown>>;
 
-/** A decoded message in the words of the specification, with what may be left out. */
+/** A decoded message in the form of the specification, with optional fields. */
 function asSpecified(message: ServerMessage): Named {
   switch (message.type) {
     case "welcome":

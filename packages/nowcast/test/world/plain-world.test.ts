@@ -33,7 +33,7 @@ function collect<K extends keyof WorldEvents>(world: World, type: K): WorldEvent
 }
 
 describe("joining", () => {
-  it("asks for the room with name, encoding and rate", async () => {
+  it("requests the room with name, encoding and rate", async () => {
     const server = await serve();
     const world = join(server, { name: "Ada & Co", encoding: "custom", networkHz: 20 });
     await waitFor("the welcome", () => world.status === "open");
@@ -45,7 +45,7 @@ describe("joining", () => {
     expect(world.players.get(world.playerId!)).toEqual({ id: 5, name: "Ada", avatarId: 301 });
   });
 
-  it("refuses those who wait for the world to be ready when it ends before", async () => {
+  it("rejects `ready` when the world ends before it", async () => {
     const world = joinWorld("ws://127.0.0.1:9/ws/test", { reconnect: false });
     await expect(world.ready).rejects.toMatchObject({ fault: "network" });
     const left = join(await serve((client) => client.send(JSON.stringify(WELCOME))));
@@ -72,7 +72,7 @@ describe("joining", () => {
     await waitFor("the welcome", () => world.status === "open");
   });
 
-  it("ends with the reason when nobody listens and it should not try again", async () => {
+  it("ends with the reason when there is no listener and no retry", async () => {
     const world = joinWorld("ws://127.0.0.1:9/ws/test", { reconnect: false });
     const errors = collect(world, "error");
     await waitFor("the end", () => world.status === "closed");
@@ -97,7 +97,7 @@ describe("messages of the server", () => {
     expect(world.stats).toMatchObject({ snapshots: 1, unknownEntities: 1 });
   });
 
-  it("knows what there can be, in the words of the world's author", async () => {
+  it("has the definition in the form of the world's author", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
@@ -136,7 +136,7 @@ describe("messages of the server", () => {
     expect(world.entities.get(world.avatarId!)!.scale).toEqual([1, 2, 1]);
   });
 
-  it("tells which attributes are different, and leaves records that were kept as they were", async () => {
+  it("reports changed attributes, and leaves kept records unchanged", async () => {
     const server = await serve();
     const world = join(server);
     const changes = collect(world, "change");
@@ -175,7 +175,7 @@ describe("messages of the server", () => {
     expect(definition.version).toBe(4);
     expect(world.entities.get(world.avatarId!)!.kind).toBe(definition.kinds[1]);
     expect(person.look).toBeNull();
-    // A value whose reading changed is put anew; until then it keeps the old reading.
+    // A value with a new meaning is sent again; until then it keeps the old one.
     expect(world.entities.get(sheep)!.kind).toBe(before);
     server.say({ type: "spawn", entities: [{ ...SHEEP, attributes: { wool: 200 } }] });
     const { names } = await world.once("change");
@@ -183,7 +183,7 @@ describe("messages of the server", () => {
     expect(world.entities.get(sheep)).toMatchObject({ kind: definition.kinds[0], attributes: { wool: 200 } });
   });
 
-  it("passes on chat, players, events and screens, with markup as the text it is", async () => {
+  it("passes on chat, players, events and screens, with markup as plain text", async () => {
     const server = await serve();
     const world = join(server);
     const [chats, players, left] = [collect(world, "chat"), collect(world, "player"), collect(world, "left")];
@@ -228,7 +228,7 @@ describe("messages of the server", () => {
     expect(reports).toEqual([{ outcome: "rolled_back", version: 4, text: "world.luau:3: oh" }]);
   });
 
-  it("counts messages of later versions and goes on", async () => {
+  it("counts messages of later versions and continues", async () => {
     const server = await serve();
     const world = join(server);
     await waitFor("the welcome", () => world.status === "open");
@@ -244,7 +244,7 @@ describe("messages of the server", () => {
     ["an id that is text", JSON.stringify({ type: "player", id: "x", name: "", avatar: null })],
     ["a screen for nobody", JSON.stringify({ type: "screen", place: "x", personal: "me", value: 1 })],
     ["attributes that are none", JSON.stringify({ type: "attributes", id: 7, set: [1] })],
-    ["an outcome nobody knows", JSON.stringify({ type: "report", outcome: "fine", version: 1, text: "" })],
+    ["an unknown outcome", JSON.stringify({ type: "report", outcome: "fine", version: 1, text: "" })],
     ["a definition without actions", JSON.stringify({ ...DEFINE, actions: undefined })],
     ["two kinds of one name", JSON.stringify({ ...DEFINE, kinds: [DEFINE.kinds[0], DEFINE.kinds[0]] })],
     ["a type that is no text", JSON.stringify({ ...DEFINE, kinds: [{ name: "x", attributes: { a: 1 } }] })],
@@ -352,7 +352,7 @@ describe("messages of the client", () => {
     expect(server.messages("input")).toMatchObject([{ forward: 1 }]);
   });
 
-  it("sends the actions that the world has, and refuses others and arguments that nobody could read", async () => {
+  it("sends declared actions, and rejects undeclared ones and arguments that cannot be encoded", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
@@ -386,7 +386,7 @@ describe("messages of the client", () => {
 });
 
 describe("losing the connection", () => {
-  it("comes back by itself with the name, the rate and the controls of now", async () => {
+  it("reconnects by itself with the current name, rate and input", async () => {
     const server = await serve();
     const world = join(server, { name: "Ada" });
     const statuses = collect(world, "status");
@@ -419,7 +419,7 @@ describe("losing the connection", () => {
     expect(server.messages("act")).toEqual([]);
   });
 
-  it("stays away when the server says that this client is at fault", async () => {
+  it("stays closed when the server reports this client's fault", async () => {
     const server = await serve();
     const world = join(server);
     const errors = collect(world, "error");

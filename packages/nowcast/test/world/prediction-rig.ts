@@ -16,7 +16,7 @@ export const FRAME_MS = 1000 / 60;
 export const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 export const AHEAD: Input = { ...STILL, forward: 1 };
 const AVATAR = 9 as EntityId;
-/** As the server's: `crates/server/src/session/input_buffer.rs`. */
+/** Equal to the server's: `crates/server/src/session/input_buffer.rs`. */
 const WAIT_STEPS = 3;
 const REST_STEPS = 60;
 export const PATIENCE_STEPS = 60;
@@ -29,13 +29,13 @@ const APART_STEPS_MAX = 120;
 interface Link {
   readonly delayMs: number;
   readonly jitterMs: number;
-  /** Of each packet, 0 to 1. */
+  /** Share of lost packets, 0 to 1. */
   readonly loss: number;
   /** Packets that are lost in a row. */
   readonly burst: number;
-  /** As TCP: what is lost comes so much later, and nothing overtakes it. */
+  /** Like TCP: a lost message arrives this much later, and none overtakes it. */
   readonly againMs?: number;
-  /** A stream that stalls for so long, once in so long; what was said meanwhile comes at once, and of that the newest alone is read. */
+  /** A stream that stalls at intervals. Messages of that time arrive together, and only the newest is read. */
   readonly stall?: { readonly forMs: number; readonly everyMs: number };
 }
 
@@ -70,7 +70,7 @@ export function entityOf(id: number, of: Kind, position: [number, number, number
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Listener = (event: never) => void;
 
-/** A server with one walker behind a link, in virtual time; it takes steps as `spec/WORLD.md` says. */
+/** A server with one walker behind a link, in virtual time; it takes steps as defined in `spec/WORLD.md`. */
 export class Rig {
   nowMs = 0;
   readonly mover = new Mover();
@@ -78,7 +78,7 @@ export class Rig {
   readonly hidden: Solid[] = [];
   readonly source: PredictionSource;
   readonly predictor: Predictor;
-  /** Frames: how far what was shown jumped beside the way that was predicted. */
+  /** For each frame: the jump of the shown position relative to the predicted path. */
   readonly jumps: number[] = [];
   readonly errors: number[] = [];
 
@@ -139,7 +139,7 @@ export class Rig {
     this.predictor = createPredictor(this.source, { nowMs: () => this.nowMs });
   }
 
-  /** Lets time pass, with a frame each 1/60 s and what the controls say at each. */
+  /** Advances the time, with a frame each 1/60 s and the input of each. */
   run(ms: number, controls: (nowMs: number) => Input): void {
     const endMs = this.nowMs + ms;
     while (this.nowMs < endMs) {
@@ -167,7 +167,7 @@ export class Rig {
     const landed = this.#flights.filter(({ atMs }) => atMs <= this.nowMs);
     this.#flights = this.#flights.filter(({ atMs }) => atMs > this.nowMs);
     landed.forEach(({ way, arrive }, at) => {
-      // A state takes the place of one that nobody has read yet.
+      // A state replaces one that was not read yet.
       const isRead = this.#link.stall === undefined || way === "down";
       if (isRead || !landed.slice(at + 1).some((later) => later.way === way)) arrive();
     });

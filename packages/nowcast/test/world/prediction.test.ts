@@ -7,7 +7,7 @@ import type { EntityId, Input } from "../../src/world/world.js";
 import { AHEAD, entityOf, FRAME_MS, kind, PATIENCE_STEPS, percentile, Rig, STILL } from "./prediction-rig.js";
 import { mulberry32 } from "./random.js";
 
-/** Walks about, turns, runs and jumps, as people do. */
+/** Walks, turns, runs and jumps like a player. */
 function wanderer(seed: number): (nowMs: number) => Input {
   const random = mulberry32(seed);
   let [input, untilMs] = [STILL, 1_000];
@@ -22,7 +22,7 @@ function wanderer(seed: number): (nowMs: number) => Input {
   };
 }
 
-/** Looks elsewhere in each step, as with a mouse. */
+/** Looks in another direction in each step, as with a mouse. */
 function lookingAbout(seed: number): (nowMs: number) => Input {
   const walk = wanderer(seed);
   return (nowMs) => ({ ...walk(nowMs), yaw: Math.sin(nowMs / 700) * 3 });
@@ -59,7 +59,7 @@ describe("one's own avatar", () => {
       [0.05, 1],
       [0.05, 3],
     ] as const) {
-      it(`is where the server has it, at ${delayMs} ms and ${100 * loss} % lost, ${burst} at a time`, () => {
+      it(`equals the server's position, at ${delayMs} ms and ${100 * loss} % lost, ${burst} at a time`, () => {
         const rig = new Rig({ delayMs, jitterMs: 10, loss, burst }, 5);
         rig.run(30_000, wanderer(7));
         expect(rig.errors.length).toBeGreaterThan(1_000);
@@ -69,7 +69,7 @@ describe("one's own avatar", () => {
     }
   }
 
-  it("is where the server has it over a stream that stalls, because the server waits for what it says", () => {
+  it("equals the server's position over a stream that stalls, because the server waits for input", () => {
     const link = { delayMs: 100, jitterMs: 2, loss: 0.05, burst: 1, againMs: 300 };
     const rig = new Rig(link, 5);
     rig.run(60_000, wanderer(7));
@@ -81,10 +81,10 @@ describe("one's own avatar", () => {
   });
 
   for (const [who, controls] of [
-    ["a player who walks about", wanderer],
-    ["a player who looks about while walking", lookingAbout],
+    ["a walking player", wanderer],
+    ["a walking player who looks about", lookingAbout],
   ] as const) {
-    it(`is where the server has it over a stream that stalls for nearly a second, of ${who}`, () => {
+    it(`equals the server's position over a stream that stalls for nearly a second, of ${who}`, () => {
       const stall = { forMs: 900, everyMs: 4_000 };
       const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1, stall }, 5);
       rig.run(60_000, controls(7));
@@ -96,7 +96,7 @@ describe("one's own avatar", () => {
     });
   }
 
-  it("tells every step that passes until it has rested for long, and then only that it is there", () => {
+  it("sends every step until it has rested for long, and then only that it is present", () => {
     const rig = new Rig({ delayMs: 20, jitterMs: 0, loss: 0, burst: 1 }, 1);
     rig.run(500, () => AHEAD);
     rig.sent = 0;
@@ -108,7 +108,7 @@ describe("one's own avatar", () => {
     expect(rig.sent).toBeLessThan(6);
   });
 
-  it("is where the server has it among blocks, too", () => {
+  it("equals the server's position among blocks", () => {
     const rig = new Rig({ delayMs: 100, jitterMs: 5, loss: 0.01, burst: 1 }, 3, BLOCKS);
     rig.run(30_000, wanderer(2));
     expect(percentile(rig.errors, 0.99)).toBeLessThan(0.02);
@@ -127,7 +127,7 @@ describe("one's own avatar", () => {
     expect(Math.max(...rig.jumps.slice(before))).toBeLessThan(0.0101);
   });
 
-  it("stands where the server has it at rest, on a body that the client does not know", () => {
+  it("stands at the server's resting position, on a body that the client does not know", () => {
     const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
     rig.run(1_000, () => STILL);
     const ledge = new Solid();
@@ -147,7 +147,7 @@ describe("one's own avatar", () => {
     expect(rig.predictor.corrections - corrections).toBeLessThan(3);
   });
 
-  it("stands still while its input cannot reach the server, and walks on afterwards", () => {
+  it("stops while its input cannot reach the server, and continues afterwards", () => {
     const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
     rig.run(1_000, () => AHEAD);
     const source = rig.source as { connection?: string };
@@ -176,7 +176,7 @@ describe("one's own avatar", () => {
     sort.mockRestore();
   });
 
-  it("goes on where the server has it after a page has slept", () => {
+  it("continues from the server's position after a page was suspended", () => {
     const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
     rig.run(1_000, () => AHEAD);
     rig.nowMs += 10_000;
@@ -235,7 +235,7 @@ describe("a coupling of the avatar", () => {
 
   const eastward: Input = { ...AHEAD, yaw: -Math.PI / 2 };
 
-  it("has the last word on each step, and is taken back and again with it", () => {
+  it("decides on each step, and is rewound and repeated with it", () => {
     const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
     rig.run(500, () => STILL);
     const wall = new Wall();
@@ -252,7 +252,7 @@ describe("a coupling of the avatar", () => {
     expect(rig.predictor.offsetM).toBeLessThan(0.001);
   });
 
-  it("hears no more once another one goes along, or none", () => {
+  it("receives nothing more once another simulation is coupled, or none", () => {
     const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
     const wall = new Wall();
     rig.predictor.couple(wall);
@@ -264,7 +264,7 @@ describe("a coupling of the avatar", () => {
     expect(rig.shown[0]!).toBeGreaterThan(1.5);
   });
 
-  it("begins anew after a page has slept", () => {
+  it("starts again after a page was suspended", () => {
     const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
     const wall = new Wall();
     rig.predictor.couple(wall);

@@ -36,7 +36,7 @@ function* arrivals(): Generator<Arrival> {
 }
 
 describe("a replica", () => {
-  it("knows what the vectors say, whatever was lost or came late", () => {
+  it("equals the vectors' state despite losses and late packets", () => {
     const replica = new Replica();
     const last = new Map<number, number[]>();
     const movement: Movement = {
@@ -58,7 +58,7 @@ describe("a replica", () => {
     }
   });
 
-  it("shows an entity that comes into sight again where it is, not where it was", () => {
+  it("shows an entity that comes into sight again at its current position", () => {
     const replica = new Replica();
     const moved: number[] = [];
     const movement: Movement = { moved: (id, { values, at }) => void moved.push(id, values[at]! / 1024) };
@@ -75,7 +75,7 @@ describe("a replica", () => {
     expect(moved).toEqual([7, 1, 7, 2]);
   });
 
-  it("says that something is missing when it lost its memory, and goes on", () => {
+  it("reports missing frames after it lost its memory, and continues", () => {
     const replica = new Replica();
     const late = [...arrivals()].slice(10);
     expect(late.some(({ payload }) => replica.apply(payload, nobody).missing > 0)).toBe(true);
@@ -102,7 +102,7 @@ describe("a replica", () => {
     }
   });
 
-  it("tells the step and the controls of each payload, and refuses one without", () => {
+  it("reports the step and the input of each payload, and rejects one without", () => {
     const replica = new Replica();
     const payload = Uint8Array.of(0x10, 0x20, 0, 0, 0x34, 0x12);
     expect(replica.apply(payload, nobody)).toEqual({ tick: 0x2010, ackedInputSequence: 0x1234, missing: 0 });

@@ -55,7 +55,7 @@ class Model {
     { readonly place: string; readonly personal: boolean; readonly value: number }
   >();
 
-  /** An entity is in the world if it is said what it is, and where, or where it was. */
+  /** An entity is in the world if its description and a position are known. */
   settle(): void {
     for (const id of this.world.keys()) if (!this.said.has(id)) this.world.delete(id);
     for (const [id, description] of this.said) {
@@ -191,7 +191,7 @@ class Play {
     this.model.said.delete(id);
   }
 
-  /** Some groups as they are now or were a while ago, told at once or late. */
+  /** Sends some groups in their current or an earlier state, at once or late. */
   replicate(): void {
     this.tick += this.below(4);
     const groups = Array.from({ length: GROUPS }, (_, group) => group)
@@ -276,7 +276,7 @@ class Play {
 }
 
 describe("a scene", () => {
-  it.each(SEEDS)("is what was said last, whatever came first (seed %i)", (seed) => {
+  it.each(SEEDS)("equals the last sent state in any order of arrival (seed %i)", (seed) => {
     const play = new Play(seed);
     for (let step = 0; step < STEPS; step++) {
       play.step();
@@ -287,7 +287,7 @@ describe("a scene", () => {
     expect([play.heard.entities.size, play.heard.players.size, play.heard.screen.size]).toEqual([0, 0, 0]);
   });
 
-  it("tells the controls of the newest payload alone", () => {
+  it("reports only the input of the newest payload", () => {
     const { scene } = new Play(1);
     expect(scene.apply(payload(110, 7, []))).toMatchObject({ isNewest: true });
     expect(scene.apply(payload(105, 3, []))).toMatchObject({ isNewest: false });
@@ -296,7 +296,7 @@ describe("a scene", () => {
     expect(scene.ackedInputSequence).toBe(0);
   });
 
-  it("tells what is out of sight apart from what is gone, and shows it where it is when it comes back", () => {
+  it("distinguishes entities out of sight from removed ones, and shows their position when they return", () => {
     const { scene, state, emitter } = new Play(1);
     const told: unknown[] = [];
     emitter.on("spawn", ({ entities }) => told.push(["spawn", entities[0]!.id, entities[0]!.position[0]]));
@@ -311,7 +311,7 @@ describe("a scene", () => {
     expect(state.entities.size).toBe(0);
     scene.apply(at(119, 1, 2));
     scene.put(5, entity({}));
-    expect(state.entities.size, "nobody said where it is now").toBe(0);
+    expect(state.entities.size, "its current position is unknown").toBe(0);
     scene.apply(at(130, 2, 30));
     scene.apply(at(118, 1, 2));
     expect(state.entities.get(5 as EntityId)?.position[0]).toBe(30);
@@ -324,7 +324,7 @@ describe("a scene", () => {
     ]);
   });
 
-  it("shows what changes its group where the newer of the two groups has it", () => {
+  it("shows an entity that changes its group at the position in the newer group", () => {
     const { scene, state } = new Play(1);
     scene.define({ version: 9, kinds: [kind("sheep", {})], actions: [], events: [], assets: [] });
     const x = (): number | undefined => state.entities.get(5 as EntityId)?.position[0];
@@ -340,12 +340,12 @@ describe("a scene", () => {
     at(124, 1, undefined);
     expect(x()).toBe(5);
     at(130, 2, undefined);
-    expect(x(), "it stays until somebody says more").toBe(5);
+    expect(x(), "it stays until more is received").toBe(5);
     at(131, 1, 7);
     expect(x()).toBe(7);
   });
 
-  it("holds 65,536 entities, whether they are placed or only described, and no more", () => {
+  it("holds at most 65,536 entities, placed or only described", () => {
     for (const place of [null, { position: [0, 0, 0], rotation: [0, 0, 0, 1] } as Place]) {
       const { scene, state } = new Play(1);
       const empty: Definition = {
@@ -365,7 +365,7 @@ describe("a scene", () => {
     }
   });
 
-  it.each([1, 2, 3])("reads or refuses any bytes by name, and says what it knows (seed %i)", (seed) => {
+  it.each([1, 2, 3])("decodes or rejects any bytes by name, and reports its state (seed %i)", (seed) => {
     const play = new Play(seed);
     const spoiled = (bytes: Uint8Array): Uint8Array => {
       const other = Uint8Array.from(bytes);

@@ -19,7 +19,7 @@ const [WORLD_LANE, CHAT_LANE, REPLICATION_LANE] = [0, 1, 2];
 const VIEW_KEY = 3;
 const ROOM = "test";
 
-/** A server of worlds on sessions that says what a test tells it to, also what the real one must never say. */
+/** A server of worlds on sessions that sends any message of a test, including invalid ones. */
 export class ScriptedSession {
   readonly channels: Channel[] = [];
   readonly received: ToWorld[] = [];
@@ -46,7 +46,7 @@ export class ScriptedSession {
     return `nowcast://127.0.0.1:${this.#listener.port}/${ROOM}`;
   }
 
-  /** Says it to the newest client, as all of these do. */
+  /** Sends it to the newest client, like the other functions. */
   say(message: FromWorld): void {
     this.sayBytes(fromWorldCodec.encode(message));
   }

@@ -20,7 +20,7 @@ const LAYOUT = new DeltaLayout([
 const codec = new DeltaCodec(LAYOUT);
 /** The number of the finest grain: 1,024 steps a metre, and components of twelve bits. */
 export const FINEST = 10 * 16 + 12;
-/** As upright as twelve bits can say. */
+/** Upright, to the precision of twelve bits. */
 const UPRIGHT = [3, 2048, 2048, 2048];
 
 export type Fields = Readonly<Record<string, Schema<unknown>>>;
@@ -52,14 +52,14 @@ export function screen(value: Screen): Uint8Array {
   return screenCodec.encode(value);
 }
 
-/** Where the entities of a group are at a step, in metres. */
+/** The positions of a group's entities at a step, in metres. */
 export interface Group {
   readonly group: number;
   readonly tick: number;
   readonly rows: ReadonlyMap<number, readonly [number, number, number]>;
 }
 
-/** A replication payload that tells groups as wholes. */
+/** A replication payload with whole groups. */
 export function payload(tick: number, sequence: number, groups: readonly Group[]): Uint8Array {
   const bytes = [...little(tick, 4), ...little(sequence, 2)];
   for (const { group, tick: at, rows } of groups) {

@@ -1,4 +1,4 @@
-/** A world on a session against a server that says what a test tells it to. */
+/** A world on a session against a server controlled by the test. */
 import { afterEach, describe, expect, it } from "vitest";
 import { types } from "../../src/codec/index.js";
 import { NowcastError } from "../../src/index.js";
@@ -69,7 +69,7 @@ function sheep(wool: number, rest: Parameters<typeof entity>[0] = {}): Uint8Arra
 }
 
 describe("messages of a server on a session", () => {
-  it("is welcomed by name, and learns what there can be", async () => {
+  it("receives its welcome and the definition", async () => {
     const server = await serve();
     const world = join(server, { name: "Ada", networkHz: 20 });
     const welcomes = collect(world, "welcome");
@@ -109,7 +109,7 @@ describe("messages of a server on a session", () => {
     });
   });
 
-  it("puts an entity into the world when it is described and placed, or described and told where", async () => {
+  it("adds an entity when it has a description and a place, or a description and a row", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
@@ -136,7 +136,7 @@ describe("messages of a server on a session", () => {
     await waitFor("it to be gone", () => !world.entities.has(SHEEP));
   });
 
-  it("tells of players, screens, events, refusals and reports", async () => {
+  it("reports players, screens, events, refusals and reports", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
@@ -172,7 +172,7 @@ describe("messages of a server on a session", () => {
     expect(world.avatarId).toBeUndefined();
   });
 
-  it("shows what a place has, whichever of its keys comes first", async () => {
+  it("shows the value of a slot, whichever of its keys arrives first", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
@@ -207,7 +207,7 @@ describe("messages of a server on a session", () => {
     expect(changes.map(({ names }) => [...names].sort())).toEqual([["color", "owner", "wool"]]);
   });
 
-  it("is told which of its own lines were not passed on, and why", async () => {
+  it("receives which of its own lines were dropped, and why", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
@@ -217,7 +217,7 @@ describe("messages of a server on a session", () => {
     expect(unsaid).toEqual([{ text: "hello", reason: "over the rate" }]);
   });
 
-  it("counts lines that were left out once each, and passes on what people say", async () => {
+  it("counts dropped lines once each, and passes on chat", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
@@ -234,7 +234,7 @@ describe("messages of a server on a session", () => {
 });
 
 describe("messages of a client on a session", () => {
-  it("a server that falls silent makes the connection unstable until it is heard again", async () => {
+  it("a silent server makes the connection unstable until its next message", async () => {
     const server = await serve();
     const world = join(server);
     expect(world.connection).toBe("lost");
@@ -248,7 +248,7 @@ describe("messages of a client on a session", () => {
     expect(world.connection).toBe("lost");
   });
 
-  it("numbers controls that differ, and hears which were in force", async () => {
+  it("numbers changed inputs, and receives which were applied", async () => {
     const server = await serve();
     const world = join(server);
     const snapshots = collect(world, "snapshot");
@@ -274,7 +274,7 @@ describe("messages of a client on a session", () => {
     ]);
   });
 
-  it("acts by what the world declares, in order, and says what it wants", async () => {
+  it("sends declared actions in order, and its requests", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
@@ -296,7 +296,7 @@ describe("messages of a client on a session", () => {
     expect(world.stats.unsentActions).toBe(0);
   });
 
-  it("says at which of its steps an action was given, while it counts them, and how late and which moment it shows of others", async () => {
+  it("sends the step of an action while it counts steps, and the delay and moment of its display", async () => {
     const server = await serve();
     const world = join(server);
     world.viewDelay(90);
@@ -322,7 +322,7 @@ describe("messages of a client on a session", () => {
     expect(() => world.viewDelay(90, Number.NaN)).toThrow(NowcastError);
   });
 
-  it("tells by promises what became of actions, and numbers durable ones", async () => {
+  it("reports the outcome of actions by promises, and numbers durable ones", async () => {
     const server = await serve();
     const world = join(server);
     await expect(world.act("buy", { what: "too soon" })).rejects.toMatchObject({ code: "lost" });
@@ -370,7 +370,7 @@ describe("messages of a client on a session", () => {
     await Promise.all([hat, shoe]);
   });
 
-  it("stays closed when the same client came anew elsewhere", async () => {
+  it("stays closed when the same client joined elsewhere", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
@@ -384,7 +384,7 @@ describe("messages of a client on a session", () => {
     [73, "banned", "you are banned from this room until 2026-11-24T10:00:00Z: shouting"],
     [74, "unauthorised", "the token has been used by another client: ask for a new one"],
     [75, "kicked", "the world removed you: no input for ten minutes"],
-  ])("does not come back after the end %i, and says why", async (closeCode, code, reason) => {
+  ])("does not reconnect after the end %i, and reports why", async (closeCode, code, reason) => {
     const server = await serve();
     const world = join(server);
     await world.ready;
@@ -410,11 +410,11 @@ describe("messages of a client on a session", () => {
     expect(server.received[2]).toEqual({ Rename: { name: "Ada L." } });
   });
 
-  it("asks for all groups as a whole when a group has a baseline that it lacks", async () => {
+  it("requests all groups as a whole when it lacks a group's baseline", async () => {
     const server = await serve();
     const world = join(server);
     await world.ready;
-    // Group 0 of one frame of past, one step before, that stayed for no step, in no bytes.
+    // Group 0 against one frame, one step before, unchanged for no step, in no bytes.
     server.replicate(Uint8Array.of(110, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0));
     await waitFor("the word", () => server.received.includes("Forget"));
     expect(world.status).toBe("open");
@@ -490,11 +490,11 @@ describe("a server that breaks the rules", () => {
     await waitFor("the second session", () => world.stats.reconnects === 1);
     expect(errors[0]).toMatchObject({ error: { fault: "peer-misbehaved" } });
     expect(errors[0]!.error.message).toMatch(cause);
-    await waitFor("the server to hear of it", () => first!.status.closed !== undefined);
+    await waitFor("the server to receive it", () => first!.status.closed !== undefined);
     expect(first!.status.closed).toMatchObject({ code: 64 });
   });
 
-  it("is left when it tells of entities before the first definition", async () => {
+  it("closes if entities arrive before the first definition", async () => {
     const server = await serve((server) => {
       server.say({ Welcome: WELCOME });
       server.put(SHEEP, sheep(1));
@@ -513,7 +513,7 @@ describe("a server that breaks the rules", () => {
   });
 });
 
-it("leaves no session behind when it is closed while the code that reads a world is loaded", async () => {
+it("leaves no session behind if it is closed while the decoder of a world is loaded", async () => {
   const server = await serve();
   join(server).close();
   const witness = join(server);

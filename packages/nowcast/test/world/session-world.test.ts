@@ -64,7 +64,7 @@ describe("a world on a session", () => {
     });
   });
 
-  it("tells of names, chat, leaving, and how it travels", async () => {
+  it("reports names, chat, leaves, and its connection", async () => {
     const ada = await joined("talk", { name: "Ada" });
     const ben = await joined("talk", { name: "Ben" });
     await waitFor("Ben in Ada's world", () => ada.entities.has(ben.avatarId!));
@@ -82,7 +82,7 @@ describe("a world on a session", () => {
     expect(snapshots).toBeGreaterThan(0);
   });
 
-  it("hears rounds even where nothing moves, at the rate it asks for", async () => {
+  it("receives rounds at the requested rate even if nothing moves", async () => {
     const world = await joined("quiet", { networkHz: 5 });
     const rates = collect(world, "rate");
     world.setRate(60);
@@ -91,7 +91,7 @@ describe("a world on a session", () => {
     await waitFor("rounds", () => world.stats.snapshots > snapshots + 20);
   });
 
-  it("hears which of its controls were in force", async () => {
+  it("receives which of its inputs were applied", async () => {
     const world = await joined("controls", { networkHz: 60 });
     const snapshots = collect(world, "snapshot");
     for (const forward of [1, 0.5, 0]) {
@@ -100,16 +100,16 @@ describe("a world on a session", () => {
         "them to be sent",
         () => world.lastInputSequence > 0 && world,
       );
-      await waitFor("them to be in force", () => snapshots.at(-1)?.ackedInputSequence === sequence);
+      await waitFor("them to be applied", () => snapshots.at(-1)?.ackedInputSequence === sequence);
     }
-    // News that come late do not tell it.
+    // Late data does not report it.
     const told = snapshots
       .map(({ ackedInputSequence: sequence }) => sequence)
       .filter((sequence) => sequence > 0);
     expect(told).toEqual([...told].sort((one, other) => one - other));
   });
 
-  it("says why it cannot join", async () => {
+  it("reports why it cannot join", async () => {
     const errors = collect(join("Not A Room".replaceAll(" ", "."), { reconnect: false }), "error");
     await waitFor("the refusal", () => errors.length > 0);
     expect(errors[0]!.error).toMatchObject({
@@ -121,7 +121,7 @@ describe("a world on a session", () => {
   });
 });
 
-/** Its numbers as 32 bits have them: the plain protocol tells them in the fewest digits that mean the same. */
+/** Its numbers as 32-bit floats; the plain protocol sends them with the fewest digits of the same meaning. */
 function ofFloats(value: unknown): unknown {
   const round = (_: string, item: unknown) => (typeof item === "number" ? Math.fround(item) : item);
   return JSON.parse(JSON.stringify(value, round));

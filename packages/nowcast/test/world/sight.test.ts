@@ -36,7 +36,7 @@ interface Play {
 const WIDTH = 7;
 const nobody: Movement = { moved: () => {} };
 
-/** The replica alone, with exact rows. An entity that left its group keeps its row until another group has it. */
+/** Only the replica, with exact rows. An entity that left its group keeps its row until another group has it. */
 class Rows {
   readonly #replica = new Replica();
   readonly #inSight = new Set<number>();
@@ -104,7 +104,7 @@ function positionOf({ row, grain }: Shown): readonly number[] {
 function run({ seed, client, steps }: Play): number {
   const where = `client ${client} of seed ${seed}`;
   const rows = new Rows();
-  // The world of the public API: an entity stays in it until lane 0 says that it is gone or out of sight.
+  // The world of the public API: an entity stays in it until lane 0 reports it as gone or out of sight.
   const state = new WorldState(new Emitter<WorldEvents>());
   const scene = new ReplicationState(state);
   scene.restart(BEGINNING);

@@ -5,11 +5,11 @@ import { ServerProcess } from "../server-process.js";
 import { waitFor } from "../wait-for.js";
 
 /**
- * A client that somebody else might write: a stock WebSocket and `spec/PLAIN.md`, none of our SDK but its MessagePack,
- * which stands for any MessagePack library.
+ * An independent client: a stock WebSocket and `spec/PLAIN.md`, without our SDK except its MessagePack, which stands
+ * for any MessagePack library.
  */
 class StockClient {
-  /** Of its avatar, once that is known. */
+  /** The id of its avatar, once that is known. */
   id = 0;
   #player = 0;
   readonly positions = new Map<number, readonly [number, number, number]>();
@@ -93,20 +93,17 @@ describe.each(["json", "msgpack", "custom", "custom16"])("a stock client with en
     const pusher = new StockClient(server.url, encoding);
     const where = (client: StockClient, id: number): readonly [number, number, number] =>
       client.positions.get(id)!;
-    await waitFor("both to be in the world of both", () => {
+    await waitFor("both players to be in the worlds of both", () => {
       const ids = [pushed.id, pusher.id];
       return ids.every((id) => id !== 0 && pushed.positions.has(id) && pusher.positions.has(id));
     });
 
     const [startX, , startZ] = where(pushed, pushed.id);
     pushed.walk(1);
-    await waitFor(
-      "steps toward −Z, in the eyes of the other",
-      () => where(pusher, pushed.id)[2] < startZ - 1,
-    );
+    await waitFor("steps toward −Z, as seen by the other", () => where(pusher, pushed.id)[2] < startZ - 1);
     pushed.walk(0);
 
-    // The other one walks into it, aiming anew at every step.
+    // The other player walks into it, and aims again at every step.
     const restX = startX;
     const pushedTo = await waitFor("a push", () => {
       const [x, , z] = where(pusher, pusher.id);
@@ -143,11 +140,11 @@ describe("a stock client that does not keep to the specification", () => {
     expect(await server.metric("nowcast_client_closed_total")).toBeGreaterThan(0);
   });
 
-  it("is refused with a status and a line when it asks for an unknown encoding", async () => {
+  it("is refused with a status and a line when it requests an unknown encoding", async () => {
     const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws/stock?encoding=xml`);
     const [status, body] = await new Promise<[number, string]>((resolve, reject) => {
       socket.on("error", () => {});
-      socket.on("open", () => reject(new Error("it was let in")));
+      socket.on("open", () => reject(new Error("it was admitted")));
       socket.on("unexpected-response", (_, response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));

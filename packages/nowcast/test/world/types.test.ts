@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, test } from "vitest";
 import { createInterpolator, joinWorld, type WorldOf } from "../../src/world/index.js";
 
-/** As `nowcast gen` writes it. */
+/** The output of `nowcast gen`. */
 type Football = {
   kinds: { ball: { last: number | null }; footballer: { team: string } };
   actions: { kick: { power: number }; wave: Record<string, never> };
@@ -10,7 +10,7 @@ type Football = {
 
 const NOWHERE = "nowcast://127.0.0.1:1/football";
 
-test("a world whose types are known has typed actions, attributes and events", () => {
+test("a world with known types has typed actions, attributes and events", () => {
   const world = joinWorld<Football>(NOWHERE, { reconnect: false });
   expectTypeOf(world).toEqualTypeOf<WorldOf<Football>>();
   world.on("event:goal", ({ payload }) => expectTypeOf(payload).toEqualTypeOf<Readonly<{ team: number }>>());
@@ -29,7 +29,7 @@ test("a world whose types are known has typed actions, attributes and events", (
   expect(world.status).toBe("closed");
 });
 
-test("a world whose types are not known takes any action and tells any event", () => {
+test("a world with unknown types accepts any action and emits any event", () => {
   const world = joinWorld(NOWHERE, { reconnect: false });
   world.on("event:goal", ({ payload }) => expectTypeOf(payload).toBeUnknown());
   world.act("anything", { at: 1 });

@@ -1,4 +1,4 @@
-/** In a real browser, under a strict content security policy: with what WebAssembly needs, and without. */
+/** In a real browser, under a strict content security policy: with the permission for WebAssembly, and without. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -8,12 +8,12 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { launchBrowser } from "../../../viewer/test/browser/browser.js";
 
 const PACKAGES = fileURLToPath(new URL("../../..", import.meta.url));
-/** The size of a page's scripts before it asks for Rapier, which is 4 MB. */
+/** The size of a page's scripts before it loads Rapier, which is 4 MB. */
 const FIRST_BYTES_MAX = 400_000;
 
 let server: Server;
 let browser: Browser;
-/** Which files were asked for. */
+/** The requested files. */
 let asked: string[] = [];
 const files = new Map<string, Uint8Array>();
 

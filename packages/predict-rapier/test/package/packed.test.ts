@@ -16,7 +16,7 @@ const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const BIN = join(ROOT, "node_modules/.bin");
 /** It compiles first, and calls npm. */
 const PACKING_MS_MAX = 120_000;
-/** After gzip, of what is not Rapier. */
+/** After gzip, without Rapier. */
 const OWN_BYTES_MAX = 12_000;
 
 let folder: string;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "nowcast-predict-"));
   const sources = join(folder, "predict-rapier");
   await mkdir(sources);
-  // Built elsewhere, because other tests run what lies in the package's own `dist`.
+  // Built in another folder, because other tests run the package's own `dist`.
   await run(join(BIN, "tsc"), ["-p", "tsconfig.build.json", "--outDir", join(sources, "dist")], {
     cwd: PACKAGE,
   });
@@ -60,12 +60,12 @@ it("names the one release of Rapier that calculates as the server does", () => {
   expect(dependencies).toEqual({ "@dimforge/rapier3d-deterministic-compat": "0.21.0" });
 });
 
-it("has the example of its front page among what is compiled", () => {
+it("compiles the example of its front page", () => {
   const readme = readFileSync(join(PACKAGE, "README.md"), "utf8");
   expect(/```ts\n(.*?)```/s.exec(readme)![1]).toBe(readFileSync(join(PACKAGE, "test/example.ts"), "utf8"));
 });
 
-it("adds no more to a page than it says, beside Rapier, which is loaded later", async () => {
+it("adds no more to a page than documented, besides Rapier, which is loaded later", async () => {
   const { outputFiles } = await build({
     entryPoints: [join(PACKAGE, "src/index.ts")],
     bundle: true,

@@ -1,4 +1,4 @@
-/** The example of a page of one's own: built from the packages as they are published, and opened beside a real server. */
+/** The example of an own page: built from the published packages, and opened with a real server. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -45,7 +45,7 @@ it("joins a world, draws it, and walks", async () => {
   await page.goto(`${pages.resolvedUrls!.local[0]}?room=playground-page`);
   const players = async (): Promise<number> =>
     ((await (await fetch(`${server.url}/api/rooms`)).text()).match(/playground-page/g) ?? []).length;
-  await waitFor("somebody in the room", async () => (await players()) > 0);
+  await waitFor("a player in the room", async () => (await players()) > 0);
   const size = async (): Promise<number> => (await page.screenshot()).length;
   const empty = await size();
   await waitFor(
@@ -64,7 +64,7 @@ it("is the example of the package's front page, in at most 45 lines", () => {
   const example = readFileSync(join(PAGE, "page.ts"), "utf8");
   const readme = readFileSync(join(ROOT, "packages/three/README.md"), "utf8");
   expect(/```ts\n(.*?)```/s.exec(readme)![1]).toBe(example);
-  // A camera that reads a pose before the view samples the frame shows the avatar where it was one frame ago.
+  // A camera that reads a pose before the view samples the frame shows the avatar's position of the previous frame.
   expect(example.indexOf("view.sample(")).toBeGreaterThan(0);
   expect(example.indexOf("view.sample(")).toBeLessThan(example.indexOf("view.pose("));
   expect(example.trimEnd().split("\n").length).toBeLessThanOrEqual(45);

@@ -22,7 +22,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "nowcast-three-"));
   const sources = join(folder, "three");
   await mkdir(sources);
-  // Built elsewhere, because other tests run what lies in the package's own `dist`.
+  // Built in another folder, because other tests run the package's own `dist`.
   await run(join(BIN, "tsc"), ["-p", "tsconfig.build.json", "--outDir", join(sources, "dist")], {
     cwd: PACKAGE,
   });

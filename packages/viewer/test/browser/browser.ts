@@ -9,7 +9,7 @@ import { emulateHeadset } from "./emulated-headset.js";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
-/** The system's Chromium. These tests are never skipped: without one they fail and say what helps. */
+/** The system's Chromium. These tests are never skipped: without Chromium they fail and name the cure. */
 export function chromiumPath(): string {
   const given = process.env["NOWCAST_CHROMIUM"];
   const found =
@@ -44,7 +44,7 @@ export function launchBrowser(): Promise<Browser> {
       "--use-angle=swiftshader",
       "--enable-unsafe-swiftshader",
       "--ignore-gpu-blocklist",
-      // A microphone that beeps, and whose use everybody allows.
+      // A microphone that beeps, and whose use is always allowed.
       "--use-fake-device-for-media-stream",
       "--use-fake-ui-for-media-stream",
       ...BUILT_PAGE_FLAGS,
@@ -58,14 +58,14 @@ const LOADING_MS_MAX = 300_000;
 export interface VisitorOptions {
   readonly name: string;
   readonly room: string;
-  /** The path of the page, where it is not that of the room. */
+  /** The path of the page, if it differs from the room's. */
   readonly path?: string;
   /** `session` or an encoding of the plain protocol; the page's own choice without. */
   readonly transport?: string;
-  /** Only this carrier. */
+  /** Use only this carrier. */
   readonly carrier?: "webtransport" | "websocket";
   readonly token?: string;
-  /** The moment of the room's past to look at. */
+  /** The moment of the room's history to view. */
   readonly at?: string;
   /** Stays at the start screen. */
   readonly atStart?: boolean;
@@ -79,7 +79,7 @@ export interface VisitorOptions {
   readonly hasHeadset?: boolean;
 }
 
-/** Somebody with a browser tab, who is in a world. */
+/** A player with a browser tab, in a world. */
 export class Visitor {
   readonly page: Page;
   /** Addresses of all WebSockets that the page has opened. */
@@ -94,7 +94,7 @@ export class Visitor {
     page.on("websocket", (socket) => this.sockets.push(socket.url()));
     page.on("pageerror", (error) => this.errors.push(String(error)));
     page.on("console", (message) => {
-      // A lost or refused connection is reported by the browser itself; that is what some tests are about.
+      // The browser itself reports a lost or refused connection; some tests need exactly that.
       const expected =
         /WebSocket connection to|net::ERR_|Failed to establish a connection|a status of 503/.test(
           message.text(),
@@ -103,7 +103,7 @@ export class Visitor {
     });
   }
 
-  /** Opens the page in a profile of its own and waits until it is in the world and hears of it. */
+  /** Opens the page in a separate profile and waits until it is in the world and receives data. */
   static async enter(
     browser: Browser,
     server: Pick<ServerProcess, "url">,
@@ -114,7 +114,7 @@ export class Visitor {
     return visitor;
   }
 
-  /** Opens the page in a profile of its own, whether or not it is let in. */
+  /** Opens the page in a separate profile, whether or not it is admitted. */
   static async knock(
     browser: Browser,
     server: Pick<ServerProcess, "url">,
@@ -165,7 +165,7 @@ export class Visitor {
     return this.page.evaluate(() => window.nowcast.world!.avatarId!);
   }
 
-  /** Where an entity is, as this page has last heard. */
+  /** The last received position of an entity on this page. */
   position(id: number): Promise<readonly [number, number, number] | undefined> {
     return this.page.evaluate((wanted) => {
       for (const entity of window.nowcast.world!.entities.values()) {
@@ -198,7 +198,7 @@ export class Visitor {
     }, name);
   }
 
-  /** The step at which anything was last heard to move, and the newest step heard of. */
+  /** The step of the last received motion, and the newest received step. */
   quiet(): Promise<{ readonly lastMotion: number; readonly shown: number }> {
     return this.page.evaluate(() => {
       const { world, interpolator } = window.nowcast;

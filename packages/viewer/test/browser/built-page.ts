@@ -4,13 +4,14 @@ import type { BrowserContext } from "playwright-core";
 
 const FOLDER = process.env["NOWCAST_PAGE"];
 
-/** A page that a test hands out has no address, so Chromium would keep it from servers on this machine. */
+/** Chromium would block a page served by a test from servers on this machine, because such a page has no address. */
 export const BUILT_PAGE_FLAGS: readonly string[] =
   FOLDER === undefined ? [] : ["--disable-features=LocalNetworkAccessChecks"];
 
 /**
- * Serves the page from the folder in `NOWCAST_PAGE` (`packages/viewer/dist`) in place of the one inside of the program, so that a page
- * that was just built is tested without compiling the server. Everything else, and the headers, are the server's own.
+ * Serves the page from the folder in `NOWCAST_PAGE` (`packages/viewer/dist`) instead of the one inside the program, so
+ * that a newly built page is tested without compiling the server. All other files, and the headers, come from the
+ * server.
  */
 export async function serveBuiltPage(context: BrowserContext): Promise<void> {
   if (FOLDER === undefined) return;

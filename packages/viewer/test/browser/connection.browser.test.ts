@@ -78,7 +78,7 @@ describe("the settings", () => {
 });
 
 describe.each(["webtransport", "websocket"] as const)("a room that is full, over %s", (carrier) => {
-  it("says why and what helps, and lets in who waits when a seat is free", async () => {
+  it("shows the reason and the cure, and admits a waiting client when a seat is free", async () => {
     const small = await ServerProcess.start(0, ["--players-max", "1"]);
     const inside = joinWorld(`${small.url}/r/small`, { name: "Ada" });
     await waitFor("the seat to be taken", () => inside.status === "open");
@@ -98,12 +98,12 @@ describe.each(["webtransport", "websocket"] as const)("a room that is full, over
 });
 
 describe("a server that restarts", () => {
-  it("is come back to without a reload, and the page says what happens", async () => {
+  it("is rejoined without a reload, and the page shows the progress", async () => {
     const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "restart" });
     const banner = visitor.page.locator("#banner");
     const { port } = server;
     await server.stop();
-    await waitFor("the page to say that it is reconnecting", async () => {
+    await waitFor("the page to show that it is reconnecting", async () => {
       return (
         (await banner.isVisible()) &&
         /reconnect|lost|restart|again|back/i.test((await banner.textContent()) ?? "")

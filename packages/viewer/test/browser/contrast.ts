@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 
 /**
- * The lowest contrast of a text with what it stands on, as WCAG 2.2 defines it. Where nothing opaque lies behind, the world does: then
- * the worse of a white and a black one counts. `selector` may end in `::placeholder`.
+ * The lowest contrast of a text with its background, as WCAG 2.2 defines it. Without an opaque background, the world is
+ * behind the text: then the worse of white and black counts. `selector` may end in `::placeholder`.
  */
 export function contrasts(page: Page, selector: string): Promise<number> {
   return page.evaluate((wanted) => {

@@ -49,7 +49,7 @@ interface Place {
   readonly drawn: readonly [number, number, number];
 }
 
-/** The height of one's own avatar by the server, and its place as it is drawn. */
+/** The height of the own avatar on the server, and its drawn position. */
 function place(): Promise<Place> {
   return visitor.page.evaluate(() => {
     const { world, viewer } = window.nowcast;
@@ -85,7 +85,7 @@ async function walk(from: Place): Promise<void> {
 }
 
 describe("one's own avatar", () => {
-  it.each(SHAPES)("stands on a %s at the height of the server", async (shape) => {
+  it.each(SHAPES)("stands on a %s at the server's height", async (shape) => {
     const before = await place();
     await visitor.page.evaluate((floor) => window.nowcast.world!.act("visit", { floor }), shape);
     await waitFor("the server to have moved the avatar", async () => {
@@ -101,7 +101,7 @@ describe("one's own avatar", () => {
       `${shape}: server ${walked.server.toFixed(4)} m, drawn ${walked.drawn[1].toFixed(4)} m, ` +
         `placed ${placed.server.toFixed(4)} and ${placed.drawn[1].toFixed(4)} m`,
     );
-    // It still stands on the floor and has not fallen beside it.
+    // It still stands on the floor and has not fallen off.
     expect(walked.server).toBeGreaterThan(-2);
     await visitor.page.screenshot({ path: `${SCREENSHOTS}/floor-${shape}.png` });
     expect(visitor.errors).toEqual([]);

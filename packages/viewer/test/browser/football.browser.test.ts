@@ -1,4 +1,4 @@
-/** A world with rules of its own: two people play football, and both pages show what the rules write. */
+/** A world with its own rules: two players play football, and both pages show the rules' texts. */
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
@@ -29,15 +29,15 @@ const text = (visitor: Visitor, id: string): Promise<string> =>
     .textContent()
     .then((found) => found ?? "");
 
-/** The goals of both teams, as the page shows them: `Blue 0 Red 1` in whatever case. */
+/** The goals of both teams on the page: `Blue 0 Red 1` in any case. */
 async function goals(visitor: Visitor): Promise<number> {
   const numbers = (await text(visitor, "score")).match(/\d+/g) ?? [];
   return numbers.reduce((sum, goal) => sum + Number(goal), 0);
 }
 
 /**
- * Runs in a page: walks up to the ball from behind, turns to the other goal, and kicks, as a kick goes where one faces. Where a
- * wall is in the way of that, it kicks from where it is.
+ * Runs in a page: walks to the ball from behind, turns to the other goal, and kicks in the facing direction. If a wall
+ * is in the way, it kicks from its position.
  */
 function play(): void {
   const { world, viewer } = window.nowcast;
@@ -57,7 +57,7 @@ function play(): void {
     else nearSinceMs ??= nowMs;
     const nearMs = nearSinceMs === undefined ? 0 : nowMs - nearSinceMs;
     const isReady = nearMs > 0 && (along > 0.2 || nearMs > 2000);
-    // Around the ball, on the side where one is already, rather than against it and toward the own goal.
+    // Around the ball on the nearer side, not through it toward the own goal.
     const around = along < 0.2 ? -side : 0;
     const [behindX, behindZ] = [x - 0.8 * towardX + towardZ * around, z - 0.8 * towardZ - towardX * around];
     const [aheadX, aheadZ] = isReady ? [towardX, towardZ] : [behindX, behindZ];
@@ -65,7 +65,7 @@ function play(): void {
     viewer.camera.yaw = Math.atan2(-aheadX, -aheadZ);
     viewer.inputs.touch.forward = isReady ? 0 : Math.min(1, Math.max(0.2, metres / 2));
     viewer.inputs.touch.run = metres > 5;
-    // By then the server has heard of the turn.
+    // The server has received the turn by then.
     if (!isReady || nearMs < 700) return;
     nearSinceMs = nowMs;
     world!.act("kick", { power: 1 });

@@ -1,4 +1,4 @@
-/** Two people with headsets in one room: each sees the other's head and hands, and one hands a block to the other. */
+/** Two players with headsets in one room: each sees the other's head and hands, and one hands a block to the other. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ afterAll(async () => {
   if (directory) rmSync(directory, { recursive: true, force: true });
 });
 
-/** Presses "Enter VR", and looks that way: 0 is -Z, counter-clockwise seen from above. */
+/** Presses "Enter VR", and looks in a direction: 0 is -Z, counter-clockwise seen from above. */
 async function enterHeadset({ page }: Visitor, yaw: number): Promise<void> {
   const button = page.locator("#vr-enter");
   await waitFor("the button", () => button.isVisible());
@@ -98,7 +98,7 @@ async function squeeze({ page }: Visitor, side: Side, isClosed: boolean): Promis
   );
 }
 
-/** Position and quaternion of one's own wrist. */
+/** Position and quaternion of the own wrist. */
 function ownWrist({ page }: Visitor, side: Side): Promise<number[] | undefined> {
   return page.evaluate((which) => {
     const wrist = window.nowcast.viewer.headset?.wristOf(which);
@@ -113,7 +113,7 @@ interface Seen {
   readonly pose: number[];
 }
 
-/** The other person's head and hands, as a page shows them now. */
+/** The other player's head and hands as a page shows them now. */
 function seenBy({ page }: Visitor): Promise<Seen[]> {
   return page.evaluate(() =>
     [...(window.nowcast.viewer.scene.tracking?.all ?? [])]
@@ -131,7 +131,7 @@ async function seenHand(visitor: Visitor, side: Side): Promise<Seen | undefined>
   return (await seenBy(visitor)).find(({ part, isLeft }) => part === "hand" && isLeft === (side === "left"));
 }
 
-/** Metres and degrees between where somebody's hand is and where the other page shows it. */
+/** Metres and degrees between a hand and its display on the other page. */
 async function disagreement(
   owner: Visitor,
   watcher: Visitor,
@@ -168,7 +168,7 @@ async function isOffered({ page }: Visitor): Promise<void> {
   );
 }
 
-it("shows to each where the other's head and hands are, to a centimetre", async () => {
+it("shows each player the other's head and hands, to a centimetre", async () => {
   // Ada stands at x = 0, Ben at x = -1.3: they face each other.
   await enterHeadset(ada, Math.PI / 2);
   await enterHeadset(ben, -Math.PI / 2);
@@ -183,7 +183,7 @@ it("shows to each where the other's head and hands are, to a centimetre", async 
   ];
   for (const [owner, , side, place] of places) await reach(owner, side, place);
   for (const [owner, watcher, side] of places) {
-    const apart = await waitFor("the hand where it is", async () => {
+    const apart = await waitFor("the hand at its position", async () => {
       const now = await disagreement(owner, watcher, side);
       return now.metres < 0.01 && now.degrees < 1 && now;
     });
@@ -191,7 +191,7 @@ it("shows to each where the other's head and hands are, to a centimetre", async 
   }
 });
 
-it("lets one hand a block to the other", async () => {
+it("lets one player hand a block to the other", async () => {
   const block = await blockOf(ada);
   const [x, y, z] = block.position as [number, number, number];
   await reachVisibly(ada, ben, "right", [x + 0.05, y + 0.22, z]);
@@ -201,7 +201,7 @@ it("lets one hand a block to the other", async () => {
   await reach(ada, "right", [-0.6, 1.35, 12.8]);
   await waitFor("the block before Ben", async () => (await blockOf(ben)).position[1]! > 0.9);
   await rests(ben);
-  // The window's picture is what the headset shows: both eyes, side by side.
+  // The window shows the headset's picture: both eyes, side by side.
   const blank = await browser.newPage();
   for (const [name, { page }] of Object.entries({ ada, ben })) {
     const png = await page.screenshot({ path: `${SCREENSHOTS}/headsets-${name}.png` });
@@ -223,7 +223,7 @@ it("lets one hand a block to the other", async () => {
   );
   expect(await ben.ownAttribute("holding")).toBe(block.id);
   await squeeze(ben, "right", false);
-  await waitFor("the block to be let go", async () => !(await ben.ownAttribute("holding")));
+  await waitFor("the block to be released", async () => !(await ben.ownAttribute("holding")));
 });
 
 it("puts one where an arc leads", async () => {
@@ -237,7 +237,7 @@ it("puts one where an arc leads", async () => {
   );
   expect(Math.hypot(landing.x - x, landing.z - z)).toBeGreaterThan(2);
   await push(0);
-  await waitFor("Ben to be there in Ada's page", async () => {
+  await waitFor("Ben to be on Ada's page", async () => {
     const [nowX, , nowZ] = (await ada.position(id))!;
     return Math.hypot(landing.x - nowX, landing.z - nowZ) < 0.5;
   });
@@ -267,8 +267,8 @@ it("shows fingers where hands are tracked", async () => {
   expect(bytes).toEqual([63, 63]);
 });
 
-it("leaves no frozen hands: not of a headset that stops, and not of one that is taken off", async () => {
-  // No frames any more, as when a headset sleeps; the page itself goes on.
+it("leaves no frozen hands of a headset that stops or is taken off", async () => {
+  // No frames any more, as with a sleeping headset; the page itself continues.
   await ada.page.evaluate(() => {
     window.requestAnimationFrame = () => 0;
   });

@@ -55,7 +55,7 @@ function selfOf({ page }: Visitor): Promise<Self> {
   });
 }
 
-/** Where blocks are that nobody holds, by their ids. */
+/** Positions of free blocks, by their ids. */
 async function pile(visitor: Visitor): Promise<Map<number, readonly number[]>> {
   const places = await visitor.page.evaluate(() =>
     [...window.nowcast.world!.entities.values()]
@@ -92,7 +92,7 @@ async function grab(visitor: Visitor): Promise<number> {
   );
 }
 
-/** Runs in a page: notes when the connection is lost, when it is there again, and that the page was not loaded anew. */
+/** Runs in a page: records when the connection is lost and restored, and that the page was not reloaded. */
 function watchConnection(): void {
   const notes = document.documentElement.dataset;
   Object.assign(notes, { lost: "", back: "", marked: "yes" });
@@ -117,8 +117,8 @@ async function walks(visitor: Visitor, key: string): Promise<void> {
   await visitor.page.keyboard.up(key);
 }
 
-describe("two people whose server is killed and started again", () => {
-  it("move a block, hold another, and find all of it and themselves as they were, without loading the page", async () => {
+describe("two players whose server is killed and restarted", () => {
+  it("move a block, hold another, and find both and themselves unchanged, without a reload", async () => {
     await grab(ada);
     await walks(ada, "KeyS");
     await waitFor("empty hands", async () => {
@@ -126,7 +126,7 @@ describe("two people whose server is killed and started again", () => {
       return typeof (await ada.ownAttribute("holding")) !== "number";
     });
     const held = await grab(ben);
-    // A thing that lies still for a while is the same at the moment of the kill, whenever that is.
+    // A block at rest for a while is the same at the moment of the kill.
     let before = await pile(ada);
     await waitFor("the pile to lie still", async () => {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -161,7 +161,7 @@ describe("two people whose server is killed and started again", () => {
       const is = await selfOf(visitor);
       expect({ ...is, position: [] }).toEqual({ ...was, position: [] });
       expect(Math.hypot(...is.position.map((at, i) => at - was.position[i]!))).toBeLessThan(0.3);
-      expect(await note(visitor, "marked"), "the page was not loaded anew").toBe("yes");
+      expect(await note(visitor, "marked"), "the page was not reloaded").toBe("yes");
       expect((await visitor.stats()).reconnects).toBe(1);
       expect(mostApart(before, await pile(visitor))).toBeLessThan(0.01);
     }

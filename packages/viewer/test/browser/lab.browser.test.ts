@@ -24,7 +24,7 @@ function mayEmulateLinks(): boolean {
   });
 }
 
-it.skipIf(!mayEmulateLinks())("brings home what both carriers of a page need", async () => {
+it.skipIf(!mayEmulateLinks())("works over both carriers of a page", async () => {
   const page = join(folder, "lab.html");
   const plan = ["--samples", "20", "--rtt", "20ms", "--browser", chromiumPath(), "--html", page];
   await run(nowcastBinary(), ["lab", "browser", ...plan]);

@@ -1,4 +1,4 @@
-/** The page around the world: what it says, what it shows of itself, and where the keyboard goes. */
+/** The page around the world: its texts, its displays, and the focus of the keyboard. */
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
@@ -395,7 +395,10 @@ it("lost_graphics_context_is_explained_and_comes_back_with_its_sky", async () =>
 });
 
 describe("a connection", () => {
-  /** Drawn by software in a few milliseconds: only a page that draws frames can tell silence from a stall of its own. */
+  /**
+   * Drawn by software in a few milliseconds, because only a page that draws frames can distinguish silence from its own
+   * stall.
+   */
   const SMALL = { width: 320, height: 200 };
   /** Keeps each text that the banner showed. */
   const watchBanner = (page: Page): Promise<void> =>
@@ -410,7 +413,7 @@ describe("a connection", () => {
     });
   const said = (page: Page): Promise<string[]> =>
     page.evaluate(() => (window as unknown as { said: string[] }).said);
-  /** Counts snapshots, and says how long ago the newest arrived, in milliseconds. */
+  /** Counts snapshots, and returns the age of the newest, in milliseconds. */
   const watchSnapshots = (page: Page): Promise<void> =>
     page.evaluate(() => {
       Object.assign(window, { arrivedAtMs: performance.now() });

@@ -35,7 +35,7 @@ function apart(a: Place, b: Place): number {
   return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-/** Walks ahead until there is a block to take, takes it, and puts it down somewhere else. Returns which one. */
+/** Walks ahead until there is a block, takes it, and puts it down elsewhere. Returns the block. */
 async function moveBlock(visitor: Visitor): Promise<number> {
   const { keyboard } = visitor.page;
   const block = await waitFor(
@@ -60,7 +60,7 @@ async function moveBlock(visitor: Visitor): Promise<number> {
   return block;
 }
 
-/** Where every block is, by its id. */
+/** The positions of all blocks, by id. */
 async function blocksOf({ page }: Visitor): Promise<Map<number, Place>> {
   const blocks = await page.evaluate(() =>
     [...window.nowcast.world!.entities.values()]
@@ -89,9 +89,9 @@ async function slideTo(visitor: Visitor, atMs: number): Promise<number> {
   return performance.now() - begun;
 }
 
-describe("the page that shows a room as it was", () => {
-  it("shows what was before it was changed, follows the slider, and copies the moment into a new room", async () => {
-    // A world is kept from the first thing on that somebody does.
+describe("the page that shows a room's history", () => {
+  it("shows the earlier state, follows the slider, and copies the moment to a new room", async () => {
+    // A world is stored from its first player action on.
     const begun = (await ada.position(await ada.avatarId()))!;
     await waitFor("the first step", async () => {
       await ada.page.keyboard.press("KeyS", { delay: 100 });
@@ -117,7 +117,7 @@ describe("the page that shows a room as it was", () => {
     const eve = await Visitor.enter(browser, server, { name: "Eve", room: "playground", at });
     const { page } = eve;
     await page.locator("#past").waitFor();
-    await waitFor("the block where it is now", async () => {
+    await waitFor("the block at its current position", async () => {
       const place = (await blocksOf(eve)).get(moved);
       return place !== undefined && apart(place, after.get(moved)!) < 0.02;
     });
@@ -140,10 +140,10 @@ describe("the page that shows a room as it was", () => {
     const copied = await blocksOf(ben);
     expect(apart(copied.get(moved)!, before.get(moved)!)).toBeLessThan(0.05);
 
-    // In the meantime nothing happened to the room itself.
+    // Nothing happened to the room itself meanwhile.
     expect(apart((await blocksOf(ada)).get(moved)!, after.get(moved)!)).toBeLessThan(0.01);
     await page.locator("#past-play").click();
-    await waitFor("time to go on", async () => (await shownAtMs(eve)) > beforeMs + 700);
+    await waitFor("time to continue", async () => (await shownAtMs(eve)) > beforeMs + 700);
     await page.locator("#past-present").click();
     await eve.isIn();
     expect(await page.evaluate(() => window.nowcast.world!.avatarId)).toBeDefined();

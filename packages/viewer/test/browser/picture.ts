@@ -6,15 +6,15 @@ export interface Richness {
   readonly height: number;
   /** Different colours, with four bits a channel. */
   readonly colors: number;
-  /** Share of the commonest of them. */
+  /** Share of the commonest colour. */
   readonly commonest: number;
   /** Luminance between its 5th and its 95th percentile, 0 to 255. */
   readonly spread: number;
-  /** Share of pixels that differ clearly from their right-hand neighbour: edges of things. */
+  /** Share of pixels that differ clearly from their right-hand neighbour: edges of objects. */
   readonly edges: number;
 }
 
-/** Looks at a PNG with the eyes of a blank page. */
+/** Analyses a PNG in a blank page. */
 export function examine(blank: Page, png: Buffer): Promise<Richness> {
   return blank.evaluate(async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0));
@@ -46,7 +46,7 @@ export function examine(blank: Page, png: Buffer): Promise<Richness> {
   }, png.toString("base64"));
 }
 
-/** Why a picture is not one of a world with things in it; `undefined` when it is. */
+/** Why a picture does not show a world with entities; `undefined` if it does. */
 export function poverty({ colors, commonest, spread, edges }: Richness): string | undefined {
   if (colors < 60) return `only ${colors} colours`;
   if (commonest > 0.6) return `${Math.round(commonest * 100)} % of it is one colour`;

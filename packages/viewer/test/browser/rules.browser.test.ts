@@ -1,4 +1,4 @@
-/** Rules that are saved while somebody is there: the page shows what they say now, and what is wrong with them. */
+/** Rules that are saved while a player is there: the page shows their current state and their errors. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

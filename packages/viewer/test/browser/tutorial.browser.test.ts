@@ -100,7 +100,7 @@ describe("the guide to making a world", () => {
     await waitFor("Ada in Ben's page", () => ben.position(adaId));
   });
 
-  it("stands on the floor at the height that the guide names, and walks along its axes", async () => {
+  it("stands on the floor at the height in the guide, and walks along its axes", async () => {
     const [height] = promiseOf(tutorial, /A person of 1\.8 m who stands on that floor is at (\d\.\d)/);
     promiseOf(tutorial, /Y is up, X right, -Z ahead/);
     const place = await waitFor("Ada to stand", async () => {
@@ -112,7 +112,7 @@ describe("the guide to making a world", () => {
     await hold(ada, "KeyW", async () => (await own(ada))[2] < right[2] - 0.3);
   });
 
-  it("kicks the ball with the key that the guide names, harder when it is held longer", async () => {
+  it("kicks the ball with the key in the guide, harder when it is held longer", async () => {
     const [key] = promiseOf(tutorial, /press ([A-Z]) to kick it/);
     promiseOf(tutorial, /The longer you hold [A-Z], the harder the kick/);
     const short = await kick(`Key${key}`, async () => ada.page.keyboard.press(`Key${key}`, { delay: 60 }));
@@ -131,7 +131,7 @@ describe("the guide to making a world", () => {
     await ben.page.screenshot({ path: `${SCREENSHOTS}/tutorial.png` });
   });
 
-  it("keeps what is there when rules change, and starts anew in another room", async () => {
+  it("keeps entities when rules change, and begins again in another room", async () => {
     const version = guide.section("A new version");
     const [room] = promiseOf(version, /To see a new `"start"`, open another room, such as `\/r\/([\w-]+)`/);
     const spawns = "Ball:spawn { at = vector.create(0, 2, -3) }";
@@ -144,7 +144,7 @@ describe("the guide to making a world", () => {
     ben = await Visitor.enter(browser, server, { name: "Ben", room: room! });
     await waitFor("two balls in the other room", async () => (await balls(ben)) === 2);
 
-    // The line that adds something to a world that is being played, with the place that the guide leaves out.
+    // The line that adds an entity to a running world, with the place that the guide omits.
     const [line] = promiseOf(version, /`(if Ball:count\(\) < 2 then Ball:spawn \{ … \} end)`/);
     const step = `world.on("step", function()\n\t${line!.replace("…", "at = vector.create(3, 2, -3)")}\nend)\n`;
     write(rules, `${read(rules)}\n${step}`);
@@ -205,7 +205,7 @@ describe("the guide to making a world", () => {
         const isBehind = (await own(ada))[2] > (await ball())[2];
         await hold(ada, isBehind ? "KeyW" : "KeyS", isNear);
       }
-      // A person who walks into the ball pushes it away.
+      // A player who walks into the ball pushes it away.
       await restingBall();
       return isNear();
     };
@@ -250,7 +250,7 @@ describe("the first steps of the README", () => {
     expect(run("serve", "--help").output).toContain(`[default: ${port}]`);
   });
 
-  it("lead to blocks that can be carried, to a score, and to a room of one's own", async () => {
+  it("lead to blocks that can be carried, to a score, and to a separate room", async () => {
     promiseOf(steps, /walk into a tower, pick up a block and throw it/);
     const [football] = promiseOf(steps, /score a goal in `\/r\/([\w-]+)`/);
     const server = await ServerProcess.start();

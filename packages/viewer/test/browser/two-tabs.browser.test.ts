@@ -38,7 +38,7 @@ const SMOOTH_FRAME_MS = 34;
 interface Sight {
   /** From the key in one page to the step in the other. */
   readonly delayMs: number;
-  /** By how much the longest frames of both pages on the way exceed smooth ones. */
+  /** Excess of the longest frames of both pages on the way over smooth ones. */
   readonly drawingMs: number;
 }
 
@@ -47,7 +47,7 @@ async function timeToSight(mover: Visitor, watcher: Visitor): Promise<Sight> {
   const id = await mover.avatarId();
   await standsStill(mover, id);
   await standsStill(watcher, id);
-  // Both watches are in place before the key goes down, which takes another way into a busy page.
+  // Both observers run before the key is pressed, because keys reach a busy page by another way.
   for (const visitor of [mover, watcher]) await visitor.page.evaluate(watchForStep, id);
   const noted = (visitor: Visitor, what: string): Promise<number> =>
     visitor.page.evaluate((key) => Number(document.documentElement.dataset[key]), what);
@@ -90,7 +90,7 @@ function watchForStep(avatar: number): void {
 
 /** Waits until a page has shown the avatar at rest for half a second. */
 async function standsStill(visitor: Visitor, id: number): Promise<void> {
-  await waitFor("the avatar to stand still", () =>
+  await waitFor("the avatar to stop", () =>
     visitor.page.evaluate((avatar) => {
       const { world, interpolator } = window.nowcast;
       const entity = [...world!.entities.values()].find((candidate) => candidate.id === avatar)!;
@@ -99,7 +99,7 @@ async function standsStill(visitor: Visitor, id: number): Promise<void> {
   );
 }
 
-/** Grabs a block, carries it a few steps back, and throws it. The block, if it flew in the other page as well. */
+/** Grabs a block, carries it a few steps back, and throws it. Returns the block, if it also flew in the other page. */
 async function throwBlock(thrower: Visitor, watcher: Visitor): Promise<number | undefined> {
   const { keyboard, mouse } = thrower.page;
   const held = async (): Promise<number | undefined> => {
@@ -144,7 +144,7 @@ async function within(deadlineMs: number, condition: () => Promise<boolean>): Pr
   );
 }
 
-describe("two people in two tabs", () => {
+describe("two players in two tabs", () => {
   it("are there by the best carrier that each may have", async () => {
     expect((await ada.stats()).link?.carrier).toBe("WebTransport");
     expect((await ben.stats()).link?.carrier).toBe("WebSocket");
@@ -161,7 +161,7 @@ describe("two people in two tabs", () => {
     expect(await labels.locator("b").count()).toBe(0);
   });
 
-  it("see each other move within 300 ms of the key, apart from what drawing by software takes", async () => {
+  it("see each other move within 300 ms of the key, without the time of drawing by software", async () => {
     const sights: Sight[] = [];
     // The longest frames of both pages may have come before or after the step. If they took longer than everything together,
     // nothing is taken off for drawing.
@@ -169,7 +169,7 @@ describe("two people in two tabs", () => {
       Math.min(
         ...sights.map(({ delayMs, drawingMs }) => (drawingMs < delayMs ? delayMs - drawingMs : delayMs)),
       );
-    // The best of a few starts: what else this machine does at the time is not what is asked about.
+    // Uses the best of a few starts, because other load of this machine is not part of the test.
     while (sights.length < 30 && !(best() <= 300)) sights.push(await timeToSight(ada, ben));
     const shown = sights.map(
       ({ delayMs, drawingMs }) => `${delayMs.toFixed(0)} (${drawingMs.toFixed(0)} of it drawing)`,
@@ -196,7 +196,7 @@ describe("two people in two tabs", () => {
   });
 
   it("grab, carry and throw a block", async () => {
-    // A carried block may get caught in the rubble and slip from the hands: then it is tried again.
+    // A carried block may get stuck and slip from the hands; then it is tried again.
     const thrown = await waitFor("a throw", () => throwBlock(ada, ben), 120_000);
     console.log(`block ${thrown} flew`);
   });
@@ -229,7 +229,7 @@ describe("two people in two tabs", () => {
     expect(worstDegrees).toBeLessThan(1);
   });
 
-  it("chat, and what they type stays text", async () => {
+  it("chat, and their input stays text", async () => {
     await ada.page.keyboard.press("Enter");
     await ada.page.keyboard.type(MARKUP);
     await ada.page.keyboard.press("Enter");
@@ -239,7 +239,7 @@ describe("two people in two tabs", () => {
     expect(await ben.page.evaluate(() => "hacked" in window)).toBe(false);
   });
 
-  it("have something to look at", async () => {
+  it("see a detailed picture", async () => {
     const blank = await browser.newPage();
     for (const [name, { page }] of Object.entries({ ada, ben })) {
       const png = await page.screenshot({ path: `${SCREENSHOTS}/two-tabs-${name}.png` });

@@ -1,4 +1,7 @@
-/** The world while datagrams are dropped and pass again: nobody is thrown out, and no line of the chat is lost or doubled. */
+/**
+ * The world while datagrams are dropped and pass again: no player is disconnected, and no line of chat is lost or
+ * duplicated.
+ */
 import { joinWorld, type World } from "nowcast/world";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -9,9 +12,9 @@ import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "./browser.js";
 
 const DROPS_MAX = 5;
-/** Everybody may say two lines a second. */
+/** Each player may send two lines a second. */
 const LINE_MS = 600;
-/** Another address of this machine: the page comes to 127.0.0.1, where this test stands in between. */
+/** Another address of this machine: the page connects to 127.0.0.1, where this test's proxy listens. */
 const HOST = "127.0.0.2";
 
 let browser: Browser;
@@ -34,7 +37,7 @@ afterAll(async () => {
   udp?.close();
 });
 
-/** Says numbered lines, and keeps what is heard of everybody's. */
+/** Sends numbered lines, and stores all received lines. */
 function talk(world: World, lineMs: number): { readonly heard: string[]; stop(): number } {
   const heard: string[] = [];
   world.on("chat", ({ name, text }) => heard.push(`${name} ${text}`));
@@ -49,7 +52,7 @@ function talk(world: World, lineMs: number): { readonly heard: string[]; stop():
   };
 }
 
-it("goes on over WebSocket within a second, loses and doubles no line, and comes back", async () => {
+it("falls back to WebSocket within a second, loses and duplicates no line, and returns", async () => {
   const ben = joinWorld(`nowcast://${HOST}:${server.port}/udp`, { name: "Ben", networkHz: 60 });
   await waitFor("Ben to be in", () => ben.status === "open");
   const url = `http://127.0.0.1:${server.port}`;
@@ -57,7 +60,7 @@ it("goes on over WebSocket within a second, loses and doubles no line, and comes
   const carrier = async (): Promise<string | undefined> => (await ada.stats()).link?.carrier;
   expect(await carrier()).toBe("WebTransport");
 
-  // Ben walks in circles, so that there is always something to be seen.
+  // Ben walks in circles, so that there is always visible motion.
   let yaw = 0;
   const walking = setInterval(() => {
     yaw += 0.1;
@@ -66,7 +69,7 @@ it("goes on over WebSocket within a second, loses and doubles no line, and comes
   await ada.page.evaluate(talkInPage, LINE_MS);
   const talking = talk(ben, LINE_MS);
   const pauses: number[] = [];
-  // The best of a few drops: what else this machine does at the time is not what is asked about.
+  // Uses the best of a few drops, because other load of this machine is not part of the test.
   while (pauses.length < DROPS_MAX && !(Math.min(...pauses) < 1_000)) {
     await waitFor("WebTransport", async () => (await carrier()) === "WebTransport");
     await ada.page.evaluate(forgetPauses);

@@ -1,4 +1,4 @@
-/** Two people turn voices on: one speaks into Chromium's own microphone, which beeps, and the other hears it. */
+/** Two players turn voices on: one speaks into Chromium's fake microphone, which beeps, and the other receives it. */
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -38,7 +38,7 @@ async function hasClass(visitor: Visitor, name: string): Promise<boolean> {
   return classes?.split(" ").includes(name) ?? false;
 }
 
-it("lets people who are near hear each other, and not before both want it", async () => {
+it("connects near players, and only if both want it", async () => {
   const viewport = { width: 480, height: 360 };
   const ada = await Visitor.enter(browser, server, { name: "Ada", room: "playground", viewport });
   const ben = await Visitor.enter(browser, server, { name: "Ben", room: "playground", viewport });
@@ -50,7 +50,7 @@ it("lets people who are near hear each other, and not before both want it", asyn
   }
   expect(await line(ben).locator("span").textContent()).toBe("Ada");
 
-  // Both are muted, so nobody is heard. Then Ada's microphone beeps once a second.
+  // Both are muted, so both are silent. Then Ada's microphone beeps once a second.
   expect(await ada.page.locator("#microphone").getAttribute("aria-pressed")).toBe("false");
   expect(await hasClass(ben, "speaking")).toBe(false);
   await ada.page.evaluate(() => document.getElementById("microphone")!.click());
@@ -61,7 +61,7 @@ it("lets people who are near hear each other, and not before both want it", asyn
     return marked > 0;
   });
 
-  // Two people of whom one blocks the other are not connected any more, in either page.
+  // If one player blocks the other, they are disconnected, in both pages.
   await line(ben).locator('input[type="checkbox"]').check();
   for (const visitor of [ada, ben]) {
     await waitFor("the end of the connection", async () => !(await hasClass(visitor, "connected")));
@@ -72,7 +72,7 @@ it("lets people who are near hear each other, and not before both want it", asyn
   expect(ben.errors).toEqual([]);
 });
 
-it("says so where a world passes on no voices", async () => {
+it("is reported if a world forwards no voices", async () => {
   const visitor = await Visitor.enter(browser, server, { name: "Cleo", room: "football" });
   await visitor.page.locator("#settings-open").click();
   await visitor.page.locator("#set-voice").click();
