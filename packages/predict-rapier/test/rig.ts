@@ -156,7 +156,10 @@ export class Rig {
       definition: { version: 1, kinds: [], actions, events: [], assets: [] },
     });
     this.predictor = createPredictor(this.world, { nowMs: () => this.nowMs });
-    this.interpolator = createInterpolator(this.world, { whenFree: (callback) => callback() });
+    this.interpolator = createInterpolator(this.world, {
+      whenFree: (callback) => callback(),
+      earliestMs: (readMs) => readMs,
+    });
     this.source.tell("welcome", { tick: 0, stepHz: 60 });
   }
 

@@ -16,6 +16,8 @@ import { mulberry32 } from "./random.js";
 
 const STEP_MS = 1000 / 60;
 const FRAME_MS = 1000 / 60;
+/** The times of these worlds are not those of this machine. */
+const RECORDED = { earliestMs: (readMs: number): number => readMs };
 
 /** A world that moves one body along x at 3 m/s while it turns, received over a link with the given delays. */
 class RecordedWorld implements InterpolationSource {
@@ -122,7 +124,7 @@ function settledSpeeds(frames: readonly Frame[]): number[] {
 describe("interpolation", () => {
   it("moves evenly through ten snapshots a second on a steady link, one interval behind", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     const frames = play(world, interpolator, { seconds: 8, ticks: 6, delayMs: () => 40 });
     for (const speed of settledSpeeds(frames)) expect(speed).toBeCloseTo(3, 1);
@@ -133,7 +135,7 @@ describe("interpolation", () => {
   it.each([1, 2, 3, 4, 5])("hardly ever stops under 60 ms of jitter (seed %i)", (seed) => {
     const random = mulberry32(seed);
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     const frames = play(world, interpolator, { seconds: 30, ticks: 6, delayMs: () => 20 + random() * 60 });
     const speeds = settledSpeeds(frames);
@@ -147,7 +149,7 @@ describe("interpolation", () => {
 
   it("comes closer to the present when snapshots come more often", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     const frames = play(world, interpolator, { seconds: 8, ticks: 1, delayMs: () => 40 });
     expect(frames.at(-1)!.delayMs).toBeLessThan(30);
@@ -155,7 +157,7 @@ describe("interpolation", () => {
 
   it("starts a resting entity at its position, without sliding from its last motion", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     for (let tick = 0; tick <= 600; tick += 6) {
@@ -176,7 +178,7 @@ describe("interpolation", () => {
 
   it("uses a session's information on when an entity rested, before its own interpolation", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     for (let tick = 0; tick <= 60; tick += 6) {
       // The packets of steps 48 and 54 are lost; the one of step 60 states that it rested until step 45.
@@ -199,7 +201,7 @@ describe("interpolation", () => {
 
   it("jumps with a teleported entity, and continues smoothly from there", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     for (let tick = 0; tick <= 60; tick += 6) world.snapshot(tick, tick * STEP_MS);
@@ -215,7 +217,7 @@ describe("interpolation", () => {
 
   it("does not slide to where something was put far away", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     const seen = new Set<boolean>();
@@ -240,7 +242,7 @@ describe("interpolation", () => {
 
   it("extrapolates for a tenth of a second without data, reports its age, and then stops", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     for (let tick = 0; tick <= 60; tick += 6) {
       world.snapshot(tick, tick * STEP_MS);
@@ -265,7 +267,7 @@ describe("interpolation", () => {
     readonly ageMs: number;
   } {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     const speeds: number[] = [];
@@ -312,7 +314,7 @@ describe("interpolation", () => {
     const whenFree = (callback: () => void): void => {
       free = callback;
     };
-    const interpolator = createInterpolator(world, { whenFree });
+    const interpolator = createInterpolator(world, { ...RECORDED, whenFree });
     world.welcome(0);
     let next = 0;
     for (let frameMs = 0; frameMs < 20_000; frameMs += 333) {
@@ -328,6 +330,7 @@ describe("interpolation", () => {
     const world = new RecordedWorld();
     let free = (): void => undefined;
     const interpolator = createInterpolator(world, {
+      ...RECORDED,
       whenFree: (callback) => {
         free = callback;
       },
@@ -350,7 +353,7 @@ describe("interpolation", () => {
 
   it.each([1, 3, 10, 20])("keeps its delay and its pace after a stream stalled for %i s", (stallS) => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world, { whenFree: (callback) => callback() });
+    const interpolator = createInterpolator(world, { ...RECORDED, whenFree: (callback) => callback() });
     world.welcome(0);
     const stall = { fromMs: 5_000, toMs: 5_000 + 1_000 * stallS };
     const delays: number[] = [];
@@ -372,7 +375,7 @@ describe("interpolation", () => {
   /** The largest way between two frames after a stall, and how far the body is from its true place half a second later, in metres. */
   function afterStall(stallS: number): { readonly leapM: number; readonly errorM: number } {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world, { whenFree: (callback) => callback() });
+    const interpolator = createInterpolator(world, { ...RECORDED, whenFree: (callback) => callback() });
     world.welcome(0);
     const stall = { fromMs: 5_000, toMs: 5_000 + 1_000 * stallS };
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
@@ -404,7 +407,7 @@ describe("interpolation", () => {
 
   it("takes the delay of a slower path after two seconds", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world, { whenFree: (callback) => callback() });
+    const interpolator = createInterpolator(world, { ...RECORDED, whenFree: (callback) => callback() });
     world.welcome(0);
     let next = 0;
     for (let nowMs = 0; nowMs < 12_000; nowMs += STEP_MS) {
@@ -418,7 +421,7 @@ describe("interpolation", () => {
 
   it("turns the short way round at an even rate", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     const turned = world.body as Mutable<Entity>;
     turned.euler = [0, 3, 0];
@@ -446,7 +449,7 @@ describe("interpolation", () => {
 
   it("forgets the old server's clock when another one welcomes it", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     play(world, interpolator, { seconds: 4, ticks: 6, delayMs: () => 40 });
     world.emitter.emit("despawn", { entities: [world.body], reason: "gone" });
@@ -460,7 +463,7 @@ describe("interpolation", () => {
 
   it("shows the current state after a minute in a background tab, without replaying it", () => {
     const world = new RecordedWorld();
-    const interpolator = createInterpolator(world);
+    const interpolator = createInterpolator(world, RECORDED);
     world.welcome(0);
     for (let tick = 0; tick <= 3600; tick += 6) world.snapshot(tick, tick * STEP_MS);
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };

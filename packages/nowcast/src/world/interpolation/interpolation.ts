@@ -1,6 +1,7 @@
 import type { Entity, EntityId, World } from "../world.js";
 import { eulerToQuaternion, type NumberArray, slerp } from "./rotation.js";
 import { SnapshotTimeline } from "./snapshot-timeline.js";
+import { StallWatch } from "./stall-watch.js";
 
 /** A pose at the moment that is drawn. Any arrays of three and four numbers can be used. */
 export interface Pose {
@@ -19,6 +20,12 @@ export interface InterpolatorOptions {
    * waits that long, and this wait is not a delay of the network.
    */
   readonly whenFree?: ((callback: () => void) => void) | undefined;
+  /**
+   * Returns the earliest possible arrival time of a snapshot that was read at `readMs`: before `readMs` if this program
+   * was too busy to read it. By default a late timer shows that. Recordings have other times than `performance.now()`,
+   * so they pass `(readMs) => readMs`.
+   */
+  readonly earliestMs?: ((readMs: number) => number) | undefined;
 }
 
 /**
@@ -83,9 +90,12 @@ class SnapshotInterpolator implements Interpolator {
     this.#freeMs = performance.now();
   };
   readonly #source: InterpolationSource;
+  readonly #stalls: Pick<StallWatch, "earliestMs"> & { close?(): void };
 
   constructor(source: InterpolationSource, options: InterpolatorOptions) {
     this.#source = source;
+    const { earliestMs } = options;
+    this.#stalls = earliestMs === undefined ? new StallWatch() : { earliestMs };
     this.#timeline = new SnapshotTimeline(options.delayMsMin ?? 0, options.delayMsMax ?? 1000);
     this.#whenFree = options.whenFree ?? ((callback) => void setTimeout(callback, 0));
     for (const entity of source.entities.values()) this.#add(entity);
@@ -151,19 +161,21 @@ class SnapshotInterpolator implements Interpolator {
   }
 
   close(): void {
+    this.#stalls.close?.();
     for (const stop of this.#stopListening) stop();
     this.#tracks.clear();
   }
 
   /**
    * Returns the earliest possible arrival time of a snapshot that is read now. A page reads nothing while it draws a
-   * frame, and then reads all waiting snapshots in sequence; each of these reads takes time.
+   * frame or is stalled, and then reads all waiting snapshots in sequence; each of these reads takes time.
    */
   #earliestMs(readMs: number): number {
+    const unstalledMs = this.#stalls.earliestMs(readMs);
     const wasBusy = this.#freeMs === undefined || readMs - this.#freeMs < QUEUE_MS;
-    if (!wasBusy) return readMs;
+    if (!wasBusy) return unstalledMs;
     if (this.#freeMs !== undefined) this.#freeMs = Math.max(this.#freeMs, readMs);
-    return Math.min(readMs, this.#frameMs);
+    return Math.min(unstalledMs, this.#frameMs);
   }
 
   #add(entity: Entity): void {
