@@ -10,7 +10,7 @@ const three = fileURLToPath(new URL("../three/src", import.meta.url));
 type Plugin = Extract<NonNullable<ViteUserConfig["plugins"]>[number], { name: string }>;
 
 /** Scripts that every visit needs after Enter: the page asks for them while the start screen is read. */
-const NEEDED_NEXT = new Set(["session-adapter"]);
+const NEEDED_NEXT = new Set(["session-adapter", "open-session"]);
 
 function preloadNext(): Plugin {
   return {

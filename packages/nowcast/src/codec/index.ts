@@ -4,14 +4,9 @@ export { BodyReader, type ReadOptions } from "./body.js";
 export { type Codec, type CodecParts, defineCodec } from "./codec.js";
 export type { MessageDecoder } from "./message-decoder.js";
 export type { MessageEncoder } from "./message-encoder.js";
-export {
-  decodeMsgpack,
-  encodeMsgpack,
-  type MsgpackDecodeOptions,
-  MsgpackExtension,
-  MsgpackTimestamp,
-  type MsgpackValue,
-} from "./msgpack.js";
+export { decodeMsgpack, type MsgpackDecodeOptions } from "./msgpack-reader.js";
+export { MsgpackExtension, MsgpackTimestamp, type MsgpackValue } from "./msgpack-value.js";
+export { encodeMsgpack } from "./msgpack-writer.js";
 export { createCodec, type Schema, types, type ValueOf, wireSchemaOf } from "./schema.js";
 export { ScopeReader, ScopeWriter } from "./scope.js";
 export type { WireValue } from "./value.js";

@@ -1,7 +1,7 @@
 import { WireError } from "../errors/nowcast-error.js";
 import type { Block } from "./block.js";
 import type { WireInput } from "./input.js";
-import { MsgpackReader } from "./msgpack.js";
+import { MsgpackReader } from "./msgpack-reader.js";
 import { readLengths, readNumberColumn, readRaw, widthOfCodes } from "./number-columns.js";
 import { KINDS, type NumberColumn, type NumberKind, readPacked, U8, U16, unsignedKind } from "./numbers.js";
 import { dequantiseAngle, dequantiseQuat, dequantiseRange, rangeWidth, readPlainQuat } from "./quantise.js";

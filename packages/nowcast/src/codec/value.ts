@@ -1,5 +1,6 @@
 import { NowcastError } from "../errors/nowcast-error.js";
-import { decodeMsgpack, type MsgpackExtension, type MsgpackTimestamp, type MsgpackValue } from "./msgpack.js";
+import { decodeMsgpack } from "./msgpack-reader.js";
+import type { MsgpackExtension, MsgpackTimestamp, MsgpackValue } from "./msgpack-value.js";
 import { describeType, isTuple, type Variant, type WireSchema, type WireType } from "./wire-schema.js";
 
 const DEPTH_MAX = 128;

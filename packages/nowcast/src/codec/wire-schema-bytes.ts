@@ -1,7 +1,7 @@
 import { NowcastError, WireError } from "../errors/nowcast-error.js";
 import { copyOf } from "./copy-of.js";
 import { WireInput } from "./input.js";
-import { decodeMsgpack } from "./msgpack.js";
+import { decodeMsgpack } from "./msgpack-reader.js";
 import { WireOutput } from "./output.js";
 import {
   type Definition,

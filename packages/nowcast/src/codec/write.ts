@@ -1,6 +1,6 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import { type BlockLayout, layoutOf, layoutOfFields, PLAIN_ROWS_MAX } from "./block.js";
-import { encodeMsgpack } from "./msgpack.js";
+import { encodeMsgpack } from "./msgpack-writer.js";
 import { KINDS, type NumberColumn, type NumberKind, U8, U16, U32, unsignedKind } from "./numbers.js";
 import { WireOutput } from "./output.js";
 import { quantiseAngle, quantiseQuat, quantiseRange, quatWidth, rangeWidth } from "./quantise.js";

@@ -1,22 +1,17 @@
 /** `connect`: opens the best available carrier, and another one if it fails (`spec/CARRIERS.md`, section 6). */
 import type { CarrierKind, OpenCarrier } from "../carrier/carrier.js";
 import { forAnyCarrier, PROPERTIES } from "../carrier/carrier.js";
-import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
 import { openWebSocket } from "../carrier/websocket.js";
 import { hasWebTransport, openWebTransport } from "../carrier/webtransport.js";
-import { Channel, closedError } from "../channel/channel.js";
-import { NowcastError } from "../errors/nowcast-error.js";
-import { CloseCode, type Closed } from "../session/fault.js";
-import { Session, type SessionConfig } from "../session/index.js";
+import type { Channel } from "../channel/channel.js";
+import { asNowcastError, NowcastError } from "../errors/nowcast-error.js";
+import type { SessionConfig } from "../session/config.js";
 import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
 import type { WebSocketConstructor } from "../websocket/websocket.js";
 import { type Address, addressUrl, readAddress } from "./address.js";
-import { CarrierMigrator, type Offers } from "./carrier-migrator.js";
+import type { Offers } from "./carrier-migrator.js";
 import { type Discovery, discover } from "./discovery.js";
 import { openFirst } from "./race.js";
-
-/** While there is another carrier to try, so long a HELLO may stay unanswered at the beginning. */
-const UNANSWERED_MS_MAX = 3_000;
 
 export interface ConnectOptions {
   /**
@@ -51,6 +46,9 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   }
   const signal = options.signal ?? new AbortController().signal;
   signal.throwIfAborted();
+  const loading = import("./open-session.js");
+  // Reported where it is awaited, unless the endpoint refuses before.
+  loading.catch(() => {});
   await endpoint.ask(signal);
   let kinds = endpoint.kinds;
   if (kinds.length === 0) throw endpoint.offersNothing();
@@ -59,73 +57,16 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
       endpoint.explain(error, signal),
     );
     kinds = kinds.filter((kind) => kind !== carrier.kind);
-    const driver = new Driver(
-      Session.connect(clockUs(), PROPERTIES[carrier.kind], randomEntropy(), forAnyCarrier(options.session)),
-    );
-    const closed = await begin(driver, carrier, kinds.length > 0, signal);
-    if (closed === undefined) return openChannel(driver, endpoint.toResume());
-    if (kinds.length === 0 || closed.by !== "silence") throw refusedError(closed) ?? closedError(closed);
+    const { openSession } = await loading.catch((error) => {
+      carrier.close(1000, "the code that runs a session could not be loaded");
+      throw asNowcastError(error);
+    });
+    if (signal.aborted) carrier.close(1000, "given up");
+    signal.throwIfAborted();
+    const offers = () => endpoint.toResume();
+    const channel = await openSession(carrier, { config: options.session, signal, others: kinds, offers });
+    if (channel !== undefined) return channel;
   }
-}
-
-/** The error for a session that was refused at once, with the endpoint's error code (`spec/CARRIERS.md`, section 2). */
-function refusedError({ code, reason }: Closed): NowcastError | undefined {
-  const [word, cure] =
-    code === CloseCode.busy
-      ? (["full", "come again later"] as const)
-      : code === CloseCode.unauthorised
-        ? (["unauthorised", "ask for a new token"] as const)
-        : [];
-  if (word === undefined) return undefined;
-  const message = `the endpoint refuses: ${word}; ${reason || word}; ${cure}`;
-  return new NowcastError("refused", reason || word, { code: word, cure, message, closeCode: code });
-}
-
-/** Waits until the session is open; otherwise throws the reason of its end. */
-function begin(
-  driver: Driver,
-  carrier: OpenCarrier,
-  hasOthers: boolean,
-  signal: AbortSignal,
-): Promise<Closed | undefined> {
-  return new Promise((resolve, reject) => {
-    const unanswered = (): void => driver.close(CloseCode.gaveUp, "no answer to HELLO");
-    const timer = hasOthers ? setTimeout(unanswered, UNANSWERED_MS_MAX) : undefined;
-    const end = (closed: Closed | undefined): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-      resolve(closed);
-    };
-    const stop = (): void => {
-      driver.close(CloseCode.done, "given up");
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", stop);
-    const changed = (): void => {
-      const notice = driver.session.pollNotice();
-      if (notice?.type === "opened") end(undefined);
-      if (notice?.type !== "closed") return;
-      const { closed } = notice;
-      end(closed.code === CloseCode.gaveUp ? { ...closed, by: "silence" } : closed);
-    };
-    driver.handle({ changed, carrierEnded: changed });
-    driver.adopt(carrier);
-  });
-}
-
-function openChannel(driver: Driver, offers: Offers): Channel {
-  const channel = new Channel(driver);
-  const migrator = new CarrierMigrator(driver, offers);
-  driver.handle({
-    changed: () => {
-      if (driver.session.isClosed) migrator.stop();
-      channel.changed();
-    },
-    carrierEnded: () => migrator.look(),
-  });
-  // The bytes that arrived with the answer.
-  queueMicrotask(() => driver.pump());
-  return channel;
 }
 
 /** The record of the other side, and the way to open carriers to it. */

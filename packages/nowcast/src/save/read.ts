@@ -1,6 +1,7 @@
 import { readRows } from "../codec/body.js";
 import { WireInput } from "../codec/input.js";
-import { decodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
+import { decodeMsgpack } from "../codec/msgpack-reader.js";
+import type { MsgpackValue } from "../codec/msgpack-value.js";
 import { planReading, type ReadPlan } from "../codec/read.js";
 import type { WireValue } from "../codec/value.js";
 import type { WireSchema } from "../codec/wire-schema.js";

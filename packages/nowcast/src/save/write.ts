@@ -1,5 +1,6 @@
 import { type Guess, NOTHING, widen, wireSchemaOf } from "../codec/infer.js";
-import { encodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
+import type { MsgpackValue } from "../codec/msgpack-value.js";
+import { encodeMsgpack } from "../codec/msgpack-writer.js";
 import { WireOutput } from "../codec/output.js";
 import type { WireValue } from "../codec/value.js";
 import type { WireSchema } from "../codec/wire-schema.js";

@@ -1,4 +1,5 @@
-import { encodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
+import type { MsgpackValue } from "../codec/msgpack-value.js";
+import { encodeMsgpack } from "../codec/msgpack-writer.js";
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
 import { CancellableWaits, type WaitOptions } from "../events/cancellable-waits.js";
 import { eulerToQuaternion } from "./interpolation/rotation.js";

@@ -1,4 +1,4 @@
-import { decodeMsgpack } from "../../codec/msgpack.js";
+import { decodeMsgpack } from "../../codec/msgpack-reader.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { ENTITIES_MAX } from "../entity-table.js";
 import type { Encoding, PlayerId } from "../world.js";

@@ -1,4 +1,4 @@
-import { setOwn, utf8LengthWellFormed } from "../../codec/msgpack.js";
+import { setOwn, utf8LengthWellFormed } from "../../codec/msgpack-reader.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
 import { keyText } from "../client-key.js";
