@@ -1,4 +1,4 @@
-//! How many small packets a second one core passes through the state machine alone.
+//! Small packets a second that one core passes through the state machine alone.
 
 use std::hint::black_box;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use crate::packet::{StateHead, varint_length, write};
 pub(crate) struct Builder<'a> {
     out: &'a mut Vec<u8>,
     end: usize,
-    /// Where content begins, and where it ends unless its first message needs more.
+    /// The start of content, and its end unless the first message needs more.
     content: Option<(usize, usize)>,
     open: Option<Open>,
     pub(crate) is_eliciting: bool,
@@ -26,7 +26,7 @@ impl<'a> Builder<'a> {
         Self { out, end, content: None, open: None, is_eliciting: false }
     }
 
-    /// Content begins: what follows ends at a length of `end`, but for a first message that needs more.
+    /// Begins content, which ends at a length of `end` unless the first message needs more.
     pub(crate) fn begin_content(&mut self, end: usize) {
         self.content = Some((self.out.len(), end.min(self.end)));
     }

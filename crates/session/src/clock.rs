@@ -32,7 +32,7 @@ impl Clock {
         Self { kept: [None; KEPT], next: 0, second: None, fallback: 0, best: None, drift: 0.0 }
     }
 
-    /// Until there is a sample: what the peer's clock showed when a packet arrived, wrong by the one-way delay.
+    /// Before the first sample, uses the peer's clock on arrival of a packet, which is wrong by the one-way delay.
     pub(crate) fn guess(&mut self, now: Time, peer_micros: u64) {
         self.fallback = (peer_micros as i64).wrapping_sub(now.as_micros() as i64);
     }
@@ -71,7 +71,7 @@ impl Clock {
         self.best.map(|best| Duration::from_micros(best.round_trip / 2))
     }
 
-    /// How much faster than ours the peer's clock runs, in parts per million.
+    /// Speed of the peer's clock relative to ours, in parts per million.
     pub fn drift_ppm(&self) -> f64 {
         self.drift * 1e6
     }

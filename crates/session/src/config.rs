@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::lane::LaneConfig;
 use crate::limits::{Limits, PACKET_BYTES_MIN};
 
-/// How a session behaves; everything the peer must know of it stands in the handshake.
+/// Parameters of a session. The handshake contains everything that the peer must know of them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,7 +36,7 @@ pub struct Config {
     pub redundancy_bits_per_second: u32,
     /// Never send faster than this.
     pub bytes_per_second_max: Option<u64>,
-    /// How long an initiator asks before it gives up.
+    /// Time for which an initiator repeats HELLO before it gives up.
     pub handshake_timeout: Duration,
 }
 
@@ -55,7 +55,7 @@ impl Default for Config {
 /// Properties of a carrier (`spec/SESSION.md`, section 3). Both ends must use the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
-    /// Packets arrive in order and are never lost while it lives.
+    /// Packets arrive in order and are never lost while the carrier exists.
     pub is_reliable: bool,
     /// A packet arrives unchanged or not at all.
     pub is_checked: bool,
@@ -72,7 +72,8 @@ impl Carrier {
     /// A reliable, ordered stream of messages, as WebSocket has it.
     pub const STREAM: Self = Self { is_reliable: true, is_checked: true, packet_bytes_max: 16_384 };
 
-    /// Whether what arrives is what the peer sent, all of it and in order: then nobody but the peer can be at fault.
+    /// Whether the carrier delivers exactly the peer's bytes, complete and in order, so that only the peer can be at
+    /// fault.
     pub(crate) fn is_trusted(self) -> bool {
         self.is_reliable && self.is_checked
     }

@@ -8,16 +8,16 @@ use std::fmt;
 pub struct Malformed {
     /// The field of `spec/SESSION.md` that cannot be read.
     pub field: &'static str,
-    /// Where it begins in the packet.
+    /// Its offset in the packet.
     pub offset: usize,
 }
 
-/// Why a session ended or never began (`spec/SESSION.md`, section 12).
+/// The reason why a session ended or never began (`spec/SESSION.md`, section 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CloseCode(pub u32);
 
 impl CloseCode {
-    /// Nobody's fault: one side was done.
+    /// No fault: one side was done.
     pub const DONE: Self = Self(0);
     /// A packet could not be read.
     pub const MALFORMED: Self = Self(1);
@@ -78,13 +78,13 @@ impl fmt::Display for CloseCode {
 pub enum ClosedBy {
     /// This side, by its own will or because the peer broke a rule.
     Us,
-    /// The peer said so.
+    /// The peer closed the session.
     Peer,
-    /// Nobody answered in time.
+    /// No answer arrived in time.
     Silence,
 }
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("session closed by {by:?}: {code}: {reason}")]
 pub struct Closed {
@@ -116,7 +116,7 @@ impl Broken {
 /// A call that could not be carried out: the caller is at fault, or must wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The lane holds as many entries or bytes as it may; put again after the peer has taken some.
+    /// The lane holds its maximum of entries or bytes. Put again after the peer has taken some.
     #[error("the lane is full")]
     Full,
     /// The message is larger than the peer accepts.
@@ -132,10 +132,10 @@ pub enum Refused {
     NoLane {
         /// The lane named.
         lane: u8,
-        /// How many there are.
+        /// Number of lanes.
         lanes: u8,
     },
-    /// Keys are greater than 0; key 0 stands for events.
+    /// Keys are greater than 0; key 0 is reserved for events.
     #[error("key 0 is kept for events")]
     KeyZero,
     /// The session is closed.

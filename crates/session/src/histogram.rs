@@ -30,7 +30,7 @@ impl Histogram {
         self.total += 1;
     }
 
-    /// How many were counted.
+    /// Number of recorded values.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_bound_what_was_counted() {
+    fn quantiles_bound_the_recorded_values() {
         let mut histogram = Histogram::default();
         assert_eq!(histogram.quantile(0.5), None);
         (1..=1_000).for_each(|millis| histogram.record(Duration::from_millis(millis)));

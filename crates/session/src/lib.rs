@@ -1,10 +1,10 @@
-//! The session: one sans-IO protocol that carries the laws of the updatable queue over links that lose, reorder,
-//! duplicate, delay and die. `spec/SESSION.md` is its normative description.
+//! The session: one sans-IO protocol that implements the laws of the updatable queue over links that lose, reorder,
+//! duplicate and delay packets, and that end. `spec/SESSION.md` is its normative description.
 //!
-//! **The one invariant**: a value is read at the moment its packet leaves, and what was in a packet is never sent again
-//! as it was. When a packet is lost, the session asks what of its content is still wanted: events are, the last values
-//! before an event are, a value that a newer one has replaced is not. So nothing stale ever waits anywhere, and nothing
-//! that matters is ever missing.
+//! **The one invariant**: a value is read when its packet leaves, and the content of a packet is never sent again
+//! unchanged. When a packet is lost, the session decides which of its content is still needed. Events are, and the last
+//! values before an event are; a value that was replaced by a newer one is not. Therefore no stale message waits
+//! anywhere, and no needed message is lost.
 //!
 //! The canonical loop of a driver, here with two sessions and a link without delay:
 //!
@@ -40,10 +40,10 @@
 //! assert_eq!(seen[1], (MessageKind::Event, "presses the button".into()));
 //! ```
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! | --- | --- |
-//! | `session/` | [`Session`]: the verbs, the handshake, what packets and timers do, how a packet is filled |
-//! | `lane/` | the two ends of a lane: what is bound to packets, what is released to the application |
+//! | `session/` | [`Session`]: the verbs, the handshake, effects of packets and timers, filling of packets |
+//! | `lane/` | the two ends of a lane: binding messages to packets, and releasing them to the application |
 //! | `packet/` | bytes; no state |
 //! | `sent.rs`, `rtt.rs`, `rate/`, `clock.rs` | packets in flight, round-trip time, rate, the peer's clock |
 //! | `source.rs` | [`Replication`]: states from elsewhere than the queue |

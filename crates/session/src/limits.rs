@@ -18,7 +18,7 @@ pub struct Limits {
     pub packet_bytes_max: u16,
     /// After this much silence the carrier is regarded as dead; at least 100 ms.
     pub idle_timeout: Duration,
-    /// How long a session without carrier waits for a new one.
+    /// Time for which a session without a carrier waits for a new one.
     pub resume_timeout: Duration,
 }
 
@@ -28,7 +28,7 @@ pub const LANES_MAX: u8 = 16;
 pub const PACKET_BYTES_MIN: u16 = 1_200;
 /// The overhead of a message beyond its payload.
 pub const MESSAGE_COST: u64 = 64;
-/// The size of all parts but the last of a message in parts.
+/// The size of all parts of a message except the last.
 pub const PART_BYTES: usize = 1_024;
 
 const WINDOW_BYTES_MIN: u32 = 16_384;

@@ -10,7 +10,8 @@ pub struct Message {
     pub lane: u8,
     /// Its kind.
     pub kind: MessageKind,
-    /// When the value was produced (states), or when its packet left (all others), by our clock as far as the peer's is known.
+    /// When the value was produced (states), or when its packet left (all others), by our clock as far as the peer's
+    /// clock is known.
     pub produced_at: Time,
 }
 
@@ -24,7 +25,7 @@ pub enum MessageKind {
     },
     /// An event.
     Event,
-    /// A command, to be answered by [`crate::Session::put_reply`].
+    /// A command; answer it with [`crate::Session::put_reply`].
     Command {
         /// Names the command in the reply.
         command: u64,
@@ -44,16 +45,16 @@ pub enum MessageKind {
 /// News about the session itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Packets can flow: the session began, or goes on over a new carrier, or the silent one is heard again.
+    /// Packets can flow: the session began, continues over a new carrier, or received a packet on the silent one.
     Opened {
-        /// Whether it goes on.
+        /// Whether it continues an earlier session.
         resumed: bool,
     },
     /// The carrier is dead; [`crate::Session::attach`] a new one within the resume time-out.
     Detached,
     /// The session is over.
     Closed(Closed),
-    /// The time to live of an event ended before an acknowledgement came; the peer may have it all the same.
+    /// The time to live of an event ended before an acknowledgement arrived. The peer may still have received it.
     Expired {
         /// The lane.
         lane: u8,

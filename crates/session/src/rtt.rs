@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The longest a receiver waits before it acknowledges, if it does not send regularly itself.
 pub(crate) const ACK_DELAY_MAX: Duration = Duration::from_millis(5);
-/// The longest it waits for a packet of its own, in which the acknowledgement can ride.
+/// Maximum wait of an acknowledgement for an own packet.
 pub(crate) const HELD_ACK_DELAY_MAX: Duration = Duration::from_millis(100);
 /// Both ends assume this for the longest recent delay of acknowledgements until they have measured it. The assumption is high
 /// so that an end that sends regularly can hold its first acknowledgements for its next packet; it decays within seconds.
@@ -27,9 +27,9 @@ struct Estimate {
     smoothed: u64,
     variation: u64,
     minimum: u64,
-    /// How long the peer holds acknowledgements now: the longest lately.
+    /// The peer's longest recent delay of acknowledgements.
     held: u64,
-    /// Follows from the rest, and is asked for more often than that changes.
+    /// Derived from the other fields, and cached because it is read more often than they change.
     probe_timeout: Duration,
 }
 
@@ -78,12 +78,12 @@ impl Rtt {
         self.estimate.map(|estimate| Duration::from_micros(estimate.smoothed))
     }
 
-    /// The latest sample as it counts: without the acknowledgement's delay, where that is plausible.
+    /// The latest sample that counts: without the acknowledgement's delay, if that is plausible.
     pub fn latest(&self) -> Option<Duration> {
         self.estimate.map(|estimate| Duration::from_micros(estimate.adjusted))
     }
 
-    /// How much samples vary.
+    /// Variation of the samples.
     pub fn variation(&self) -> Option<Duration> {
         self.estimate.map(|estimate| Duration::from_micros(estimate.variation))
     }
@@ -93,8 +93,8 @@ impl Rtt {
         self.estimate.map(|estimate| Duration::from_micros(estimate.minimum))
     }
 
-    /// A packet this old is lost once a later one is acknowledged. Where packets overtake each other on the path, and some took
-    /// as long as `overtaken`, it may also be twice a round trip old.
+    /// A packet of this age is lost once a later one is acknowledged. If packets overtake each other on the path, and
+    /// some took as long as `overtaken`, it may also be twice a round trip old.
     pub(crate) fn loss_delay(&self, overtaken: Duration) -> Duration {
         let longest = self.estimate.map_or(0, |estimate| estimate.smoothed.max(estimate.latest));
         let overtaken = (overtaken.as_micros() as u64 * 9 / 8).min(2 * longest);
@@ -113,7 +113,8 @@ pub(crate) fn longest_lately(before: u64, delay: u64) -> u64 {
     delay.max(31 * before / 32).clamp(usual, most)
 }
 
-/// How long an acknowledgement may be held before it counts as lost: a fifth longer than the longest recent delay.
+/// Time for which an acknowledgement may be held before it counts as lost: a fifth longer than the longest recent
+/// delay.
 pub(crate) fn allowance(longest: u64) -> Duration {
     Duration::from_micros(longest.max(ACK_DELAY_MAX.as_micros() as u64) * 6 / 5)
 }
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_holds_acknowledgements_is_waited_for_as_long_as_it_holds_them() {
+    fn acknowledgements_are_awaited_as_long_as_the_peer_holds_them() {
         let mut rtt = Rtt::default();
         (0..50).for_each(|_| rtt.sample(millis(60), millis(40)));
         assert!(rtt.probe_timeout() > millis(60), "{:?}", rtt.probe_timeout());

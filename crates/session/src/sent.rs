@@ -8,17 +8,17 @@ use crate::time::Time;
 
 /// A packet this many numbers below an acknowledged one is lost, unless packets overtake each other on the path.
 const REORDERING_MAX: u64 = 3;
-/// So many packets are remembered that were taken for lost last.
+/// Maximum remembered packets among those that were declared lost.
 const MISSED_MAX: usize = 16;
 /// The path is assumed to reorder packets until this number of further packets was lost and none of them arrived late.
 const OVERTAKING_LOSSES: u32 = 64;
 /// Packets tracked at once; beyond that the oldest is taken for lost.
 const TRACKED_MAX: usize = 8_192;
 
-/// One thing in a packet; its owner is notified when the packet is acknowledged or lost.
+/// One item in a packet; its owner is notified when the packet is acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// A value of a key, by its slot and stamp; part `None` stands for the whole.
+    /// A value of a key, by its slot and stamp; part `None` means the whole value.
     State { lane: u8, slot: u32, stamp: u64, part: Option<u32> },
     /// An event, or one part of it.
     Event { lane: u8, number: u64, part: Option<u32> },
@@ -34,7 +34,7 @@ pub(crate) enum Item {
 enum Status {
     /// Eliciting, to be acknowledged.
     InFlight,
-    /// Not eliciting; nobody waits for it.
+    /// Not eliciting, so no acknowledgement is awaited.
     Quiet,
     Settled,
 }
@@ -63,11 +63,11 @@ pub(crate) struct SentPackets {
     /// Bytes of packets below this number are no longer counted among those in flight.
     counted_from: u64,
     largest_acked: Option<u64>,
-    /// Those taken for lost last; they may come after all.
+    /// Packets declared lost; they may still arrive.
     missed: VecDeque<Missed>,
-    /// How long the slowest of those took that came after all.
+    /// The longest time of a packet that arrived after it was declared lost.
     overtaken: Duration,
-    /// How many more losses it takes until the path no longer counts as one that lets packets overtake.
+    /// Remaining losses until the path counts as ordered again.
     overtaking: u32,
     last_eliciting_at: Option<Time>,
 }
@@ -87,7 +87,7 @@ pub(crate) struct Settled {
     pub(crate) at: Time,
     pub(crate) bytes: u32,
     pub(crate) eliciting: bool,
-    /// A count of the times that a packet left with nothing else in flight.
+    /// Number of times that a packet left with nothing else in flight.
     pub(crate) busy_period: u32,
     pub(crate) items: Range<u64>,
 }
@@ -133,7 +133,7 @@ impl SentPackets {
         self.items.push_back(item);
     }
 
-    /// The packet that was filled leaves; its items are those pushed since the last.
+    /// Records the departure of the filled packet. Its items are those pushed since the last one.
     pub(crate) fn push(&mut self, at: Time, bytes: usize, eliciting: bool) {
         let pushed = self.items_first + self.items.len() as u64;
         let items_start = self
@@ -162,18 +162,18 @@ impl SentPackets {
         self.largest_acked = self.largest_acked.max(Some(number));
     }
 
-    /// The part of a range of numbers whose packets are tracked, its end excluded.
+    /// The tracked part of a range of numbers, its end excluded.
     pub(crate) fn tracked(&self, low: u64, high: u64) -> (u64, u64) {
         (low.max(self.first), (high + 1).min(self.next_number()))
     }
 
-    /// The peer received `number`; what that settles, if it was open.
+    /// The peer received `number`. Returns the settled packet, if it was open.
     pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Settled> {
         self.settle(number)
     }
 
-    /// Bytes of packets in these ranges that had been taken for lost: they were only overtaken by later ones. From then on
-    /// a packet counts as lost by its age, as in RACK (RFC 8985), and not by how many later ones were acknowledged.
+    /// Bytes of packets in these ranges that were declared lost: later packets had only overtaken them. From then on a
+    /// packet counts as lost by its age, as in RACK (RFC 8985), and not by the number of later acknowledgements.
     pub(crate) fn find_missed(&mut self, now: Time, ranges: &[(u64, u64)]) -> u64 {
         let Self { missed, overtaken, overtaking, .. } = self;
         let mut found = 0;
@@ -189,13 +189,13 @@ impl SentPackets {
         found
     }
 
-    /// The path is another one: what was missed on the last one never comes, or says nothing of this one.
+    /// The path changed: missing packets of the old path never arrive, or show nothing about this one.
     pub(crate) fn forget_path(&mut self) {
         self.missed.clear();
         (self.overtaking, self.overtaken) = (0, Duration::ZERO);
     }
 
-    /// How long packets took that others overtook; nothing if none did lately.
+    /// Longest recent time of a packet that was overtaken; zero if there was none.
     pub(crate) fn overtaken(&self) -> Duration {
         self.overtaken
     }
@@ -227,14 +227,14 @@ impl SentPackets {
         self.missed.push_front(packet);
     }
 
-    /// When [`Self::lose`] will find the next one.
+    /// When [`Self::lose`] will find the next lost packet.
     pub(crate) fn loss_at(&self, delay: Duration) -> Option<Time> {
         let largest = self.largest_acked?;
         let (packet, number) = self.oldest_in_flight()?;
         (number < largest).then_some(packet.at + delay)
     }
 
-    /// Settles the oldest packet in flight, whatever its age: call until `None` when the carrier is gone.
+    /// Settles the oldest packet in flight, whatever its age. Call it until `None` when the carrier is gone.
     pub(crate) fn lose_oldest(&mut self) -> Option<Settled> {
         let (_, number) = self.oldest_in_flight()?;
         self.settle(number)
@@ -251,7 +251,7 @@ impl SentPackets {
         self.items.range(start..end).copied()
     }
 
-    /// Forgets settled packets at the front; their items must not be asked for afterwards.
+    /// Forgets settled packets at the front, after which their items cannot be read.
     pub(crate) fn forget(&mut self) {
         while let Some(packet) = self.packets.front() {
             if packet.status == Status::InFlight {

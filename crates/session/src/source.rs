@@ -1,10 +1,10 @@
-//! Where a lane's states come from, if not from its queue.
+//! The source of a lane's states, if not its queue.
 
-/// Fills packets with bytes of its own at the moment they leave, and hears whether each packet arrived.
+/// Fills packets with its own bytes when they leave, and learns whether each packet arrived.
 ///
-/// Use this when values depend on what the peer has: a world that sends differences against an acknowledged snapshot. Use
+/// Use this when values depend on the peer's state, such as differences against an acknowledged snapshot. Use
 /// [`crate::Session::put_state`] when values are opaque bytes under a key. The source is an argument of
-/// [`crate::Session::poll_packet`], so the world it reads from stays the caller's.
+/// [`crate::Session::poll_packet`], so the caller keeps the world that it reads.
 ///
 /// [`crate::Session::poll_outcome`] returns the outcomes of packets. Bytes of a lost packet are not sent again; the
 /// source fills a later one with its newest data.
@@ -12,7 +12,7 @@ pub trait Replication {
     /// Whether it has something to send on `lane` now.
     fn has_more(&self, lane: u8) -> bool;
 
-    /// Appends at most `room` bytes for packet `number` to `out`, or nothing if what it has does not fit.
+    /// Appends at most `room` bytes for packet `number` to `out`, or nothing if its content does not fit.
     fn fill(&mut self, lane: u8, number: u64, room: usize, out: &mut Vec<u8>);
 }
 
@@ -35,6 +35,6 @@ pub struct PacketOutcome {
     pub lane: u8,
     /// The packet's number, as given to [`Replication::fill`].
     pub number: u64,
-    /// Whether the peer has it; otherwise it is regarded as lost.
+    /// Whether it was acknowledged; otherwise it counts as lost.
     pub arrived: bool,
 }

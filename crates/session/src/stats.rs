@@ -35,7 +35,7 @@ pub struct Stats {
     pub states_resent: u64,
     /// Bytes of keys and payloads bound for the first time.
     pub payload_bytes_sent: u64,
-    /// Values that a newer one replaced: before they were sent, or after they were lost.
+    /// Values that were replaced by a newer one: before they were sent, or after they were lost.
     pub superseded: u64,
     /// Events whose time to live ended without an acknowledgement.
     pub expired: u64,
@@ -64,23 +64,23 @@ pub struct Dropped {
     pub malformed: u64,
     /// Its number was received already.
     pub duplicate: u64,
-    /// Too old to tell whether it was received already.
+    /// Too old to decide whether it is a duplicate.
     pub ancient: u64,
     /// Data before the peer was proven.
     pub unproven: u64,
     /// A packet of the handshake out of its place.
     pub misplaced: u64,
-    /// Bytes of a replication source that newer ones pushed out, because the application did not read them.
+    /// Bytes of a replication source that were dropped for newer ones, because the application did not read them.
     pub unread: u64,
     /// It came when the session was closed or without a carrier.
     pub closed: u64,
-    /// Values older than what was received already.
+    /// Values older than a received one.
     pub stale_states: u64,
     /// Events received already.
     pub late_events: u64,
     /// Replies to commands that were given up.
     pub late_replies: u64,
-    /// Notices that newer ones pushed out, because the application did not read them.
+    /// Notices that were dropped for newer ones, because the application did not read them.
     pub notices: u64,
 }
 
@@ -89,7 +89,7 @@ pub struct Dropped {
 pub struct Gauges {
     /// Smoothed round-trip time.
     pub round_trip: Option<Duration>,
-    /// The round-trip time measured last, without the time for which the peer held back its acknowledgement.
+    /// The last measured round-trip time, without the time for which the peer held its acknowledgement.
     pub round_trip_latest: Option<Duration>,
     /// Least round-trip time.
     pub round_trip_min: Option<Duration>,

@@ -1,7 +1,7 @@
-//! Buffers of payloads, used again instead of allocated anew.
+//! Buffers of payloads, which are reused.
 
-/// A buffer in a [`Store`]: its index, and in the highest bit whether it is a long one, so that a short one is given back
-/// without being looked at.
+/// A buffer in a [`Store`]: its index, and in the highest bit whether it is a long one, so that returning a short one
+/// needs no lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle(u32);
 
@@ -24,7 +24,7 @@ pub(crate) struct Store {
     free: Vec<u32>,
 }
 
-/// A payload, in place as long as short ones suffice: most do, and one line of the cache holds them.
+/// A payload, inline while it is short. Most are, and one cache line holds them.
 #[derive(Debug)]
 enum Buffer {
     Short { length: u8, bytes: [u8; SHORT_BYTES_MAX] },
@@ -32,7 +32,7 @@ enum Buffer {
 }
 
 const SHORT_BYTES_MAX: usize = 62;
-/// A larger buffer gives its memory back when it is removed, so that an idle session stays small.
+/// A larger buffer returns its memory when it is removed, so that an idle session stays small.
 const KEPT_BYTES_MAX: usize = 2_048;
 
 impl Buffer {

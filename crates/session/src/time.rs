@@ -5,8 +5,8 @@ use std::time::Duration;
 
 /// A moment on a clock that starts anywhere and never runs backwards, in whole microseconds.
 ///
-/// The driver of a session reads a clock and passes what it shows; a simulation passes virtual time. Two sessions on two
-/// machines need no common clock: each estimates the other's (see [`crate::Clock`]).
+/// The driver of a session passes the time of a clock; a simulation passes virtual time. Two sessions on two machines
+/// need no common clock: each estimates the other's (see [`crate::Clock`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
@@ -26,7 +26,7 @@ impl Time {
         self.0
     }
 
-    /// How long after `earlier` this is; zero if it is not.
+    /// Time since `earlier`; zero if it is later.
     pub const fn since(self, earlier: Time) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }

@@ -1,4 +1,4 @@
-//! In a steady state packets cost no allocation: buffers, tables and queues are used again.
+//! In a steady state packets cost no allocation, because buffers, tables and queues are reused.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use allocation_counter::measure;
 use nowcast_session::{Carrier, Config, Entropy, NoReplication, Session, Time};
 
-/// How long a packet is under way.
+/// Time of a packet on the link.
 const DELAY: Duration = Duration::from_millis(10);
 /// Packets that may be under way at once, each way.
 const UNDER_WAY_MAX: usize = 256;
 
-/// Two sessions, a link whose buffers are used again, and a clock that goes on by milliseconds.
+/// Two sessions, a link with reused buffers, and a clock that advances by milliseconds.
 struct Joined {
     ends: [Session; 2],
     links: [VecDeque<(Time, Vec<u8>)>; 2],

@@ -7,12 +7,12 @@ use nowcast_session::{Carrier, Config, Entropy, NoReplication, Session, Time};
 
 const KEYS: u64 = 1_000;
 const TICK: Duration = Duration::from_millis(1);
-/// How long a packet is under way.
+/// Time of a packet on the link.
 const DELAY: Duration = Duration::from_millis(5);
 /// Milliseconds between two values of a key.
 const PERIOD: u64 = 17;
 
-/// A sender, a reader, and a link that keeps what a stopped reader does not take.
+/// A sender, a reader, and a link that buffers the packets for a stopped reader.
 struct Stream {
     sender: Session,
     reader: Session,
@@ -59,7 +59,7 @@ impl Stream {
     }
 }
 
-/// Takes what arrived, lets time pass and sends.
+/// Handles arrived packets, advances the time and sends.
 fn turn(
     session: &mut Session,
     now: Time,

@@ -1,6 +1,6 @@
-//! The vectors of `spec/vectors/session/`: what is in the files is what this crate reads and writes.
+//! The vectors of `spec/vectors/session/`: this crate reads and writes exactly the contents of the files.
 //!
-//! `NOWCAST_BLESS=1 cargo test -p nowcast-session --test vectors` writes the files anew from the cases below; look at
+//! `NOWCAST_BLESS=1 cargo test -p nowcast-session --test vectors` writes the files again from the cases below; review
 //! the difference before you commit it.
 
 mod vectors {
@@ -37,7 +37,7 @@ fn valid_packets_are_read_and_written_back() {
             let packet = Packet::read(bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
             let mut written = packets::write(&packet);
             if matches!(packet, Packet::Hello(_)) {
-                // How much padding there is, is the writer's choice.
+                // The writer chooses the amount of padding.
                 written.resize(bytes.len(), 0);
             }
             assert_eq!(&written, bytes, "{name} is written back");

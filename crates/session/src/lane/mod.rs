@@ -1,4 +1,4 @@
-//! Lanes: each direction of each is one updatable queue whose ends are on two machines (`spec/SESSION.md`, section 8).
+//! Lanes: each direction of a lane is one updatable queue with its ends on two machines (`spec/SESSION.md`, section 8).
 
 pub(crate) mod receive;
 pub(crate) mod send;
@@ -11,7 +11,7 @@ mod waiting;
 
 use nowcast_queue::Bounds;
 
-/// How one lane is sent.
+/// The sending parameters of one lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaneConfig {
     /// Lanes of class 0 go before all of class 1, and so on.
@@ -20,7 +20,7 @@ pub struct LaneConfig {
     pub weight: u16,
     /// Limits of the messages that wait to be sent.
     pub bounds: Bounds,
-    /// For bulk: at most so much on average.
+    /// For bulk: maximum average rate.
     pub bytes_per_second_max: Option<u32>,
     /// Whether a [`crate::Replication`] source feeds this lane besides its queue.
     pub has_source: bool,

@@ -1,4 +1,4 @@
-//! The receiving end of a lane: releases messages in an order that obeys the laws, whatever order packets arrive in.
+//! The receiving end of a lane: releases messages in an order that obeys the laws, for any order of packets.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -45,11 +45,11 @@ impl Weigh for Arrived {
     }
 }
 
-/// The state of one interval that is not over.
+/// The state of one open interval.
 #[derive(Debug, Default)]
 struct Interval {
     keys: KeyMap<Known>,
-    /// Values that are held with their keys, in the order in which these first arrived.
+    /// Held values with their keys, in the order in which the keys first arrived.
     held: Vec<(Key, Arrived)>,
     sum: u64,
     cost: u64,
@@ -61,7 +61,7 @@ struct Interval {
 struct Known {
     stamp: u64,
     cost: u64,
-    /// Where among the held values of the interval its own is, while that is not open yet.
+    /// The index of its value among the held values, while the interval is not open yet.
     held: u32,
 }
 
@@ -107,8 +107,8 @@ pub(crate) struct ReceiveLane {
     cost: u64,
     /// Costs of released intervals with their events, from `consumed` on.
     costs: VecDeque<u64>,
-    /// Released events that are not shown, each as the count of inbox entries ever made before it. Such an event is no entry
-    /// of the inbox, where it would keep later values from replacing earlier ones.
+    /// Released events that are not shown, each as the count of inbox entries ever made before it. Such an event is not
+    /// an entry of the inbox, where it would prevent later values from replacing earlier ones.
     hidden: VecDeque<u64>,
     consumed: u64,
     reported: u64,
@@ -139,7 +139,7 @@ impl ReceiveLane {
         }
     }
 
-    /// A value of `length` bytes, which `payload` puts into the store if it is not stale.
+    /// Handles a value of `length` bytes, which `payload` puts into the store if it is not stale.
     pub(crate) fn state(
         &mut self,
         interval: u64,
@@ -170,7 +170,7 @@ impl ReceiveLane {
             Entry::Occupied(mut known) => {
                 let known = known.get_mut();
                 let more = cost.saturating_sub(known.cost);
-                // A peer may choose stamps whose sum wraps; it harms nobody but its own messages.
+                // A peer may choose stamps whose sum wraps. That harms only its own messages.
                 entry.sum = entry.sum.wrapping_sub(known.stamp).wrapping_add(state.stamp);
                 known.stamp = state.stamp;
                 known.cost += more;
@@ -352,8 +352,8 @@ impl ReceiveLane {
         store.remove(assembly.payload);
     }
 
-    /// Bytes of the peer's replication source. Where too many are unread, the oldest is given up for them: what else its
-    /// packet held is delivered all the same.
+    /// Bytes of the peer's replication source. If too many are unread, the oldest payload is dropped for them. The
+    /// other contents of its packet are still delivered.
     pub(crate) fn replication(&mut self, number: u64, payload: &[u8], context: &mut ReceiveContext<'_>) {
         if self.replication.len() >= REPLICATION_UNREAD_MAX
             && let Some(oldest) = self.replication.pop_front()
@@ -380,7 +380,7 @@ impl ReceiveLane {
         Some(arrived)
     }
 
-    /// An event that is not shown is consumed as soon as all that was released before it is.
+    /// An event that is not shown is consumed as soon as all messages released before it are.
     fn consume_hidden(&mut self, now: Time) {
         let taken = self.inbox.counters().delivered;
         while self.hidden.front().is_some_and(|&before| before <= taken) {
@@ -402,7 +402,7 @@ impl ReceiveLane {
         self.inbox.len() + self.replication.len()
     }
 
-    /// When to report the consumed count to the peer: at once after much, else a while after the first.
+    /// When to report the consumed count to the peer: at once after much, otherwise some time after the first event.
     pub(crate) fn window_due(&self, limits: &Limits) -> Option<Time> {
         let is_much = self.unreported_cost >= u64::from(limits.window_bytes) / 8
             || self.consumed - self.reported >= REPORT_EVENTS;
@@ -499,7 +499,7 @@ impl ReceiveLane {
             let mixed = (key ^ self.seed).wrapping_mul(self.seed.rotate_left(32) | 1);
             (mixed ^ (mixed >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
         };
-        // Key 0 stands for events; the key that would become 0 takes the place of key 0, which no state has.
+        // Key 0 is reserved for events. The key that would map to 0 maps to the image of key 0, which no state has.
         match permute(key) {
             0 => Key::from_raw(permute(0)),
             mixed => Key::from_raw(mixed),

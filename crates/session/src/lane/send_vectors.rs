@@ -1,4 +1,5 @@
-//! The vectors `send.json`: what one sending lane puts into packets, by what was put and what became of earlier packets.
+//! The vectors `send.json`: the messages that one sending lane puts into packets, given its puts and the fates of
+//! earlier packets.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,7 +33,7 @@ const STREAM_WHOLE_MAX: usize = 16_000;
 const OVERHEAD: usize = 176;
 const TIME_TO_LIVE: Duration = Duration::from_millis(10);
 
-/// A message by what names it: stamp or number, and the part if it has parts.
+/// The identity of a message: stamp or number, and the part if it has parts.
 type Name = (&'static str, u64, Option<u64>);
 
 struct Script {
@@ -90,7 +91,7 @@ impl Script {
         self.put(length, Some(expires))
     }
 
-    /// The time to live of the event that was put as this one ends.
+    /// Ends the time to live of the event with this put index.
     fn expire(mut self, event: u64) -> Self {
         self.now += 2 * TIME_TO_LIVE;
         self.lane.expire(event, &mut self.store);
@@ -108,7 +109,7 @@ impl Script {
 
     fn settled(mut self, outcome: &str, names: &[Name]) -> Self {
         for name in names {
-            let item = self.under_way.remove(name).expect("it is under way");
+            let item = self.under_way.remove(name).expect("it is in flight");
             match (item, outcome) {
                 (Item::State { slot, stamp, part, .. }, "lost") => self.lane.state_lost(slot, stamp, part),
                 (Item::State { slot, stamp, part, .. }, _) => {
@@ -131,7 +132,7 @@ impl Script {
         self
     }
 
-    /// From now on over a carrier that takes messages of this length whole.
+    /// From now on the carrier takes messages of this length whole.
     fn carrier(mut self, whole_max: usize) -> Self {
         self.whole_max = whole_max;
         self.lane.change_carrier();
@@ -244,7 +245,7 @@ fn event(number: u64) -> Name {
 fn scripts() -> Vec<Value> {
     vec![
         Script::new(
-            "only the newest value of a key leaves, and events tell the sum of the last stamps before them",
+            "only the newest value of a key leaves, and events have the sum of the last stamps before them",
         )
         .state(1, 10)
         .state(2, 20)

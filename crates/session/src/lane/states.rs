@@ -7,7 +7,7 @@ use crate::limits::{MESSAGE_COST, PART_BYTES};
 use crate::store::{Handle, Store};
 use crate::time::Time;
 
-/// One value of one key, the last of its interval as far as bound.
+/// One value of one key, the last one bound in its interval.
 #[derive(Debug)]
 pub(crate) struct SentState {
     pub(crate) key: u64,
@@ -21,7 +21,8 @@ pub(crate) struct SentState {
     pub(crate) parts: Option<Box<Parts>>,
     /// It was lost, and is not sent again because a newer value of its key waits for the same interval.
     pub(crate) gave_way: bool,
-    /// A newer value that waits because this one, in parts, is under way. It is rare, and a box keeps the usual slot small.
+    /// A newer value that waits because this one, in parts, is in flight. It is rare, and a box keeps the usual slot
+    /// small.
     pub(crate) deferred: Option<Box<Waiting>>,
 }
 
@@ -65,7 +66,7 @@ impl Parts {
     }
 }
 
-/// The bound values of a lane, and per key the newest of them.
+/// The bound values of a lane, and the newest of each key.
 #[derive(Debug, Default)]
 pub(crate) struct SentStates {
     slots: Vec<SentState>,
@@ -79,7 +80,7 @@ pub(crate) struct SentStates {
     unacknowledged: usize,
 }
 
-/// Beyond this many keys, those that fell out of use are forgotten now and then.
+/// Above this number of keys, unused ones are forgotten at intervals.
 const SWEEP_KEYS_MIN: usize = 64;
 
 impl SentStates {
@@ -99,7 +100,7 @@ impl SentStates {
         self.unacknowledged
     }
 
-    /// How much more the open interval costs with a value of the key whose newest value is in this slot.
+    /// Additional cost of the open interval with a value of the key whose newest value is in this slot.
     pub(crate) fn cost_of(&self, newest: Option<u32>, length: usize, interval: u64) -> u64 {
         let cost = length as u64 + MESSAGE_COST;
         match newest.map(|slot| self.get(slot)) {
@@ -108,8 +109,8 @@ impl SentStates {
         }
     }
 
-    /// Binds a value of a key whose newest one is in slot `newest`; returns its slot, and whether it superseded one that had
-    /// not arrived.
+    /// Binds a value of a key whose newest value is in slot `newest`. Returns its slot, and whether it superseded a
+    /// value that had not arrived.
     pub(crate) fn bind(
         &mut self,
         key: u64,
@@ -211,7 +212,7 @@ impl SentStates {
         (self.slots.len() - 1) as u32
     }
 
-    /// Forgets arrived values of closed intervals: a new value of their keys begins anew.
+    /// Forgets arrived values of closed intervals; a new value of their keys gets a new slot.
     fn sweep(&mut self) {
         let (slots, free) = (&self.slots, &mut self.free);
         self.newest.retain(|_, &mut slot| {

@@ -1,4 +1,4 @@
-//! The vectors `release.json`: what one receiving lane shows its application, in which order.
+//! The vectors `release.json`: the messages that one receiving lane shows its application, in order.
 
 use serde_json::{Value, json};
 
@@ -125,7 +125,7 @@ fn scripts() -> Vec<Script> {
             .states(1, &[(1, 2, "b")])
             .states(1, &[(1, 3, "c")])
             .consume(),
-        Script::new("a barrier stands in the way of no value that replaces another")
+        Script::new("a barrier does not prevent a value from replacing another")
             .states(0, &[(1, 1, "a"), (2, 2, "kept")])
             .kind(0, EventKind::Barrier, 3, "")
             .states(1, &[(1, 3, "b"), (3, 4, "new")])

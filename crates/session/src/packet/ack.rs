@@ -1,23 +1,23 @@
-//! Acknowledgements and the record of received packet numbers they are made from (`spec/SESSION.md`, sections 5 and 6).
+//! Acknowledgements, and the record of received packet numbers (`spec/SESSION.md`, sections 5 and 6).
 
 use super::reader::{Reader, put_varint};
 use crate::error::Malformed;
 
-/// How many of the latest packet numbers a receiver remembers.
+/// Number of the latest packet numbers that a receiver remembers.
 pub const REMEMBERED: u64 = 1_024;
 /// Ranges in one acknowledgement, the first included.
 pub const RANGES_MAX: usize = 32;
 
-/// An acknowledgement as it stands in a packet: its ranges are read when they are asked for.
+/// An acknowledgement in its packet form. Its ranges are decoded on demand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack<'a> {
     /// The largest packet number received, modulo 2^16.
     pub largest_low: u16,
     /// From the arrival of that packet to the departure of this one, in 16 µs units.
     pub delay: u64,
-    /// How many numbers directly below the largest were received too.
+    /// Number of received packets directly below the largest.
     pub first: u64,
-    /// How many further ranges follow.
+    /// Number of further ranges.
     pub ranges: usize,
     range_bytes: &'a [u8],
 }
@@ -42,7 +42,7 @@ impl<'a> Ack<'a> {
         Ok(Self { largest_low, delay, first, ranges, range_bytes })
     }
 
-    /// The further ranges as gap and length, as they stand in the packet.
+    /// The further ranges as gap and length, in the order of the packet.
     pub fn gaps(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
         let mut reader = Reader::new(self.range_bytes);
         std::iter::from_fn(move || {
@@ -52,8 +52,8 @@ impl<'a> Ack<'a> {
         })
     }
 
-    /// The acknowledged packet numbers as inclusive ranges (lowest, highest), newest first, given the largest number sent.
-    /// `None` if it acknowledges what was never sent.
+    /// The acknowledged packet numbers as inclusive ranges (lowest, highest), newest first, given the largest number
+    /// sent. `None` if it acknowledges a number that was never sent.
     pub fn resolve(&self, largest_sent: Option<u64>) -> Option<Ranges> {
         let sent = largest_sent?;
         let behind = u64::from((sent as u16).wrapping_sub(self.largest_low));
@@ -86,7 +86,7 @@ impl std::ops::Deref for Ranges {
     }
 }
 
-/// The full number of a received packet whose low 16 bits are `low`: the one nearest to what is expected next.
+/// The full number of a received packet whose low 16 bits are `low`: the nearest to the next expected number.
 pub fn unfold_number(low: u16, largest_received: Option<u64>) -> u64 {
     let expected = largest_received.map_or(0, |largest| largest + 1);
     let ahead = low.wrapping_sub(expected as u16);
@@ -111,7 +111,7 @@ pub(crate) enum Arrival {
     New,
     /// Received already.
     Duplicate,
-    /// Too old to tell.
+    /// Too old to decide.
     Ancient,
 }
 
@@ -132,7 +132,7 @@ impl Received {
         }
     }
 
-    /// Records a new number; returns whether it leaves a gap that was not there before.
+    /// Records a new number; returns whether it leaves a new gap.
     pub(crate) fn insert(&mut self, number: u64) -> bool {
         let next = self.largest.map_or(0, |largest| largest + 1);
         if number < next {
@@ -147,8 +147,8 @@ impl Received {
         number > next
     }
 
-    /// Appends an acknowledgement of all that is remembered; returns whether it has further ranges. Nothing may have
-    /// been received yet: then it must not be called.
+    /// Appends an acknowledgement of all remembered numbers; returns whether it has further ranges. Call it only after
+    /// a packet was received.
     pub(crate) fn write(&self, delay: u64, out: &mut Vec<u8>) -> bool {
         let largest = self.largest.expect("an acknowledgement needs a received packet");
         let floor = (largest + 1).saturating_sub(REMEMBERED);
@@ -179,7 +179,8 @@ impl Received {
         count > 0
     }
 
-    /// How many numbers from `number` downwards, not below `floor`, are received (or not): a word of bits at a time.
+    /// Number of consecutive numbers from `number` downwards, not below `floor`, that are received (or not), computed a
+    /// word of bits at a time.
     fn run(&self, number: u64, floor: u64, received: bool) -> u64 {
         let count_max = number + 1 - floor;
         let mut count = 0;

@@ -14,22 +14,22 @@ const LANE_MASK: u8 = 0x0F;
 pub enum Frame<'a> {
     /// Nothing.
     Padding,
-    /// Asks for an acknowledgement.
+    /// Requests an acknowledgement.
     Ping,
     /// The initiator proves that it receives.
     Proof([u8; 8]),
     /// The session is over.
     Close {
-        /// Why.
+        /// The code of the end.
         code: CloseCode,
-        /// Why, for people.
+        /// The reason, for people.
         reason: &'a str,
     },
     /// Newest values.
     States(States<'a>),
     /// A whole event, command, reply, barrier, or an expired one.
     Event {
-        /// Number, kind and what must come before it.
+        /// Number, kind and `before`.
         head: EventHead,
         /// Its content.
         payload: &'a [u8],
@@ -86,13 +86,13 @@ pub struct EventHead {
 pub enum EventKind {
     /// A plain event.
     Event,
-    /// To be answered.
+    /// Expects a reply.
     Command,
     /// The answer to the command of this number.
     Reply(u64),
-    /// Closes an interval and is not shown to anybody.
+    /// Closes an interval and is not shown to the application.
     Barrier,
-    /// Was to be an event, but expired.
+    /// Replaces an event that expired.
     Expired,
 }
 
@@ -179,7 +179,7 @@ fn read_record<'a>(reader: &mut Reader<'a>, stamp: u64) -> Result<Option<(StateH
 }
 
 impl<'a> Frame<'a> {
-    /// Whether a packet with this frame is to be acknowledged.
+    /// Whether the receiver must acknowledge a packet with this frame.
     pub fn is_eliciting(&self) -> bool {
         !matches!(self, Frame::Padding | Frame::Close { .. })
     }
@@ -317,7 +317,7 @@ pub mod write {
         out.extend_from_slice(proof);
     }
 
-    /// CLOSE; the reason is cut to what fits.
+    /// CLOSE; the reason is shortened to the maximum.
     pub fn close(out: &mut Vec<u8>, code: CloseCode, reason: &str) {
         out.push(0x03);
         put_varint(out, code.0.into());

@@ -21,7 +21,7 @@ const MAGIC: [u8; 4] = *b"NOWC";
 pub struct Resume {
     /// Names the session.
     pub session: [u8; 8],
-    /// Proves that the peer is the one that had it.
+    /// Proves that the peer has resumed the same session.
     pub token: [u8; 16],
     /// Counts the session's carriers; greater than all before.
     pub epoch: u64,
@@ -51,7 +51,7 @@ pub struct Hello {
     pub clock: u64,
     /// The limits of the initiator.
     pub limits: Limits,
-    /// The session to go on with, if any.
+    /// The session to resume, if any.
     pub resume: Option<Resume>,
 }
 
@@ -91,7 +91,7 @@ impl Hello {
         Ok(Self { version_min, version_max, nonce, clock, limits, resume })
     }
 
-    /// The nonce of what may be a HELLO, if all up to it can be read.
+    /// The nonce of a possible HELLO, if all fields up to it can be read.
     pub(crate) fn read_nonce(packet: &[u8]) -> Option<[u8; 8]> {
         let mut reader = Reader::new(packet);
         expect_type(&mut reader, HELLO).ok()?;
@@ -130,7 +130,7 @@ pub struct Welcome {
     pub version: u64,
     /// As in the HELLO.
     pub nonce: [u8; 8],
-    /// To be sent back, which proves that the initiator receives at its address.
+    /// The initiator returns it, which proves that it receives at its address.
     pub proof: [u8; 8],
     /// Session, token and epoch, for resuming.
     pub resume: Resume,
@@ -198,7 +198,7 @@ pub struct Refuse {
 }
 
 impl Refuse {
-    /// The refusal of `hello` with `code`; `text` is cut to what fits.
+    /// The refusal of `hello` with `code`; `text` is shortened to the maximum.
     pub fn new(nonce: [u8; 8], code: CloseCode, text: &str) -> Self {
         let text = text[..text.floor_char_boundary(REFUSE_TEXT_BYTES_MAX)].to_owned();
         Self { nonce, code, version_min: VERSION, version_max: VERSION, text }

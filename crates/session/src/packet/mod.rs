@@ -1,4 +1,5 @@
-//! Packets, byte by byte (`spec/SESSION.md`, sections 2 to 7). Nothing here has a state or knows what a packet does.
+//! Packets, byte by byte (`spec/SESSION.md`, sections 2 to 7). This module has no state, and does not know the effects
+//! of a packet.
 
 mod ack;
 mod crc;
@@ -26,7 +27,7 @@ pub const HEADER_BYTES: usize = 6;
 pub enum Packet<'a> {
     /// Frames for an open session.
     Data(Data<'a>),
-    /// Asks for a session.
+    /// Requests a session.
     Hello(Hello),
     /// Grants it.
     Welcome(Box<Welcome>),
@@ -68,7 +69,7 @@ pub struct Data<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kinds {
     is_eliciting: bool,
-    /// It says nothing that a later packet would not say anew.
+    /// A later packet would repeat everything in it.
     is_soon_replaced: bool,
     /// A bit for each lane of a frame other than WINDOW.
     lanes: u16,
@@ -118,7 +119,7 @@ impl<'a> Data<'a> {
         Ok(Self { number_low, time, ack, frames, kinds })
     }
 
-    /// Whether it is to be acknowledged.
+    /// Whether the receiver must acknowledge it.
     pub fn is_eliciting(&self) -> bool {
         self.kinds.is_eliciting
     }
@@ -128,7 +129,7 @@ impl<'a> Data<'a> {
         self.kinds.is_soon_replaced
     }
 
-    /// How many lanes there must be for its frames: those that bring something, and those of WINDOW.
+    /// The numbers of lanes that its frames require: frames with content, and those of WINDOW.
     pub(crate) fn lanes(&self) -> (u32, u32) {
         (u16::BITS - self.kinds.lanes.leading_zeros(), u16::BITS - self.kinds.window_lanes.leading_zeros())
     }
@@ -140,7 +141,8 @@ impl<'a> Data<'a> {
     }
 }
 
-/// Appends the header of a data packet; `ack` is what was received, and for how long the acknowledgement was held.
+/// Appends the header of a data packet; `ack` has the received numbers, and the time for which the acknowledgement was
+/// held.
 pub(crate) fn write_header(out: &mut Vec<u8>, number: u64, time: u32, ack: Option<(&Received, u64)>) {
     let flags_at = out.len();
     out.push(0);

@@ -1,7 +1,7 @@
-//! When to acknowledge what arrived (`spec/SESSION.md`, section 6).
+//! Decides when to acknowledge received packets (`spec/SESSION.md`, section 6).
 //!
-//! **Invariant**: from the arrival of a packet that elicits an acknowledgement until one leaves, there is a time at which one
-//! leaves even alone.
+//! **Invariant**: from the arrival of an eliciting packet until an acknowledgement leaves, there is a time at which an
+//! acknowledgement leaves, in its own packet if necessary.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::time::{Time, WIRE_UNIT_MICROS};
 /// Acknowledge after this number of eliciting packets, and after this time.
 const DATAGRAM_ACK: (u32, Duration) = (4, ACK_DELAY_MAX);
 const STREAM_ACK: (u32, Duration) = (16, Duration::from_millis(20));
-/// For so few bytes an acknowledgement may wait for company.
+/// Up to this number of bytes, an acknowledgement may wait for another packet.
 const LITTLE_BYTES: usize = 1_000;
-/// For this long on a stream, where nothing is lost.
+/// For this time on a stream, where nothing is lost.
 const LITTLE_DELAY: Duration = Duration::from_millis(60);
 /// Packets closer together than this left in the same turn.
 const TURN: Duration = Duration::from_millis(2);
-/// How much later than expected our next packet may leave: under load timers are late.
+/// Possible delay of our next packet, because timers are late under load.
 const SLACK: Duration = Duration::from_millis(5);
 const SLACK_SHARE: u32 = 2;
 /// The peer allows for acknowledgements that are held as long as recent ones were. An acknowledgement is held for a twentieth
@@ -28,7 +28,7 @@ const MARGIN: u32 = 20;
 /// A packet after this silence is acknowledged at once, because the peer may have waited for an answer all that time.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// The numbers of the packets that arrived, and what of them is to be acknowledged when.
+/// The numbers of received packets, and the acknowledgements that are due.
 #[derive(Debug)]
 pub(super) struct Acknowledger {
     received: Received,
@@ -50,7 +50,7 @@ impl Acknowledger {
         self.received.classify(number)
     }
 
-    /// A new packet of `length` bytes arrived, after nothing had been heard since `last_heard`.
+    /// Records a new packet of `length` bytes. The previous packet arrived at `last_heard`.
     pub(super) fn arrived(
         &mut self,
         now: Time,
@@ -72,7 +72,7 @@ impl Acknowledger {
         }
     }
 
-    /// When an acknowledgement leaves even alone.
+    /// When an acknowledgement leaves in its own packet.
     pub(super) fn due_at(&self, now: Time) -> Option<Time> {
         self.pending.due_at(now)
     }
@@ -90,7 +90,7 @@ impl Acknowledger {
         self.pending.departed(now, is_eliciting, acks);
     }
 
-    /// Nothing of what arrived is acknowledged any more, but the peer still goes by the delays that were reported to it.
+    /// Drops pending acknowledgements. The reported delays stay, because the peer still uses them.
     pub(super) fn forget(&mut self) {
         self.pending = Pending { reported_delay: self.pending.reported_delay, ..Pending::default() };
     }
@@ -110,7 +110,7 @@ struct Pending {
     /// Bytes of these packets.
     bytes: usize,
     is_urgent: bool,
-    /// All of it waits for company.
+    /// All of it waits for another packet.
     is_held: bool,
     due_at: Option<Time>,
     cadence: SendCadence,
@@ -134,13 +134,13 @@ impl Default for Pending {
     }
 }
 
-/// One packet that is to be acknowledged.
+/// One eliciting packet.
 struct Eliciting {
     bytes: usize,
     leaves_gap: bool,
     /// Nothing had arrived for long.
     ends_quiet: bool,
-    /// Whether it has nothing but what a later one replaces if it is lost.
+    /// Whether a later packet replaces all its content if it is lost.
     is_soon_replaced: bool,
 }
 
@@ -154,7 +154,7 @@ impl Pending {
         self.is_urgent |= self.eliciting >= packets || has_gap || packet.ends_quiet;
         let is_little = self.bytes <= LITTLE_BYTES;
         let company = match is_reliable {
-            // On a stream nobody waits for the acknowledgement of little.
+            // On a stream, no peer waits for the acknowledgement of a few bytes.
             true => Some(now + LITTLE_DELAY),
             false if packet.is_soon_replaced && (self.eliciting == 1 || self.is_held) => {
                 let allowed = allowance(self.reported_delay);
@@ -186,13 +186,13 @@ impl Pending {
         }
     }
 
-    /// When an acknowledgement leaves even alone.
+    /// When an acknowledgement leaves in its own packet.
     fn due_at(&self, now: Time) -> Option<Time> {
         if self.is_urgent { Some(now) } else { self.due_at }
     }
 }
 
-/// How regularly we send ourselves: acknowledgements can ride in what will leave soon anyway.
+/// The regularity of our own packets: acknowledgements can use packets that leave soon anyway.
 #[derive(Clone, Copy, Debug, Default)]
 struct SendCadence {
     last: Time,
@@ -208,7 +208,7 @@ impl SendCadence {
         }
     }
 
-    /// When our next packet will have left, if that is soon and we are regular.
+    /// When our next packet will have left, if that is soon and the cadence is regular.
     fn next_at(&self, now: Time) -> Option<Time> {
         let wait = self.waits[0].max(self.waits[1]);
         let latest = now + HELD_ACK_DELAY_MAX;
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn events_and_gaps_are_never_held_and_what_follows_no_longer_than_the_first() {
+    fn events_and_gaps_are_never_held_and_later_packets_no_longer_than_the_first() {
         let mut acks = sending_at(&[0, 50, 100]);
         acks.arrived(at(101), &Eliciting { is_soon_replaced: false, ..STATES }, false);
         assert_eq!(acks.due_at(at(101)), Some(at(106)));

@@ -1,19 +1,19 @@
 //! Commands that wait for replies, and the times at which they, and events with a time to live, are given up
 //! (`spec/SESSION.md`, section 9).
 //!
-//! **Invariant**: every open command has its deadline in the table; an event has one until it arrived or expired.
+//! **Invariant**: every open command has its deadline in the table; an event has one until it arrives or expires.
 
 use std::collections::BTreeSet;
 
 use crate::time::Time;
 
 const COMMANDS_OPEN_MAX: usize = 4_096;
-/// Events with a time to live and commands whose end is open.
+/// Maximum pending commands and events with a time to live.
 const DEADLINES_MAX: usize = 16_384;
 
 const _: () = assert!(COMMANDS_OPEN_MAX < DEADLINES_MAX);
 
-/// The end of an event's time to live, or of a command's patience.
+/// The end of an event's time to live, or of a command's deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Deadline {
     pub(super) at: Time,
@@ -27,7 +27,7 @@ struct OpenCommand {
     lane: u8,
     id: u64,
     deadline: Time,
-    /// The number of its event, by which the reply names it, once it has left.
+    /// The number of its event, which the reply contains, once it was sent.
     number: Option<u64>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    /// Whether one more event with a time to live fits.
+    /// Whether there is room for one more event with a time to live.
     pub(super) fn has_room_for_event(&self) -> bool {
         self.deadlines.len() < DEADLINES_MAX
     }
@@ -86,12 +86,12 @@ impl Commands {
         Some(id)
     }
 
-    /// When the next one is given up.
+    /// When the next entry is given up.
     pub(super) fn next_at(&self) -> Option<Time> {
         self.deadlines.first().map(|deadline| deadline.at)
     }
 
-    /// Takes out the next one that is given up by now.
+    /// Removes the next entry that is due by now.
     pub(super) fn take_due(&mut self, now: Time) -> Option<Deadline> {
         let deadline = self.deadlines.first().copied().filter(|deadline| deadline.at <= now)?;
         self.deadlines.pop_first();

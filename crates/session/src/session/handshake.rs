@@ -1,6 +1,6 @@
 //! Beginning, resuming and ending (`spec/SESSION.md`, sections 4 and 12).
 //!
-//! **Invariant**: a session has exactly one [`Phase`]; whoever changes it returns the notice that the application gets.
+//! **Invariant**: a session has exactly one [`Phase`]. Code that changes it returns the notice for the application.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::message::Notice;
 use crate::packet::{self, Data, Frame, HELLO_BYTES_MIN, Hello, Refuse, Resume, VERSION, Welcome};
 use crate::time::Time;
 
-/// Where a session stands.
+/// The phase of a session.
 #[derive(Debug)]
 enum Phase {
     /// Acceptor: no HELLO came yet on this carrier.
@@ -29,7 +29,7 @@ enum Phase {
         proof: [u8; 8],
         answer_due: bool,
     },
-    /// Acceptor: what is left to do is to send this refusal.
+    /// Acceptor: only this refusal remains to be sent.
     Refusing {
         refuse: Refuse,
         /// Nothing is left of the session then; otherwise it waits for another carrier.
@@ -38,10 +38,10 @@ enum Phase {
     Open,
     Detached {
         since: Time,
-        /// The carrier fell silent while the session was open; it may still be heard again.
+        /// The carrier fell silent while the session was open; its packets may arrive again.
         is_attached: bool,
     },
-    /// CLOSE is sent, and again as answer to what still arrives.
+    /// CLOSE is sent, and again in answer to packets that still arrive.
     Closing {
         closed: Closed,
         due: bool,
@@ -56,7 +56,7 @@ const HELLO_WAIT_MAX: Duration = Duration::from_secs(2);
 const CLOSES_MAX: u32 = 3;
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
-/// The initiator's proof, until one packet that carries it is acknowledged.
+/// The initiator's proof, until a packet with it is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Proof {
     bytes: [u8; 8],
@@ -77,19 +77,19 @@ pub(super) enum Heard {
 /// Whether a data packet is taken.
 #[derive(Debug)]
 pub(super) enum Admission {
-    /// It is: the session is open.
+    /// Accepted: the session is open.
     Open,
-    /// It is: the peer showed with it that it receives at its address.
+    /// Accepted: the packet proved that the peer receives at its address.
     Proven(Notice),
-    /// It is: the carrier whose silence detached the session is heard again, before another took its place.
+    /// Accepted: a packet arrived on the carrier whose silence detached the session, before another one replaced it.
     Returned(Notice),
-    /// It is not: the session is closed.
+    /// Rejected: the session is closed.
     Closed,
-    /// It is not: the peer is not proven.
+    /// Rejected: the peer is not proven.
     Unproven,
 }
 
-/// How the session began, who the peer is, and how it ends.
+/// The beginning of the session, its peer, and its end.
 #[derive(Debug)]
 pub(super) struct Handshake {
     /// This side's limits.
@@ -99,7 +99,7 @@ pub(super) struct Handshake {
     /// The shorter of both sides'.
     idle_timeout: Duration,
     resume_timeout: Duration,
-    /// For a handshake.
+    /// Time-out of a handshake.
     timeout: Duration,
     entropy: Entropy,
     is_initiator: bool,
@@ -112,7 +112,7 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    /// An initiator asks at once; an acceptor listens.
+    /// An initiator sends HELLO at once; an acceptor waits.
     pub(super) fn new(now: Time, config: &Config, entropy: Entropy, is_initiator: bool) -> Self {
         let mut handshake = Self {
             own: config.limits,
@@ -190,7 +190,7 @@ impl Handshake {
         self.phase = Phase::Connecting { nonce, began: now, next: now, wait: HELLO_WAIT_FIRST };
     }
 
-    /// A new carrier: an initiator asks to resume on it, an acceptor waits for HELLO.
+    /// Attaches a new carrier. An initiator asks to resume on it; an acceptor waits for HELLO.
     pub(super) fn attach(&mut self, now: Time, entropy: Entropy) {
         self.entropy = entropy;
         self.proof = None;
@@ -227,7 +227,7 @@ impl Handshake {
         Notice::Detached
     }
 
-    /// Ends the session; the peer is told if it can be.
+    /// Ends the session; the peer is informed if possible.
     pub(super) fn end(&mut self, now: Time, closed: Closed) -> Option<Notice> {
         if self.is_closed() {
             return None;
@@ -263,8 +263,8 @@ impl Handshake {
         Ok(())
     }
 
-    /// The acceptor read a packet that is malformed, from a peer that is not proven, over a carrier on which only the peer
-    /// can be at fault. The peer is told: to its programmer silence would look like a dead server.
+    /// The acceptor read a malformed packet from a peer that is not proven, over a carrier on which only the peer can
+    /// be at fault. The peer is informed, because its programmer would otherwise assume a dead server.
     pub(super) fn refuse_malformed(&mut self, packet: &[u8], malformed: &Malformed) {
         let (nonce, ends) = match &self.phase {
             Phase::Listening => (nonce_of(packet), self.identity.is_none()),
@@ -321,8 +321,8 @@ impl Handshake {
         }
     }
 
-    /// Takes the answer to our HELLO, `None` if none like it is awaited. `fits` says whether the peer accepts all that was
-    /// put so far.
+    /// Handles the answer to our HELLO; `None` if no such answer is awaited. `fits` says whether the peer accepts all
+    /// messages put so far.
     pub(super) fn on_welcome(&mut self, welcome: &Welcome, fits: bool) -> Result<Option<Notice>, Broken> {
         let is_awaited = matches!(&self.phase, Phase::Connecting { nonce, .. } if *nonce == welcome.nonce);
         if !is_awaited {
@@ -350,7 +350,7 @@ impl Handshake {
         Ok(Some(Notice::Opened { resumed }))
     }
 
-    /// Takes a refusal, `None` if none is awaited. `is_trusted` says that nobody but the peer can have sent it.
+    /// Handles a refusal; `None` if none is awaited. `is_trusted` says that only the peer can have sent it.
     pub(super) fn on_refuse(&mut self, now: Time, refuse: Refuse, is_trusted: bool) -> Option<Notice> {
         if !self.awaits(&refuse, is_trusted) {
             return None;
@@ -393,7 +393,7 @@ impl Handshake {
                 Admission::Returned(Notice::Opened { resumed: true })
             }
             Phase::Closing { due, left, .. } => {
-                // CLOSE is said again, unless the peer says it too.
+                // CLOSE is sent again, unless the peer sent it, too.
                 *due = *left > 0;
                 if data.frames().any(|frame| matches!(frame, Frame::Close { .. })) {
                     self.phase = Phase::Closed;
@@ -447,7 +447,7 @@ impl Handshake {
         }
     }
 
-    /// When [`Self::handle_timeout`] or [`Self::write`] has something to do; `None` while the session is open.
+    /// When [`Self::handle_timeout`] or [`Self::write`] is due; `None` while the session is open.
     pub(super) fn due_at(&self, now: Time, last_heard: Time) -> Option<Time> {
         match &self.phase {
             Phase::Connecting { began, next, .. } => Some((*next).min(*began + self.timeout)),
@@ -518,7 +518,7 @@ impl Handshake {
     }
 }
 
-/// Appends the refusal of a HELLO for which there is no session object, as a carrier without session would send it.
+/// Appends the refusal of a HELLO without a session object, like a carrier without a session.
 pub(super) fn write_refusal(hello: &Hello, code: CloseCode, text: &str, carrier: Carrier, out: &mut Vec<u8>) {
     let start = out.len();
     Refuse::new(hello.nonce, code, text).write(out);
@@ -532,10 +532,10 @@ pub(super) fn write_unreadable(packet: &[u8], malformed: &Malformed, out: &mut V
     unreadable(packet, malformed).write(out);
 }
 
-/// Stands in a refusal for the nonce of a HELLO that could not be read so far.
+/// Replaces in a refusal the nonce of a HELLO that could not be read.
 const NONCE_UNREAD: [u8; 8] = [0; 8];
 
-/// The nonce of a packet that may be a HELLO, as far as it can be read.
+/// The nonce of a possible HELLO, if it can be read.
 fn nonce_of(packet: &[u8]) -> [u8; 8] {
     Hello::read_nonce(packet).unwrap_or(NONCE_UNREAD)
 }

@@ -16,8 +16,8 @@ use crate::time::{Time, WIRE_UNIT_MICROS};
 const DELAY_MAX: u64 = 60_000_000 / WIRE_UNIT_MICROS;
 
 impl Session {
-    /// Takes a packet from the current carrier. Any bytes are allowed: what cannot be read or breaks a rule is counted,
-    /// or closes the session with a named reason.
+    /// Handles a packet from the current carrier. Any bytes are allowed. A packet that cannot be read or breaks a rule
+    /// is counted, or closes the session with a named reason.
     pub fn handle_packet(&mut self, now: Time, bytes: &[u8]) {
         if !self.handshake.is_attached() {
             self.stats.dropped.closed += 1;
@@ -56,7 +56,7 @@ impl Session {
         }
     }
 
-    /// Without the checksum, if the carrier has one; there is none of nothing.
+    /// Removes the checksum, if the carrier has one; an empty packet has none.
     fn unsealed<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         if self.carrier.is_checked || bytes.is_empty() { Some(bytes) } else { packet::open(bytes) }
     }
@@ -98,7 +98,7 @@ impl Session {
         Ok(())
     }
 
-    /// Examines the whole packet before any of it takes effect.
+    /// Examines the whole packet before it takes effect.
     fn on_data(&mut self, now: Time, data: &Data<'_>, length: usize) -> Result<(), Broken> {
         if !self.admits(data) {
             return Ok(());
@@ -157,7 +157,7 @@ impl Session {
         match self.handshake.admit_data(data) {
             Admission::Open => return true,
             Admission::Proven(notice) => {
-                // The answer to a first PING tells round trip and clock before anything else is sent.
+                // The answer to a first PING gives round trip and clock before other content is sent.
                 self.recovery.is_probe_due = true;
                 self.tell(notice);
                 return true;
@@ -201,7 +201,7 @@ impl Session {
     }
 }
 
-/// The parts of a session that own what was in packets.
+/// The parts of a session that own the contents of packets.
 pub(super) struct Owners<'a> {
     pub(super) lanes: &'a mut Lanes,
     pub(super) commands: &'a mut Commands,

@@ -1,8 +1,8 @@
 //! All lanes of a session, in both directions: made when first used, filled by class and in turn (`spec/SESSION.md`,
 //! sections 7, 8 and 10).
 //!
-//! **Invariant**: one pass over the lanes, [`Lanes::plan`], decides what a packet will hold; nothing between the pass and
-//! [`Lanes::fill`] changes what the lanes have.
+//! **Invariant**: one pass over the lanes, [`Lanes::plan`], decides on the contents of a packet. Nothing between the
+//! pass and [`Lanes::fill`] changes the lanes.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,8 @@ use crate::stats::Stats;
 use crate::store::Store;
 use crate::time::Time;
 
-/// While this number of outcomes is unread, sources are not asked for more; those of what is in flight are added to them.
+/// While this number of outcomes is unread, sources are not asked to fill packets; outcomes of packets in flight are
+/// still added.
 const OUTCOMES_UNREAD_MAX: usize = 4_096;
 /// Larger events are not repeated before any loss is known.
 pub(super) const REPEAT_BYTES_MAX: u32 = 256;
@@ -32,13 +33,13 @@ const PROBE_MESSAGES: usize = 16;
 /// The content of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    /// Some lane has something for it.
+    /// A lane has content for it.
     pub(super) has_content: bool,
     /// Set if the first message, in every lane of the first class with waiting messages, is a small unsent event.
     pub(super) leads_with_event: bool,
 }
 
-/// In the order in which lanes are filled: by class, and within a class those first that had least for their weight.
+/// In the order of filling: by class, and within a class by the share that a lane received for its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PlannedLane {
     class: u8,
@@ -84,7 +85,7 @@ pub(super) struct Arrival<'a> {
     pub(super) stats: &'a mut Stats,
 }
 
-/// The lanes, what they hold, and the messages' bytes.
+/// The lanes, their messages, and the messages' bytes.
 #[derive(Debug)]
 pub(super) struct Lanes {
     configs: Vec<LaneConfig>,
@@ -96,23 +97,23 @@ pub(super) struct Lanes {
     /// Keeps a peer from choosing keys that collide in the tables of the incoming lanes.
     seed: u64,
     store: Store,
-    /// The lanes that have something for the packet that was planned last.
+    /// The lanes with content for the last planned packet.
     planned: Vec<PlannedLane>,
     /// Events that left for the first time in the packet that is being filled.
     bound: Vec<Bound>,
     /// The bytes of a source.
     scratch: Vec<u8>,
     outcomes: VecDeque<PacketOutcome>,
-    /// A source had something when it was asked last.
+    /// The source had content when it was last asked.
     source_waits: bool,
     turn_floor: u64,
     /// The incoming lane that is read first.
     next_to_read: u8,
     /// A bit for each incoming lane that may have something to read.
     readable: u16,
-    /// The incoming lanes below this one may have brought something.
+    /// Incoming lanes below this one may have new messages.
     heard: u8,
-    /// The longest message and the highest lane that was put on, for a peer whose limits are not known yet.
+    /// The longest message and the highest lane used so far, for a peer whose limits are not known yet.
     largest_put: usize,
     highest_lane: u8,
 }
@@ -143,7 +144,7 @@ impl Lanes {
         }
     }
 
-    /// How many lanes can be sent on: ours, as far as the peer accepts them.
+    /// Number of lanes for sending: ours, as far as the peer accepts them.
     pub(super) fn usable(&self, peer: &Limits) -> u8 {
         peer.lanes_max.min(self.outgoing.len() as u8)
     }

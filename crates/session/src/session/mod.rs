@@ -121,13 +121,13 @@ impl Session {
         self.last_heard = now;
     }
 
-    /// The carrier is known to be dead, before its silence shows it.
+    /// Reports that the carrier is dead, before its silence shows it.
     pub fn detach(&mut self, now: Time) {
         let notice = self.handshake.detach(now);
         self.tell(notice);
     }
 
-    /// The same carrier runs over another path: what was learned of the old one no longer holds.
+    /// The same carrier uses another path, so the measurements of the old path are dropped.
     pub fn handle_path_change(&mut self) {
         self.recovery.forget_path();
         self.rate.restart(0.5);
@@ -143,13 +143,13 @@ impl Session {
         self.handshake.check_resume(resume)
     }
 
-    /// Appends the refusal of a HELLO for which there is no session object, as a carrier without session would send it.
+    /// Appends the refusal of a HELLO without a session object, like a carrier without a session.
     pub fn refuse(hello: &Hello, code: CloseCode, text: &str, carrier: Carrier, out: &mut Vec<u8>) {
         handshake::write_refusal(hello, code, text, carrier, out);
     }
 
-    /// Appends the refusal of a first packet that is no HELLO, or none that can be read, where the carrier is one on which
-    /// only its sender can be at fault: `false` on others, where such packets are dropped.
+    /// Appends the refusal of a first packet that is not a readable HELLO, on a carrier on which only its sender can be
+    /// at fault. Returns `false` on other carriers, where such packets are dropped.
     pub fn refuse_first(packet: &[u8], malformed: &Malformed, carrier: Carrier, out: &mut Vec<u8>) -> bool {
         if carrier.is_trusted() {
             handshake::write_unreadable(packet, malformed, out);
@@ -157,7 +157,7 @@ impl Session {
         carrier.is_trusted()
     }
 
-    /// Ends the session; the peer is told `code` and `reason`.
+    /// Ends the session; the peer receives `code` and `reason`.
     pub fn close(&mut self, now: Time, code: CloseCode, reason: &str) {
         self.end(now, Closed { code, reason: reason.to_owned(), by: ClosedBy::Us });
     }
@@ -167,8 +167,7 @@ impl Session {
         self.tell(notice);
     }
 
-    /// The next piece of news about the session itself. Of more than 4,096 that are not read, the oldest are given up and
-    /// counted.
+    /// The next notice about the session itself. If more than 4,096 are unread, the oldest are dropped and counted.
     pub fn poll_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
@@ -215,7 +214,7 @@ impl Session {
         self.handshake.is_closed()
     }
 
-    /// Whether nothing is left to be done for a session that is closed: the peer was told, as far as it listened.
+    /// Whether a closed session has nothing left to do: the peer was informed, if it was reachable.
     pub fn is_over(&self) -> bool {
         self.handshake.is_over()
     }
@@ -230,7 +229,7 @@ impl Session {
         self.lanes.is_drained()
     }
 
-    /// How many lanes can be sent on: ours, as far as the peer accepts them.
+    /// Number of lanes for sending: ours, as far as the peer accepts them.
     pub fn lanes(&self) -> u8 {
         self.lanes.usable(self.handshake.peer())
     }
@@ -250,13 +249,13 @@ impl Session {
         &self.clock
     }
 
-    /// After this time an answer is overdue, by what is known of the round trip.
+    /// Time after which an answer is overdue, by the measured round trip.
     pub fn probe_timeout(&self) -> Duration {
         self.recovery.rtt().probe_timeout()
     }
 
-    /// Since when packets want an answer though nothing has been heard: the silence that a driver judges a carrier by.
-    /// `None` while nothing is asked.
+    /// Since when packets need an answer without any arrival: the silence by which a driver judges a carrier. `None`
+    /// while no answer is awaited.
     pub fn unanswered_since(&self) -> Option<Time> {
         let asked = match self.handshake.connecting_since() {
             None if self.is_open() => self.recovery.unanswered_since(),

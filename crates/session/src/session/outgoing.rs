@@ -1,5 +1,5 @@
-//! Outgoing messages: values and events, and the packets that carry them, filled at the moment they leave
-//! (`spec/SESSION.md`, sections 8, 10 and 11).
+//! Outgoing messages: values and events, and the packets that carry them, filled when they leave (`spec/SESSION.md`,
+//! sections 8, 10 and 11).
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ use crate::time::Time;
 const CHECKSUM_BYTES: usize = 4;
 /// Header, acknowledgement and the fields of a frame take no more than this.
 const OVERHEAD_BYTES_MAX: usize = 176;
-/// Where packets are kept small because the link is slow, an event that leads leaves up to this long before its turn, and
-/// nearly alone: a whole packet, and the wait for its turn, would be most of what it is late by.
+/// On a slow link packets are kept small, and a leading event leaves up to this long before its turn, nearly alone. A
+/// whole packet, and the wait for its turn, would be most of its delay.
 const LEAD: Duration = Duration::from_millis(5);
 
-/// Why a packet leaves.
+/// The reasons why a packet leaves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reasons {
     ack: bool,
@@ -43,10 +43,10 @@ impl Reasons {
 }
 
 impl Session {
-    /// Puts the newest value of `key` (greater than 0): it replaces one that was not sent yet.
+    /// Puts the newest value of `key` (greater than 0), which replaces an unsent value of the key.
     ///
     /// # Errors
-    /// [`Refused::Full`] if the lane has no entry for a new key; known keys are always accepted as long as bytes suffice.
+    /// [`Refused::Full`] if the lane has no entry for a new key. Known keys are always accepted while bytes suffice.
     pub fn put_state(&mut self, now: Time, lane: u8, key: u64, value: &[u8]) -> Result<(), Refused> {
         if key == 0 {
             return Err(Refused::KeyZero);
@@ -59,10 +59,10 @@ impl Session {
         lane.put_state(now, key, value, store, &mut self.stats)
     }
 
-    /// Puts an event; returns its name in notices. With `time_to_live` it may expire, and then a notice says so.
+    /// Puts an event; returns its id for notices. With `time_to_live` it may expire, which a notice reports.
     ///
     /// # Errors
-    /// [`Refused::Full`] if the lane holds as much as it may, or 16,384 events with a time to live have not arrived.
+    /// [`Refused::Full`] if the lane is full, or 16,384 events with a time to live have not arrived.
     pub fn put_event(
         &mut self,
         now: Time,
@@ -84,7 +84,7 @@ impl Session {
     /// Puts a command; returns its name, with which the reply comes, or a notice when `patience` has ended.
     ///
     /// # Errors
-    /// [`Refused::Full`] if the lane holds as much as it may, or 4,096 commands wait for replies.
+    /// [`Refused::Full`] if the lane is full, or 4,096 commands wait for replies.
     pub fn put_command(
         &mut self,
         now: Time,
@@ -104,7 +104,7 @@ impl Session {
     /// Answers the command that came as [`crate::MessageKind::Command`] on `lane`.
     ///
     /// # Errors
-    /// [`Refused::Full`] if the lane holds as much as it may.
+    /// [`Refused::Full`] if the lane is full.
     pub fn put_reply(&mut self, now: Time, lane: u8, command: u64, payload: &[u8]) -> Result<(), Refused> {
         self.put(now, lane, EventKind::Reply(command), payload, None).map(drop)
     }
@@ -125,8 +125,8 @@ impl Session {
         lane.put_event(now, kind, payload, expires, store)
     }
 
-    /// Appends the next packet to `out`, if one may and should leave now: call until there is none. `source` feeds the
-    /// lanes that have one; without, pass [`crate::NoReplication`].
+    /// Appends the next packet to `out`, if one may and should leave now; call it until there is none. `source` fills
+    /// the lanes that have one; without a source, pass [`crate::NoReplication`].
     ///
     /// Values are read at this moment. Call it only when the carrier takes a packet at once.
     pub fn poll_packet(&mut self, now: Time, source: &mut dyn Replication, out: &mut Vec<u8>) -> bool {
@@ -218,7 +218,7 @@ impl Session {
         }
     }
 
-    /// Whether what goes first now is a small event, and packets are small because the link is slow. Such packets are paid
+    /// Whether the next message is a small event, and packets are small because the link is slow. Such packets are paid
     /// for like repetitions, which need half of the bucket.
     fn leads(&mut self, now: Time, plan: Plan) -> bool {
         let is_slow = self.rate.packet_bytes(false) < self.packet_bytes_max();
@@ -238,11 +238,11 @@ impl Session {
         may
     }
 
-    /// How many bytes of new messages a packet that leaves now has room for, their heads included; 0 if none may leave, or if
-    /// messages wait already.
+    /// Bytes of new messages that fit into a packet that leaves now, including their heads; 0 if none may leave, or if
+    /// messages already wait.
     ///
-    /// For drivers that read messages from elsewhere at the last moment: what is put then leaves with the next
-    /// [`poll_packet`](Self::poll_packet). To ask says that there is something to send.
+    /// For drivers that read messages from elsewhere at the last moment: a message put then leaves with the next
+    /// [`poll_packet`](Self::poll_packet). The call announces that there is something to send.
     pub fn content_room(&mut self, now: Time) -> usize {
         if !self.is_open() || self.lanes.have_waiting() || !self.may_send(now, false) {
             return 0;
@@ -251,7 +251,7 @@ impl Session {
         bytes.saturating_sub(OVERHEAD_BYTES_MAX).max(1)
     }
 
-    /// When [`content_room`](Self::content_room) is not 0 any more, if only time is needed for it.
+    /// When [`content_room`](Self::content_room) stops being 0, if that only needs time.
     pub fn content_room_at(&self, now: Time) -> Option<Time> {
         if !self.is_open() || self.lanes.have_waiting() || self.recovery.is_full() {
             None
@@ -262,7 +262,7 @@ impl Session {
         }
     }
 
-    /// When content that waits may leave; `None` if none waits, or if it waits for something to arrive.
+    /// When waiting content may leave; `None` if none waits, or if it waits for an arrival.
     pub(super) fn content_at(&mut self, now: Time) -> Option<Time> {
         let plan = self.lanes.plan(now, self.handshake.peer(), None);
         if !plan.has_content || self.recovery.is_full() {
@@ -275,13 +275,13 @@ impl Session {
         self.recovery.silence_begins(now)
     }
 
-    /// When an event that nothing else repeats gets a packet of its own.
+    /// When an event without another repetition gets its own packet.
     pub(super) fn repeat_at(&mut self, now: Time) -> Option<Time> {
         self.redundancy.due_at(now, &self.lanes)
     }
 
-    /// Tells that the carrier takes no packet now because its path is full, where it keeps next to nothing itself: as long
-    /// as that is so, the path decides how fast content leaves.
+    /// Reports that the carrier takes no packet now because its path is full, for a carrier that buffers almost
+    /// nothing. While this lasts, the path decides how fast content leaves.
     pub fn carrier_is_full(&mut self, now: Time, source: &dyn Replication) {
         if self.is_open() && self.lanes.plan(now, self.handshake.peer(), Some(source)).has_content {
             self.rate.carrier_is_full();

@@ -1,8 +1,8 @@
 //! Packets in flight: their acknowledgement and loss, round trips, probes, silence and outages (`spec/SESSION.md`, sections
 //! 6 and 10).
 //!
-//! **Invariant**: while packets are in flight on a carrier that can lose them, there is a time at which something is done
-//! about it: the oldest counts as lost, or a probe leaves.
+//! **Invariant**: while packets are in flight on a carrier that can lose them, a timer is set: the oldest then counts
+//! as lost, or a probe leaves.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ use crate::sent::{Item, SentPackets, Settled};
 use crate::stats::Stats;
 use crate::time::Time;
 
-/// A silent peer is sent new values at this share of what it took before, so that all of them are sent once before the
-/// second turn begins; there are no more of them than before.
+/// A silent peer is sent new values at this multiple of its earlier rate, so that all of them are sent once before the
+/// second turn begins. There are no more of them than before.
 const SILENT_SHARE: f64 = 1.5;
-/// For this time it is sent as many as before; then ever fewer.
+/// For this time the amount stays; then it decreases.
 const SILENCE_BOLD: Duration = Duration::from_secs(3);
 /// A peer that was stopped reads everything that was sent in a silence before it reads the newest, so that has a maximum.
 const SILENT_BYTES_MAX: u64 = 1_024 * 1_024;
 /// A silence of at least this, and of this number of probe time-outs, is an outage.
 const OUTAGE: Duration = Duration::from_secs(1);
 const OUTAGE_PROBES: u32 = 3;
-/// After this number of packets that elicit nothing one does, so that the peer's view of our packets stays near.
+/// After this number of packets that are not eliciting, one is, so that the peer's view of our numbers stays near.
 const QUIET_RUN_MAX: u32 = 64;
 /// A sender stops when this number of packets in a row is unacknowledged: numbers would no longer unfold.
 const SPAN_MAX: u64 = 16_384;
 
-/// Notified of each thing that was in a packet, when the packet is acknowledged or lost.
+/// Notified of each item of a packet when the packet is acknowledged or lost.
 pub(super) trait ItemOwners {
     /// Packet `number` arrived, with `item` in it.
     fn arrived(&mut self, number: u64, item: Item);
@@ -42,7 +42,7 @@ pub(super) trait ItemOwners {
 pub(super) struct Timing {
     /// When it arrived.
     pub(super) now: Time,
-    /// How long the peer held it, µs.
+    /// Time for which the peer held it, µs.
     pub(super) delay_micros: u64,
     /// When it left, by the peer's clock, µs.
     pub(super) left_peer: i64,
@@ -55,13 +55,13 @@ pub(super) struct Learners<'a> {
     pub(super) stats: &'a mut Stats,
 }
 
-/// The packets in flight, and what their acknowledgements teach about the path.
+/// The packets in flight, and the measurements of the path from their acknowledgements.
 #[derive(Debug)]
 pub(super) struct Recovery {
     pub(super) sent: SentPackets,
     rtt: Rtt,
     is_reliable: bool,
-    /// The next packet leaves and elicits an acknowledgement, whatever the rate.
+    /// The next packet leaves and is eliciting, regardless of the rate.
     pub(super) is_probe_due: bool,
     /// Since when packets are in flight without any acknowledgement.
     waits_since: Option<Time>,
@@ -71,7 +71,7 @@ pub(super) struct Recovery {
     silent_bytes: u64,
     /// Packets in a row that elicited no acknowledgement.
     quiet_run: u32,
-    /// Packets below this number were sent before the last outage ended: how long they took says nothing of the path.
+    /// Packets below this number were sent before the last outage ended, so their times are no samples of the path.
     informative_from: u64,
     /// No packet that was sent after the last outage has been acknowledged yet.
     follows_outage: bool,
@@ -99,7 +99,7 @@ impl Recovery {
         &self.rtt
     }
 
-    /// Another carrier: everything in flight is lost, and what was learned of the path no longer holds.
+    /// Changes the carrier: everything in flight is lost, and the measurements of the old path are dropped.
     pub(super) fn change_carrier(
         &mut self,
         is_reliable: bool,
@@ -114,7 +114,7 @@ impl Recovery {
         self.forget_path();
     }
 
-    /// The path is another one: what was learned of it no longer holds.
+    /// The path changed: its measurements are dropped.
     pub(super) fn forget_path(&mut self) {
         self.rtt = Rtt::default();
         self.sent.forget_path();
@@ -142,7 +142,7 @@ impl Recovery {
         self.end_silence(now);
         self.sent.write_off_flight();
         rate.go_on();
-        // Where every answer takes this long, the path itself is that slow, and the next answer is a valid sample.
+        // If every answer takes this long, the path itself is that slow, and the next answer is a valid sample.
         if !self.follows_outage {
             self.follows_outage = true;
             self.informative_from = self.sent.next_number();
@@ -216,7 +216,7 @@ impl Recovery {
         rate.acknowledged(now, arrived);
     }
 
-    /// Whether the acknowledgement or loss of this packet says anything of the path as it is now.
+    /// Whether the acknowledgement or loss of this packet is a sample of the current path.
     fn is_informative(&self, settled: &Settled) -> bool {
         settled.number >= self.informative_from
     }
@@ -252,7 +252,7 @@ impl Recovery {
         self.sent.forget();
     }
 
-    /// How old a packet must be to be lost, once a later one is acknowledged.
+    /// Age at which a packet is lost, once a later one is acknowledged.
     fn loss_delay(&self) -> Duration {
         self.rtt.loss_delay(self.sent.overtaken())
     }
@@ -290,7 +290,7 @@ impl Recovery {
         self.quiet_run >= QUIET_RUN_MAX
     }
 
-    /// When acknowledgements will have stayed away for so long that a probe leaves.
+    /// When a probe leaves because acknowledgements have not arrived.
     pub(super) fn probe_at(&self) -> Option<Time> {
         if self.is_reliable || self.sent.in_flight() == 0 {
             return None;
@@ -303,7 +303,8 @@ impl Recovery {
         Some(from + wait)
     }
 
-    /// A probe is due: the next packet carries what the oldest packet in flight held, whatever the rate. Returns that.
+    /// A probe is due: the next packet carries the items of the oldest packet in flight, regardless of the rate.
+    /// Returns these items.
     pub(super) fn probe(&mut self, now: Time) -> impl Iterator<Item = Item> + '_ {
         self.is_probe_due = true;
         self.probes += 1;
@@ -311,7 +312,7 @@ impl Recovery {
         self.sent.items(self.sent.oldest_items())
     }
 
-    /// How much of the rate to use while the peer is silent; `None` if it is not.
+    /// The share of the rate to use while the peer is silent; `None` if it is not.
     fn silence(&self, now: Time) -> Option<f64> {
         let since = self.waits_since.filter(|_| !self.is_reliable)?;
         let elapsed = now.since(since);
@@ -322,7 +323,7 @@ impl Recovery {
         Some(SILENT_SHARE * 0.5f64.powi(late))
     }
 
-    /// When the silence begins, if it has not begun: from then on the bytes in flight no longer hold new content back.
+    /// When the silence begins, if it has not begun; from then on the bytes in flight no longer delay new content.
     pub(super) fn silence_begins(&self, now: Time) -> Option<Time> {
         let begins = self.waits_since.map(|since| since + 2 * self.rtt.probe_timeout());
         begins.filter(|begins| *begins > now)
@@ -359,8 +360,8 @@ impl Recovery {
         rate.flight_bytes_max(least, smoothed, self.is_reliable)
     }
 
-    /// When a packet elicits an acknowledgement only to keep the carrier alive. A session that never sent anything eliciting
-    /// begins to count with what it heard first.
+    /// When a packet is eliciting only to keep the carrier alive. A session that never sent an eliciting packet counts
+    /// from its first received packet.
     pub(super) fn keep_alive_at(&self, idle_timeout: Duration, last_heard: Time) -> Time {
         self.sent.last_eliciting_at().unwrap_or(last_heard) + idle_timeout / 3
     }

@@ -1,7 +1,8 @@
 //! Early recovery: small events that are not acknowledged are sent again before any loss is known, within a budget
 //! (`spec/SESSION.md`, section 10). So a single loss costs one send interval, not a round trip.
 //!
-//! **Invariant**: what is sent early never costs more than the budget; what the budget cannot pay for is forgotten.
+//! **Invariant**: early repetitions never cost more than the budget. Repetitions that the budget cannot pay for are
+//! dropped.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,11 +13,11 @@ use crate::time::Time;
 
 /// A repetition and its frame fit into this.
 const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
-/// The content of a packet for an event that leads: the event, and what little else fits.
+/// The content of a packet with a leading event: the event, and small messages that fit.
 pub(super) const LEADING_BYTES: usize = REPEAT_BYTES_MAX as usize + 64;
 /// The cost of an event that left in its own packet: its headers on the link.
 const LEADING_COST: usize = 80;
-/// The first repetition gets a packet of its own if it must. Later ones only ride in packets that leave anyway.
+/// The first repetition may get its own packet. Later ones only use packets that leave anyway.
 const WAITS: [Duration; 4] = [
     Duration::from_millis(2),
     Duration::from_millis(12),
@@ -34,7 +35,7 @@ struct Repetition {
     number: u64,
 }
 
-/// Events that may be sent again before any loss is known, and what that may cost.
+/// Events that may be repeated before a loss is known, and the budget for that.
 #[derive(Debug)]
 pub(super) struct Redundancy {
     bytes_per_second: f64,
@@ -62,7 +63,7 @@ impl Redundancy {
         }
     }
 
-    /// When an event that nothing else repeats gets a packet of its own.
+    /// When an event without another repetition gets its own packet.
     pub(super) fn due_at(&mut self, now: Time, lanes: &Lanes) -> Option<Time> {
         loop {
             let &Repetition { at, lane, number } = self.turns[0].front()?;
@@ -73,11 +74,11 @@ impl Redundancy {
         }
     }
 
-    /// Repeats in the packet that leaves now what is due and can be paid for.
+    /// Repeats the due events that the budget allows in the packet that leaves now.
     pub(super) fn repeat(&mut self, lanes: &mut Lanes, departure: &mut Departure<'_, '_>) {
         let now = departure.now;
         for turn in 0..WAITS.len() {
-            // Later turns take only what the first ones are not likely to need.
+            // Later repetitions use only budget that first repetitions are unlikely to need.
             let kept = if turn == 0 { 0.0 } else { self.tokens_max() / 2.0 };
             while let Some(&Repetition { lane, number, .. }) =
                 self.turns[turn].front().filter(|repetition| repetition.at <= now)

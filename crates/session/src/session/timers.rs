@@ -8,7 +8,7 @@ use crate::message::Notice;
 use crate::time::Time;
 
 impl Session {
-    /// Does what time demands. Early or additional calls do no harm.
+    /// Handles due timers. Early or additional calls are harmless.
     pub fn handle_timeout(&mut self, now: Time) {
         self.expire(now);
         if self.is_open() {
@@ -73,7 +73,7 @@ impl Session {
         ])
     }
 
-    /// When the peer is to be told what the application has consumed. A time that has passed means now.
+    /// When to report the consumed count to the peer. A time that has passed means now.
     pub fn report_at(&self) -> Option<Time> {
         self.lanes.report_at(&self.config.limits)
     }

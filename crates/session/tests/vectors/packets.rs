@@ -1,4 +1,4 @@
-//! The packets of the vectors, put together by hand, and a writer of what was read.
+//! The packets of the vectors, assembled by hand, and a writer of decoded packets.
 
 use nowcast_session::packet::{Data, Frame, Packet, put_varint, write};
 

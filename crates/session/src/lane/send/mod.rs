@@ -1,4 +1,4 @@
-//! The sending end of a lane: binds values and events to packets at the last moment, and again when they were lost.
+//! The sending end of a lane: binds values and events to packets at the last moment, and again after losses.
 
 mod outcome;
 mod retransmit;
@@ -26,7 +26,7 @@ struct SentEvent {
     kind: EventKind,
     before: u64,
     id: u64,
-    /// When its time to live ends.
+    /// The end of its time to live.
     expires: Option<Time>,
     length: u32,
     /// Gone once acknowledged or expired.
@@ -38,7 +38,7 @@ struct SentEvent {
     parts: Option<Box<Parts>>,
 }
 
-/// A large message of which not all parts have left once.
+/// A large message whose parts have not all been sent once.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     what: Large,
@@ -52,7 +52,7 @@ enum Large {
     State { slot: u32, stamp: u64 },
 }
 
-/// Something that was lost and may have to be sent again.
+/// A lost message that may have to be sent again.
 #[derive(Clone, Copy, Debug)]
 enum Retransmission {
     Event { number: u64, part: Option<u32> },
@@ -64,7 +64,7 @@ enum Retransmission {
 pub(crate) enum Expiry {
     /// It had arrived before.
     Arrived,
-    /// It is reported to the application.
+    /// The event is reported to the application.
     Expired,
 }
 
@@ -102,8 +102,7 @@ pub(crate) struct SendLane {
     next_id: u64,
     /// The id of the newest event that left the queue.
     last_id: Option<u64>,
-    /// Events of which one half of their expiry is done: reported but still in the queue, or gone from it but not yet
-    /// reported.
+    /// Events with half of their expiry done: reported but still in the queue, or removed from it but not reported yet.
     half_expired: Vec<u64>,
     states: SentStates,
     next_stamp: u64,
@@ -262,7 +261,7 @@ impl SendLane {
         self.queue.is_empty() && !defers && self.events.is_empty() && self.states.unacknowledged() == 0
     }
 
-    /// Puts what it can into the packet.
+    /// Puts messages into the packet as far as they fit.
     pub(crate) fn fill(&mut self, context: &mut SendContext<'_, '_>) {
         let before = context.builder.room();
         self.fill_retransmissions(context);
@@ -372,8 +371,8 @@ impl SendLane {
         self.events_waiting -= 1;
     }
 
-    /// Lets a value wait whose large predecessor of the same interval, in slot `newest`, has not arrived; `false` if there is
-    /// none.
+    /// Defers a value whose large predecessor of the same interval, in slot `newest`, has not arrived; `false` if there
+    /// is none.
     fn defer(&mut self, newest: Option<u32>, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
         let interval = self.interval();
         let Some(slot) = newest else { return false };
@@ -392,7 +391,7 @@ impl SendLane {
         true
     }
 
-    /// Before an interval closes, its last values are bound, even where a large one is still under way.
+    /// Before an interval closes, its last values are bound, even if a large one is still in flight.
     fn bind_all_deferred(&mut self, context: &mut SendContext<'_, '_>) -> bool {
         while let Some(&slot) = self.deferred.first() {
             let state = self.states.get(slot);
@@ -412,7 +411,7 @@ impl SendLane {
         self.events_first + self.events.len() as u64
     }
 
-    /// Binds a value of a key whose newest bound one is in slot `newest`; `false` if there is no room or no credit.
+    /// Binds a value of a key whose newest bound value is in slot `newest`; `false` if there is no room or no credit.
     fn bind_state(
         &mut self,
         key: u64,

@@ -38,8 +38,8 @@ impl SendLane {
         }
     }
 
-    /// A packet with this event arrived. Returns the end of its time to live and its id, if it is whole now and no longer
-    /// needs that.
+    /// A packet with this event arrived. If the event is now complete, returns the end of its time to live and its id,
+    /// because the time to live is no longer needed.
     pub(crate) fn event_arrived(
         &mut self,
         number: u64,
@@ -110,12 +110,12 @@ impl SendLane {
         }
     }
 
-    /// For a probe in a long silence: the oldest unacknowledged events and values.
+    /// For a probe in a long silence: sends the oldest unacknowledged events and values again.
     pub(crate) fn probe_oldest(&mut self, count: usize) {
         self.is_stuck = false;
         let open = self.events.iter().enumerate().filter(|(_, event)| !event.is_acknowledged);
         let last = open.map(|(index, _)| index).take(count).last();
-        // From the newest to the oldest: each goes before what waits to be sent again.
+        // From the newest to the oldest, because each goes before the messages that wait to be sent again.
         for index in (0..last.map_or(0, |last| last + 1)).rev() {
             let number = self.events_first + index as u64;
             if self.events[index].parts.is_none() {

@@ -28,8 +28,8 @@ impl SendLane {
             .is_some_and(|event| !event.is_acknowledged && !event.is_lost)
     }
 
-    /// A barrier closes the open interval although newer values wait: what gave way to them is the last of its interval
-    /// after all, and the peer cannot go on without it.
+    /// A barrier closes the open interval although newer values wait. The values that gave way to them are the last of
+    /// their interval after all, and the peer cannot continue without them.
     pub(super) fn recall_what_gave_way(&mut self) {
         let interval = self.interval();
         let recalled = self.states.wanted().filter(|(_, state)| state.gave_way && state.interval == interval);
