@@ -1,4 +1,4 @@
-//! The cost of sessions: many sessions in one process, beside the same traffic over the bare carriers.
+//! The cost of sessions: many sessions in one process, compared with the same traffic over the bare carriers.
 //!
 //! ```text
 //! cargo run --release -p nowcast --example sessions -- [SESSIONS] [SECONDS] [ROUNDS] [PROGRAM]
@@ -157,7 +157,7 @@ fn cpu_time() -> Result<Duration, Failure> {
     Ok(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
 }
 
-/// The timer of one sender. The senders are spread over the period, each pair at another distance.
+/// The timer of one sender. The senders are spread over the period, each pair at another offset.
 fn beat(sender: usize) -> Interval {
     const GOLDEN: f64 = 0.618_033_988_75;
     let phase = PERIOD.mul_f64((sender as f64 * GOLDEN).fract());
@@ -287,7 +287,7 @@ async fn bare_quinn(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure
     Ok(traffic)
 }
 
-/// An endpoint with the same buffers for bursts as those of sessions, because dropped packets would cost nothing.
+/// An endpoint with the burst buffers of sessions, so that dropped packets do not make it cheaper.
 fn quinn_endpoint(server: Option<quinn::ServerConfig>) -> Result<quinn::Endpoint, Failure> {
     const BUFFER_BYTES: usize = 4 * 1_024 * 1_024;
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;

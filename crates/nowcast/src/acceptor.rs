@@ -137,7 +137,7 @@ impl Accepted {
         self.ready.recv().await
     }
 
-    /// As [`next`](Self::next). The error says that no channel will come any more.
+    /// Like [`next`](Self::next). The error says that no channel will come any more.
     ///
     /// # Errors
     /// [`crate::Error::Closed`] with `going_away`.
@@ -145,10 +145,10 @@ impl Accepted {
         self.next().await.ok_or_else(is_gone)
     }
 
-    /// As [`accept`](Self::accept), but never waits: `None` if no task has connected.
+    /// Like [`accept`](Self::accept), but never waits: `None` if no task has connected.
     ///
     /// # Errors
-    /// As [`accept`](Self::accept).
+    /// Like [`accept`](Self::accept).
     pub fn try_accept(&mut self) -> Result<Option<Channel>, crate::Error> {
         match self.ready.try_recv() {
             Ok(channel) => Ok(Some(channel)),

@@ -47,7 +47,7 @@ pub(crate) fn name_here(url: &str) -> Option<String> {
     (address.port.is_none() && address.is_here()).then_some(address.name)
 }
 
-/// How to connect.
+/// Options for connecting.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -100,14 +100,14 @@ impl Connector {
         self
     }
 
-    /// Uses only these carriers; the best of them comes first whatever the order here.
+    /// Uses only these carriers. The best of them is preferred, regardless of the order here.
     #[must_use]
     pub fn carriers(mut self, carriers: impl IntoIterator<Item = CarrierKind>) -> Self {
         self.carriers = carriers.into_iter().collect();
         self
     }
 
-    /// Whom to believe that it is the endpoint. On this machine nothing needs to be proven.
+    /// Sets how the endpoint must prove its identity. On this machine no proof is needed.
     #[must_use]
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = trust;
@@ -121,14 +121,14 @@ impl Connector {
         self
     }
 
-    /// The port of name servers, which are asked when an address has no port; 7778 by default.
+    /// The port of name servers, which resolve addresses without a port; 7778 by default.
     #[must_use]
     pub fn name_server_port(mut self, port: u16) -> Self {
         self.name_server_port = port;
         self
     }
 
-    /// Connects. Must be called within a tokio runtime, in which the channel lives.
+    /// Connects. Must be called within a tokio runtime, in which the channel runs.
     ///
     /// # Errors
     /// [`ConnectError`].
@@ -194,7 +194,7 @@ impl Connector {
             let channel = Channel::new(Arc::new(SessionLink::new(Arc::clone(&shared), Entry::default())));
             match opened(&shared).await {
                 Ok(()) => return Ok(channel),
-                // The carrier died before the session began: the others are left.
+                // The carrier ended before the session began: tries the remaining ones.
                 Err(closed) if closed.code == CloseCode::GAVE_UP && allowed.len() > 1 => {
                     allowed.retain(|&other| other != kind);
                 }
@@ -204,7 +204,7 @@ impl Connector {
     }
 }
 
-/// Listens for an endpoint that announces the name on this network segment, and follows it there.
+/// Searches this network segment for an endpoint that announces the name, and uses its address.
 #[cfg(feature = "mdns")]
 async fn find_by_multicast(address: &mut Address) -> Result<u16, ConnectError> {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);

@@ -3,7 +3,7 @@
 use crate::channel::{Channel, Error, MessageKind};
 
 /// Echoes every message on its lane: states as states of the same key, events as events, commands as replies. The echo
-/// obeys the laws of the queue, so a program in any language can be tested and a path measured against it. While the
+/// obeys the laws of the queue, so a program in any language can be tested, and a path measured, with it. While the
 /// peer does not read, the echo reads nothing more. Returns the error that ended the channel.
 ///
 /// Values of typed lanes are echoed as bytes, because their announcements end here.

@@ -158,7 +158,7 @@ impl Listener {
         self.names.admission.refused().to_vec()
     }
 
-    /// Returns the hashes that clients need to accept the endpoint's certificate; empty if authorities vouch for it.
+    /// Returns the hashes that clients need to accept the endpoint's certificate; empty if an authority signed it.
     #[must_use]
     pub fn certificate_hashes(&self) -> Vec<CertificateHash> {
         self.names.certificates.hashes()
@@ -248,7 +248,7 @@ impl Service {
     /// Waits for the next program that connects.
     ///
     /// # Errors
-    /// When the listener is gone.
+    /// If the listener was dropped.
     pub async fn accept(&mut self) -> Result<Channel, Error> {
         self.accepted.accept().await
     }
@@ -256,7 +256,7 @@ impl Service {
     /// Accepts a program if one has connected.
     ///
     /// # Errors
-    /// As [`accept`](Self::accept).
+    /// Like [`accept`](Self::accept).
     pub fn try_accept(&mut self) -> Result<Option<Channel>, Error> {
         self.accepted.try_accept()
     }

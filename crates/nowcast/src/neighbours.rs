@@ -62,7 +62,7 @@ pub(crate) async fn find(name: &str) -> Option<Channel> {
     spawn_blocking(move || find_now(&wanted)).await.ok()?
 }
 
-/// As [`find`], but the peer may take up to a second to greet.
+/// Like [`find`], but the peer may take up to a second to greet.
 pub(crate) fn find_now(name: &str) -> Option<Channel> {
     match backend::connect(name, &LANES) {
         Ok(queues) => Some(Channel::new(Arc::new(LocalLink::new(queues, name)))),

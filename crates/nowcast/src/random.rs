@@ -5,7 +5,7 @@ use nowcast_session::Entropy;
 /// Random bytes.
 ///
 /// # Panics
-/// When the system has none to give, which it promises not to happen after boot; nothing secure could be done then.
+/// If the system has no random bytes, which it guarantees after boot; nothing secure could be done then.
 pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");

@@ -53,7 +53,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_token_says_who_comes() {
+fn a_token_identifies_the_client() {
     let token = in_ten_minutes().name("Ada Lovelace").room("plaza").role("guide").sign(&secret()).unwrap();
     let claims = verify(&token).unwrap();
     assert_eq!(claims.sub.as_deref(), Some("Ada Lovelace"));
@@ -231,7 +231,7 @@ fn public_texts_are_refused_as_secrets() {
 }
 
 #[test]
-fn random_secrets_are_taken_whatever_they_begin_with() {
+fn random_secrets_are_accepted_with_any_prefix() {
     for beginning in [b"{\xff", b"[\x01", b"\x30\x1e"] {
         let secret = [&beginning[..], &[0x9d; 29], b"\x07"].concat();
         assert!(TokenKey::secret(&secret).is_ok(), "{secret:?}");
@@ -239,7 +239,7 @@ fn random_secrets_are_taken_whatever_they_begin_with() {
 }
 
 #[test]
-fn a_public_key_with_something_before_it_is_still_a_public_key() {
+fn a_public_key_after_other_text_is_still_a_public_key() {
     let token = in_ten_minutes().sign(&TokenKey::parse(PRIVATE).unwrap()).unwrap();
     for before in ["\u{feff}", "# the key of the world\n", "\u{feff}\r\n; made today\n"] {
         let key = TokenKey::parse(&format!("{before}{PUBLIC}\n")).unwrap();
@@ -321,7 +321,7 @@ fn without_a_key_only_loopback_is_open() {
 }
 
 #[test]
-fn a_token_for_one_entry_begins_one_session() {
+fn a_single_use_token_begins_one_session() {
     let begin = Instant::now();
     let admission = Admission::new(Policy { key: Some(secret()), ..Policy::default() });
     let token = in_ten_minutes().once("ticket").sign(&secret()).unwrap();
@@ -333,14 +333,14 @@ fn a_token_for_one_entry_begins_one_session() {
     let used = AdmissionRefusal::Token(TokenError::Used);
     assert_eq!(second.unwrap().ticket.unwrap().redeem(now(begin, 1)), Err(used.clone()));
     assert_eq!(admission.check(now(begin, 1), &request).unwrap_err(), used);
-    // Its session comes back on another carrier, even when the token has expired.
+    // Its session resumes on another carrier, even after the token has expired.
     let resumed = admission.check(now(begin, 3_600), &request.resuming(true)).unwrap();
     assert_eq!(resumed.ticket.unwrap().redeem(now(begin, 3_600)), Err(AdmissionRefusal::OnlyResuming));
     assert_eq!(admission.refused()[0], ("unauthorised", 3));
 }
 
 #[test]
-fn a_token_for_one_entry_brings_back_who_holds_it_and_nobody_else() {
+fn a_single_use_token_readmits_its_holder_only() {
     let begin = Instant::now();
     let admission = Admission::new(Policy { key: Some(secret()), ..Policy::default() });
     let token = in_ten_minutes().once("ticket").sign(&secret()).unwrap();
@@ -363,7 +363,7 @@ fn a_token_for_one_entry_brings_back_who_holds_it_and_nobody_else() {
 }
 
 #[test]
-fn a_door_names_what_is_wrong() {
+fn admission_names_the_fault() {
     let begin = Instant::now();
     let policy = Policy {
         key: Some(secret()),
@@ -390,7 +390,7 @@ fn a_door_names_what_is_wrong() {
 }
 
 #[test]
-fn a_place_is_free_again_when_it_is_dropped() {
+fn a_dropped_place_is_free_again() {
     let begin = Instant::now();
     let limits = Limits { connections_max: 3, connections_per_address_max: 2, ..Limits::default() };
     let admission = Admission::new(Policy { limits, ..Policy::default() });
@@ -423,7 +423,7 @@ proptest! {
     fn a_token_with_one_byte_changed_is_refused(position in any::<prop::sample::Index>(), other in "[A-Za-z0-9_-]") {
         let token = in_ten_minutes().name("Ada").role("guide").sign(&secret()).unwrap();
         let position = position.index(token.len());
-        // The last digit of the signature has two bits that mean nothing; the library refuses those as well.
+        // The last digit of the signature has two bits without a meaning; the library rejects those as well.
         let mut changed = token.clone();
         changed.replace_range(position..=position, &other);
         prop_assume!(changed != token);

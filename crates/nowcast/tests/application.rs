@@ -10,7 +10,7 @@ use nowcast::session::Refused;
 use nowcast::{CarrierKind, Error, MessageKind};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_channel_goes_on_while_a_batch_of_it_is_open() {
+async fn a_channel_continues_while_a_batch_of_it_is_open() {
     let mut house = House::build().await;
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER] {
         let (ours, theirs) = house.join(&[carrier]).await;

@@ -56,7 +56,7 @@ fn a_state_is_received_as_its_newest_value_and_an_event_behind_it() {
 }
 
 #[test]
-fn a_command_gets_its_own_reply_and_what_came_before_it_is_received_afterwards() {
+fn a_command_gets_its_own_reply_and_earlier_messages_are_received_afterwards() {
     let (near, far) = channel("command", Bounds::default());
     let server = std::thread::spawn(move || {
         let (texts, numbers) = (far.lane(0).typed::<String>(), far.lane(0).typed::<u8>());
@@ -77,7 +77,7 @@ fn a_command_gets_its_own_reply_and_what_came_before_it_is_received_afterwards()
     }
     let kept = std::iter::from_fn(|| near.try_receive().expect("open"));
     let kept = kept.map(|message| message.decode::<u8>().expect("a number"));
-    // The state behind the first event was replaced by that of the second command.
+    // The state behind the first event was replaced by the state of the second command.
     assert_eq!(kept.collect::<Vec<_>>(), [1, 2, 1, 2, 1, 2, 3]);
     drop(near);
     drop(texts);
@@ -287,7 +287,7 @@ fn threads_talk_over_a_network_too() {
 const DOOMED: &str = "NOWCAST_LOCAL_DOOMED";
 
 #[test]
-fn a_process_that_is_killed_is_missed_after_what_it_put_and_its_name_is_free() {
+fn the_death_of_a_process_is_reported_after_its_messages_and_its_name_is_free() {
     let name = format!("doomed-{}", std::process::id());
     let mut doomed = std::process::Command::new(std::env::current_exe().expect("this program has a path"))
         .args(["--exact", "blocking::the_doomed_process", "--ignored"])
@@ -321,7 +321,7 @@ fn the_doomed_process() {
     for event in 0..3_u8 {
         channel.event(&[event]).expect("room");
     }
-    // It receives nothing and is killed meanwhile.
+    // It receives nothing, and is killed meanwhile.
     let _ = channel.receive_within(SOON);
 }
 

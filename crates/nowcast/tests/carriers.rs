@@ -61,7 +61,7 @@ async fn the_four_verbs_work_over_websocket() {
 }
 
 #[tokio::test]
-async fn dropping_a_channel_delivers_what_was_put() {
+async fn dropping_a_channel_delivers_its_messages() {
     for kind in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let (_listener, ours, theirs) = within(10, pair(kind)).await;
         for number in 0..1_000u32 {

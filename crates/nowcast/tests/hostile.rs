@@ -1,4 +1,4 @@
-//! Attacks on an endpoint: named refusals, bounded memory, counters, and a session beside them that is not affected.
+//! Attacks on an endpoint: named refusals, bounded memory, counters, and a concurrent session that is not affected.
 
 use futures_util::future::join_all;
 use futures_util::{SinkExt, StreamExt};
@@ -109,7 +109,7 @@ async fn echo(mut service: Service, counters: tokio::sync::watch::Sender<AcceptC
                 tokio::spawn(async move {
                     while let Ok(message) = channel.receive().await {
                         if let MessageKind::Command(id) = message.kind {
-                            // A peer that does not read has a full lane, which is its own problem.
+                            // A peer that does not read has a full lane, which affects only itself.
                             let _ = channel.try_reply(id, &message.bytes);
                         }
                     }
@@ -276,7 +276,7 @@ async fn tokens_are_refused_by_name_on_every_carrier() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_for_one_entry_begins_one_session_and_resumes_it() {
+async fn a_single_use_token_begins_one_session_and_resumes_it() {
     let scene = Scene::begin(with_key()).await;
     let key = TokenKey::secret(SECRET).unwrap();
     let token = Claims::new(unix_time() + DEADLINE).name("Ada").once("ticket").sign(&key).unwrap();
@@ -315,7 +315,7 @@ async fn websocket(scene: &Scene) -> Result<WebSocketStream<TcpStream>, WebSocke
 async fn another_version_is_refused_with_the_versions_there_are() {
     let scene = Scene::begin(Policy::default()).await;
     let mut socket = websocket(&scene).await.unwrap();
-    // HELLO (spec/SESSION.md, section 4): versions 9 to 9, and otherwise as the vectors have it.
+    // HELLO (spec/SESSION.md, section 4): versions 9 to 9, and otherwise like in the vectors.
     let mut hello = vec![0x80, b'N', b'O', b'W', b'C', 9, 9];
     hello.extend([0xa1; 8]);
     hello.extend(1_000_000_u64.to_le_bytes());
@@ -390,7 +390,7 @@ async fn a_flood_of_attempts_leaves_no_trace() {
         if attempt == attempts / 10 {
             after_warm_up = resident_bytes();
         }
-        // Connections that are dropped at once, that ask and leave, and QUIC that never goes on.
+        // Connections that are dropped at once, that send a request and leave, and QUIC that never continues.
         let Ok(mut stream) = TcpStream::connect(scene.address()).await else { continue };
         match attempt % 4 {
             0 => drop(stream),
@@ -425,7 +425,7 @@ async fn a_peer_that_stops_reading_costs_no_history() {
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let (freeze, thaw) = (std::sync::mpsc::channel::<()>(), std::sync::mpsc::channel::<()>());
         let url = url.clone();
-        // A runtime of its own that stands still: nobody reads its sockets.
+        // A separate runtime that is blocked, so that its sockets are not read.
         let reader = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let channel = runtime.block_on(Connector::new().carriers([carrier]).connect(&url)).unwrap();
@@ -466,7 +466,7 @@ async fn a_peer_that_stops_reading_costs_no_history() {
     }
 }
 
-/// The first packet of a QUIC client, whose address may be forged: nothing of it depends on an answer.
+/// The first packet of a QUIC client, whose address may be forged: it depends on no answer.
 fn first_packet(server: SocketAddr) -> Vec<u8> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = rustls::ClientConfig::builder_with_provider(provider)

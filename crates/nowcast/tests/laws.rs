@@ -14,7 +14,7 @@ use nowcast_queue::conformance::Random;
 use nowcast_queue::conformance::laws::{self, Ended};
 
 const LANES: u8 = 3;
-/// Scenarios at the same time: most of their time they wait for silences to be noticed.
+/// Concurrent scenarios: most of their time they wait for silences to be detected.
 const AT_ONCE: u64 = 16;
 
 /// Messages that were put at one end and received at the other.
@@ -64,7 +64,7 @@ async fn many_lives(carriers: &'static [CarrierKind]) {
     println!("{} lives over {carriers:?} obeyed the laws", cases());
 }
 
-/// One life of one session, fixed by its seed up to the timing of the sockets.
+/// One life of one session, determined by its seed except for the timing of the sockets.
 async fn live(carriers: &'static [CarrierKind], seed: u64) {
     let mut house = House::build().await;
     let (ours, theirs) = house.join(carriers).await;

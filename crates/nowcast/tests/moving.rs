@@ -8,7 +8,7 @@ use nowcast::{CarrierKind, Channel, Connector, Phase};
 
 const BOTH: [CarrierKind; 2] = [CarrierKind::WebTransport, CarrierKind::WebSocket];
 
-/// Puts numbered events, and a state beside each, until told to stop.
+/// Puts numbered events, each with a state, until it is stopped.
 async fn talk(channel: &Channel, stop: &tokio::sync::Notify) -> u64 {
     let mut number = 0u64;
     let mut beat = tokio::time::interval(Duration::from_millis(5));
@@ -63,7 +63,7 @@ async fn converse(ours: &Channel, theirs: &Channel, happens: impl AsyncFnOnce())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_falls_back_to_websocket_when_udp_is_dropped_and_comes_back() {
+async fn a_session_falls_back_to_websocket_when_udp_is_dropped_and_returns() {
     let mut house = House::build().await;
     let (ours, theirs) = house.join(&BOTH).await;
     assert_eq!(ours.status().carrier, Some(CarrierKind::WebTransport));
@@ -101,7 +101,7 @@ async fn a_session_begins_on_websocket_where_udp_is_dropped() {
     assert_eq!(within(5, ours.receive()).await.unwrap().bytes, b"here");
 }
 
-/// A carrier that falls silent before the peer answered has no session behind it that could be resumed.
+/// A carrier that falls silent before the peer answered has no session that could be resumed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_begins_where_its_first_packets_are_lost() {
     let house = House::build().await;
@@ -117,7 +117,7 @@ async fn a_session_begins_where_its_first_packets_are_lost() {
     }
     let mut opened = 0;
     for channel in within(60, channels.join_all()).await {
-        // On such a link some give up after their time; but nobody is refused.
+        // On such a link some clients give up after their time-out, but none is refused.
         match channel {
             Ok(_) => opened += 1,
             Err(nowcast::ConnectError::Closed(closed)) => {
@@ -130,7 +130,7 @@ async fn a_session_begins_where_its_first_packets_are_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_goes_on_after_its_carrier_is_killed() {
+async fn a_session_continues_after_its_carrier_is_killed() {
     for kind in BOTH {
         let mut house = House::build().await;
         let (ours, theirs) = house.join(&[kind]).await;

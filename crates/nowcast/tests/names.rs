@@ -1,4 +1,4 @@
-//! A name server on real sockets: what it is for, and what strangers do to it.
+//! A name server on real sockets: its purpose, and attacks by strangers.
 
 use nowcast::names::{
     Advertisement, AdvertisementStatus, NameServer, NameServerConfig, NameServerHandle, NamesError, Refused,
@@ -50,7 +50,7 @@ fn refused(found: Result<nowcast::names::Service, NamesError>) -> Refused {
 }
 
 #[tokio::test]
-async fn a_name_lives_as_long_as_its_service() {
+async fn a_name_exists_as_long_as_its_service() {
     let (server, handle) = serve(NameServerConfig::default()).await;
     let mut tracker = Advertisement::start(server, "tracker", 7777);
     tracker.registered().await.unwrap();
@@ -82,7 +82,7 @@ async fn a_name_that_is_taken_is_given_to_the_next_when_its_service_crashes() {
 }
 
 #[tokio::test]
-async fn a_service_comes_back_when_the_name_server_does() {
+async fn a_service_registers_again_when_the_name_server_returns() {
     let hosts = vec![IpAddr::from(Ipv4Addr::LOCALHOST)];
     let config = NameServerConfig { hosts, port: 0, ..NameServerConfig::default() };
     let first = NameServer::bind(config.clone()).await.unwrap();
@@ -99,7 +99,7 @@ async fn a_service_comes_back_when_the_name_server_does() {
 }
 
 #[tokio::test]
-async fn garbage_is_refused_by_name_and_disturbs_nobody() {
+async fn garbage_is_refused_by_name_and_affects_no_other_client() {
     let (server, handle) = serve(NameServerConfig::default()).await;
     let mut tracker = Advertisement::start(server, "tracker", 7777);
     tracker.registered().await.unwrap();
@@ -126,13 +126,13 @@ async fn garbage_is_refused_by_name_and_disturbs_nobody() {
 }
 
 #[tokio::test]
-async fn ten_thousand_idle_connections_keep_nobody_out() {
+async fn ten_thousand_idle_connections_block_no_client() {
     const IDLE: usize = 10_000;
     let (server, handle) =
         serve(NameServerConfig { connections_max: 256, ..NameServerConfig::default() }).await;
     let mut tracker = Advertisement::start(server, "tracker", 7777);
     tracker.registered().await.unwrap();
-    // As many at a time as this process may open, in sum ten thousand.
+    // As many at a time as this process may open, ten thousand in total.
     let mut idle = Vec::new();
     for index in 0..IDLE {
         idle.push(connect(server).await);
@@ -179,7 +179,7 @@ async fn a_reader_that_stops_reading_costs_little() {
         let names = &mut services[index % 4];
         let line = format!("{{\"advertise\":\"a-service-with-a-long-name-{index}\",\"port\":7777}}\n");
         names.write_all(line.as_bytes()).await.unwrap();
-        // Answers are to be read, or the server stops reading.
+        // Answers must be read, or the server stops reading.
         let mut answer = [0; 256];
         assert!(names.read(&mut answer).await.unwrap() > 0);
     }
@@ -188,7 +188,7 @@ async fn a_reader_that_stops_reading_costs_little() {
     let asked = timeout(Duration::from_secs(2), async {
         while deaf.write_all(b"{\"list\":true}\n").await.is_ok() {}
     });
-    // Its requests pile up in its own kernel's buffer, or it is closed: the server reads no more of them.
+    // Its requests fill its own kernel's buffer, or it is closed: the server reads no more of them.
     let _ = asked.await;
     assert_eq!(list(server).await.unwrap().len(), 1_000);
     until("it is closed", async || handle.stats().connections <= services.len()).await;

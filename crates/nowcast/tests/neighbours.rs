@@ -1,5 +1,5 @@
-//! Subscribers that are other processes of this machine: each has a queue of its own in shared memory, and one that dies or is
-//! stopped disturbs nobody.
+//! Subscribers that are other processes of this machine: each has its own queue in shared memory, and one that dies or
+//! is stopped affects no other.
 //!
 //! `cargo xtask conformance --carriers` and `cargo xtask kill` run the long forms.
 
@@ -31,7 +31,7 @@ fn number_in(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |text| text.parse().expect("the variable holds a number"))
 }
 
-/// The runtime of all stations' tasks, as long as this process lives: subscribers receive all messages after a
+/// The runtime of all stations' tasks, for the life of this process, because subscribers receive all messages after a
 /// publisher is dropped.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("threads can be started"));
 
@@ -74,8 +74,8 @@ impl Station {
     }
 }
 
-/// The publisher as the suite knows it. It copies to its subscribers in a task, so only the cases apply in which each of them
-/// reads in a thread of its own.
+/// The publisher for the suite. It copies to its subscribers in a task, so only the cases apply in which each of them
+/// reads in its own thread.
 struct SharedMemory;
 
 impl Implementation for SharedMemory {
@@ -153,13 +153,13 @@ fn the_suite_of_publishers_holds_for_subscribers_of_this_machine() {
     }
 }
 
-/// Another process that subscribes and tells what it got.
+/// Another process that subscribes and reports its messages.
 struct Process {
     child: Child,
     listening: JoinHandle<Heard>,
-    /// The put that it got last.
+    /// The last received put.
     newest: Arc<AtomicUsize>,
-    /// How many puts there had been when it joined.
+    /// Number of puts before it joined.
     joined: usize,
 }
 
@@ -188,7 +188,7 @@ impl Process {
             move || listen(said, &newest, &here)
         });
         station.until("the process is here", |publisher| publisher.subscribers() > before);
-        // One that is stopped before it knows that it was let in gives up, and comes again later.
+        // A subscriber that is stopped before it knows that it was admitted gives up, and retries later.
         is_here.recv_timeout(DEADLINE).expect("the process says that it is here");
         Process { child, listening, newest, joined }
     }
@@ -204,7 +204,8 @@ impl Process {
         self.child.wait().expect("it is ours");
     }
 
-    /// Waits until it ends, and checks what it got by the laws. Returns whether its channel was closed before the end.
+    /// Waits until it ends, and checks its messages against the laws. Returns whether its channel was closed before the
+    /// end.
     fn check(mut self, puts: &Puts, ended: laws::Ended) -> bool {
         let Heard { record, is_closed } = self.listening.join().expect("no panic");
         self.child.wait().expect("it is ours");
@@ -227,7 +228,7 @@ fn listen(said: BufReader<ChildStdout>, newest: &AtomicUsize, here: &mpsc::Sende
             }
             continue;
         };
-        // A process may be killed in the middle of a word.
+        // A process may be killed in the middle of a line.
         let (Ok(key), Ok(put)) = (key.parse(), put.parse()) else { continue };
         heard.record.push((Key::from_raw(key), put));
         newest.store(put, Ordering::Relaxed);
@@ -287,7 +288,7 @@ impl Puts {
 }
 
 #[test]
-fn dead_and_stopped_subscribers_disturb_nobody() {
+fn dead_and_stopped_subscribers_affect_no_other() {
     for seed in 0..number_in("NOWCAST_KILLS", 20).div_ceil(10) {
         let station = Station::open(PublicationBounds::default());
         let mut puts = Puts::new(seed);
@@ -332,7 +333,7 @@ fn a_subscriber_that_stays_stopped_falls_behind_and_no_other_notices() {
         assert!(begin.elapsed() < DEADLINE, "nobody fell behind");
         puts.some(&station, 60, 50);
         puts.one(&station, Key::EVENT, END_BYTES + 1);
-        // The other one keeps up, so nothing is kept for it.
+        // The other one keeps up, so nothing is stored for it.
         let newest = puts.keys.len() - 1;
         station.until("it has that", |_| living.newest.load(Ordering::Relaxed) == newest);
     }

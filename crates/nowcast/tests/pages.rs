@@ -1,4 +1,5 @@
-//! Web pages at an endpoint that is open to its machine: whoever opens a page runs it there, and it can reach loopback.
+//! Web pages at an endpoint that is open to its machine. A page runs on the machine of the user who opens it, and can
+//! reach loopback.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -171,7 +172,7 @@ async fn a_name_that_was_rebound_to_loopback_is_not_this_endpoint() {
     let port = robot.port();
     for host in [format!("evil.example:{port}"), format!("127.0.0.1.evil.example:{port}"), "192.0.2.1".into()]
     {
-        // A page at that name takes the endpoint for its own: with its questions it sends no Origin at all.
+        // A page at that name regards the endpoint as its own, so its requests have no Origin.
         assert_eq!(robot.status(&format!("Host: {host}\r\n")).await, 403, "{host}");
         let own = format!("Host: {host}\r\nOrigin: http://{host}\r\n");
         assert_eq!(robot.status(&format!("{own}{UPGRADE}")).await, 403, "{host}");
@@ -183,14 +184,14 @@ async fn a_name_that_was_rebound_to_loopback_is_not_this_endpoint() {
 }
 
 #[tokio::test]
-async fn own_pages_and_programs_are_let_in() {
+async fn own_pages_and_programs_are_admitted() {
     let robot = Robot::start(|_| {}).await;
     let port = robot.port();
     for (host, origin) in [
         (format!("localhost:{port}"), format!("http://localhost:{port}")),
         (format!("127.0.0.1:{port}"), format!("http://localhost:{port}")),
         (format!("[::1]:{port}"), format!("https://[::1]:{port}")),
-        // Somebody forwards another port of this machine.
+        // A forwarder for another port of this machine.
         ("localhost:8080".into(), "http://localhost:8080".into()),
     ] {
         let page = format!("Host: {host}\r\nOrigin: {origin}\r\n");
@@ -198,14 +199,14 @@ async fn own_pages_and_programs_are_let_in() {
         assert!(answer.contains(&format!("access-control-allow-origin: {origin}")), "{answer}");
         assert_eq!(robot.status(&format!("{page}{UPGRADE}")).await, 101, "{origin}");
     }
-    // No browser opens a carrier without saying which page does.
+    // No browser opens a carrier without the origin of the page.
     assert_eq!(robot.status(&format!("Host: robot.example:{port}\r\n{UPGRADE}")).await, 101);
     assert!(robot.opens(&format!("localhost:{port}"), Some(&format!("http://localhost:{port}"))).await);
     assert!(robot.opens("robot.example", None).await);
 }
 
 #[tokio::test]
-async fn an_origin_that_the_operator_names_is_let_in_at_its_own_host() {
+async fn an_origin_named_by_the_operator_is_admitted_at_its_own_host() {
     let robot = Robot::start(|config| {
         config.entry.origins = vec!["https://Control.example:443/".into()];
         config.entry.anonymous = true;
@@ -250,7 +251,7 @@ async fn a_request_names_its_host_once_and_its_websocket_rightly() {
 }
 
 #[tokio::test]
-async fn a_webtransport_client_with_small_udp_payloads_is_told_the_size_that_packets_need() {
+async fn a_webtransport_client_with_small_udp_payloads_receives_the_required_size() {
     let robot = Robot::start(|_| {}).await;
     let mut quic = quinn::EndpointConfig::default();
     quic.max_udp_payload_size(1_200).expect("QUIC allows it");

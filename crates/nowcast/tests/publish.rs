@@ -1,4 +1,4 @@
-//! One task tells many, over real sockets.
+//! One task publishes to many over real sockets.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -70,7 +70,7 @@ async fn subscribers_get_the_newest_values_and_then_every_event() {
     assert_eq!(tracker.state(0, b"no key"), Err(Error::Refused(Refused::KeyZero)));
 }
 
-/// Each subscriber, over its carrier, whatever happens to that, sees the laws obeyed.
+/// The laws hold for each subscriber over its carrier, whatever happens to the carrier.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_laws_hold_for_every_subscriber_over_every_carrier() {
     for seed in 0..4 {
@@ -111,7 +111,7 @@ async fn the_laws_hold_for_every_subscriber_over_every_carrier() {
     }
 }
 
-/// Returns a subscriber's messages, to the last event, which has a length of its own.
+/// Returns a subscriber's messages up to the last event, which has a distinct length.
 async fn read_all(channel: &Channel) -> Vec<(Key, usize)> {
     let mut record = Vec::new();
     loop {
@@ -134,7 +134,7 @@ async fn a_subscriber_that_falls_behind_is_closed_by_name_and_no_other_notices()
     let (stalled, diligent) =
         (station.join(CarrierKind::WebSocket).await, station.join(CarrierKind::WebTransport).await);
     until("both are here", || tracker.subscribers() == 2).await;
-    // One that does not receive takes what its window holds, and then no more.
+    // A subscriber that does not receive takes as much as its window holds, and then no more.
     let mut got = 0_u32;
     let begin = Instant::now();
     while tracker.counters().behind == 0 {
@@ -150,7 +150,7 @@ async fn a_subscriber_that_falls_behind_is_closed_by_name_and_no_other_notices()
     until("it is gone", || tracker.subscribers() == 1).await;
 }
 
-/// A stalled subscriber costs no memory for history: when it goes on, it gets one value of each key, the newest.
+/// A stalled subscriber costs no memory for history: when it continues, it gets one value of each key, the newest.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn values_are_read_when_they_leave() {
     let station = Station::open("late", PublicationBounds::default()).await;

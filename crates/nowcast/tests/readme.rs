@@ -1,8 +1,7 @@
 //! The Rust code on the front page (README.md) compiles and runs as printed, over every carrier.
 //!
-//! The functions below hold the code word for word, which a test compares. Around it `nowcast` is the crate, but for what
-//! would make tests meet: the port is one that is free, the name has the process in it, and the client takes the carrier of
-//! the test.
+//! The functions below contain the code word for word, which a test compares. Around it `nowcast` is the crate, with
+//! changes that keep tests apart: a free port, the process in the name, and the carrier of the test.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +21,7 @@ const POSE: Pose = Pose { position: [0.1, 1.7, -0.3], yaw: 0.5 };
 /// The input of one run of the code, and its results.
 struct Run {
     carrier: CarrierKind,
-    /// The port of the listener, once there is one; and whether the name is advertised.
+    /// The port of the listener, once it is known; and whether the name is advertised.
     place: watch::Sender<(u16, bool)>,
     shown: Mutex<Vec<(u64, Pose)>>,
 }
@@ -149,7 +148,7 @@ async fn the_front_page_runs_over_websocket() {
 }
 
 #[test]
-fn the_front_page_prints_what_is_tested() {
+fn the_front_page_prints_the_tested_code() {
     let readme = include_str!("../../../README.md");
     let printed: Vec<String> = readme
         .split("```rust\n")

@@ -1,4 +1,4 @@
-//! An application's source may call its own channel, take its time, panic. Nobody but its own packets waits for it.
+//! An application's source may call its own channel, take its time, or panic. Only its own packets wait for it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ async fn sourced_house() -> House {
     .await
 }
 
-/// Calls its channel in all that it is asked, and writes one word.
+/// Calls all methods of its channel, and writes one word.
 struct Talkative {
     channel: Channel,
     was_filled: bool,
@@ -68,7 +68,7 @@ async fn a_source_may_call_its_own_channel() {
     }
 }
 
-/// Waits in what it is asked until it is let go.
+/// Blocks in its calls until it is released.
 struct Slow {
     is_asked: Arc<AtomicBool>,
     let_go: Mutex<mpsc::Receiver<()>>,
@@ -90,7 +90,7 @@ impl Source for Slow {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_source_that_takes_long_keeps_nobody_from_the_channel() {
+async fn a_slow_source_does_not_block_the_channel() {
     let mut house = sourced_house().await;
     let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
     let (_other_ours, other_theirs) = house.join(&[CarrierKind::WebSocket]).await;
@@ -153,9 +153,9 @@ impl Source for Counting {
     }
 }
 
-/// Beside it the application puts events of all sizes, which take the room that a source was told of.
+/// The application also puts events of all sizes, which use the room that the source was offered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_source_hears_once_of_all_it_wrote_and_what_arrives_was_written_last() {
+async fn a_source_learns_the_outcome_of_all_its_bytes_once_and_the_newest_arrives() {
     const EVENTS: usize = 300;
     let mut house = sourced_house().await;
     for carrier in CARRIERS {
@@ -186,7 +186,7 @@ async fn a_source_hears_once_of_all_it_wrote_and_what_arrives_was_written_last()
         is_done.store(true, Ordering::Relaxed);
         theirs.source_has_more();
         until("it hears of all", || {
-            // Acknowledgements come with what the peer has to say.
+            // Acknowledgements arrive with the peer's messages.
             let _ = ours.try_event(b"");
             theirs.source_has_more();
             let diary = diary.lock().expect("nobody panics");
@@ -197,7 +197,7 @@ async fn a_source_hears_once_of_all_it_wrote_and_what_arrives_was_written_last()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_source_is_heard_beside_a_lane_that_always_has_more() {
+async fn a_source_is_served_beside_a_lane_that_always_has_more() {
     let mut house = sourced_house().await;
     for carriers in [&[CarrierKind::WebTransport][..], &[CarrierKind::WebSocket], &CARRIERS] {
         let (ours, theirs) = house.join(carriers).await;
@@ -225,7 +225,7 @@ async fn a_source_is_heard_beside_a_lane_that_always_has_more() {
     }
 }
 
-/// Puts what it is told to say when it is called, and writes nothing into packets.
+/// Puts the given messages when it is called, and writes nothing into packets.
 struct Speaker {
     words: Mutex<mpsc::Receiver<&'static str>>,
 }
@@ -254,7 +254,7 @@ impl Source for Speaker {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_source_puts_what_is_news_when_it_is_called_and_may_end_the_channel() {
+async fn a_source_puts_messages_when_it_is_called_and_may_end_the_channel() {
     let mut house = House::build().await;
     for carrier in CARRIERS {
         let (ours, theirs) = house.join(&[carrier]).await;
@@ -281,7 +281,7 @@ async fn a_source_puts_what_is_news_when_it_is_called_and_may_end_the_channel() 
     }
 }
 
-/// Puts events until one is refused, and notes what was refused.
+/// Puts events until one is refused, and records the refused one.
 struct Insistent {
     puts: usize,
     refused: Arc<Mutex<Vec<RefusedPut>>>,
@@ -308,7 +308,7 @@ impl Source for Insistent {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_source_hears_what_was_refused_and_nothing_overtakes_that_on_its_lane() {
+async fn a_source_learns_which_put_was_refused_and_nothing_overtakes_it_on_its_lane() {
     const ENTRIES_MAX: usize = 20;
     let mut house = House::build_with(|config| {
         let bounds = Bounds { entries_max: ENTRIES_MAX, bytes_max: 64 * 1_024 };
@@ -317,7 +317,7 @@ async fn a_source_hears_what_was_refused_and_nothing_overtakes_that_on_its_lane(
     .await;
     let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
     let refused = Arc::<Mutex<Vec<RefusedPut>>>::default();
-    // All of one turn is put before a packet leaves, so no more than the bound is taken.
+    // All messages of one turn are put before a packet leaves, so no more than the bound is accepted.
     theirs.set_source(Box::new(Insistent { puts: ENTRIES_MAX + 5, refused: Arc::clone(&refused) }));
     within(20, async {
         let (mut events, mut others) = (Vec::new(), 0);
@@ -337,7 +337,7 @@ async fn a_source_hears_what_was_refused_and_nothing_overtakes_that_on_its_lane(
     assert_eq!(*refused.lock().expect("nobody panics"), vec![of_lane_1; 5]);
 }
 
-/// Breaks in one of the things that it is asked, or when it is dropped.
+/// Panics in one of its calls, or when it is dropped.
 struct Broken {
     place: &'static str,
     was_filled: Arc<AtomicBool>,
@@ -404,7 +404,7 @@ async fn a_source_that_breaks_ends_its_channel_and_poisons_nothing() {
         let message = within(20, ours.receive()).await.expect("it is open");
         assert_eq!(message.bytes, b"half of");
     }
-    // The endpoint serves others as before.
+    // The endpoint still serves other clients.
     let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
     let answering = async {
         let message = theirs.receive().await.expect("it is open");

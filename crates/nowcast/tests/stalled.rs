@@ -1,4 +1,4 @@
-//! A reader that stops: when it wakes it is current, and the sender has kept nothing but the newest.
+//! A reader that stops: when it continues it is current, and the sender has stored only the newest values.
 
 mod common;
 

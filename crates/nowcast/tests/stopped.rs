@@ -1,4 +1,4 @@
-//! A reader whose process is stopped (SIGSTOP) and goes on later: what it gets then, and what that costs the sender.
+//! A reader whose process is stopped (SIGSTOP) and continues later: its messages then, and their cost for the sender.
 //!
 //! `cargo xtask stall` stops it for 10 s instead of 2 and shows the figures.
 
@@ -14,7 +14,7 @@ use tokio::process::{ChildStdout, Command as AsyncCommand};
 
 const KEYS: u64 = 1_000;
 const PERIOD: Duration = Duration::from_micros(16_667);
-/// So often the reader has had every key before it is stopped.
+/// Number of times that the reader received every key before it is stopped.
 const ROUNDS_BEFORE: u32 = 20;
 /// A reader that has not run for so long was stopped.
 const STOPPED: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ const STOPPED: Duration = Duration::from_secs(1);
 const READER: &str = "NOWCAST_STOPPED_READER";
 const CARRIERS: [CarrierKind; 3] =
     [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER];
-/// A sender remembers what it sent to a silent peer, at most 8,192 packets; the history of 10 s would be 40 MB.
+/// A sender remembers the packets sent to a silent peer, at most 8,192; the history of 10 s would be 40 MB.
 const GROWTH_MAX: u64 = 6 * 1_024 * 1_024;
 
 fn stop_time() -> Duration {
@@ -46,8 +46,7 @@ async fn put_rounds(channel: &Channel) {
         for key in 1..=KEYS {
             match batch.try_state(0, key, &value) {
                 Ok(()) => {}
-                // The messages that the reader sent before it left are still to be read, by the other future of this
-                // test.
+                // The messages that the reader sent before it left are read by the other future of this test.
                 Err(Error::Closed(_)) => return std::future::pending().await,
                 Err(error) => panic!("the lane holds all keys: {error}"),
             }
@@ -143,7 +142,7 @@ impl Reader {
     }
 }
 
-/// Bytes of this process that are in memory, where the system tells.
+/// Resident bytes of this process, if the system reports them.
 fn resident_bytes() -> u64 {
     if !cfg!(target_os = "linux") {
         return 0;
@@ -154,8 +153,8 @@ fn resident_bytes() -> u64 {
     kib.expect("it is a number") * 1_024
 }
 
-/// The process that is stopped: says when it has every key, and after the stop when every key is of a later time than it
-/// woke, and how often the most frequent one came until then.
+/// The process that is stopped. It reports when it has every key. After the stop it reports when every key is newer
+/// than its waking, and how often the most frequent key arrived until then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the other tests start it as a process of its own"]
 async fn the_reader() {

@@ -21,7 +21,7 @@ mod old {
     }
 }
 
-/// The fields stand in another order, one is wider, one is new and one is gone.
+/// The fields are in another order; one is wider, one is new and one is gone.
 #[derive(Wire, Debug, PartialEq)]
 struct Pose {
     y: f64,
@@ -70,7 +70,7 @@ async fn fields_are_matched_by_name_over_every_carrier() {
                 let asked = theirs.receive().await.expect("it is open");
                 let MessageKind::Command(id) = asked.kind else { panic!("it is a command") };
                 assert_eq!(asked.decode::<Pose>(), Ok(read()), "{carrier}");
-                // A narrower number, by a lane that is not that of the command.
+                // A narrower number, by another lane than the command's.
                 theirs.lane(0).typed::<u8>().reply(id, &3).await.expect("it is open");
             };
             assert_eq!(tokio::join!(asking, answering).0, Ok(3), "{carrier}");
@@ -115,7 +115,7 @@ async fn several_types_share_a_lane_and_replace_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bytes_that_look_like_an_announcement_arrive_as_they_are() {
+async fn bytes_that_look_like_an_announcement_arrive_unchanged() {
     let mut house = House::build().await;
     for carrier in CARRIERS {
         let (ours, theirs) = house.join(&[carrier]).await;
@@ -151,7 +151,7 @@ async fn subscribers_that_come_late_know_the_types_too() {
         poses.event(&sent()).unwrap();
         let message = within(20, renderer.receive()).await.expect("it is open");
         assert_eq!(message.decode::<Pose>(), Ok(read()), "{carrier}");
-        // A type of its own for each, which is announced while they listen.
+        // A separate type for each, which is announced while they listen.
         match carrier {
             CarrierKind::WebTransport => publisher.typed::<u8>().event(&9).unwrap(),
             CarrierKind::WebSocket => publisher.typed::<u16>().event(&9).unwrap(),

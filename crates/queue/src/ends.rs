@@ -30,7 +30,7 @@ pub trait Sender {
     /// Puts a value, or registers the task to be woken when a retry may succeed.
     ///
     /// # Errors
-    /// As [`put`](Self::put), without a deadline.
+    /// Like [`put`](Self::put), without a deadline.
     fn poll_put(&mut self, context: &mut Context<'_>, key: Key, value: &[u8]) -> Poll<Result<Put, Refusal>>;
 }
 
@@ -52,6 +52,6 @@ pub trait Receiver {
     /// Gets the next message, or registers the task to be woken when there is one.
     ///
     /// # Errors
-    /// As [`get`](Self::get), without a deadline.
+    /// Like [`get`](Self::get), without a deadline.
     fn poll_get(&mut self, context: &mut Context<'_>, value: &mut Vec<u8>) -> Poll<Result<Key, Refusal>>;
 }

@@ -30,7 +30,7 @@ impl<V: Weigh> Lanes<V> {
     /// Puts a message on one lane; see [`UpdatableQueue::put`].
     ///
     /// # Errors
-    /// As [`UpdatableQueue::put`].
+    /// Like [`UpdatableQueue::put`].
     ///
     /// # Panics
     /// When there is no such lane.

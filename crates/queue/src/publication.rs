@@ -304,7 +304,7 @@ impl<V: Weigh> Publication<V> {
     /// Delivers the next message to a subscriber.
     ///
     /// # Errors
-    /// As [`peek`](Self::peek).
+    /// Like [`peek`](Self::peek).
     ///
     /// # Panics
     /// When the subscriber was forgotten.

@@ -60,10 +60,10 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.exchange(key, value).map(|old| if old.is_some() { Put::Replaced } else { Put::Queued })
     }
 
-    /// As [`put`](Self::put), and returns the replaced value.
+    /// Like [`put`](Self::put), and returns the replaced value.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// Like [`put`](Self::put).
     pub fn exchange(&mut self, key: Key, value: V) -> Result<Option<V>, Refused<V>> {
         let bytes = value.bytes();
         if bytes > self.bounds.bytes_max {

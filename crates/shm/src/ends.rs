@@ -56,7 +56,7 @@ impl ShmSender {
     /// Puts a value on a lane without waiting; see [`Sender::try_put`].
     ///
     /// # Errors
-    /// As [`Sender::try_put`].
+    /// Like [`Sender::try_put`].
     ///
     /// # Panics
     /// When there is no such lane: the sender's own task chose how many there are.
@@ -70,7 +70,7 @@ impl ShmSender {
     /// Puts a value on a lane and waits for room; see [`Sender::put`].
     ///
     /// # Errors
-    /// As [`Sender::put`].
+    /// Like [`Sender::put`].
     ///
     /// # Panics
     /// When there is no such lane.
@@ -114,7 +114,7 @@ impl ShmSender {
     /// Puts a value on a lane, or arranges to be woken; see [`Sender::poll_put`].
     ///
     /// # Errors
-    /// As [`Sender::poll_put`].
+    /// Like [`Sender::poll_put`].
     ///
     /// # Panics
     /// When there is no such lane.
@@ -201,7 +201,7 @@ impl ShmReceiver {
     /// Gets the next message without waiting, and the lane it was on: lower numbers go first. See [`Receiver::try_get`].
     ///
     /// # Errors
-    /// As [`Receiver::try_get`].
+    /// Like [`Receiver::try_get`].
     #[inline]
     pub fn try_get_any(&mut self, value: &mut Vec<u8>) -> Result<Option<(usize, Key)>, Refusal> {
         if let Some(refusal) = self.broken {
@@ -223,7 +223,7 @@ impl ShmReceiver {
     /// Gets the next message of any lane and waits for one; see [`Receiver::get`].
     ///
     /// # Errors
-    /// As [`Receiver::get`].
+    /// Like [`Receiver::get`].
     pub fn get_any(
         &mut self,
         value: &mut Vec<u8>,
@@ -257,7 +257,7 @@ impl ShmReceiver {
     /// Gets the next message of any lane, or arranges to be woken; see [`Receiver::poll_get`].
     ///
     /// # Errors
-    /// As [`Receiver::poll_get`].
+    /// Like [`Receiver::poll_get`].
     pub fn poll_get_any(
         &mut self,
         context: &mut Context<'_>,

@@ -7,7 +7,7 @@ use std::io;
 #[non_exhaustive]
 pub enum OpenError {
     /// No task advertises this name, or the one that did has died.
-    #[error("nobody advertises the name {0:?} on this machine")]
+    #[error("no program advertises the name {0:?} on this machine")]
     NotFound(String),
     /// A living task advertises this name already.
     #[error("the name {name:?} is taken by process {pid}")]

@@ -39,10 +39,10 @@ pub fn connect(name: &str, bounds: &[Bounds]) -> Result<ShmChannel, OpenError> {
     connect_once(&directory()?, name, bounds, Instant::now() + CONNECT_MAX)
 }
 
-/// As [`connect`], but waits for the name to be advertised, until the deadline.
+/// Like [`connect`], but waits for the name to be advertised, until the deadline.
 ///
 /// # Errors
-/// As [`connect`].
+/// Like [`connect`].
 pub fn connect_until(name: &str, bounds: &[Bounds], deadline: Instant) -> Result<ShmChannel, OpenError> {
     let directory = directory()?;
     loop {
@@ -181,7 +181,7 @@ impl Listener {
     /// sends at once.
     ///
     /// # Errors
-    /// As [`accept`](Self::accept).
+    /// Like [`accept`](Self::accept).
     pub fn try_accept(&mut self) -> Result<Option<ShmChannel>, OpenError> {
         match self.socket.accept() {
             Ok((socket, _)) => self.greet(socket).map(Some),
@@ -204,7 +204,7 @@ impl Listener {
     /// greeting, which a peer in order sends at once.
     ///
     /// # Errors
-    /// As [`accept`](Self::accept), but never a time-out of its own.
+    /// Like [`accept`](Self::accept), but never a time-out of its own.
     pub fn greet(&self, socket: UnixStream) -> Result<ShmChannel, OpenError> {
         socket.set_nonblocking(false)?;
         channel::answer(socket, &self.bounds, Instant::now() + GREETING_MAX)

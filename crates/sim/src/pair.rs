@@ -80,7 +80,7 @@ impl Pair {
 }
 
 impl<E: Endpoint + ?Sized> Pair<E> {
-    /// As [`Pair::new`], with ends of any kind: `begin` makes each, initiator first.
+    /// Like [`Pair::new`], with ends of any kind: `begin` makes each, initiator first.
     pub fn between(
         seed: u64,
         carrier: Carrier,
@@ -148,7 +148,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         act(&mut node.session, clock)
     }
 
-    /// As [`Self::with`], for what gives the session nothing to send.
+    /// Like [`Self::with`], for what gives the session nothing to send.
     pub fn with_quietly<T>(&mut self, end: End, act: impl FnOnce(&mut E, Time) -> T) -> T {
         let clock = self.clock(end);
         act(&mut self.ends[end as usize].session, clock)

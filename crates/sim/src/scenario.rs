@@ -118,7 +118,7 @@ pub fn check(seed: u64) -> Result<Lived, Box<Failure>> {
     check_with(seed, Cast::Rust)
 }
 
-/// As [`check`], between the implementations of `cast`.
+/// Like [`check`], between the implementations of `cast`.
 ///
 /// # Errors
 /// The broken law, with a script as short as could be found.
@@ -126,7 +126,7 @@ pub fn check_with(seed: u64, cast: Cast<'_>) -> Result<Lived, Box<Failure>> {
     check_script(seed, Script::random(seed), cast)
 }
 
-/// As [`check_with`], with processes that are killed at one end or the other and durable actions that outlast them: the laws hold
+/// Like [`check_with`], with processes that are killed at one end or the other and durable actions that outlast them: the laws hold
 /// within each session, and over all of them what was confirmed is done once, and all else at most once.
 ///
 /// # Errors

@@ -80,7 +80,7 @@ impl<'o> Writer<'o> {
     /// Writes a struct's fields, one level deeper in the same block.
     ///
     /// # Panics
-    /// As [`block`](Self::block).
+    /// Like [`block`](Self::block).
     #[inline]
     pub fn nested(&mut self, write: impl FnOnce(&mut Self)) {
         assert!(self.depth < DEPTH_MAX, "a value nested more than {DEPTH_MAX} deep cannot be encoded");

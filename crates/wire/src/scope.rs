@@ -177,7 +177,7 @@ impl Receiver {
         Ok(self.decode_with_shape(message)?.map(|(_, value)| value))
     }
 
-    /// As [`decode_value`](Self::decode_value), with the shape, if the message has one.
+    /// Like [`decode_value`](Self::decode_value), with the shape, if the message has one.
     ///
     /// # Errors
     /// Fails if the message is malformed, or names a shape that was never announced.

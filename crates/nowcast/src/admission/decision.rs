@@ -213,7 +213,7 @@ impl SingleUse {
     /// holder is stored, at once if there is no store. It is dropped if the holder cannot be stored.
     ///
     /// # Errors
-    /// [`TokenError::Used`] when somebody else holds the token: this one may not stay.
+    /// [`TokenError::Used`] if another client holds the token, so that this client must leave.
     pub fn hold(
         &self,
         holder: Option<Holder>,
@@ -265,7 +265,7 @@ impl Ticket {
     /// Redeems the ticket when a session begins.
     ///
     /// # Errors
-    /// When the token was used meanwhile, or the carrier was opened for resuming.
+    /// If the token was used meanwhile, or the carrier was opened for resuming.
     pub fn redeem(self, now: Now) -> Result<(), AdmissionRefusal> {
         let TicketKind::Once { id, exp } = self.kind else {
             return Err(self.admission.count(AdmissionRefusal::OnlyResuming));
@@ -383,7 +383,7 @@ impl Admission {
     /// redeemed.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// The reason of the refusal.
     pub fn check(
         self: &Arc<Self>,
         now: Now,

@@ -87,8 +87,8 @@ impl TokenKey {
     /// Makes a key from a secret, for HS256.
     ///
     /// # Errors
-    /// [`KeyError::Short`] below 32 bytes, [`KeyError::NotSecret`] for what is a public key in one of its usual forms: whoever
-    /// knows it could sign.
+    /// [`KeyError::Short`] below 32 bytes, [`KeyError::NotSecret`] for a public key in one of its usual forms, because
+    /// all who know it could sign.
     pub fn secret(secret: &[u8]) -> Result<TokenKey, KeyError> {
         if secret.len() < SECRET_BYTES_MIN {
             return Err(KeyError::Short { length: secret.len() });
@@ -104,7 +104,7 @@ impl TokenKey {
     /// a secret, which is one word. White space around it and a byte order mark are ignored.
     ///
     /// # Errors
-    /// When it is neither.
+    /// If it is neither.
     pub fn parse(text: &str) -> Result<TokenKey, KeyError> {
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.contains("-----BEGIN PRIVATE KEY-----") {
@@ -118,7 +118,7 @@ impl TokenKey {
             let verifying = DecodingKey::from_ed_der(key.ok_or(KeyError::NotEd25519)?);
             Ok(TokenKey { algorithm: Algorithm::EdDSA, verifying, signing: None })
         } else if text.contains(char::is_whitespace) {
-            // A line of OpenSSH, a list of users, a letter: a secret is one word.
+            // A line of OpenSSH, a list of users or a letter is no secret, because a secret is one word.
             Err(KeyError::NotSecret("a text with white space in it"))
         } else if text.contains(char::is_control) {
             Err(KeyError::NotSecret("a text with control characters in it"))
@@ -130,7 +130,7 @@ impl TokenKey {
     /// Reads a key from a file; see [`parse`](Self::parse).
     ///
     /// # Errors
-    /// When it cannot be read or holds no key.
+    /// If it cannot be read or holds no key.
     pub fn read(path: &Path) -> Result<TokenKey, KeyError> {
         let fail = |error| KeyError::File { path: path.display().to_string(), error };
         // Opening a pipe would wait for its writer, so the type of the file is checked first.

@@ -156,7 +156,7 @@ pub enum Crowded {
     #[error("there are as many connections as may be")]
     Full,
     /// The address has reached its limit of connections.
-    #[error("this address has as many connections as one may have")]
+    #[error("this address has the maximum number of connections")]
     Address,
     /// This address makes too many attempts.
     #[error("this address tries too often")]
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn credited_time_lets_what_waited_pass_and_is_bounded() {
+    fn credited_time_admits_waiting_messages_and_is_bounded() {
         let start = Instant::now();
         let mut bucket = Bucket::new(2.0, 5.0, start);
         let after = start + Duration::from_secs(12);

@@ -27,7 +27,7 @@ pub struct OriginError(pub String);
 /// Normalises an origin as browsers write it: lower case, without the scheme's default port.
 ///
 /// # Errors
-/// [`OriginError`] for what no browser ever sends.
+/// [`OriginError`] for an origin that no browser sends.
 ///
 /// ```
 /// use nowcast::admission::parse_origin;
@@ -62,7 +62,7 @@ pub fn parse_origin(text: &str) -> Result<String, OriginError> {
 }
 
 /// Returns the origin in a request's headers. Bytes that are not text stay visible, and several origins become one that
-/// is never allowed. So neither case looks like a request without an origin.
+/// is never allowed, so neither case looks like a request without an origin.
 #[must_use]
 pub fn origin_of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let mut all = headers.get_all(ORIGIN).iter().map(|origin| String::from_utf8_lossy(origin.as_bytes()));
@@ -73,11 +73,11 @@ pub fn origin_of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the host of a request: that of an address in absolute form, or else of the header.
+/// Returns the host of a request: from an address in absolute form, or else from the header.
 ///
 /// # Errors
-/// What is wrong with a request that is to be answered 400 (RFC 9112, section 3.2): HTTP/1.1 without `Host`, several of them, or
-/// something that is not a host.
+/// The fault of a request that must be answered with 400 (RFC 9112, section 3.2): HTTP/1.1 without `Host`, with several
+/// of them, or with an invalid host.
 pub fn host_of<'a>(
     version: Version,
     uri: &'a Uri,

@@ -67,8 +67,8 @@ pub struct Peer {
     pub address: SocketAddr,
     /// Whether the client's requests are encrypted on their way.
     pub is_encrypted: bool,
-    /// Whether the client is a program on this machine that asks for itself, by everything that the request shows. The address
-    /// alone does not say so, because a proxy on this machine connects from loopback, too.
+    /// Whether all properties of the request show a program on this machine that acts for itself. The address alone
+    /// does not show it, because a proxy on this machine connects from loopback, too.
     pub is_local: bool,
 }
 
@@ -81,12 +81,12 @@ impl Peer {
 
     /// The client that sends a request on a connection, given the request's host and headers.
     ///
-    /// `X-Forwarded-For` counts only if a proxy that the operator has named sends it: the client is then the last address in it that
-    /// is not such a proxy itself. If the header is missing or unreadable, the proxy's own address stands for the client. Without
-    /// `X-Forwarded-Proto` the proxy is assumed to encrypt.
+    /// `X-Forwarded-For` counts only if it comes from a proxy that the operator has named. The client is then the last
+    /// address in it that is not such a proxy itself. If the header is missing or unreadable, the proxy's own address
+    /// is used for the client. Without `X-Forwarded-Proto` the proxy is assumed to encrypt.
     ///
-    /// A client is local if it connects from loopback to a loopback host, no named proxy has that address, and no header shows that
-    /// something forwarded the request.
+    /// A client is local if it connects from loopback to a loopback host, no named proxy has that address, and no
+    /// header shows that the request was forwarded.
     #[must_use]
     pub fn behind(proxies: &[Network], connected: Peer, host: Option<&str>, headers: &HeaderMap) -> Peer {
         let is_proxy = |address: IpAddr| proxies.iter().any(|network| network.contains(address));
@@ -166,7 +166,7 @@ mod tests {
             "a stranger forges the header"
         );
         assert_eq!(seen("127.0.0.1:1", &forged), is("192.0.2.9", true));
-        // A client may send the header, too; proxies add to it.
+        // A client may send the header itself; proxies add to it.
         assert_eq!(
             seen("127.0.0.1:1", &[("x-forwarded-for", "127.0.0.1, 192.0.2.9, 10.1.1.1")]),
             is("192.0.2.9", true)

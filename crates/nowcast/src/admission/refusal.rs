@@ -51,7 +51,7 @@ impl AdmissionRefusal {
         }
     }
 
-    /// The reason for the session's own refusal, which has 64 bytes for it.
+    /// The reason in the session's own refusal, which has 64 bytes for it.
     #[must_use]
     pub(crate) fn brief(&self) -> &'static str {
         match self {

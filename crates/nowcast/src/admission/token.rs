@@ -151,7 +151,7 @@ pub fn unix_time() -> Duration {
 }
 
 impl Claims {
-    /// Makes claims with an expiry and nothing else.
+    /// Creates claims with an expiry only.
     #[must_use]
     pub fn new(exp: Duration) -> Claims {
         Claims { exp: exp.as_secs(), nbf: None, iat: None, sub: None, room: None, role: None, jti: None }
@@ -175,7 +175,7 @@ impl Claims {
         Claims { role: Some(role.to_owned()), ..self }
     }
 
-    /// Makes it valid for one entry, by an id that no other token has.
+    /// Makes it valid for one entry, by a unique id.
     #[must_use]
     pub fn once(self, id: &str) -> Claims {
         Claims { jti: Some(id.to_owned()), ..self }
@@ -184,7 +184,7 @@ impl Claims {
     /// Signs them.
     ///
     /// # Errors
-    /// When a claim is out of bounds, or the key is a public one.
+    /// If a claim is out of bounds, or the key is a public one.
     pub fn sign(&self, key: &TokenKey) -> Result<String, SignError> {
         self.check().map_err(SignError::Claim)?;
         let signing = key.signing().ok_or(SignError::PublicKey)?;
@@ -196,7 +196,7 @@ impl Claims {
     /// Verifies everything except earlier use: signature and algorithm, times, bounds, and the room.
     ///
     /// # Errors
-    /// Why it is not valid.
+    /// The reason why it is not valid.
     pub fn verify(token: &str, key: &TokenKey, room: &str, now: Duration) -> Result<Claims, TokenError> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(TokenError::TooLong);
@@ -252,7 +252,7 @@ fn validation(key: &TokenKey) -> Validation {
     validation
 }
 
-/// Names what the library found.
+/// Converts the library's error.
 fn why(token: &str, kind: ErrorKind) -> TokenError {
     match kind {
         ErrorKind::InvalidAlgorithm | ErrorKind::UnsupportedAlgorithm => TokenError::WrongAlgorithm,

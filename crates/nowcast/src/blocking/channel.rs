@@ -114,7 +114,7 @@ impl Channel {
     /// Receives the next message, waiting for one.
     ///
     /// # Errors
-    /// How the channel ended, once everything that had arrived was received.
+    /// The end of the channel, once all messages that had arrived were received.
     pub fn receive(&self) -> Result<Message, Error> {
         self.receive_until(None)
     }
@@ -122,7 +122,7 @@ impl Channel {
     /// Receives the next message, waiting for one at most for `timeout`.
     ///
     /// # Errors
-    /// As [`receive`](Self::receive), and [`Error::TimedOut`].
+    /// Like [`receive`](Self::receive), and [`Error::TimedOut`].
     pub fn receive_within(&self, timeout: Duration) -> Result<Message, Error> {
         self.receive_until(Instant::now().checked_add(timeout))
     }
@@ -137,7 +137,7 @@ impl Channel {
     /// buffer is large enough.
     ///
     /// # Errors
-    /// As [`receive`](Self::receive).
+    /// Like [`receive`](Self::receive).
     pub fn receive_into(&self, bytes: &mut Vec<u8>) -> Result<Received, Error> {
         self.receive_into_until(bytes, None)
     }
@@ -153,7 +153,7 @@ impl Channel {
     /// Receives the next message if there is one.
     ///
     /// # Errors
-    /// As [`receive`](Self::receive).
+    /// Like [`receive`](Self::receive).
     pub fn try_receive(&self) -> Result<Option<Message>, Error> {
         self.channel.try_receive()
     }
@@ -161,7 +161,7 @@ impl Channel {
     /// Receives the next message into a buffer if there is one; see [`receive_into`](Self::receive_into).
     ///
     /// # Errors
-    /// As [`receive`](Self::receive).
+    /// Like [`receive`](Self::receive).
     pub fn try_receive_into(&self, bytes: &mut Vec<u8>) -> Result<Option<Received>, Error> {
         self.channel.try_receive_into(bytes)
     }
@@ -169,7 +169,7 @@ impl Channel {
     /// Waits until all messages put before have arrived at the peer.
     ///
     /// # Errors
-    /// How the channel ended, if it did before.
+    /// The end of the channel, if it ended before.
     pub fn drained(&self) -> Result<(), Error> {
         always(wait(None, |waker| self.channel.link().poll_drained(waker)))
     }
@@ -186,7 +186,7 @@ impl Channel {
         self.channel.entry()
     }
 
-    /// How the channel ended, if it has.
+    /// The end of the channel, if it has ended.
     #[must_use]
     pub fn ended(&self) -> Option<Closed> {
         match self.channel.status().phase {
@@ -221,16 +221,16 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// Puts the newest value of `key`, at least 1. Waits only if the key is new and the lane full.
     ///
     /// # Errors
-    /// As [`crate::Lane::state`].
+    /// Like [`crate::Lane::state`].
     pub fn state(&self, key: impl Into<Key>, value: &T) -> Result<(), Error> {
         let key = key.into();
         always(wait(None, |waker| self.0.poll_state(key, value, Some(waker))))
     }
 
-    /// As [`state`](Self::state), but never waits.
+    /// Like [`state`](Self::state), but never waits.
     ///
     /// # Errors
-    /// As [`crate::Lane::try_state`].
+    /// Like [`crate::Lane::try_state`].
     pub fn try_state(&self, key: impl Into<Key>, value: &T) -> Result<(), Error> {
         self.0.try_state(key, value)
     }
@@ -238,15 +238,15 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// Puts an event. Waits while the lane is full.
     ///
     /// # Errors
-    /// As [`crate::Lane::event`].
+    /// Like [`crate::Lane::event`].
     pub fn event(&self, value: &T) -> Result<(), Error> {
         always(wait(None, |waker| self.0.poll_event(value, None, Some(waker)))).map(drop)
     }
 
-    /// As [`event`](Self::event), but never waits.
+    /// Like [`event`](Self::event), but never waits.
     ///
     /// # Errors
-    /// As [`crate::Lane::try_event`].
+    /// Like [`crate::Lane::try_event`].
     pub fn try_event(&self, value: &T) -> Result<(), Error> {
         self.0.try_event(value)
     }
@@ -254,16 +254,16 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// Puts a command and waits for its reply, at most for `timeout` (and a day).
     ///
     /// # Errors
-    /// As [`crate::Lane::command`].
+    /// Like [`crate::Lane::command`].
     pub fn command(&self, value: &T, timeout: Duration) -> Result<Vec<u8>, Error> {
         let mut asked = Asked::new(&self.0, timeout);
         wait(Some(asked.until()), |waker| asked.poll(value, waker)).unwrap_or(Err(Error::TimedOut))
     }
 
-    /// As [`command`](Self::command), with a reply that is a value of the type `R`.
+    /// Like [`command`](Self::command), with a reply that is a value of the type `R`.
     ///
     /// # Errors
-    /// As [`crate::Lane::call`].
+    /// Like [`crate::Lane::call`].
     pub fn call<R: ReadOwned>(&self, value: &T, timeout: Duration) -> Result<R, Error> {
         self.0.decode_reply(&self.command(value, timeout)?)
     }
@@ -271,15 +271,15 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// Answers a command, on its lane. Waits while the lane is full.
     ///
     /// # Errors
-    /// As [`crate::Lane::reply`].
+    /// Like [`crate::Lane::reply`].
     pub fn reply(&self, command: CommandId, value: &T) -> Result<(), Error> {
         always(wait(None, |waker| self.0.poll_reply(command, value, Some(waker))))
     }
 
-    /// As [`reply`](Self::reply), but never waits.
+    /// Like [`reply`](Self::reply), but never waits.
     ///
     /// # Errors
-    /// As [`crate::Lane::try_reply`].
+    /// Like [`crate::Lane::try_reply`].
     pub fn try_reply(&self, command: CommandId, value: &T) -> Result<(), Error> {
         self.0.try_reply(command, value)
     }

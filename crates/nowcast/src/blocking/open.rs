@@ -32,7 +32,7 @@ pub fn connect(address: &str) -> Result<Channel, ConnectError> {
     connect_with(&Connector::new(), &url)
 }
 
-/// As [`connect`], with a configured connector; `url` is a whole address. The channel lives in the helper thread.
+/// Like [`connect`], with a configured connector; `url` is a whole address. The channel lives in the helper thread.
 ///
 /// # Errors
 /// [`ConnectError`].
@@ -62,11 +62,11 @@ pub fn advertise(name: &str) -> Result<Service, OpenError> {
     advertise_with(name, &LANES)
 }
 
-/// As [`advertise`], with limits for the waiting messages of each lane that this side puts on. The number of bounds is
+/// Like [`advertise`], with limits for the waiting messages of each lane that this side puts on. The number of bounds is
 /// the number of lanes, at most 8.
 ///
 /// # Errors
-/// As [`advertise`], and [`OpenError::Bounds`].
+/// Like [`advertise`], and [`OpenError::Bounds`].
 pub fn advertise_with(name: &str, outgoing: &[Bounds]) -> Result<Service, OpenError> {
     let listener = backend::advertise(name, outgoing)?;
     Ok(Service(Names::Local(listener, name.to_owned())))
@@ -123,7 +123,7 @@ enum Names {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcceptError {
-    /// A program on this machine failed to connect. The name stays advertised, and others can be accepted.
+    /// A program on this machine failed to connect. The name stays advertised, and other programs can be accepted.
     #[error(transparent)]
     Open(#[from] OpenError),
     /// No program connected within the timeout.

@@ -44,7 +44,7 @@ pub(super) fn wait<T>(deadline: Option<Instant>, mut poll: impl FnMut(&Waker) ->
 /// Runs a future in this thread. The helper thread provides the runtime.
 ///
 /// # Errors
-/// When the system has no thread to give.
+/// If the system cannot create a thread.
 pub(super) fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     let mut future = pin!(future);
     loop {
@@ -54,7 +54,7 @@ pub(super) fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     }
 }
 
-/// As [`block_on`]; `None` at the deadline.
+/// Like [`block_on`]; `None` at the deadline.
 pub(super) fn block_on_until<F: Future>(
     deadline: Option<Instant>,
     future: F,

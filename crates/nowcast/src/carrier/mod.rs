@@ -38,7 +38,7 @@ pub trait Carrier: Send {
     /// newest (late binding).
     ///
     /// # Errors
-    /// How the carrier ended.
+    /// The end of the carrier.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>>;
 
     /// Whether the carrier buffers almost nothing. Then it is unready only while the network path is full.
@@ -49,13 +49,13 @@ pub trait Carrier: Send {
     /// Sends a packet, after [`poll_ready`](Self::poll_ready) was ready.
     ///
     /// # Errors
-    /// How the carrier ended.
+    /// The end of the carrier.
     fn send(&mut self, packet: &[u8]) -> Result<(), Ended>;
 
     /// Returns the next packet that arrived.
     ///
     /// # Errors
-    /// How the carrier ended.
+    /// The end of the carrier.
     fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Bytes, Ended>>;
 
     /// Closes the carrier gracefully, if the peer cooperates. Ready when nothing is left to do.
@@ -76,7 +76,7 @@ pub enum CarrierKind {
 }
 
 impl CarrierKind {
-    /// Whether it joins only programs of one machine, without a network and a session.
+    /// Whether it connects only programs of one machine, without a network and a session.
     #[must_use]
     pub const fn is_local(self) -> bool {
         matches!(self, CarrierKind::SharedMemory | CarrierKind::LocalSocket)
@@ -94,7 +94,7 @@ impl fmt::Display for CarrierKind {
     }
 }
 
-/// How a carrier ended.
+/// The end of a carrier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
     /// The peer closed it gracefully.
@@ -124,7 +124,7 @@ pub(crate) fn retire(carrier: Box<dyn Carrier>, ending: Ending) {
     drop(retiring(carrier, ending));
 }
 
-/// As [`retire`], and returns a handle to wait for it; `None` outside of a runtime.
+/// Like [`retire`], and returns a handle to wait for it; `None` outside of a runtime.
 pub(crate) fn retiring(mut carrier: Box<dyn Carrier>, ending: Ending) -> Option<JoinHandle<()>> {
     let runtime = tokio::runtime::Handle::try_current().ok()?;
     Some(runtime.spawn(async move {

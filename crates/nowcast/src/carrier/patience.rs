@@ -1,9 +1,9 @@
 //! Delays QUIC's timers, so that its acknowledgements share packets with data.
 //!
-//! QUIC acknowledges after at most 25 ms, in a separate packet if no other packet leaves before. Quinn does not allow
-//! to change that on paths with short round trips. Of two ends that send every 50 ms, one always waits longer for its
-//! next packet. Sessions have their own acknowledgements and do not need QUIC's. So QUIC's timers fire a little later,
-//! and its acknowledgements travel in the next data packet. If there is none, they leave alone.
+//! QUIC acknowledges after at most 25 ms, in a separate packet if no other packet leaves before. Quinn cannot change
+//! that on paths with short round trips. Of two ends that send every 50 ms, one always waits longer than that for its
+//! next packet. Sessions have their own acknowledgements and do not need QUIC's. Therefore QUIC's timers fire a little
+//! later, and its acknowledgements use the next data packet. If there is none, they leave in their own packet.
 
 use std::io;
 use std::net::UdpSocket;
@@ -85,7 +85,7 @@ mod tests {
         connection: Option<(quinn_proto::ConnectionHandle, Connection)>,
         peer: SocketAddr,
         goes_off: fn(Instant, Instant) -> Instant,
-        /// The deadline that the timer was set to, and the time at which it fires.
+        /// The deadline of the timer, and the time at which it fires.
         timer: Option<(Instant, Instant)>,
         packets: usize,
     }

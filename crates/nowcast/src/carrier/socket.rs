@@ -37,9 +37,9 @@ impl<S: OverTcp> OverTcp for tokio_rustls::client::TlsStream<S> {
 /// of values that can no longer be replaced. `poll` compares each time it is called.
 ///
 /// # Errors
-/// What the system says; a connection that broke is ready, and the next write says how.
+/// The system's error. A broken connection counts as ready, and the next write returns the error.
 pub fn poll_room(socket: &TcpStream, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-    // The kernel wakes us only when acknowledgements make room, not after its own pacing. So it is polled first.
+    // The kernel wakes the task only when acknowledgements make room, not after its own pacing, so it is polled first.
     if has_room(socket)? {
         return Poll::Ready(Ok(()));
     }

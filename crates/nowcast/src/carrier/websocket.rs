@@ -17,7 +17,7 @@ use super::{Carrier, CarrierKind, Ended, Ending};
 
 /// The subprotocol that both ends name.
 pub const SUBPROTOCOL: &str = "nowcast.1";
-/// The kernel accepts only as many bytes for a connection as it can send soon. So data that waits above it stays
+/// The kernel accepts only as many bytes for a connection as it can send soon, so data that waits above it stays
 /// replaceable.
 pub const UNSENT_BYTES_MAX: u32 = 4 * 1_024;
 /// Whether the system supports this limit.
@@ -26,7 +26,7 @@ const KEEPS_LITTLE: bool =
 
 const PACKET_BYTES_MAX: usize = nowcast_session::Carrier::STREAM.packet_bytes_max as usize;
 const READ_BUFFER_BYTES: usize = 4 * 1_024;
-/// Pongs and close frames beside one packet.
+/// Pongs and close frames besides one packet.
 const WRITE_BUFFER_BYTES_MAX: usize = PACKET_BYTES_MAX + 1_024;
 
 /// An upgraded connection as a carrier.
@@ -66,7 +66,7 @@ pub(crate) fn config() -> WebSocketConfig {
 /// Sets socket options so that no outdated data waits in the kernel.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn prepare_stream(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -14,12 +14,12 @@ use super::{CertificateError, CertificateHash, hash_of};
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 /// Browsers refuse certificates named by hash that are valid for more than 14 days.
 const VALID: Duration = DAY.saturating_mul(12);
-/// Clocks differ: some have a wrong time zone, others are a day behind.
+/// Tolerance for wrong clocks: some have a wrong time zone, others are a day behind.
 const VALID_BEFORE: Duration = Duration::from_secs(36 * 3_600);
-/// A certificate that was made this far in the future was made under a wrong clock. The other half of the margin is for
+/// A certificate dated this far in the future was created under a wrong clock. The other half of the margin is for
 /// clients whose clocks are behind.
 const FUTURE_MAX: Duration = Duration::from_secs(18 * 3_600);
-/// The age at which the next certificate is announced beside it.
+/// The age at which the next certificate is announced in addition.
 const ANNOUNCE_AFTER: Duration = DAY.saturating_mul(9);
 /// The age at which the next certificate is used.
 const SWITCH_AFTER: Duration = DAY.saturating_mul(11);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_certificate_is_announced_before_it_is_used_and_none_is_used_after_its_end() {
+    fn the_next_certificate_is_announced_before_its_use_and_none_is_used_after_its_end() {
         let start = SystemTime::now();
         let mut development = Development::new(start, &[]).unwrap();
         let mut announced = development.hashes();

@@ -59,7 +59,7 @@ fn read(chain: &Path, key: &Path) -> Result<Arc<CertifiedKey>, CertificateError>
         .and_then(Iterator::collect)
         .map_err(|error| unreadable(chain, error.to_string()))?;
     if certificates.is_empty() {
-        return Err(unreadable(chain, "there is no certificate in it".into()));
+        return Err(unreadable(chain, "it contains no certificate".into()));
     }
     let key_der = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, error.to_string()))?;
     let certified = CertifiedKey::from_der(certificates, key_der, &ring::default_provider())?;

@@ -20,10 +20,10 @@ impl<'a> Batch<'a> {
         Self { link }
     }
 
-    /// As [`Lane::try_state`](super::Lane::try_state).
+    /// Like [`Lane::try_state`](super::Lane::try_state).
     ///
     /// # Errors
-    /// As [`Lane::try_state`](super::Lane::try_state).
+    /// Like [`Lane::try_state`](super::Lane::try_state).
     pub fn try_state(
         &mut self,
         lane: impl Into<LaneId>,
@@ -33,10 +33,10 @@ impl<'a> Batch<'a> {
         self.put(lane.into(), Put::State(key.into(), value))
     }
 
-    /// As [`Lane::try_event`](super::Lane::try_event).
+    /// Like [`Lane::try_event`](super::Lane::try_event).
     ///
     /// # Errors
-    /// As [`Lane::try_event`](super::Lane::try_event).
+    /// Like [`Lane::try_event`](super::Lane::try_event).
     pub fn try_event(&mut self, lane: impl Into<LaneId>, payload: &[u8]) -> Result<(), Error> {
         self.put(lane.into(), Put::Event(&as_event(payload), None))
     }

@@ -17,7 +17,7 @@ pub enum Error {
     /// The channel is closed. Every call after the end returns the same reason.
     #[error(transparent)]
     Closed(#[from] Closed),
-    /// A put was refused, with the limit that it broke. Messages that were accepted before are not lost.
+    /// A put was refused, with the exceeded limit. Messages that were accepted before are not lost.
     #[error(transparent)]
     Refused(#[from] Refused),
     /// The timeout passed before the call was done: the lane was full all the time, or no reply arrived. A later reply

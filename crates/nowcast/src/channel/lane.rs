@@ -19,11 +19,11 @@ const COMMAND_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 /// One lane of a channel, with its own order. Put messages that need not wait for each other on different lanes.
 ///
-/// A lane is cheap to clone and can move into a task. The channel stays open as long as one of its lanes is held.
-/// `T` is what it carries: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed). The peer reads values
-/// by [`Message::decode`](super::Message::decode), also as another version of the type: fields are matched by name, and
-/// what cannot be read is an error that names the field. Where bytes and typed values share a lane, the receiver has to know
-/// which is which.
+/// A lane is cheap to clone and can move into a task. The channel stays open while one of its lanes is held. `T` is the
+/// type of its messages: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed). The peer decodes
+/// values by [`Message::decode`](super::Message::decode), even into another version of the type. Fields are matched by
+/// name, and a field that cannot be read is an error that names it. If bytes and typed values share a lane, the
+/// receiver must distinguish them.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -75,16 +75,16 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// lane full.
     ///
     /// # Errors
-    /// [`Refused::KeyZero`], [`Refused::NoLane`], [`Refused::TooLarge`], and whatever ended the channel.
+    /// [`Refused::KeyZero`], [`Refused::NoLane`], [`Refused::TooLarge`], and the error that ended the channel.
     pub async fn state(&self, key: impl Into<Key>, value: &T) -> Result<(), Error> {
         let key = key.into();
         poll_fn(|context| self.poll_state(key, value, Some(context.waker()))).await
     }
 
-    /// As [`state`](Self::state), but never waits.
+    /// Like [`state`](Self::state), but never waits.
     ///
     /// # Errors
-    /// As [`state`](Self::state), and [`Refused::Full`] where the key is new and the lane full.
+    /// Like [`state`](Self::state), and [`Refused::Full`] if the key is new and the lane full.
     pub fn try_state(&self, key: impl Into<Key>, value: &T) -> Result<(), Error> {
         at_once(self.poll_state(key.into(), value, None))
     }
@@ -93,32 +93,32 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// the lane is full.
     ///
     /// # Errors
-    /// [`Refused::NoLane`], [`Refused::TooLarge`], and whatever ended the channel.
+    /// [`Refused::NoLane`], [`Refused::TooLarge`], and the error that ended the channel.
     pub async fn event(&self, value: &T) -> Result<(), Error> {
         poll_fn(|context| self.poll_event(value, None, Some(context.waker()))).await.map(drop)
     }
 
-    /// As [`event`](Self::event), but never waits.
+    /// Like [`event`](Self::event), but never waits.
     ///
     /// # Errors
-    /// As [`event`](Self::event), and [`Refused::Full`] where the lane holds as much as it may.
+    /// Like [`event`](Self::event), and [`Refused::Full`] if the lane is full.
     pub fn try_event(&self, value: &T) -> Result<(), Error> {
         at_once(self.poll_event(value, None, None)).map(drop)
     }
 
-    /// As [`event`](Self::event), but dropped if it is not acknowledged after `lifetime`.
+    /// Like [`event`](Self::event), but dropped if it is not acknowledged after `lifetime`.
     /// [`Channel::take_expired`](super::Channel::take_expired) then returns the number that this call returned.
     ///
     /// # Errors
-    /// As [`event`](Self::event).
+    /// Like [`event`](Self::event).
     pub async fn event_with_lifetime(&self, value: &T, lifetime: Duration) -> Result<u64, Error> {
         poll_fn(|context| self.poll_event(value, Some(lifetime), Some(context.waker()))).await
     }
 
-    /// As [`event_with_lifetime`](Self::event_with_lifetime), but never waits.
+    /// Like [`event_with_lifetime`](Self::event_with_lifetime), but never waits.
     ///
     /// # Errors
-    /// As [`try_event`](Self::try_event).
+    /// Like [`try_event`](Self::try_event).
     pub fn try_event_with_lifetime(&self, value: &T, lifetime: Duration) -> Result<u64, Error> {
         at_once(self.poll_event(value, Some(lifetime), None))
     }
@@ -127,8 +127,8 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// are received as usual. Must be called within a tokio runtime. Dropping the future abandons the reply.
     ///
     /// # Errors
-    /// [`Error::TimedOut`] after `timeout`, [`Error::Behind`] when more arrives before the reply than this side keeps,
-    /// [`Refused::NoLane`], [`Refused::TooLarge`], and whatever ended the channel.
+    /// [`Error::TimedOut`] after `timeout`, [`Error::Behind`] if more arrives before the reply than this side keeps,
+    /// [`Refused::NoLane`], [`Refused::TooLarge`], and the error that ended the channel.
     pub async fn command(&self, value: &T, timeout: Duration) -> Result<Vec<u8>, Error> {
         let asking = async {
             let mut asked = Asked::new(self, timeout);
@@ -137,10 +137,11 @@ impl<T: Payload + ?Sized> Lane<T> {
         tokio::time::timeout(timeout.min(COMMAND_TIME_MAX), asking).await.unwrap_or(Err(Error::TimedOut))
     }
 
-    /// As [`command`](Self::command), with a reply of the type `R`, or of another version of it.
+    /// Like [`command`](Self::command), with a reply of the type `R`, or of another version of it.
     ///
     /// # Errors
-    /// As [`command`](Self::command), and [`Error::Invalid`] where the reply cannot be read as that type; it names the field.
+    /// Like [`command`](Self::command), and [`Error::Invalid`] if the reply cannot be decoded as that type; it names
+    /// the field.
     pub async fn call<R: ReadOwned>(&self, value: &T, timeout: Duration) -> Result<R, Error> {
         self.decode_reply(&self.command(value, timeout).await?)
     }
@@ -148,15 +149,15 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// Answers a command, on its lane. Waits while the lane is full.
     ///
     /// # Errors
-    /// [`Refused::TooLarge`], and whatever ended the channel.
+    /// [`Refused::TooLarge`], and the error that ended the channel.
     pub async fn reply(&self, command: CommandId, value: &T) -> Result<(), Error> {
         poll_fn(|context| self.poll_reply(command, value, Some(context.waker()))).await
     }
 
-    /// As [`reply`](Self::reply), but never waits.
+    /// Like [`reply`](Self::reply), but never waits.
     ///
     /// # Errors
-    /// As [`reply`](Self::reply), and [`Refused::Full`] where the lane holds as much as it may.
+    /// Like [`reply`](Self::reply), and [`Refused::Full`] if the lane is full.
     pub fn try_reply(&self, command: CommandId, value: &T) -> Result<(), Error> {
         at_once(self.poll_reply(command, value, None))
     }

@@ -35,7 +35,7 @@ pub(crate) trait Link: Send + Sync {
     /// Takes the next message into `bytes`, replacing its content. `Pending` if there is none.
     fn poll_receive(&self, bytes: &mut Vec<u8>, waker: Option<&Waker>) -> Poll<Result<Received, Error>>;
 
-    /// As [`poll_receive`](Self::poll_receive), but lets the thread sleep until there is a message, at most until the
+    /// Like [`poll_receive`](Self::poll_receive), but lets the thread sleep until there is a message, at most until the
     /// deadline. Returns `None` at the deadline, and if the link can only use wakers.
     fn receive_asleep(
         &self,
@@ -76,7 +76,7 @@ pub(crate) trait Link: Send + Sync {
 
     fn end_batch(&self) {}
 
-    /// As [`poll_put`](Self::poll_put) without a waker, within a batch.
+    /// Like [`poll_put`](Self::poll_put) without a waker, within a batch.
     fn put_in_batch(&self, lane: LaneId, put: Put<'_>) -> Poll<Result<u64, Error>> {
         self.poll_put(lane, put, None)
     }

@@ -147,7 +147,7 @@ impl Message {
         }
     }
 
-    /// Returns the key under which it waits again and replaces its predecessor.
+    /// Returns the key under which it is queued again and replaces its predecessor.
     pub(super) fn queue_key(&self) -> Key {
         self.key().unwrap_or(Key::EVENT)
     }

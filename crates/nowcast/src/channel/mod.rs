@@ -172,8 +172,8 @@ impl Channel {
         self.first.try_reply(command, payload)
     }
 
-    /// Puts several messages at once: nothing leaves before the batch is dropped, so related messages travel together.
-    /// Drop a batch soon, because nothing else leaves meanwhile either.
+    /// Puts several messages at once. Nothing leaves before the batch is dropped, so related messages are sent
+    /// together. Drop a batch soon, because no other message leaves meanwhile either.
     #[must_use]
     pub fn batch(&self) -> Batch<'_> {
         Batch::new(&*self.link)
@@ -182,7 +182,7 @@ impl Channel {
     /// Receives the next message, waiting for one.
     ///
     /// # Errors
-    /// How the channel ended, once everything that had arrived was received.
+    /// The end of the channel, once all messages that had arrived were received.
     pub async fn receive(&self) -> Result<Message, Error> {
         poll_fn(|context| self.poll_receive(context)).await
     }
@@ -190,7 +190,7 @@ impl Channel {
     /// Receives the next message if there is one.
     ///
     /// # Errors
-    /// As [`receive`](Self::receive).
+    /// Like [`receive`](Self::receive).
     pub fn try_receive(&self) -> Result<Option<Message>, Error> {
         let mut bytes = Vec::new();
         Ok(self.try_receive_into(&mut bytes)?.map(|received| self.message(received, bytes)))
@@ -200,7 +200,7 @@ impl Channel {
     /// buffer is large enough.
     ///
     /// # Errors
-    /// As [`receive`](Self::receive).
+    /// Like [`receive`](Self::receive).
     pub async fn receive_into(&self, bytes: &mut Vec<u8>) -> Result<Received, Error> {
         poll_fn(|context| self.link.poll_receive(bytes, Some(context.waker()))).await
     }
@@ -208,7 +208,7 @@ impl Channel {
     /// Receives the next message into a buffer if there is one; see [`receive_into`](Self::receive_into).
     ///
     /// # Errors
-    /// As [`receive`](Self::receive).
+    /// Like [`receive`](Self::receive).
     pub fn try_receive_into(&self, bytes: &mut Vec<u8>) -> Result<Option<Received>, Error> {
         match self.link.poll_receive(bytes, None) {
             Poll::Ready(received) => received.map(Some),
@@ -219,7 +219,7 @@ impl Channel {
     /// Receives the next message, or registers the task to be woken when there may be one.
     ///
     /// # Errors
-    /// As [`receive`](Self::receive).
+    /// Like [`receive`](Self::receive).
     pub fn poll_receive(&self, context: &mut Context<'_>) -> Poll<Result<Message, Error>> {
         let mut bytes = Vec::new();
         let received = self.link.poll_receive(&mut bytes, Some(context.waker()));
@@ -289,7 +289,7 @@ impl Channel {
         self.link.set_source(source);
     }
 
-    /// Tells the channel that the source has data to send. It never waits, not even while the source is being polled.
+    /// Informs the channel that the source has data to send. It never waits, not even while the source is being polled.
     pub fn source_has_more(&self) {
         self.link.source_has_more();
     }
@@ -309,7 +309,7 @@ impl Channel {
     /// Waits until all messages put before have arrived at the peer.
     ///
     /// # Errors
-    /// How the channel ended, if it did before.
+    /// The end of the channel, if it ended before.
     pub async fn drained(&self) -> Result<(), Error> {
         poll_fn(|context| self.link.poll_drained(context.waker())).await
     }

@@ -60,12 +60,12 @@ impl<T: Wire> Payload for T {
     }
 }
 
-/// Decodes a value from these bytes, as [`nowcast_wire::encode`] writes its body, for messages that were put as bytes.
-/// Text and bytes may be borrowed from them. Messages of a typed lane are read by
+/// Decodes a value from bytes in the form of a [`nowcast_wire::encode`] body, for messages that were put as bytes. Text
+/// and bytes may be borrowed from them. Messages of a typed lane are decoded by
 /// [`Message::decode`](super::Message::decode) or [`Channel::decode`](super::Channel::decode).
 ///
 /// # Errors
-/// [`Error::Invalid`] where they are not a value of that type; it names the field.
+/// [`Error::Invalid`] if they are not a value of that type; it names the field.
 pub fn decode<'de, T: Read<'de>>(bytes: &'de [u8]) -> Result<T, Error> {
     nowcast_wire::decode(bytes).map_err(|error| Error::Invalid(error.to_string()))
 }

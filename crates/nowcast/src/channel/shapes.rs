@@ -1,7 +1,7 @@
 //! Compatibility of different versions of a type on a typed lane (`spec/WIRE.md`, section 3.2). Before the first value
 //! of a type, an event on the same lane announces its shape under a number, and each value begins with that number.
-//! These events end here; the application never sees them. A reply contains its announcement, because the task that
-//! waits for it may not read events.
+//! These events are not passed on to the application. A reply contains its announcement, because the task that waits
+//! for it may not read events.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -116,7 +116,7 @@ impl Announcer {
     /// Returns the number of a shape, and the mark with its announcement.
     ///
     /// # Panics
-    /// When a program puts values of more types than there are numbers (16,382).
+    /// If a program puts values of more types than there are numbers (16,382).
     fn announcement(&mut self, shape: &Shape) -> (ShapeId, Vec<u8>) {
         let next = SHAPE_ID_MIN + self.ids.len();
         assert!(next <= SHAPE_ID_MAX, "more types on one channel than there are numbers");

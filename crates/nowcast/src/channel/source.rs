@@ -12,15 +12,15 @@ use crate::clock;
 /// Memory that is kept for the next call.
 const KEPT_BYTES: usize = 1_024;
 
-/// Fills a channel from its driver: with states of its own lanes that depend on the data that the peer has (see
-/// [`Replication`]), and with other messages before packets are filled.
+/// Fills a channel from its driver: with states of its own lanes that depend on the peer's data (see [`Replication`]),
+/// and with other messages before packets are filled.
 ///
-/// It is called without any lock, just before a packet may leave. So it may call its channel, and its delays affect
-/// only the packets of that channel, as long as the runtime has another thread. A source that holds its channel keeps
-/// it open. If it panics, or writes more than there is room for, the channel ends with the code `APPLICATION` on both
+/// It is called without any lock, just before a packet may leave. It may therefore call its channel, and its delays
+/// affect only the packets of that channel, if the runtime has another thread. A source that holds its channel keeps it
+/// open. If it panics, or writes more than there is room for, the channel ends with the code `APPLICATION` on both
 /// sides.
 ///
-/// Bytes that it wrote may fail to leave if other messages took the room in the meantime. Then the source learns at
+/// The bytes that it wrote may be unable to leave if other messages took the room meanwhile. The source then learns at
 /// once that the bytes did not arrive, and is called again, possibly for a packet of the same number.
 ///
 /// ```no_run
@@ -71,8 +71,8 @@ pub trait Source: Replication + Send {
     fn feed(&mut self, _feed: &mut PutBatch) {}
 }
 
-/// The messages that [`Source::feed`] puts into its channel. They are put together after the call, so they leave
-/// together, as a batch does.
+/// The messages that [`Source::feed`] puts into its channel. They are put together after the call, and leave together,
+/// like a batch.
 #[derive(Debug, Default)]
 pub struct PutBatch {
     puts: Vec<FedPut>,

@@ -24,7 +24,7 @@ pub enum Phase {
 /// The present status of a channel. Cheap to read a few times a second.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// The present carrier, or the last one when it is interrupted or closed; `None` before the first.
+    /// The current carrier, or the last one if the channel is interrupted or closed; `None` before the first.
     pub carrier: Option<CarrierKind>,
     /// The phase.
     pub phase: Phase,

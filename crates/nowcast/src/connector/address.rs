@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_read_as_people_write_them() {
+    fn addresses_are_parsed_in_their_usual_notations() {
         let read = |text| {
             let address = Address::parse(text).unwrap();
             (address.host.clone(), address.port, address.name.clone(), address.is_here())

@@ -17,11 +17,11 @@ pub enum ConnectError {
     NoSuchName {
         /// The name.
         name: String,
-        /// The host that was asked.
+        /// The host that was tried.
         host: String,
     },
     /// No program answers there.
-    #[error("nobody answers at {place} ({cause}): start the service, or check host and port")]
+    #[error("no program answers at {place} ({cause}): start the service, or check host and port")]
     Unreachable {
         /// Host and port.
         place: String,
@@ -40,7 +40,7 @@ pub enum ConnectError {
     #[error("the endpoint refuses ({}): {}: {}", .0.error, .0.cause, .0.cure)]
     Refused(RefusalAnswer),
     /// The endpoint offers none of the allowed carriers.
-    #[error("none of the carriers that are wanted is offered: allow more of them")]
+    #[error("the endpoint offers none of the allowed carriers: allow more of them")]
     NoCarrier,
     /// The session ended before it opened.
     #[error(transparent)]

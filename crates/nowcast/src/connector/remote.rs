@@ -36,7 +36,7 @@ use crate::endpoint::{Discovery, RefusalAnswer, datagrams};
 
 /// An answer is a few hundred bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
-/// Timeout of one question, or of opening one carrier.
+/// Timeout of one request, or of opening one carrier.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A service at an endpoint.
@@ -69,7 +69,7 @@ impl Offer {
 }
 
 impl Remote {
-    /// Asks the endpoint for its offer.
+    /// Requests the endpoint's offer.
     pub(super) async fn ask(&self, opening: Opening) -> Result<Offer, ConnectError> {
         timeout(OPEN_TIMEOUT, self.ask_patiently(opening)).await.map_err(|_| self.silent())?
     }
@@ -97,7 +97,7 @@ impl Remote {
         };
         let announced = webtransport.as_ref().map_or_else(Vec::new, |(_, hashes)| hashes.clone());
         let hashes = if self.trust == Trust::Announced { announced } else { known };
-        // Other machines are reached over TLS, even if they were asked without.
+        // Other machines are reached over TLS, even if the request was not encrypted.
         let websocket = answer.websocket || (answer.secure_websocket && !self.address.is_here());
         Ok(Offer { ip, websocket, webtransport, hashes })
     }
@@ -114,7 +114,7 @@ impl Remote {
                 CarrierKind::WebTransport => self.open_webtransport(offer, opening).await,
                 CarrierKind::WebSocket => self.open_websocket(offer, opening).await,
                 CarrierKind::SharedMemory | CarrierKind::LocalSocket => {
-                    Err(self.nonsense("a carrier of one machine to another"))
+                    Err(self.nonsense("a carrier for one machine to another machine"))
                 }
             }
         };

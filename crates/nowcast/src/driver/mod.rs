@@ -43,7 +43,7 @@ pub(crate) struct Driver {
     sleep: Pin<Box<Sleep>>,
     packet: Vec<u8>,
     sourced: SourceDrafts,
-    /// The closing of the last carrier, after the session is closed.
+    /// The close of the last carrier, after the session is closed.
     retiring: Option<JoinHandle<()>>,
 }
 
@@ -191,7 +191,7 @@ impl<'a> Turn<'a> {
         (core, Sent::Many)
     }
 
-    /// Sends one packet over a carrier that takes it.
+    /// Sends one packet over a carrier that accepts it.
     fn send_packet(&mut self, core: &mut Core) -> Result<Polled, Ended> {
         let Core { session, carrier: Some(carrier), .. } = core else { return Ok(Polled::Nothing) };
         self.packet.clear();
@@ -237,7 +237,7 @@ impl<'a> Turn<'a> {
         drop(core);
         run(self);
         let mut core = self.shared.lock();
-        // Others may have called the session at a later time than that of this turn.
+        // Other threads may have called the session at a later time than that of this turn.
         self.now = clock::now();
         core.looked_at = self.now;
         core

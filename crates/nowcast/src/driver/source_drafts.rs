@@ -2,9 +2,9 @@
 //! long or panics, only the packets of its own channel are affected.
 //!
 //! Just before a packet may leave, the driver releases the channel's lock and calls the source. The bytes that the
-//! source writes wait as a *draft* for that one packet, and the session reads the draft in place of the source. If
-//! other messages take the room meanwhile, the draft does not leave. It is then treated like the bytes of a lost
-//! packet, and the source is called again. So every value is read when its packet leaves (late binding), and the source
+//! source writes wait as a *draft* for that one packet, and the session reads the draft instead of the source. If other
+//! messages take the room meanwhile, the draft does not leave. It is then treated like the bytes of a lost packet, and
+//! the source is called again. Every value is therefore read when its packet leaves (late binding), and the source
 //! learns the outcome of all its bytes.
 
 use std::cell::Cell;
@@ -110,7 +110,7 @@ impl SourceDrafts {
     /// Calls the source. Must not be called under a lock.
     ///
     /// # Errors
-    /// Why the channel has to end. The source is gone then.
+    /// Fails with the reason why the channel must end. The source is gone then.
     pub(super) fn ask(&mut self, question: Question) -> Result<(), &'static str> {
         self.asked = Some(question);
         self.guarded(|sourced| sourced.put_question(question))
@@ -119,7 +119,7 @@ impl SourceDrafts {
     /// Lets the source put messages. Must not be called under a lock.
     ///
     /// # Errors
-    /// Why the channel has to end. The source is gone then.
+    /// Fails with the reason why the channel must end. The source is gone then.
     pub(super) fn feed(&mut self) -> Result<(), &'static str> {
         self.guarded(|sourced| {
             sourced.settle();
@@ -211,8 +211,8 @@ impl SourceDrafts {
         if is_new_lane || self.exact.is_some() { Polled::AskAgain } else { Polled::Nothing }
     }
 
-    /// In a packet with messages of others, the source may go first or last. So the room is the best of those seen,
-    /// unless a draft was too large for it: packets may become smaller.
+    /// In a packet with other messages, the source may go first or last. The expected room is therefore the best of the
+    /// recent ones, unless a draft was too large for it, because packets may become smaller.
     fn learn_room(&mut self, is_shared: bool) {
         if self.offered > 0 {
             let was_too_large = self.missed.is_some() && !self.drafts.is_empty();
@@ -227,7 +227,7 @@ impl SourceDrafts {
 pub(super) enum Polled {
     /// A packet.
     Packet,
-    /// There would be a packet if the source wrote something for it.
+    /// A packet would leave if the source wrote something for it.
     AskAgain,
     /// No packet.
     Nothing,

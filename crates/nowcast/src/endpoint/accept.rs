@@ -15,7 +15,7 @@ const TROUBLE_PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Receives the TCP connections of an endpoint.
 pub trait Reception: Send + Sync + 'static {
-    /// Takes a connection, or drops it if there are too many. Must not block, because the next one waits.
+    /// Takes a connection, or drops it if there are too many. Must not block, because the next connection waits.
     fn receive(&self, stream: TcpStream, address: SocketAddr);
 
     /// Counts a connection that could not be accepted.
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trouble_is_told_once_in_a_while_and_waited_out() {
+    fn an_accept_error_is_reported_at_intervals_and_waited_out() {
         let start = Instant::now();
         let mut trouble = Trouble::default();
         let (mut lines, mut tries, mut at) = (Vec::new(), 0, Duration::ZERO);

@@ -34,7 +34,7 @@ pub struct Discovery {
 pub struct WebTransportOffer {
     /// The UDP port.
     pub port: u16,
-    /// Base64 of the SHA-256 of each certificate to accept; empty if authorities vouch for it.
+    /// Base64 of the SHA-256 of each certificate to accept; empty if an authority signed it.
     #[serde(default)]
     pub certificate_hashes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The small part of HTTP that a stand-alone endpoint needs: questions about a name, and upgrades.
+//! The small part of HTTP that a stand-alone endpoint needs: requests about a name, and upgrades.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -182,7 +182,8 @@ fn not_upgraded(error: UpgradeError) -> Answer {
 }
 
 fn bad_request(cause: &'static str) -> Answer {
-    let refusal = RefusalAnswer::new("bad_request", cause, "name the host once, as RFC 9112 says");
+    let refusal =
+        RefusalAnswer::new("bad_request", cause, "send exactly one Host header (RFC 9112, section 3.2)");
     text(StatusCode::BAD_REQUEST, refusal.to_json())
 }
 

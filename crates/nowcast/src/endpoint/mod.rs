@@ -67,7 +67,7 @@ pub trait Directory: Send + Sync + 'static {
     /// Reserves a place for a connection before anything is read from it. By default none is needed.
     ///
     /// # Errors
-    /// When its address has as many as it may.
+    /// If its address has the maximum number.
     fn arrive(&self, _address: IpAddr) -> Result<Option<Permit>, RefusalAnswer> {
         Ok(None)
     }
@@ -86,7 +86,7 @@ impl From<AcceptRefusal> for RefusalAnswer {
         match refusal {
             AcceptRefusal::TooMany => RefusalAnswer::new(
                 "too_many",
-                "this address has as many sessions as it may",
+                "this address has the maximum number of sessions",
                 "close one first",
             ),
             AcceptRefusal::Full => RefusalAnswer::new("full", "the service is full", "try again later"),
@@ -100,5 +100,5 @@ fn name_in(path: &str) -> Option<&str> {
 }
 
 fn no_such_name() -> RefusalAnswer {
-    RefusalAnswer::new("no_such_name", "nothing of this name is here", "check the name and the port")
+    RefusalAnswer::new("no_such_name", "there is no service of this name", "check the name and the port")
 }

@@ -29,7 +29,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 const REFUSED_TIMEOUT: Duration = Duration::from_secs(2);
 /// Closes without an error (RFC 9114, section 8.1).
 const H3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
-/// Handshakes of unvalidated addresses in progress. Beyond the limit, clients have to validate their address first by a
+/// Maximum handshakes of unvalidated addresses in progress. Above it, clients must first validate their address by a
 /// Retry packet (RFC 9000, section 8.1.2), which costs them a round trip and this endpoint no memory.
 const UNPROVEN_MAX: usize = 32;
 /// Handshakes in progress; more are refused.
@@ -56,7 +56,7 @@ impl QuicEndpoint {
     /// Serves on sockets of one port. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// What the system says about the sockets.
+    /// The system's error for the sockets.
     pub fn serve(
         sockets: Vec<UdpSocket>,
         certificates: Arc<Certificates>,
@@ -219,7 +219,7 @@ async fn accept_all(endpoint: Endpoint, unproven: Arc<Unproven>, directory: Arc<
 /// Too many addresses are watched: further ones prove themselves first.
 struct TooMany;
 
-/// The watch over what is sent to the address of a handshake, until the handshake proves that the client is there.
+/// The guard of a handshake's unvalidated address, until the handshake proves that the client is there.
 struct Proof {
     unproven: Arc<Unproven>,
     address: SocketAddr,
@@ -289,8 +289,8 @@ async fn enter(incoming: Incoming, proof: Proof, directory: &dyn Directory) {
 /// Answers with the status of the refusal, and closes when the client has left.
 async fn refuse(request: Request, refusal: &RefusalAnswer) {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-    // The library's own way of refusing drops HTTP/3's control stream with the request: clients then see that error
-    // (RFC 9114, section 6.2.1) and no status. Answering keeps the stream as long as the answer needs.
+    // The library's own refusal drops HTTP/3's control stream with the request, so clients see that error (RFC 9114,
+    // section 6.2.1) instead of a status. An answer keeps the stream as long as needed.
     let Ok(answered) = request.respond(status).await else { return };
     let connection: &quinn::Connection = &answered;
     if timeout(REFUSED_TIMEOUT, connection.closed()).await.is_err() {

@@ -28,7 +28,8 @@ impl Stream {
     /// Waits for the first byte, and for the TLS handshake if it begins one.
     ///
     /// # Errors
-    /// When the peer ends before it says anything (`UnexpectedEof`), breaks off, or says what is no TLS (`InvalidData`).
+    /// If the peer ends before its first byte (`UnexpectedEof`), breaks off, or sends bytes that are no TLS
+    /// (`InvalidData`).
     pub async fn open(stream: TcpStream, tls: &TlsAcceptor) -> io::Result<Self> {
         let mut first = [0];
         if stream.peek(&mut first).await? == 0 {

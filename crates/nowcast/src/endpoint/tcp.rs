@@ -24,7 +24,7 @@ const CONNECTIONS_MAX: usize = 1_000;
 /// The TLS configuration of HTTP/1.1 with these certificates.
 ///
 /// # Panics
-/// Never: the cryptography that is built in has what the versions of TLS need.
+/// Never, because the built-in cryptography supports the versions of TLS.
 #[must_use]
 pub fn tls_config(certificates: Arc<Certificates>) -> Arc<rustls::ServerConfig> {
     let provider = Arc::new(ring::default_provider());
@@ -65,7 +65,7 @@ impl Tcp {
 impl Reception for Tcp {
     fn receive(&self, stream: TcpStream, address: SocketAddr) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            return tracing::debug!(%address, "too many connections that ask for nothing");
+            return tracing::debug!(%address, "too many connections without a request");
         };
         let Ok(of_address) = self.directory.arrive(address.ip()) else {
             return tracing::debug!(%address, "too many connections of this address");
@@ -74,7 +74,7 @@ impl Reception for Tcp {
         tokio::spawn(async move {
             let _places = (place, of_address);
             if timeout(HTTP_TIMEOUT, tcp.answer(stream, address)).await.is_err() {
-                tracing::debug!(%address, "a connection asked for nothing in time");
+                tracing::debug!(%address, "a connection sent no request in time");
             }
         });
     }

@@ -1,8 +1,8 @@
-//! Bounds the bytes that are sent to an address that has not proven itself to three times the bytes that came from it (RFC 9000,
-//! section 8.1). An attacker that forges a victim's address gains nothing else from this endpoint.
+//! Limits the bytes sent to an unvalidated address to three times the bytes received from it (RFC 9000, section 8.1).
+//! An attacker that forges a victim's address gains nothing else from this endpoint.
 //!
-//! quinn begins a datagram while it is within that limit and ends it beyond. Here the datagram is dropped instead, as if the network
-//! had lost it.
+//! quinn begins a datagram within that limit and ends it beyond. The datagram is dropped instead, as if the network had
+//! lost it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,13 +25,13 @@ const FIRST_PACKET_BYTES: usize = 1_200;
 /// Bytes sent for each byte received.
 const FACTOR: usize = 3;
 
-/// After a handshake failed, the connection may still send that it is closed.
+/// After a failed handshake, the connection may still send its close.
 const LINGER: Duration = Duration::from_secs(10);
 
 /// Addresses that are watched at one time.
 const ADDRESSES_MAX: usize = 4_096;
 
-/// The addresses that have not proven themselves, of one endpoint.
+/// The unvalidated addresses of one endpoint.
 #[derive(Default)]
 pub(super) struct Unproven {
     budgets: Mutex<HashMap<SocketAddr, Budget>>,
@@ -48,7 +48,7 @@ struct Budget {
 
 impl Unproven {
     fn lock(&self) -> MutexGuard<'_, HashMap<SocketAddr, Budget>> {
-        // It is right between any two statements.
+        // The map is consistent after each statement.
         self.budgets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,7 +66,7 @@ impl Unproven {
         is_room
     }
 
-    /// The address has answered, so it is no forged one.
+    /// The address has answered, so it is not forged.
     pub(super) fn prove(&self, address: SocketAddr) {
         let mut budgets = self.lock();
         budgets.remove(&address);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn address_whose_handshake_failed_stays_bounded_until_its_connection_is_forgotten() {
+    fn address_whose_handshake_failed_stays_limited_until_its_connection_is_forgotten() {
         let (unproven, now) = (Unproven::default(), Instant::now());
         let [address, other] = [1, 2].map(|last| SocketAddr::from(([192, 0, 2, last], 4_433)));
         assert!(unproven.begin(address, now));

@@ -39,7 +39,7 @@ const NUMBERED_BYTES: usize = 9;
 pub(crate) struct LocalLink {
     sending: Mutex<Sending>,
     receiving: Mutex<Receiving>,
-    /// How the channel ended.
+    /// The end of the channel.
     end: OnceLock<Closed>,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
     readers: Arc<WakerSet>,

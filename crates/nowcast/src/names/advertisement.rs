@@ -17,8 +17,8 @@ const WAIT_MIN: Duration = Duration::from_millis(250);
 /// The longest pause, so that a restarted name server soon has the name.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// A name that stays registered at a name server as long as this value lives, across restarts of the name server.
-/// Dropping it releases the name.
+/// A name that stays registered at a name server while this value exists, across restarts of the name server. Dropping
+/// it releases the name.
 #[derive(Debug)]
 pub struct Advertisement {
     status: watch::Receiver<AdvertisementStatus>,
@@ -40,7 +40,7 @@ pub enum AdvertisementStatus {
 }
 
 impl Advertisement {
-    /// Advertises a service of this machine at a name server as long as the value lives. `port` is that of its
+    /// Advertises a service of this machine at a name server while the value exists. `port` is the port of its
     /// endpoint. Needs a tokio runtime.
     #[must_use]
     pub fn start(server: SocketAddr, name: &str, port: u16) -> Advertisement {
@@ -58,7 +58,7 @@ impl Advertisement {
     /// Waits until the name is registered.
     ///
     /// # Errors
-    /// When the first attempts show that it will not take it.
+    /// If the first attempts show that the server refuses it.
     pub async fn registered(&mut self) -> Result<(), Refused> {
         let decided = self.status.wait_for(|status| {
             matches!(status, AdvertisementStatus::Registered | AdvertisementStatus::Refused(_))

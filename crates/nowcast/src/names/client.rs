@@ -38,10 +38,10 @@ pub enum NamesError {
     Silent(SocketAddr),
 }
 
-/// Asks the name server at `server` for the address of a service.
+/// Requests the address of a service from the name server at `server`.
 ///
 /// # Errors
-/// [`Refused::NoSuchName`] when nobody advertises it, and all that can be wrong with a server.
+/// [`Refused::NoSuchName`] if the name is not advertised, and all errors of a server.
 pub async fn find(server: SocketAddr, name: &str) -> Result<Service, NamesError> {
     in_time(server, async {
         let mut line = Line::connect(server).await?;
@@ -55,7 +55,7 @@ pub async fn find(server: SocketAddr, name: &str) -> Result<Service, NamesError>
     .await
 }
 
-/// Asks the name server at `server` for all names, sorted.
+/// Requests all names, sorted, from the name server at `server`.
 ///
 /// # Errors
 /// All that can be wrong with a server.

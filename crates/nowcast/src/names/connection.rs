@@ -116,7 +116,7 @@ impl Connection {
         }
     }
 
-    /// Sends an empty line or ends the connection, if it is time.
+    /// Sends an empty line or ends the connection, if that is due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if now >= self.heard + self.patience() {
             // A peer that does not read gets nothing more.
@@ -159,7 +159,7 @@ impl Connection {
                         Ok(None) => {}
                         Err(error) => {
                             self.say(&Answer::Error { error });
-                            // A peer that sends something else altogether is not a client of ours.
+                            // A peer that sends another protocol is not a client of ours.
                             self.is_ending = error == Refused::BadRequest;
                         }
                     }
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn a_list_of_thousands_is_written_in_small_pieces() {
         let mut server = Server::new();
-        // Connections come from many machines, because one may not hold all of them.
+        // Connections come from many machines, because one machine may not hold all of them.
         for index in 0..4_096 {
             let machine = IpAddr::from([192, 0, 2, (index / 256) as u8]);
             let mut service = Connection::new(ConnectionId(index), machine, true, server.now);
@@ -292,7 +292,7 @@ mod tests {
         assert!(lists.ends_with("{\"listed\":4096}\n"));
     }
 
-    /// How many of 1,000 names a connection gets.
+    /// Number of names, out of 1,000, that a connection gets.
     fn taken(server: &mut Server, id: u64, address: &str) -> usize {
         let mut connection = Connection::new(ConnectionId(id), address.parse().unwrap(), true, server.now);
         let name = |index| format!("{{\"advertise\":\"from-{id}-{index}\",\"port\":1}}\n");
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(of_others, [256, 0], "another machine has as many as a connection");
         let of_own: Vec<usize> = (10..15).map(|id| taken(&mut server, id, "127.0.0.1")).collect();
         assert_eq!(of_own, [256, 256, 256, 256, 0], "programs of this machine have 1,024 together");
-        assert_eq!(taken(&mut server, 20, "192.0.2.2"), 256, "others find room all the same");
+        assert_eq!(taken(&mut server, 20, "192.0.2.2"), 256, "others still find room");
         assert_eq!(server.registry.refused(), 744 + 1_000 + 4 * 744 + 1_000 + 744);
     }
 

@@ -10,8 +10,9 @@ use super::registry::{ConnectionId, Registry};
 /// Output of one connection that is written ahead of its peer: a list's part, and one answer more.
 const OUTPUT_BYTES_MAX: usize = 4 * 1_024 + LINE_BYTES_MAX;
 
-/// Gives bytes to a name server as two clients send them, one on this machine and one elsewhere, and checks each answer. The first
-/// byte of each piece says which client sends it, the second how many bytes it has, and the third how much time passes.
+/// Sends bytes to a name server like two clients, one on this machine and one elsewhere, and checks each answer. The
+/// first byte of each piece selects the client, the second gives the number of bytes, and the third the time that
+/// passes.
 ///
 /// # Panics
 /// If a line of an answer is none that a client reads, or if more output waits than the limits allow.

@@ -1,8 +1,8 @@
 //! Names of services on other machines (`spec/CARRIERS.md`, section 8).
 //!
-//! A [`NameServer`] maps names to ports and hosts, as long as the services live. An endpoint advertises at the name
-//! server of its own machine automatically. [`crate::connect`] asks the name server of a host if an address has no
-//! port. Names of the same machine and user need no server (see [`crate::local`]).
+//! A [`NameServer`] maps names to ports and hosts, while the services exist. An endpoint advertises at the name server
+//! of its own machine automatically. [`crate::connect`] asks the name server of a host if an address has no port. Names
+//! of the same machine and user need no server (see [`crate::local`]).
 //!
 //! | file | content |
 //! | --- | --- |

@@ -1,7 +1,7 @@
 //! Names without a name server, by multicast DNS (RFC 6762 and RFC 6763), on one network segment.
 //!
 //! Only with the feature `mdns`. A name here is only a hint, because every machine on the segment can announce any
-//! name. The certificate proves the identity of the endpoint, and the token that of the client.
+//! name. The certificate proves the identity of the endpoint, and the token proves that of the client.
 //!
 //! ```no_run
 //! use nowcast::names::multicast;
@@ -47,17 +47,17 @@ pub enum MulticastError {
     Library(#[from] mdns_sd::Error),
 }
 
-/// A name that is announced as long as this value lives.
+/// A name that is announced while this value exists.
 pub struct Announcement {
     daemon: ServiceDaemon,
     full_name: String,
 }
 
-/// Announces a service of this machine on every network segment of the machine. The endpoint has this port on `hosts`.
-/// Addresses of a family in which nothing listens are not announced.
+/// Announces a service of this machine on each of its network segments. The endpoint has this port on `hosts`.
+/// Addresses of a family without a listener are not announced.
 ///
 /// # Errors
-/// When the name is none, or the system has no sockets for it.
+/// If the name is invalid, or the system cannot open sockets for it.
 pub fn announce(name: &str, port: u16, hosts: &[IpAddr]) -> Result<Announcement, MulticastError> {
     if !is_name(name) || name.len() > LABEL_BYTES_MAX {
         return Err(MulticastError::BadName(name.chars().take(100).collect()));
@@ -78,7 +78,8 @@ pub fn announce(name: &str, port: u16, hosts: &[IpAddr]) -> Result<Announcement,
 
 impl Drop for Announcement {
     fn drop(&mut self) {
-        // The farewell is sent in the background. Without it others forget the name when it is not announced again.
+        // The farewell is sent in the background. Without it, other machines forget the name when it is not announced
+        // again.
         let _ = self.daemon.unregister(&self.full_name);
         let _ = self.daemon.shutdown();
     }
@@ -93,7 +94,7 @@ impl std::fmt::Debug for Announcement {
 /// Listens for this time, and returns the announced services, sorted by name.
 ///
 /// # Errors
-/// When the system has no sockets for it.
+/// If the system cannot open sockets for it.
 pub async fn browse(patience: Duration) -> Result<Vec<Service>, MulticastError> {
     hear(patience, |_| false).await
 }
@@ -101,7 +102,7 @@ pub async fn browse(patience: Duration) -> Result<Vec<Service>, MulticastError> 
 /// Listens until a service of this name is announced, at most for this time.
 ///
 /// # Errors
-/// As [`browse`].
+/// Like [`browse`].
 pub async fn find(name: &str, patience: Duration) -> Result<Option<Service>, MulticastError> {
     let is_it = |service: &Service| service.name == name;
     Ok(hear(patience, is_it).await?.into_iter().find(is_it))

@@ -49,7 +49,7 @@ pub enum Refused {
     NotAllowed,
     /// The connection or its machine advertises the maximum number of names.
     #[error(
-        "this connection or its machine advertises as many names as one may: end a service that needs none"
+        "this connection or its machine advertises the maximum number of names: end a service that needs none"
     )]
     TooManyNames,
     /// A limit of the name server is reached.
@@ -147,7 +147,7 @@ impl Lines {
     /// Returns the next line, without its end.
     ///
     /// # Errors
-    /// When what is there can become none.
+    /// Fails if the input can no longer become a valid line.
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, Refused> {
         let Some(end) = self.bytes.iter().position(|byte| *byte == b'\n') else {
             return if self.room() == 0 { Err(Refused::TooLong) } else { Ok(None) };
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_those_of_the_specification() {
+    fn lines_equal_those_of_the_specification() {
         assert_eq!(Request::Find("tracker".into()).line(), "{\"find\":\"tracker\"}\n");
         assert_eq!(Request::List.line(), "{\"list\":true}\n");
         let advertise = Request::Advertise("tracker".into(), 7777);

@@ -139,7 +139,7 @@ impl NameServer {
     /// Opens the sockets. An address family that this machine does not have is skipped if another one works.
     ///
     /// # Errors
-    /// What the system says, when no address can be listened on or one is taken.
+    /// The system's error, if no address can be listened on or one is taken.
     pub async fn bind(config: NameServerConfig) -> io::Result<NameServer> {
         let mut listeners: Vec<TcpListener> = Vec::new();
         let (mut port, mut missing) = (config.port, None);
@@ -212,7 +212,7 @@ struct ServedConnection {
 }
 
 impl ServedConnection {
-    /// Finds a place for a connection, if necessary that of the oldest one that advertises nothing.
+    /// Finds room for a connection, if necessary that of the oldest one that advertises nothing.
     fn admit(shared: &Arc<Shared>, address: IpAddr) -> Option<ServedConnection> {
         let mut guard = shared.lock();
         let state = &mut *guard;

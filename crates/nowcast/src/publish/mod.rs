@@ -29,7 +29,7 @@ impl Listener {
         self.publish_with(name, PublicationBounds::default()).await
     }
 
-    /// As [`publish`](Self::publish), with limits for stored messages.
+    /// Like [`publish`](Self::publish), with limits for stored messages.
     ///
     /// # Errors
     /// [`AdvertiseError`].
@@ -56,8 +56,8 @@ impl Listener {
 /// subscriber's session reads it when a packet leaves for that subscriber. Events, and the last values before them, are
 /// stored once until all subscribers have received them, within limits ([`PublicationBounds`]). A subscriber that falls
 /// further behind is closed with the code [`BEHIND`](nowcast_session::CloseCode::BEHIND) and [counted](Self::counters);
-/// other subscribers are not affected. States alone never make a subscriber fall behind. For each subscriber the laws
-/// of the queue hold (`spec/QUEUE.md`, section 11).
+/// other subscribers are not affected. States alone never make a subscriber fall behind. Each subscriber has the laws
+/// of the queue (`spec/QUEUE.md`, section 11).
 ///
 /// No call waits, so there are no futures. A publisher is cheap to clone, and all handles are the same publisher. When
 /// the last is dropped, the name is released, and subscribers are closed after they received all messages, or after 5
@@ -65,8 +65,8 @@ impl Listener {
 /// sides send.
 ///
 /// Subscribers on the same machine that connect without a port have their own queue, in shared memory or over a local
-/// socket. A task copies published messages into it as long as there is room, so values are stored once more for each
-/// of them. Such a subscriber that falls behind is also counted, but only learns that its channel is closed.
+/// socket. A task copies published messages into it while there is room, so values are stored once more for each of
+/// them. Such a subscriber that falls behind is also counted, but only learns that its channel is closed.
 ///
 /// A publisher is one lane. For another priority or order, publish another name.
 ///
@@ -142,7 +142,7 @@ impl<T: Payload + ?Sized> Publisher<T> {
         self.put(key, value)
     }
 
-    /// Puts an event for all present subscribers. Each receives it exactly once, in order, and after the states that
+    /// Puts an event for all current subscribers. Each receives it exactly once, in order, and after the states that
     /// were put before it. Never waits.
     ///
     /// # Errors

@@ -55,7 +55,7 @@ async fn serve(
         && let Err(error) = put(&channel, Put::Event(&types, None)).await
     {
         return channel
-            .close(CloseCode::LIMIT_EXCEEDED.0, &format!("the types of what is published: {error}"));
+            .close(CloseCode::LIMIT_EXCEEDED.0, &format!("the types of published values: {error}"));
     }
     // A receive detects the end; no messages are expected before it.
     let ended = async {

@@ -76,7 +76,7 @@ impl Gate {
         self.state.age.send_modify(|age| *age += 1);
     }
 
-    /// Nothing moves while it is stalled, as if a process slept.
+    /// Nothing moves while it is stalled, like a suspended process.
     pub(crate) fn stall(&self, is_stalled: bool) {
         self.state.stalled.send_replace(is_stalled);
     }

@@ -64,7 +64,7 @@ impl<V: Weigh> Publisher<V> {
     /// Puts a value for all subscribers; see [`Publication::put`]. Never waits.
     ///
     /// # Errors
-    /// As [`Publication::put`].
+    /// Like [`Publication::put`].
     pub fn put(&self, key: Key, value: V) -> Result<Put, Refused<V>> {
         let mut state = self.shared.lock();
         let behind = state.publication.counters().behind;
@@ -139,7 +139,7 @@ impl<V: Weigh> Subscriber<V> {
     /// Takes the next message, which holds the newest value of its key.
     ///
     /// # Errors
-    /// As [`peek`](Self::peek).
+    /// Like [`peek`](Self::peek).
     pub fn take(&mut self) -> Result<Option<(Key, V)>, Refusal>
     where
         V: Clone,

@@ -144,7 +144,7 @@ impl<P: Predictor> Codec<P> {
         self.baseline(tick, coded, learnt)
     }
 
-    /// As [`Codec::encode`], for ends that keep only frames: the bytes depend on the frames alone.
+    /// Like [`Codec::encode`], for ends that keep only frames: the bytes depend on the frames alone.
     ///
     /// Use it if many receivers share one encoding, whatever packets each of them lost, or if a baseline for
     /// each receiver takes too much memory. It costs some bytes, because nothing is learned from packet to packet.
@@ -164,7 +164,7 @@ impl<P: Predictor> Codec<P> {
     /// Reads the bytes of [`Codec::encode_against_frames`].
     ///
     /// # Errors
-    /// As [`Codec::decode`], and [`DeltaError::Frame`] if a frame of `past` does not fit the layout.
+    /// Like [`Codec::decode`], and [`DeltaError::Frame`] if a frame of `past` does not fit the layout.
     pub fn decode_against_frames(
         &mut self,
         tick: u32,

@@ -248,7 +248,7 @@ impl Frame {
         self.values.chunks_exact(layout.width()).try_for_each(|row| layout.check(row))
     }
 
-    /// As [`Frame::check`], without the values of the rows.
+    /// Like [`Frame::check`], without the values of the rows.
     pub(super) fn check_rows(&self, layout: &Layout) -> Result<(), DeltaError> {
         if self.values.len() != self.ids.len() * layout.width() {
             return Err(DeltaError::Frame { reason: "rows and ids do not match in number" });

@@ -23,7 +23,7 @@ pub trait Coder {
     /// Codes the lowest `count` bits of `value`, highest first, as bits without a bias, and returns them.
     ///
     /// # Errors
-    /// As [`Coder::bit`].
+    /// Like [`Coder::bit`].
     fn raw(&mut self, value: u32, count: u32) -> Result<u32, EntropyError> {
         let mut out = 0;
         for at in (0..count).rev() {

@@ -28,7 +28,7 @@ pub trait Bits {
     /// Codes `value` with the parameter `k` (at most 31).
     ///
     /// # Errors
-    /// As [`Bits::bits`].
+    /// Like [`Bits::bits`].
     #[inline]
     fn rice(&mut self, value: u32, k: u32) -> Result<u32, EntropyError> {
         let wanted = value >> k;

@@ -82,7 +82,7 @@ impl Scene {
     /// one call a step.
     ///
     /// # Errors
-    /// As [`Scene::after`].
+    /// Like [`Scene::after`].
     pub fn every(&mut self, seconds: f64, name: &str, data: Value) -> Result<TimerId, SceneError> {
         let id = self.after(seconds, name, data)?;
         self.timers.repeat(id, steps_of(seconds));

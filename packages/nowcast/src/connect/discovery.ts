@@ -50,7 +50,7 @@ export async function discover(
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const words = limit.aborted ? `no answer within ${ANSWER_MS_MAX / 1_000} s` : String(cause);
     const code = limit.aborted ? "timed_out" : "unreachable";
-    throw new NowcastError("network", `nobody answers at ${place}: ${words}`, { code, cause: error });
+    throw new NowcastError("network", `no program answers at ${place}: ${words}`, { code, cause: error });
   }
   const answer = parse(text);
   if (!response.ok) throw refusal(response.status, answer);

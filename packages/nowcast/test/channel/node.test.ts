@@ -115,7 +115,7 @@ it("reports a refusal in the endpoint's own text", async () => {
   expect(listener.stats.refusals).toEqual({ no_such_name: 1 });
   await listener.close();
   closing.length = 0;
-  await expect(connect(url)).rejects.toThrow(/nobody answers at http:\/\/127.0.0.1/);
+  await expect(connect(url)).rejects.toThrow(/no program answers at http:\/\/127.0.0.1/);
   await expect(connect("nowcast://127.0.0.1/.hidden")).rejects.toThrow("is not an address");
 });
 

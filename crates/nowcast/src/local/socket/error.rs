@@ -8,7 +8,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum OpenError {
     /// No program advertises this name, or the one that did has died.
-    #[error("nobody advertises the name {0:?} on this machine")]
+    #[error("no program advertises the name {0:?} on this machine")]
     NotFound(String),
     /// A living program advertises this name already.
     #[error("the name {name:?} is taken by process {pid}")]

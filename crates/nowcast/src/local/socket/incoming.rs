@@ -64,7 +64,7 @@ impl Incoming {
             return Err("a message on a lane that is not there");
         };
         if self.is_closed {
-            // No one will receive it; its sender is being informed.
+            // No task will receive it; its sender is being informed.
             return Ok(());
         }
         match lane.queue.exchange(key, value) {
@@ -126,7 +126,7 @@ impl Incoming {
         }
     }
 
-    /// Whether the last report was passed to the kernel, or has nowhere to go.
+    /// Whether the last report was passed to the kernel, or has no receiver.
     pub(super) fn is_over(&self) -> bool {
         self.is_closed && (self.ended.is_some() || self.progress == Farewell::Written)
     }

@@ -1,9 +1,9 @@
 //! Names of services on this machine.
 //!
-//! Each name has three files in a directory that only its user may enter. By the first the transport finds the service.
+//! Each name has three files in a directory that only its user may enter. The transport finds the service by the first.
 //! The second names the advertising process and its start. The third is a lock that this process holds. The system
-//! releases the lock when the process ends in any way. So the state of a name is never guessed from a process id, and a
-//! dead name can be taken over at once. Files are created and removed under the lock of the whole directory.
+//! releases the lock when the process ends in any way. The state of a name is therefore never guessed from a process
+//! id, and a dead name can be taken over at once. Files are created and removed under the lock of the whole directory.
 
 use std::collections::VecDeque;
 use std::fs::{File, TryLockError};
@@ -52,7 +52,7 @@ pub(crate) fn connect(name: &str, bounds: &[Bounds]) -> Result<Queues, OpenError
     connect_once(name, bounds, Instant::now() + CONNECT_MAX)
 }
 
-/// As [`connect`], but waits for the name to be advertised, until the deadline.
+/// Like [`connect`], but waits for the name to be advertised, until the deadline.
 pub(crate) fn connect_until(name: &str, bounds: &[Bounds], deadline: Instant) -> Result<Queues, OpenError> {
     loop {
         match connect_once(name, bounds, deadline) {
@@ -90,7 +90,7 @@ fn is_nobody(error: &io::Error) -> bool {
 /// Returns the names in use, sorted. Names of dead processes are removed, and listed as dead.
 ///
 /// # Errors
-/// When the directory cannot be read.
+/// If the directory cannot be read.
 pub fn advertised() -> Result<Vec<Advertised>, OpenError> {
     let directory = transport::directory()?;
     let _held = hold(&directory)?;
@@ -190,7 +190,7 @@ struct Waiting {
 }
 
 impl Backlog {
-    /// Greets all connecting programs concurrently, so that a silent one delays nobody.
+    /// Greets all connecting programs concurrently, so that a silent one delays no other.
     async fn let_in(self: Arc<Self>, socket: Socket, bounds: Vec<Bounds>) {
         let places = Arc::new(Semaphore::new(BACKLOG_MAX));
         let bounds: Arc<[Bounds]> = bounds.into();

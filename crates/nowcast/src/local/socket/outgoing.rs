@@ -95,7 +95,7 @@ impl Outgoing {
 
     /// Handles the peer's report. Returns whether everything has been received now.
     pub(super) fn receive(&mut self, lane: usize, receipt: Receipt) -> Result<bool, &'static str> {
-        const WRONG: &str = "a receipt for what was not sent";
+        const WRONG: &str = "a receipt for a message that was not sent";
         let lane = self.lanes.get_mut(lane).ok_or(WRONG)?;
         let entries = receipt.delivered as usize + receipt.replaced as usize;
         let bytes = usize::try_from(receipt.bytes).map_err(|_| WRONG)?;

@@ -44,7 +44,7 @@ fn say(peer: &mut DuplexStream, bytes: &[u8]) {
     helper().expect("a thread").block_on(peer.write_all(bytes)).expect("there is room");
 }
 
-/// Returns the refusal that ends a channel whose peer sends this.
+/// Returns the refusal that ends a channel whose peer sends these bytes.
 fn end_of(said: &[u8]) -> Refusal {
     let (mut near, mut far) = beside_a_stranger(SMALL);
     say(&mut far, said);
@@ -76,10 +76,10 @@ fn a_peer_that_breaks_the_protocol_ends_the_channel_with_its_name() {
     assert_eq!(end_by_writing(near), Refusal::Corrupt("more messages than its bounds allow"));
     let mut receipt = Vec::new();
     frame::write_receipt(0, Receipt { delivered: 1, replaced: 0, bytes: 0 }, &mut receipt);
-    assert_eq!(wrong(&receipt), "a receipt for what was not sent");
+    assert_eq!(wrong(&receipt), "a receipt for a message that was not sent");
 }
 
-/// Returns why nothing can be put any more, on a channel that nobody reads.
+/// Returns why nothing can be put any more, on a channel without a reader.
 fn end_by_writing(mut queues: Queues) -> Refusal {
     let deadline = soon();
     loop {
@@ -126,7 +126,7 @@ fn messages_that_arrived_before_a_death_are_received_before_it_is_reported() {
 }
 
 #[test]
-fn dropping_the_putting_end_delivers_what_was_put_to_a_peer_that_reads_later() {
+fn dropping_the_sender_delivers_its_messages_to_a_peer_that_reads_later() {
     let (near, mut far) = pair(Bounds { entries_max: 1_000, bytes_max: 100_000 });
     let Queues { mut sender, receiver } = near;
     for number in 0..1_000_u32 {
@@ -143,7 +143,7 @@ fn dropping_the_putting_end_delivers_what_was_put_to_a_peer_that_reads_later() {
 }
 
 #[test]
-fn a_reader_that_is_behind_gets_the_newest_and_events_wait_for_it_at_the_sender() {
+fn a_slow_reader_gets_the_newest_values_and_events_wait_at_the_sender() {
     let (mut near, mut far) = pair(SMALL);
     for number in 0..10_000_u32 {
         near.sender.put_on(0, A, &number.to_le_bytes(), soon()).expect("a state always has room");
@@ -167,7 +167,7 @@ fn a_reader_that_is_behind_gets_the_newest_and_events_wait_for_it_at_the_sender(
 }
 
 #[test]
-fn a_peer_that_hangs_up_half_way_through_a_message_delivers_nothing_of_it() {
+fn a_peer_that_disconnects_within_a_message_delivers_nothing_of_it() {
     let (mut near, mut far) = beside_a_stranger(SMALL);
     let mut said = Vec::new();
     frame::write_message(0, A, b"a whole value", &mut said);

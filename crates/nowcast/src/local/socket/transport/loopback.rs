@@ -1,6 +1,7 @@
 //! TCP on loopback, for systems without Unix sockets in their runtime (Windows). Every program on the machine can
-//! connect to a port. So both sides prove that they can read the service's file in the user's own profile: each sends a
-//! secret from it. The two secrets differ, so a program that takes over a dead service's port learns only one of them.
+//! connect to a port. Both sides therefore prove that they can read the service's file in the user's own profile: each
+//! sends a secret from it. The two secrets differ, so a program that takes over a dead service's port learns only one
+//! of them.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -137,7 +138,7 @@ mod tests {
         assert!(matches!(refused, Err(OpenError::Stranger)), "{refused:?}");
 
         drop(socket);
-        assert!(matches!(connect(&path).await, Err(OpenError::System(_))), "nobody listens any more");
+        assert!(matches!(connect(&path).await, Err(OpenError::System(_))), "no service listens any more");
         std::fs::remove_dir_all(directory).expect("it is ours");
     }
 }
