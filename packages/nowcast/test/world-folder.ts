@@ -11,12 +11,16 @@ export interface WorldFolder {
   stop(): Promise<void>;
 }
 
-/** Serves `rules` as the world `name`, in a temporary folder. */
-export async function serveWorld(name: string, rules: string): Promise<WorldFolder> {
+/** Serves `rules` as the world `name`, in a temporary folder; `options` are further arguments of the server. */
+export async function serveWorld(
+  name: string,
+  rules: string,
+  options: readonly string[] = [],
+): Promise<WorldFolder> {
   const folder = await mkdtemp(join(tmpdir(), `nowcast-${name}-`));
   const save = (text: string): Promise<void> => writeFile(join(folder, "world.luau"), text);
   await save(rules);
-  const server = await ServerProcess.start(0, ["--world", `${name}=${folder}`]);
+  const server = await ServerProcess.start(0, ["--world", `${name}=${folder}`, ...options]);
   const stop = async (): Promise<void> => {
     await server.stop();
     await rm(folder, { recursive: true });

@@ -1,5 +1,6 @@
 /** The part of the test that runs in a page, and in a worker of that page; both load this module. */
 import { type Channel, type ChannelStatus, connect } from "../../src/index.js";
+import { createInterpolator, type Interpolator, joinWorld } from "../../src/world/index.js";
 import { connectPatiently, End, live } from "../channel/life.js";
 
 declare const WorkerGlobalScope: (new () => object) | undefined;
@@ -27,7 +28,14 @@ export interface Lives {
 /** Larger messages take long on a rate that a busy machine keeps low. */
 const BYTES_MAX = 1_500;
 
+/** A world whose movement is drawn. */
+interface Watched {
+  readonly interpolator: Interpolator;
+  snapshots: number;
+}
+
 let chat: Chat | undefined;
+let watched: Watched | undefined;
 let kills = 0;
 
 const lab = {
@@ -116,6 +124,28 @@ const lab = {
   },
 
   kills: () => kills,
+
+  /** Joins a world and draws it sixty times a second. */
+  async watch(url: string, carrier: "webtransport" | "websocket"): Promise<void> {
+    const world = joinWorld(url, { carriers: [carrier] });
+    await world.ready;
+    const started: Watched = { interpolator: createInterpolator(world), snapshots: 0 };
+    world.on("snapshot", () => {
+      started.snapshots += 1;
+    });
+    setInterval(() => started.interpolator.sample(performance.now()), 1_000 / 60);
+    watched = started;
+  },
+
+  /** Keeps this thread busy for `ms`, outside of frames. */
+  stall(ms: number): void {
+    for (const endMs = performance.now() + ms; performance.now() < endMs; );
+  },
+
+  viewDelay(): { readonly delayMs: number; readonly snapshots: number } {
+    const { interpolator, snapshots } = watched!;
+    return { delayMs: interpolator.delayMs, snapshots };
+  },
 };
 
 function say(started: Chat): void {
