@@ -4,18 +4,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Path, RawQuery, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
     IF_NONE_MATCH, VARY,
 };
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
-use crate::refusal::Refusal;
-use crate::room_name::{ROOM_NAME_BYTES_MAX, is_room_name};
+use crate::room_name::is_room_name;
 use crate::shared::{Host, Shared};
 
 /// Scripts and styles come from this server only. Inline code and evaluation are forbidden, and no page may frame this
@@ -48,26 +47,14 @@ async fn client(State(shared): State<Arc<Shared>>, request: Request) -> Response
     page("index.html", &shared, &request)
 }
 
-/// The page of a room. A name with capital letters is redirected to the room's own address. An invalid name leads to no
-/// room.
-async fn room(
-    State(shared): State<Arc<Shared>>,
-    Path(name): Path<String>,
-    RawQuery(query): RawQuery,
-    request: Request,
-) -> Response {
-    if is_room_name(&name) {
-        return page("index.html", &shared, &request);
+/// The page of a room. The page itself enters the room in lower case where the address has capital letters, and says so. A
+/// name that no room can have is answered 404, and the page shows the start screen with the reason.
+async fn room(State(shared): State<Arc<Shared>>, Path(name): Path<String>, request: Request) -> Response {
+    let mut response = page("index.html", &shared, &request);
+    if !is_room_name(&name.trim().to_lowercase()) {
+        *response.status_mut() = StatusCode::NOT_FOUND;
     }
-    let lower = name.trim().to_lowercase();
-    if is_room_name(&lower) {
-        let query = query.map_or_else(String::new, |query| format!("?{query}"));
-        return Redirect::temporary(&format!("/r/{lower}{query}")).into_response();
-    }
-    let shown: String = name.chars().take(ROOM_NAME_BYTES_MAX).collect();
-    let refusal = Refusal::BadName(shown);
-    let text = format!("{}. The start page of this server lists its worlds.\n", refusal.line());
-    (StatusCode::NOT_FOUND, [(CACHE_CONTROL, "no-store")], text).into_response()
+    response
 }
 
 /// The page that measures a browser's connection to this server.

@@ -24,11 +24,18 @@ export async function serveBuiltPage(context: BrowserContext): Promise<void> {
     (url) => fileOf(url.pathname) !== undefined,
     async (route) => {
       const { pathname, origin } = new URL(route.request().url());
-      const answer = await route.fetch({ url: `${origin}/` });
       const file = fileOf(pathname)!;
+      const isPage = file.endsWith("index.html");
+      // The server answers for pages itself; other files of the new page have names that the program does not know.
+      const answer = await route.fetch(isPage ? { maxRedirects: 0 } : { url: `${origin}/` });
+      const isReplaced = !isPage || answer.headers()["content-type"]?.startsWith("text/html");
+      if (!isReplaced) return route.fulfill({ response: answer });
       const contentType = TYPES[file.slice(file.lastIndexOf(".") + 1)] ?? "application/octet-stream";
-      const headers = { ...answer.headers(), "content-type": contentType };
-      await route.fulfill({ status: 200, headers, body: readFileSync(file) });
+      await route.fulfill({
+        status: isPage ? answer.status() : 200,
+        headers: { ...answer.headers(), "content-type": contentType },
+        body: readFileSync(file),
+      });
     },
   );
 }
