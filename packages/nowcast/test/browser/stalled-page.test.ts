@@ -18,7 +18,7 @@ world.on("start", function()
 end)
 `;
 
-/** The measure of the view delay holds so many snapshots. */
+/** Snapshots in the measurement of the view delay. */
 const SNAPSHOTS = 64;
 const STALL_MS = 200;
 /** Snapshots between two stalls. */
