@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Globals(BTreeMap<String, Vec<String>>);
 
 impl Globals {
-    /// Reads the names from a state like the one that the rules run in, so that both always have the same.
+    /// Reads the names from a state like the one of the rules, so that both always have the same.
     pub(crate) fn of_a_sandbox() -> Globals {
         Globals(nowcast_script::global_names())
     }
@@ -19,7 +19,7 @@ impl Globals {
         self.0.keys().map(String::as_str)
     }
 
-    /// The fields of a library; none of `_G`, which holds everything.
+    /// The fields of a library; `None` for `_G`, which contains everything.
     pub(crate) fn fields(&self, library: &str) -> Option<&[String]> {
         if library == "_G" {
             None

@@ -3,7 +3,7 @@
 /// The kind of a token.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Kind {
-    /// A name or a word of the language.
+    /// A name or a keyword of the language.
     Name,
     Number,
     /// A text between quotes or long brackets.
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
-    /// As it is written; a text without its quotes.
+    /// The text in the source; a text literal without its quotes.
     pub(crate) text: String,
     /// From 1.
     pub(crate) line: u32,

@@ -1,12 +1,12 @@
-//! Reads the rules of a world without running them, and finds mistakes that would otherwise wait for the line to be reached:
-//! names that nobody defines, fields that the API, a library or a kind does not have, and actions that no page can offer.
+//! Reads the rules of a world without running them, and finds mistakes that would otherwise appear only when their line
+//! runs: undefined names, fields that the API, a library or a kind does not have, and actions that no page can offer.
 //!
 //! A parser reads the text as Luau loads it. A resolver follows scopes, and the types of values as far as the text shows them:
 //! `world`, kinds, entities, players, lists of these, arguments of actions. A value whose type the text does not show is never
 //! judged. A local that is assigned again has no known type.
 //!
-//! A finding is an error if its line cannot work: it raises an error whenever it is reached, or names a global that nobody
-//! defines. A field that only reads as nil and an argument that is ignored are warnings, and errors in a module that begins with
+//! A finding is an error if its line cannot work: it raises an error whenever it runs, or names an undefined global. A
+//! field that only reads as nil, and an ignored argument, are warnings, and errors in a module that begins with
 //! `--!strict`. `--!nocheck` turns the checks of a module off.
 //!
 //! ```
@@ -52,10 +52,11 @@ pub struct Finding {
 /// Bytes of stack for the parser, which calls itself for each level of nesting.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Every mistake that the text of a version shows, ordered by place. The version has to load: `definition` is what it declares.
+/// Every mistake that is visible in the text of a version, ordered by place. The version must load; `definition` has
+/// its declarations.
 ///
 /// # Panics
-/// When the system has no thread for the parser.
+/// If the system cannot create a thread for the parser.
 pub fn check(sources: &Sources, definition: &Definition) -> Vec<Finding> {
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("check".to_owned()).stack_size(STACK_BYTES);
@@ -93,7 +94,7 @@ fn check_module(path: &str, text: &str, version: &Version<'_>) -> Vec<Finding> {
     second.findings
 }
 
-/// How much the first comments of a module ask for.
+/// The strictness in the first comments of a module.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Unchecked,

@@ -98,7 +98,7 @@ impl<'t> Parser<'t, '_, '_> {
 
     // Statements.
 
-    /// A block in a scope of its own, up to the word that ends it.
+    /// A block in a new scope, up to the keyword that ends it.
     fn block(&mut self) -> Read<()> {
         self.scoped(Self::statements)
     }
@@ -160,7 +160,7 @@ impl<'t> Parser<'t, '_, '_> {
         }
     }
 
-    /// Whether the token so far ahead cannot go on with the name before it.
+    /// Whether the token this far ahead cannot continue the name before it.
     fn begins_a_statement(&self, ahead: usize) -> bool {
         let token = self.ahead(ahead);
         let goes_on =
@@ -168,7 +168,7 @@ impl<'t> Parser<'t, '_, '_> {
         !(matches!(token.kind, Kind::Text | Kind::Interpolated(_)) || token.kind == Kind::Sign && goes_on)
     }
 
-    /// `do … end`, with the word that begins it.
+    /// `do … end`, with the keyword that begins it.
     fn body(&mut self, begin: &str) -> Read<()> {
         self.expect(begin)?;
         self.block()?;
@@ -433,7 +433,7 @@ impl<'t> Parser<'t, '_, '_> {
         Ok(())
     }
 
-    /// A value and what follows it: fields, calls. At the beginning of a statement its last field may be set.
+    /// A value with its suffixes: fields, calls. At the beginning of a statement its last field may be assigned.
     fn suffixed(&mut self, is_statement: bool) -> Read<Value> {
         let first = self.peek();
         let (mut ty, mut global) = if self.take("(") {
@@ -481,7 +481,7 @@ impl<'t> Parser<'t, '_, '_> {
         self.is("(") || self.is("{") || matches!(self.peek().kind, Kind::Text | Kind::Interpolated(_))
     }
 
-    /// The arguments of a call. Returns the type of what it returns.
+    /// The arguments of a call. Returns the type of its result.
     fn call(&mut self, function: &Type, place: &Token, has_colon: bool, global: Option<&str>) -> Read<Type> {
         let begin = self.peek();
         let mut word = None;
@@ -546,7 +546,7 @@ impl<'t> Parser<'t, '_, '_> {
     }
 }
 
-/// Words of the language, which are no names.
+/// Keywords of the language, which are not names.
 const WORDS: [&str; 21] = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil",
     "not", "or", "repeat", "return", "then", "true", "until", "while",

@@ -1,4 +1,4 @@
-//! The names of a module: its scopes, and what the names in them stand for.
+//! The names of a module: its scopes, and the meanings of the names in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(crate) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    /// `assigned` are the locals that a reading of the module before this one saw assigned.
+    /// `assigned` are the locals that an earlier pass over the module saw assigned.
     pub(crate) fn new(
         path: &'a str,
         version: &'a Version<'a>,
@@ -142,7 +142,7 @@ impl<'a> Resolver<'a> {
         Type::Kind(name.and_then(|name| kinds.iter().position(|kind| kind.name == name)))
     }
 
-    /// How a module of this name is required from here, if there is one.
+    /// The name under which a module can be required from here, if there is one.
     fn module_called(&self, name: &str) -> Option<String> {
         if name == "world" || (name == "test" && self.path.starts_with("tests/")) {
             return Some(format!("@nowcast/{name}"));

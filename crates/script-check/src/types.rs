@@ -124,7 +124,7 @@ impl Type {
         Err(NoField { message, is_error: true })
     }
 
-    /// The type of what a call of this returns. `first` is the type of the first argument behind the subject.
+    /// The type of the result of a call. `first` is the type of the first argument after the subject.
     pub(crate) fn returned(&self, first: &Type) -> Type {
         let Type::Function(subject, name) = self else { return Type::Unknown };
         match (subject.as_ref(), name.as_str()) {
@@ -144,7 +144,8 @@ impl Type {
         }
     }
 
-    /// The types of the parameters of a function that is given to a call of this; `text` is the first argument, if it is a text.
+    /// The types of the parameters of a function that is passed to this call; `text` is the first argument, if it is a
+    /// text.
     pub(crate) fn parameters(&self, text: Option<&str>) -> Vec<Type> {
         let Type::Function(subject, name) = self else { return Vec::new() };
         match (subject.as_ref(), name.as_str(), text) {

@@ -158,7 +158,7 @@ fn an_action_without_a_binding_or_a_key_is_a_warning_unless_it_is_for_programs()
 }
 
 #[test]
-fn a_module_that_nobody_required_is_named_with_the_line_that_is_missing() {
+fn a_module_that_was_never_required_is_named_with_the_missing_line() {
     let text = format!("{HEAD}world.on('start', function() teams.pick() end)");
     let found = found_in(&[("world.luau", &text), ("teams.luau", "return {}")]);
     assert!(found[0].contains("write local teams = require(\"./teams\")"), "{found:?}");
@@ -224,7 +224,7 @@ fn read_folder(folder: &std::path::Path, prefix: &str, sources: &mut Sources) {
 }
 
 #[test]
-fn text_that_the_parser_cannot_read_is_a_warning_and_harms_nobody() {
+fn text_that_the_parser_cannot_read_is_a_warning_without_consequences() {
     let sources = Sources::from_iter([("world.luau", HEAD), ("half.luau", "local x = = 1\nwurld.show()")]);
     let script = Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
     let findings = check(&sources, &script.definition());
@@ -232,7 +232,7 @@ fn text_that_the_parser_cannot_read_is_a_warning_and_harms_nobody() {
     assert!(!findings[0].is_error && findings[0].message.contains("cannot read"), "{findings:?}");
     assert_eq!((findings[0].line, findings[0].column), (1, 11));
 
-    // Every beginning of a text with all of the language in it ends somewhere, and is told or passed.
+    // Every prefix of a text with all features of the language ends without a hang, with a finding or none.
     for text in [
         WITH_EVERYTHING,
         "(((((",

@@ -1,4 +1,4 @@
-//! How long a script takes that runs ten lines for each of a thousand entities in every step.
+//! Time of a script that runs ten lines for each of a thousand entities in every step.
 //!
 //! `cargo run --release -p nowcast-script --example thousand`
 

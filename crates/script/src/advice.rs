@@ -1,4 +1,4 @@
-//! Advice on a version that loads: what is allowed and most likely a mistake, found in its text and its declarations.
+//! Advice on a version that loads: allowed code that is most likely a mistake, found in its text and its declarations.
 
 use std::collections::BTreeSet;
 
@@ -40,8 +40,8 @@ pub struct Advice {
     pub message: String,
 }
 
-/// Returns the advice on a version that loads, ordered by place: keys that no page knows or that two actions share, looks that
-/// draw nothing, timers that nobody declares, and modules that nobody requires.
+/// Returns the advice on a version that loads, ordered by place: unknown or shared keys, looks that draw nothing,
+/// undeclared timers, and unused modules.
 pub fn advice(sources: &Sources, definition: &Definition) -> Vec<Advice> {
     let mut found = Vec::new();
     keys(sources, definition, &mut found);
@@ -136,7 +136,7 @@ fn is_color(text: &str) -> bool {
     matches!(digits.len(), 3 | 6) && digits.chars().all(|c| c.is_ascii_hexdigit())
 }
 
-/// Timers that are set by a name that is written there, and that nobody declares.
+/// Timers that are set by a literal name, and that are not declared.
 fn timers(sources: &Sources, found: &mut Vec<Advice>) {
     let modules: Vec<_> = sources.iter().filter(|(path, _)| !path.starts_with("tests/")).collect();
     let words: Vec<_> = modules.iter().map(|(path, text)| (*path, tokens(text))).collect();
@@ -185,7 +185,7 @@ fn timer_set_at<'t>(tokens: &[(&'t str, u32)]) -> Option<(&'t str, u32)> {
     }
 }
 
-/// A module that is used by a name under which nobody required it.
+/// A module that is used by a name without being required.
 pub(crate) struct Unrequired {
     pub(crate) name: String,
     pub(crate) line: u32,
@@ -199,7 +199,7 @@ impl Unrequired {
     }
 }
 
-/// Names that a module indexes without having made them, where there is a module of that name.
+/// Names that a module indexes without having defined them, if there is a module of that name.
 pub(crate) fn unrequired(sources: &Sources, path: &str) -> Vec<Unrequired> {
     let Some(text) = sources.text(path) else { return Vec::new() };
     let tokens = tokens(text);
@@ -229,7 +229,7 @@ pub(crate) fn unrequired(sources: &Sources, path: &str) -> Vec<Unrequired> {
     found
 }
 
-/// How a module of this name is required from another one, if there is one.
+/// The name under which a module can be required from another one, if there is one.
 fn module_called(sources: &Sources, from: &str, name: &str) -> Option<String> {
     if name == "world" || (name == "test" && from.starts_with("tests/")) {
         return Some(format!("@nowcast/{name}"));

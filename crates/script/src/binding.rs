@@ -37,8 +37,9 @@ impl Targets {
 /// The field that declares an action durable.
 const DURABLE: &str = "durable";
 
-/// Reads a binding. Returns the value that clients receive (the `hint` of the definition), the named kinds, and whether the action
-/// is durable. A field that names an argument must name a declared one; clients receive kinds by their names.
+/// Reads a binding. Returns the value that clients receive (the `hint` of the definition), the named kinds, and whether
+/// the action is durable. A field that names an argument must name a declared one; clients receive kinds by their
+/// names.
 pub(crate) fn read_binding(
     fields: &Fields<'_>,
     action: &str,

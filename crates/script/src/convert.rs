@@ -36,8 +36,8 @@ const BYTES_A_UNIT: usize = 256;
 /// Maximum bytes of a name in an error.
 const SHOWN_BYTES_MAX: usize = 64;
 
-/// Limits of one conversion. A value counts once for each place where it stands, with at most the bytes of its
-/// MessagePack form. So the limits never refuse a value that the world would accept.
+/// Limits of one conversion. A value counts once for each of its places, with at most the bytes of its MessagePack
+/// form, so the limits never refuse a value that the world would accept.
 pub(crate) struct Budget {
     bytes_max: usize,
     values_max: usize,
@@ -223,7 +223,7 @@ impl Reader<'_> {
         let mut pairs: Vec<(String, Value)> = Vec::new();
         let length = table.raw_len();
         let mut problem = None;
-        // Only the table's own pairs are saved; its metatable is not asked.
+        // Only the table's own pairs are saved; its metatable is ignored.
         let walked = table.for_each(|key: Luau, value: Luau| {
             let bytes = key.as_string().map_or(0, |text| text.as_bytes().len());
             let fits = if bytes == 0 { Ok(()) } else { self.budget.take(bytes, path) };

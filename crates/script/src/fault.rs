@@ -164,7 +164,7 @@ fn find_place(traceback: &str, place: &mut Place) {
     *place = frames.find(|(file, _)| file != OWN_CHUNK);
 }
 
-/// `world.luau:12: what happened` → its three parts.
+/// `world.luau:12: message` → its three parts.
 fn place_at_front(text: &str) -> Option<(&str, u32, &str)> {
     let (file, rest) = text.split_once(':')?;
     let (line, rest) = rest.split_once(':')?;

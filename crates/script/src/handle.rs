@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_is_what_it_was_made_from() {
+    fn a_handle_is_restored_unchanged() {
         let handles = [0, 1, u32::MAX].map(|id| [Handle::Entity(EntityId(id)), Handle::Player(PlayerId(id))]);
         for handle in handles.into_iter().flatten() {
             let light = LightUserData(std::ptr::without_provenance_mut(handle.to_bits()));

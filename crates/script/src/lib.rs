@@ -1,9 +1,10 @@
 //! Behaviour of worlds in Luau: rules that people write as text, and that change while people play.
 //!
-//! One rule drives this crate: **a script is a function of its text and of the calls made on it.** It reads no clock and no file,
-//! draws no randomness of its own, and is stopped by counted work, never by time. The world owns all data that must last. So the
-//! same commands give the same world again: after a restart, after a new version, and on another machine. The crate reads no
-//! files either: [`Sources`] are texts by path. `docs/WORLDS.md` is the guide for authors of worlds.
+//! One rule drives this crate: **a script is a function of its text and of the calls made on it.** It reads no clock
+//! and no file, draws no randomness of its own, and is stopped by counted work, never by time. The world owns all
+//! lasting data. The same commands therefore give the same world again: after a restart, after a new version, and on
+//! another machine. The crate reads no files either: [`Sources`] are texts by path. `docs/WORLDS.md` is the guide for
+//! authors of worlds.
 //!
 //! ```
 //! use nowcast_script::{Limits, Live, Report, Sources};

@@ -248,7 +248,8 @@ impl Live {
     /// before ([`Behaviour::upgrade`]). A version that does not load, or fails in its upgrade, changes nothing.
     ///
     /// # Errors
-    /// Fails if the version does not load, or raises an error while it takes over. Then the version before it goes on.
+    /// Fails if the version does not load, or raises an error while it takes over. The version before it then
+    /// continues.
     pub fn reload(&mut self, sources: Sources) -> Result<Version, Fault> {
         self.tried += 1;
         let version = Version { number: self.tried, hash: sources.hash() };
@@ -355,7 +356,7 @@ impl Live {
         self.printed.poll()
     }
 
-    /// Returns the number of reports that were dropped because nobody polled them in time.
+    /// Returns the number of reports that were dropped because they were not polled in time.
     pub fn reports_dropped(&self) -> u64 {
         self.reports_dropped
     }

@@ -501,8 +501,8 @@ pub fn names_of(of: &str) -> Vec<&'static str> {
     entries.map(|entry| entry.name).collect()
 }
 
-/// Returns how many arguments a function of the API takes, itself not counted: the least number, the greatest number, and whether
-/// it is a method (`subject:name(…)`). `None` for names that are no functions.
+/// Returns the number of arguments of a function of the API, without itself: the minimum, the maximum, and whether it
+/// is a method (`subject:name(…)`). `None` for names that are not functions.
 pub fn arguments_of(of: &str, name: &str) -> Option<Arity> {
     let entries = SECTIONS.iter().filter(|section| section.of == of).flat_map(|section| section.entries);
     let ty = entries.into_iter().find(|entry| entry.name == name)?.ty;

@@ -16,8 +16,8 @@ use crate::printing::Lines;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::instead;
 
-/// One state of Luau with a budget of work and memory. Its script reaches the frozen standard library and the modules
-/// of its version, and nothing else: no file, no clock, no bytecode, no other state.
+/// One state of Luau with a budget of work and memory. Its script can use the frozen standard library and the modules
+/// of its version only: no file, no clock, no bytecode, no other state.
 ///
 /// Order of calls: [`Sandbox::new`], [`Sandbox::load`] once, then for each step of a world [`Sandbox::begin_step`], any number of
 /// [`Sandbox::run`], and [`Sandbox::end_step`].
@@ -298,7 +298,7 @@ fn stopped_at(lua: &Lua, why: &str) -> mlua::Error {
 /// Functions that `sandbox.luau` replaces; the compiler must not treat them as built-in either.
 const CHARGED: [&str; 6] = ["setmetatable", "tostring", "tonumber", "string.sub", "table.unpack", "unpack"];
 
-/// Compiler options: line numbers for errors, every optimisation that keeps them, and no native code, because its
+/// Compiler options: line numbers for errors, all optimisations that keep them, and no native code, because its
 /// interrupts come at other places.
 fn compiler() -> Compiler {
     let replaced = crate::maths::REPLACED.map(|name| format!("math.{name}"));

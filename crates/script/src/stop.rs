@@ -8,11 +8,11 @@ thread_local! {
     static OF_THREAD: RefCell<Stop> = RefCell::default();
 }
 
-/// Stops scripts from another thread. A script checks it wherever its work is counted. Once it is set, every script
-/// that was made under it fails at once, and so do all later ones.
+/// Stops scripts from another thread. A script checks it wherever its work is counted. Once it is set, all scripts
+/// created under it fail at once, including later ones.
 ///
 /// A budget of work stops a script at the same place in every run. A stop does not, because its caller reads a clock.
-/// So discard everything that a world did in a step that was stopped.
+/// Discard all changes of a world in a step that was stopped.
 ///
 /// ```
 /// use nowcast_script::{Limits, Script, Sources, Stop};

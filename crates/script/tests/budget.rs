@@ -1,4 +1,4 @@
-//! A step that runs over its budget of work: it keeps the calls that returned, and a new version is taken back as a whole.
+//! A step that exceeds its work budget keeps the calls that returned, and a new version is rolled back as a whole.
 
 use nowcast_script::{FaultKind, Limits, Live, PROBATION_STEPS, Report, Sources};
 use nowcast_world::Value;

@@ -1,4 +1,5 @@
-//! Every function that scripts can call: how it is charged, and the work of a call with large arguments. docs/COSTS.md is made from it.
+//! Every function that scripts can call: its charge, and the work of a call with large arguments. docs/COSTS.md is
+//! generated from it.
 //!
 //! `NOWCAST_WRITE=1 cargo test --workspace --test script costs` writes the page, with times of this machine.
 
@@ -18,9 +19,9 @@ use nowcast_world::{Command, PlayerId, World};
 /// One function.
 struct Row {
     name: &'static str,
-    /// How it is charged.
+    /// The rule of its charge.
     charge: &'static str,
-    /// Luau that runs before the call, at nobody's cost.
+    /// Luau that runs before the call without a charge.
     before: &'static str,
     call: &'static str,
     /// The units that the call costs at least, by the rule in `charge`.
@@ -57,7 +58,7 @@ struct Cost {
     time: Duration,
 }
 
-/// Limits under which no call ends early, so that its whole work is seen. The memory is that of a served world.
+/// Limits under which no call ends early, so that its whole work is measured. The memory is that of a served world.
 const LIMITS: Limits = Limits { work_per_step_max: 1 << 40, work_per_load_max: 1 << 40, ..Limits::DEFAULT };
 
 /// Calls of a function whose work is constant.

@@ -16,7 +16,7 @@ fn is_stopped(kind: FaultKind, text: &str) {
     assert_eq!(fault.kind, kind, "{text}: {fault}");
 }
 
-/// Checks that a script is refused in line 1 with these words.
+/// Checks that a script is refused in line 1 with this text.
 fn is_refused(text: &str, words: &str) {
     let fault = fault_of(text);
     assert!(fault.to_string().contains(words), "{text}: {fault}");

@@ -1,4 +1,4 @@
-//! Runaway rules in a world: each is stopped and reported in every step, and the world goes on.
+//! Runaway rules in a world: each is stopped and reported in every step, and the world continues.
 
 use nowcast_script::{Console, FaultKind, Limits, Script, Sources};
 use nowcast_world::{Command, PlayerId, World};

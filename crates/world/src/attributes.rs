@@ -164,7 +164,7 @@ impl Attributes {
     /// Fails if the value does not fit the type of the attribute or its bounds.
     ///
     /// # Panics
-    /// When there is no attribute at `index`.
+    /// If there is no attribute at `index`.
     pub fn conform(&self, index: usize, value: &Value) -> Result<Value, MisfitError> {
         let field = &self.fields()[index];
         conform::conform(&self.shape, &field.ty, self.out_of_range, self.value_bytes_max, value)

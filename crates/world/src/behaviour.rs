@@ -10,8 +10,8 @@ use crate::timer::Timer;
 /// The rules of a world, as hooks. Every hook receives the [`Scene`], through which it reads and changes the world.
 ///
 /// # State of a behaviour
-/// A behaviour must not keep lasting data. It is made again at a reload, after a restart and on another server, and the
-/// same commands must give the same world there. Lasting data belongs to the world: [`Scene::state`], attributes,
+/// A behaviour must not keep lasting data. It is created again at a reload, after a restart and on another server, and
+/// the same commands must give the same world there. Lasting data belongs to the world: [`Scene::state`], attributes,
 /// [`Scene::private`], the data of timers. A behaviour may keep values that it can compute again from these.
 ///
 /// # Order
@@ -102,7 +102,7 @@ pub trait Behaviour {
     /// each pair.
     fn contact(&mut self, _scene: &mut Scene, _contact: &Contact) {}
 
-    /// A timer that [`Scene::after`] set is due. It is removed already; set it again to repeat.
+    /// A timer set by [`Scene::after`] is due. It is already removed; set it again to repeat.
     fn timer(&mut self, _scene: &mut Scene, _timer: &Timer) {}
 
     /// A player sends a line of chat. Returns whether all players receive it ([`crate::Event::Said`]).

@@ -10,7 +10,7 @@ pub enum Motion {
     Fixed,
     /// Forces, contacts, joints.
     Dynamic,
-    /// Its own velocity, whatever is in its way: lifts, doors.
+    /// Moves by its own velocity, regardless of obstacles: lifts, doors.
     Kinematic,
     /// Fixed, and other bodies pass through it. It only reports overlaps.
     Sensor,

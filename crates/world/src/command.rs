@@ -67,7 +67,7 @@ pub enum Command {
     Message {
         /// The player that speaks.
         player: PlayerId,
-        /// The line; it is sanitised before anybody receives it.
+        /// The line; it is sanitised before a player receives it.
         text: String,
     },
     /// A player changes its name.

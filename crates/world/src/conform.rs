@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_beyond_its_range_is_clamped_or_refused_as_the_kind_says() {
+    fn a_number_outside_its_range_is_clamped_or_refused_as_the_kind_declares() {
         let clamps = Attributes::parse("power: range(0, 1, 0.01)").unwrap();
         let refuses = clamps.clone().with_out_of_range(OutOfRange::Refuse);
         assert_eq!(clamps.conform(0, &Value::F64(9.0)), Ok(Value::F64(1.0)));

@@ -28,7 +28,7 @@ pub struct Definition {
     pub limits: Limits,
     /// The interest policy of kinds that have none of their own.
     pub interest: Interest,
-    /// Whether the world records the last half second, so that rules can judge by what a player saw
+    /// Whether the world records the last half second, so that rules can judge by a player's view
     /// ([`crate::Scene::rewind`]).
     pub rewinds: bool,
 }
@@ -97,7 +97,7 @@ impl Definition {
     /// Validates the definition.
     ///
     /// # Errors
-    /// Returns the first mistake, with its path: a name that is none or stands twice, too many of something, or a number outside
+    /// Returns the first mistake, with its path: an invalid or repeated name, an exceeded maximum, or a number outside
     /// its bounds.
     pub fn validate(&self) -> Result<(), DefinitionError> {
         let path = Path::default();
@@ -164,7 +164,7 @@ impl Definition {
     /// Checks whether the world would accept an action with these arguments.
     ///
     /// # Errors
-    /// [`Refusal::UnknownAction`] and [`Refusal::Arguments`], as an [`crate::Event::Refused`] would tell them.
+    /// [`Refusal::UnknownAction`] and [`Refusal::Arguments`], like in an [`crate::Event::Refused`].
     pub fn judge(&self, name: &str, arguments: &Value) -> Result<(), Refusal> {
         let action = self.action(name).ok_or_else(|| Refusal::UnknownAction(name.to_owned()))?;
         let conformed = action.arguments.conform_map(arguments);

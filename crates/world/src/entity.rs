@@ -38,7 +38,7 @@ impl Spawn {
     }
 }
 
-/// The present state of one entity.
+/// The current state of one entity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EntityRef<'a> {
     /// Its id.
@@ -145,7 +145,7 @@ impl Entities {
         &self.velocities
     }
 
-    /// The column of attributes: those of each entity in the order of its kind's.
+    /// The column of attributes: each entity's values in the order of its kind's attributes.
     pub fn attributes(&self) -> &[Box<[Value]>] {
         &self.attributes
     }
@@ -300,7 +300,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_row_is_found_exactly_as_long_as_its_entity_lives(steps in prop::collection::vec((any::<u8>(), any::<bool>()), 1..200)) {
+        fn a_row_is_found_while_its_entity_exists(steps in prop::collection::vec((any::<u8>(), any::<bool>()), 1..200)) {
             let (mut entities, mut model, mut next) = (Entities::default(), BTreeSet::new(), 5);
             for (choice, sweeps) in steps {
                 if choice % 3 != 0 {

@@ -131,7 +131,7 @@ pub enum Refusal {
     Owner {
         /// The request.
         request: OwnerRequest,
-        /// The entity; `None` for one that was to be spawned.
+        /// The entity; `None` if it was to be spawned.
         entity: Option<EntityId>,
         /// The number of its command; 0 if it has none.
         number: u32,

@@ -4,11 +4,11 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EntityId(pub u32);
 
-/// Names one player of one world. The sender of [`crate::Command::Join`] chooses it. A number is never used again in a
-/// world's life, and a number below an earlier one is refused.
+/// Identifies one player of one world. The sender of [`crate::Command::Join`] chooses it. A number is never used again
+/// in a world's life, and a number below an earlier one is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct PlayerId(pub u32);
 
-/// Names one kind of one definition: its index in [`crate::Definition::kinds`].
+/// Identifies one kind of one definition: its index in [`crate::Definition::kinds`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct KindId(pub u16);

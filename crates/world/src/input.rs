@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_yaw_is_a_multiple_of_a_part_and_stays_as_it_is() {
+    fn a_yaw_is_a_multiple_of_its_unit_and_rounding_is_stable() {
         use std::f32::consts::PI;
         for step in -100_000..=100_000 {
             let angle = step as f32 / 100_000.0 * PI;

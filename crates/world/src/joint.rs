@@ -54,9 +54,9 @@ pub enum JointKind {
     Spring {
         /// The distance, in metres.
         length: f32,
-        /// In newtons for each metre.
+        /// In newtons a metre.
         stiffness: f32,
-        /// In newtons for a metre a second.
+        /// In newtons for each metre a second.
         damping: f32,
     },
 }

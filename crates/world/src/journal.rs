@@ -120,7 +120,7 @@ pub enum ReplayError {
         /// The world's tick.
         world: u64,
     },
-    /// The world refuses a command that it accepted when it was recorded.
+    /// The world refuses a command that it had accepted when it was recorded.
     #[error("at tick {tick} the world refuses a command that it had taken: {why}")]
     Refused {
         /// The tick.
@@ -164,8 +164,8 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
 /// Events of the world are dropped, because they were delivered when they happened.
 ///
 /// # Errors
-/// Fails if an entry is before the world's step or after `through`, or if the world does not take a command, or has another hash
-/// than was recorded.
+/// Fails if an entry is before the world's step or after `through`, if the world refuses a command, or if a hash
+/// differs from the recorded one.
 pub fn replay(
     world: &mut World,
     entries: impl IntoIterator<Item = Entry>,

@@ -77,7 +77,7 @@ impl Kind {
         Kind { reports_contacts: true, ..self }
     }
 
-    /// Makes a person: a capsule 1.8 m high that walks as its input says.
+    /// Makes a person: a capsule 1.8 m high that walks by its input.
     pub fn walker(name: &str, walker: Walker) -> Kind {
         Kind { body: Some(walker.body()), walker: Some(walker), ..Kind::new(name) }
     }
@@ -98,7 +98,7 @@ impl Kind {
         }
         let is_stated = self.precision.is_some() || self.rotation_precision.is_some();
         if self.walker.is_some() && is_stated {
-            let why = "clients predict walkers, which are told as precisely as can be";
+            let why = "clients predict walkers, which are sent at the highest precision";
             return Err(path.field("precision").error(Problem::Invalid(why)));
         }
         if let Some(metres) = self.precision {

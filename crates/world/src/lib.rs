@@ -1,12 +1,12 @@
 //! The engine of shared worlds: entities of kinds, moved by sixty fixed steps a second.
 //!
 //! One invariant drives this crate: **a world is a function of its [`Definition`], its seed, its [`Behaviour`] and its
-//! [`Command`]s, in order.** It reads no clock, opens no socket, starts no thread and has no randomness of its own. Two
-//! worlds with the same inputs have the same [`World::hash`] after each step, on every machine. A world restored from a
-//! [`World::snapshot`] continues exactly like the original, to the last bit.
+//! [`Command`]s, in order.** It reads no clock, opens no socket, starts no thread and has no other source of
+//! randomness. Two worlds with the same inputs have the same [`World::hash`] after each step, on every machine. A world
+//! restored from a [`World::snapshot`] continues exactly like the original, to the last bit.
 //!
-//! A world has three parts. The [`Definition`] declares what can exist, the [`Behaviour`] is the rules, and the
-//! [`Scene`] is the present state. This crate has no rules of any one game.
+//! A world has three parts. The [`Definition`] declares possible contents, the [`Behaviour`] is the rules, and the
+//! [`Scene`] is the current state. This crate has no rules of any one game.
 //!
 //! ```
 //! use nowcast_world::{Action, Behaviour, Body, ColliderShape, Command, Definition, Event, Input, Kind, PlayerId, Scene};

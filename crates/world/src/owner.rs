@@ -6,11 +6,11 @@ use crate::limits::{POSITION_MAX, VELOCITY_MAX};
 use crate::pose::{Pose, Velocity};
 use crate::problem::{DefinitionError, Path, Problem};
 
-/// Maximum number of entities that one player may own by asking or by [`crate::Command::Spawn`]. The rules of the world
-/// may give it more.
+/// Maximum number of entities that one player may own by request or by [`crate::Command::Spawn`]. The rules of the
+/// world may give it more.
 pub const OWNED_MAX: usize = 32;
 
-/// Number of steps for which a target moves on with its velocity without news from the owner: a tenth of a second.
+/// Number of steps for which a target moves on with its velocity without an update from the owner: a tenth of a second.
 pub(crate) const GOAL_STEPS_MAX: u32 = 6;
 
 /// Maximum distance of a target, in seconds at full speed, if targets beyond the limits are refused.
@@ -148,12 +148,12 @@ impl OwnerRules {
             return Err(path.field(unknown).error(Problem::Invalid("the kind has no such attribute")));
         }
         if self.by.is_some() && is_walker {
-            return Err(path.error(Problem::Invalid("controls move a walker, not what its owner says")));
+            return Err(path.error(Problem::Invalid("input moves a walker, not its owner")));
         }
         let is_put = body.is_some_and(|body| matches!(body.motion, Motion::Fixed | Motion::Sensor));
         if self.by.is_some() && is_put {
             return Err(path.error(Problem::Invalid(
-                "an owner moves kinematic and dynamic bodies, and what has none; make it one of these",
+                "an owner moves kinematic and dynamic bodies, and entities without a body; make it one of these",
             )));
         }
         Ok(())
@@ -212,7 +212,7 @@ impl OwnerRequest {
 /// The reason why an owner's request was refused. The client is at fault.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum OwnerError {
-    /// No such entity exists (any more).
+    /// There is no such entity, or no longer.
     #[error("there is no such entity")]
     UnknownEntity,
     /// The definition has no such kind.

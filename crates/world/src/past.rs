@@ -1,4 +1,4 @@
-//! Poses of the last half second, for rules that judge by what a player saw.
+//! Poses of the last half second, for rules that judge by a player's view.
 
 use std::collections::{BTreeMap, VecDeque};
 

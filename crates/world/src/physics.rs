@@ -102,7 +102,7 @@ impl Physics {
     }
 
     /// Prepares an empty world for many bodies at once ([`Physics::find_contacts`]). The first step with a duration
-    /// searches islands among all bodies and lets none of them sleep. So this step is taken while there are no bodies.
+    /// searches islands among all bodies and lets none of them sleep, so it is taken while there are no bodies.
     pub(crate) fn expect_bodies(&mut self) {
         self.step_still(TINY_SECONDS);
     }
@@ -151,7 +151,7 @@ impl Physics {
         self.world.gravity
     }
 
-    /// Adds a body of the kind with this index. The error says why its shape cannot be scaled like this.
+    /// Adds a body of the kind with this index. The error is the reason why its shape cannot be scaled like this.
     pub(crate) fn add(
         &mut self,
         kind: usize,
@@ -271,8 +271,8 @@ impl Physics {
     }
 
     /// Returns the solids within `reach` (two corners) of an upright body, ordered by id, and the acceleration of its
-    /// fall, in metres a second squared. Returns `None` where only physics can say how the body moves: near bodies
-    /// that can move, near a surface with too many triangles, or under forces that clients do not know.
+    /// fall, in metres a second squared. Returns `None` if only physics can move the body: near movable bodies, near a
+    /// surface with too many triangles, or under forces that clients do not know.
     ///
     /// The result depends only on the present bodies, not on their history. So the world's spatial index is not used
     /// here.

@@ -29,7 +29,7 @@ impl Pose {
         if !is_place || !squared.is_finite() || squared < 1e-6 {
             return None;
         }
-        // A rotation that is nearly normalised keeps its bits, so that setting a pose that was read changes nothing.
+        // A nearly normalised rotation keeps its bits, so that setting a pose that was read changes nothing.
         if (squared - 1.0).abs() < 1e-5 {
             return Some(*self);
         }

@@ -200,7 +200,7 @@ impl ColliderShape {
         Ok(())
     }
 
-    /// Builds the shape for physics, scaled along its own axes. The error says why it cannot be scaled, or that it has
+    /// Builds the shape for physics, scaled along its own axes. The error is the reason why it cannot be scaled, or has
     /// no volume.
     pub(crate) fn build(&self, scale: [f32; 3]) -> Result<SharedShape, &'static str> {
         let [x, y, z] = scale;

@@ -22,8 +22,8 @@ pub fn sanitize(raw: &str, chars_max: usize) -> String {
     kept
 }
 
-/// Whether a character is invisible by itself. It may have a use between others, so only text that consists of such
-/// characters is removed.
+/// Whether a character is invisible by itself. Such a character may be useful between others, so a text is removed only
+/// if it consists entirely of them.
 fn is_invisible(c: char) -> bool {
     c.is_whitespace() || is_removed(c) || BLANK.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }
@@ -86,11 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn of_text_in_which_nothing_can_be_seen_nothing_is_left() {
+    fn text_without_visible_characters_becomes_empty() {
         for blank in ["\u{3164}", "\u{2800}\u{2800}", "\u{115f} \u{1160}", "\u{fe0f}", "\u{34f}\u{e0100}"] {
             assert_eq!(sanitize(blank, 24), "", "{blank:?}");
         }
-        assert_eq!(sanitize("❤\u{fe0f}", 24), "❤\u{fe0f}", "beside others they have a use");
+        assert_eq!(sanitize("❤\u{fe0f}", 24), "❤\u{fe0f}", "between others they are useful");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Walkers: from input to velocity.
 //!
 //! A walker is a dynamic body that cannot tip over. It is steered by its velocity, so pushing, being pushed, standing
-//! on a stack and knocking it over are ordinary contacts and need no rules of their own.
+//! on a stack and knocking it over are ordinary contacts and need no special rules.
 //!
-//! Among fixed bodies, which is most of the time, its step is that of [`movement`] instead. Clients predict that step
-//! to the last bit (`spec/MOVEMENT.md`).
+//! Among fixed bodies, which is most of the time, its step is computed by [`movement`] instead. Clients predict that
+//! step to the last bit (`spec/MOVEMENT.md`).
 
 mod direction;
 pub mod movement;
@@ -97,13 +97,13 @@ impl Walker {
     }
 }
 
-/// How a walker takes the next step.
+/// The way in which a walker takes the next step.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) enum Pace {
     /// Once, by its input.
     #[default]
     Walks,
-    /// Not at all: pose and velocity stay the same.
+    /// No step: pose and velocity stay the same.
     Stalls,
     /// Twice, first with this input.
     CatchesUp(Input),
@@ -122,10 +122,10 @@ pub(crate) struct WalkerState {
     pub(crate) steps_since_jump: u32,
     /// Upward normals of the surfaces under the feet after the last step; at most [`GROUNDS_MAX`].
     pub(crate) grounds: Vec<[f32; 3]>,
-    /// The state before the present step; `None` if the walker is not steered in it.
+    /// The state before the current step; `None` if the walker is not steered in it.
     before: Option<Mover>,
-    /// How it takes the next step. A snapshot between the command and its step drops this, in the running world as in
-    /// the restored one.
+    /// The way in which it takes the next step. A snapshot between the command and its step drops this, in the running
+    /// world and in the restored one.
     pub(crate) pace: Pace,
     /// Whether the last step was the one that clients can predict.
     pub(crate) is_exact: bool,
@@ -271,7 +271,7 @@ impl WalkerState {
         mover
     }
 
-    /// The horizontal velocity that the input asks for.
+    /// The horizontal velocity that the input demands.
     fn wish(&self, walker: &Walker) -> Vector {
         let ahead = facing(self.input.yaw);
         let aside = Vector::new(-ahead.z, 0.0, ahead.x);
@@ -285,8 +285,8 @@ impl WalkerState {
         controls * if self.input.run { walker.run_speed } else { walker.walk_speed }
     }
 
-    /// The normal of the ground under the feet. Of several walkable surfaces it is the one that climbs most in the
-    /// wished direction, so that a foot at the first step of a stair takes it.
+    /// The normal of the ground under the feet. If there are several walkable surfaces, it is the one that climbs most
+    /// in the desired direction, so that a foot at the first step of a stair uses that step.
     fn ground(&self, wish: Vector) -> Option<Vector> {
         if self.steps_since_jump < JUMP_RISE_STEPS {
             return None;
@@ -311,7 +311,7 @@ fn walk(walker: &Walker, velocity: Vector, wish: Vector, normal: Vector, gravity
     velocity + shortened(change, walker.ground_acceleration * STEP_SECONDS)
 }
 
-/// In the air: little control.
+/// In the air there is little control.
 fn drift(walker: &Walker, velocity: Vector, wish: Vector) -> Vector {
     let horizontal = Vector::new(velocity.x, 0.0, velocity.z);
     velocity + shortened(wish - horizontal, walker.air_acceleration * STEP_SECONDS)

@@ -33,7 +33,7 @@ pub enum ApplyError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// A pose or a velocity that no correct client sends: not finite, or outside the limits of worlds.
-    #[error("a pose or a velocity is not finite, or beyond what a world can hold")]
+    #[error("a pose or a velocity is not finite, or exceeds the limits of a world")]
     Pose,
 }
 
@@ -53,7 +53,7 @@ impl World {
     /// Checks the definition, makes the world, and lets its behaviour begin.
     ///
     /// # Errors
-    /// Fails if the definition has a mistake, as [`Definition::validate`] says.
+    /// Fails if the definition has a mistake; see [`Definition::validate`].
     pub fn new(
         definition: Definition,
         seed: u64,
@@ -69,9 +69,9 @@ impl World {
         World { scene, behaviour, commands: VecDeque::new(), waiting: BTreeMap::new() }
     }
 
-    /// Takes a command for the next step. Commands are applied in the order of these calls; of several inputs of one
-    /// player in a row the newest counts. Faults other than wrong numbers are reported by an [`Event::Refused`] of that
-    /// step.
+    /// Queues a command for the next step. Commands are applied in the order of these calls. Of consecutive inputs of
+    /// one player, only the newest counts. Faults other than invalid numbers are reported by an [`Event::Refused`] of
+    /// that step.
     ///
     /// # Errors
     /// Fails if a number is outside its bounds, or if too many commands wait. Then the command is dropped and counted.
@@ -111,8 +111,8 @@ impl World {
         Ok(())
     }
 
-    /// Carries out the commands that wait now instead of at the beginning of the next step. The world goes on the
-    /// same; what they did is seen earlier.
+    /// Applies the waiting commands now instead of at the beginning of the next step. The world continues identically,
+    /// but their effects are visible earlier.
     pub fn apply_waiting(&mut self) {
         self.waiting.clear();
         while let Some(command) = self.commands.pop_front() {
@@ -141,7 +141,7 @@ impl World {
         self.scene.tick += 1;
     }
 
-    /// The next thing that happened, oldest first.
+    /// The next event, oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.scene.take_event()
     }
@@ -151,7 +151,7 @@ impl World {
         &self.scene
     }
 
-    /// Steps taken so far.
+    /// Number of steps so far.
     pub fn tick(&self) -> u64 {
         self.scene.tick
     }
@@ -177,7 +177,7 @@ impl World {
         (0..entities.ids.len()).filter(can_move).map(|row| (entities.ids[row], entities.poses[row]))
     }
 
-    /// How many bodies were moving or not yet at rest after the last step.
+    /// Number of bodies that were awake after the last step.
     pub fn awake(&self) -> usize {
         self.scene.awake()
     }
@@ -192,8 +192,8 @@ impl World {
         self.scene.physics.wake_all();
     }
 
-    /// Tells the behaviour that the world ran by other rules until now ([`Behaviour::upgrade`]), and wakes what rests if
-    /// its body is not what it was. It changes the course of the world: who keeps a journal begins a new one afterwards.
+    /// Informs the behaviour that the world had other rules until now ([`Behaviour::upgrade`]), and wakes resting
+    /// bodies whose body changed. It changes the course of the world, so begin a new journal afterwards.
     pub fn upgrade(&mut self, before: Option<&Definition>) {
         if before.is_none_or(|before| self.scene.definition.moves_otherwise(before)) {
             self.scene.physics.wake_all();

@@ -1,4 +1,5 @@
-//! Shapes and values drawn at random: what an attribute keeps, it keeps the same again. Coverage-guided: `cargo xtask fuzz attributes`.
+//! Random shapes and values: an attribute that stores its own stored value again does not change it. Coverage-guided:
+//! `cargo xtask fuzz attributes`.
 
 use nowcast_wire::{Shape, any};
 use nowcast_world::{Attributes, OutOfRange, Random, Value};
@@ -11,7 +12,7 @@ fn below(random: &mut Random, bound: u64) -> u64 {
     random.bits() % bound
 }
 
-/// Names of fields, and of a map's keys, one of which is no field.
+/// Names of fields, and of a map's keys, one of which is not a field.
 const NAMES: [&str; 4] = ["a", "b", "c", "other"];
 
 fn value(random: &mut Random, depth_left: u64) -> Value {
@@ -32,7 +33,7 @@ fn value(random: &mut Random, depth_left: u64) -> Value {
     }
 }
 
-/// A type as people write it, or what is none.
+/// A type in schema notation, or an invalid text.
 fn written_type(random: &mut Random, depth_left: u64) -> String {
     const SIMPLE: [&str; 14] = [
         "bool",
@@ -68,7 +69,7 @@ fn written(random: &mut Random) -> Option<Attributes> {
     Attributes::parse(&fields.join(", ")).ok()
 }
 
-/// The bytes of a good shape, some of which were changed or doubled.
+/// The bytes of a valid shape, with some changed or doubled.
 fn damaged(random: &mut Random) -> Option<Attributes> {
     let good = Attributes::parse("a: [u8; 3], b: any, c: range(0, 1, 0.1)").expect("this is a shape");
     let mut bytes = good.shape().to_bytes();
@@ -82,7 +83,8 @@ fn damaged(random: &mut Random) -> Option<Attributes> {
     Attributes::new(Shape::from_bytes(&bytes).ok()?).ok()
 }
 
-/// As bytes, because a number in an "any" may be none, which equals nothing. Of a quaternion the neighbouring step may be kept.
+/// Compares bytes, because a number in an "any" may be NaN, which equals nothing. A quaternion may be stored as the
+/// neighbouring step.
 fn are_same(attributes: &Attributes, a: &Value, b: &Value) -> bool {
     any::to_vec(a) == any::to_vec(b) || format!("{attributes:?}").contains("Quat")
 }

@@ -79,7 +79,7 @@ impl Parser<'_, '_, '_> {
         Ok(())
     }
 
-    /// A bracket, up to the one that closes it.
+    /// A bracket, up to its closing one.
     fn skip_brackets(&mut self) -> Read<()> {
         let mut depth = 0;
         loop {

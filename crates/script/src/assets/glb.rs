@@ -22,7 +22,7 @@ const JOINTS_MAX: usize = 256;
 /// Bytes of all accessors after unpacking.
 const UNPACKED_BYTES_MAX: u64 = 64 << 20;
 
-/// Extensions that pages read without a decoder of their own; requiring one of these loses nothing.
+/// Extensions that pages read without a separate decoder; requiring one of these loses nothing.
 const KNOWN: [&str; 20] = [
     "EXT_texture_webp",
     "KHR_animation_pointer",

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn assets_have_the_hash_and_the_type_of_what_is_in_them() {
+    fn assets_have_the_hash_and_the_type_of_their_content() {
         let (assets, faults) =
             read(&[("assets/a.png", PIXEL), ("assets/b.ogg", b"OggS\0")], &Assets::default());
         assert_eq!(faults, []);

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_names_no_file_is_told_with_its_line() {
+    fn a_look_that_names_a_missing_file_is_reported_with_its_line() {
         let rules = |look: &str| {
             format!("local world = require('@nowcast/world')\nworld.kind('rock', {{\nlook = {look} }})")
         };

@@ -48,7 +48,7 @@ pub(super) fn check(bytes: &[u8], format: Format) -> Checked<&'static str> {
     if width == 0 || height == 0 || width > SIDE_MAX || height > SIDE_MAX {
         let message =
             format!("a picture of {width} by {height} pixels, but a texture may have 1 to {SIDE_MAX} a side");
-        return Err(Problem::new(message, "make it smaller; 1024 by 1024 is enough for most things"));
+        return Err(Problem::new(message, "make it smaller; 1024 by 1024 is enough for most objects"));
     }
     Ok(format.media_type())
 }

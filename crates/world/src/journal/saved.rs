@@ -65,8 +65,8 @@ fn player_of(entry: &Entry) -> Option<u32> {
     }
 }
 
-/// Predicts the player of the next command. A server polls its players in the same order in every step. So the numbers
-/// of one tick mostly grow by little, and the next tick begins near the first number of this one.
+/// Predicts the player of the next command. A server polls its players in the same order in every step. The numbers of
+/// one tick therefore mostly grow by little, and the next tick begins near the first number of this one.
 struct Neighbours {
     /// The player of the first entry of the tick.
     first: u32,

@@ -124,7 +124,7 @@ fn inputs(first_player: u32, has_turn: impl Fn(u32, u32) -> bool) -> Vec<Entry> 
     entries
 }
 
-/// Size of entries if one field is the same in all of them.
+/// Size of entries if one field is equal in all of them.
 fn bytes_without(entries: &[Entry], level: impl Fn(&mut PlayerId, &mut Input)) -> usize {
     let mut same = entries.to_vec();
     for Entry { record, .. } in &mut same {
@@ -135,7 +135,7 @@ fn bytes_without(entries: &[Entry], level: impl Fn(&mut PlayerId, &mut Input)) -
 }
 
 #[test]
-fn an_input_takes_two_bytes_for_its_yaw_and_little_else() {
+fn an_input_takes_two_bytes_for_its_yaw_and_little_more() {
     let mut random = Random::new(7);
     let at_random: Vec<bool> = (0..600).map(|_| random.signed() > 0.0).collect();
     for (what, entries) in [
@@ -194,7 +194,7 @@ fn recorded() -> (World, Vec<Entry>) {
 }
 
 #[test]
-fn a_world_that_does_what_its_journal_says_is_the_same() {
+fn a_world_replayed_from_its_journal_is_identical() {
     let (world, entries) = recorded();
     let mut again = counting();
     replay(&mut again, decode(&bytes_of(&entries)).unwrap(), 100).unwrap();

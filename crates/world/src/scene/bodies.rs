@@ -162,7 +162,7 @@ impl Scene {
         Some(handles.is_none_or(|handles| self.physics.get(handles).is_sleeping()))
     }
 
-    /// Sets the input of a walker from now on. A player's input sets that of its avatar automatically.
+    /// Sets the input of a walker from now on. A player's input automatically sets the input of its avatar.
     ///
     /// # Errors
     /// Fails if the entity is unknown, if it is no walker, or if the input is outside its bounds.

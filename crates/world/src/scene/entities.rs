@@ -42,7 +42,7 @@ impl Scene {
     /// or if a value does not fit its attribute. Then nothing is changed.
     ///
     /// # Panics
-    /// For a kind of another definition.
+    /// If the kind belongs to another definition.
     pub fn spawn(&mut self, kind: KindId, spawn: Spawn) -> Result<EntityId, SceneError> {
         let definition = Arc::clone(&self.definition);
         let of = &definition.kinds[usize::from(kind.0)];
@@ -163,7 +163,8 @@ impl Scene {
         Some(&self.entities.attributes[row][index])
     }
 
-    /// Sets an attribute, quantised as its kind says. Setting the present value changes nothing and is not replicated.
+    /// Sets an attribute, quantised as its kind declares. Setting the current value changes nothing and is not
+    /// replicated.
     ///
     /// # Errors
     /// Fails if the entity or the attribute is unknown, if the value does not fit it, or if the world holds too many bytes of
@@ -224,8 +225,8 @@ impl Scene {
     /// from then on. Dynamic bodies need joints instead. Attached entities are removed together with their parent.
     ///
     /// # Errors
-    /// Fails if an entity is unknown, if the child has a dynamic body, or if the chain of parents would come back to its
-    /// beginning or be too long.
+    /// Fails if an entity is unknown, if the child has a dynamic body, or if the chain of parents would be a cycle or
+    /// too long.
     pub fn set_parent(&mut self, id: EntityId, parent: Option<EntityId>) -> Result<(), SceneError> {
         let row = self.row(id)?;
         if self.entities.handles[row].is_some_and(|handles| self.physics.get(handles).is_dynamic()) {
@@ -235,7 +236,8 @@ impl Scene {
             None => None,
             Some(parent) => {
                 let parent_row = self.row(parent)?;
-                // The chain of parents must end without coming back to this entity. Entities attached to it count, too.
+                // The chain of parents must end without a cycle through this entity. Entities attached to it count,
+                // too.
                 let above = self.chain_above(parent).filter(|chain| !chain.contains(&id) && parent != id);
                 let depth = above.ok_or(SceneError::BadParent(id))?.len() + self.depth_below(id) + 1;
                 if depth >= PARENTS_DEPTH_MAX {

@@ -52,10 +52,10 @@ pub enum SceneError {
     #[error("entity {} cannot have that parent: a chain of parents must not come back to its beginning, and may not be so long", .0.0)]
     BadParent(EntityId),
     /// The scene is rewound already.
-    #[error("the world is already as a player saw it; one rewinding does not stand inside of another")]
+    #[error("the world is already rewound for a player; rewinding cannot be nested")]
     Rewound,
     /// The definition does not record the past.
-    #[error("this world does not remember where things were")]
+    #[error("this world does not record earlier positions")]
     NoPast,
     /// A table is full.
     #[error("there may be {max} {of} at most")]

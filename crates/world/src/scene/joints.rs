@@ -4,11 +4,11 @@ use super::{BoundJoint, Scene, SceneError};
 use crate::joint::{Joint, JointId};
 
 impl Scene {
-    /// Holds two bodies together. It goes with either of them, or by [`Scene::part`].
+    /// Joins two bodies. The joint is removed with either of them, or by [`Scene::part`].
     ///
     /// # Errors
-    /// Fails if the world has as many joints as it may or has used all ids, if an entity is unknown or has no body, or if a
-    /// number of the joint is not finite.
+    /// Fails if the world has the maximum of joints or has used all ids, if an entity is unknown or has no body, or if
+    /// a number of the joint is not finite.
     pub fn join(&mut self, joint: Joint) -> Result<JointId, SceneError> {
         let joints_max = self.definition.limits.joints_max;
         if self.joints.len() >= joints_max {

@@ -83,7 +83,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Adds an event. If nobody polls, the oldest are dropped and counted.
+    /// Adds an event. If events are not polled, the oldest are dropped and counted.
     pub(crate) fn push_event(&mut self, event: Event) {
         let limits = self.definition.limits;
         self.waiting_event_bytes += event_bytes(&event);

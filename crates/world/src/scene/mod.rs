@@ -54,7 +54,7 @@ use crate::walker::WalkerState;
 /// | assign owners | [`set_owner`](Self::set_owner) |
 /// | connect | [`join`](Self::join), [`part`](Self::part), [`set_parent`](Self::set_parent), [`set_passes`](Self::set_passes) |
 /// | query | [`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps), [`distance`](Self::distance), [`touching`](Self::touching) |
-/// | query as a player saw it | [`rewind`](Self::rewind), [`end_rewind`](Self::end_rewind), [`seen_pose`](Self::seen_pose) |
+/// | query a player's view | [`rewind`](Self::rewind), [`end_rewind`](Self::end_rewind), [`seen_pose`](Self::seen_pose) |
 /// | set timers | [`after`](Self::after), [`every`](Self::every), [`cancel`](Self::cancel) |
 /// | players | [`players`](Self::players), [`player`](Self::player), [`spawn_avatar`](Self::spawn_avatar), [`set_player_tag`](Self::set_player_tag) |
 /// | send | [`emit`](Self::emit), [`show`](Self::show) |
@@ -203,7 +203,7 @@ impl Scene {
     /// Returns a kind.
     ///
     /// # Panics
-    /// For a kind of another definition.
+    /// If the kind belongs to another definition.
     pub fn kind_of(&self, kind: KindId) -> &Kind {
         &self.definition.kinds[usize::from(kind.0)]
     }

@@ -197,7 +197,7 @@ impl Scene {
 
     fn follow_owner(&mut self, id: EntityId) {
         let Some(row) = self.entities.row(id) else { return };
-        // An attached entity stays at the pose that its parent gives it.
+        // An attached entity stays at its pose relative to its parent.
         if self.entities.parents[row].is_some() {
             return;
         }

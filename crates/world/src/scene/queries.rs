@@ -1,6 +1,6 @@
-//! Queries: rays, shapes, overlaps, distances. They see the world after the last step, or as a player saw it
-//! ([`Scene::rewind`]). In a rewound scene, entities that were elsewhere are tested one by one, beside the index of
-//! present poses.
+//! Queries: rays, shapes, overlaps, distances. They use the world after the last step, or a player's view of it
+//! ([`Scene::rewind`]). In a rewound scene, entities that were elsewhere are tested one by one, in addition to the
+//! index of current poses.
 
 use rapier3d::parry::query::{self, RayIntersection, ShapeCastHit, ShapeCastOptions};
 use rapier3d::prelude::{
@@ -100,7 +100,7 @@ impl Scene {
             .cast_shape(&pose, direction, &*shape, options)
             .map(|(collider, hit)| (id_of(self.physics.world.colliders[collider].user_data), hit));
         for (id, collider, place) in self.seen_elsewhere(filter) {
-            // The pipeline reports values of both shapes with the other shape first.
+            // The pipeline reports the values with the other shape first.
             let met = query::cast_shapes(
                 &place,
                 Vector::ZERO,

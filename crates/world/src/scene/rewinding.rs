@@ -1,4 +1,4 @@
-//! The world as a player saw it: queries of the past.
+//! A player's view of the world: queries of the past.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,18 @@ impl Scene {
     /// Rewinds queries ([`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps),
     /// [`distance`](Self::distance), [`nearest_point`](Self::nearest_point)) and [`seen_pose`](Self::seen_pose) to the
     /// poses that a player saw, by its last [`crate::Command::SetViewDelay`]. The player's own avatar and the entities
-    /// attached to it keep their present poses, because a player sees itself without delay. Nothing else changes.
+    /// attached to it keep their current poses, because a player sees itself without delay. Nothing else changes.
     /// Returns the number of entities that are elsewhere.
     ///
     /// [`end_rewind`](Self::end_rewind) must follow before the hook returns. Removed entities are not found; newer
     /// entities are at their first poses. A second rewind is refused, and so is a rewind if the definition does not
     /// record the past ([`crate::Definition::rewinds`]).
     ///
-    /// The idea is that of lag compensation (Bernier, Latency Compensating Methods in Client/Server In-game Protocol Design and Optimization, 2001).
+    /// The idea is lag compensation (Bernier, Latency Compensating Methods in Client/Server In-game Protocol Design and
+    /// Optimization, 2001).
     ///
     /// # Errors
-    /// Fails if the player is unknown, if the scene is rewound already, or if the definition does not ask for the past.
+    /// Fails if the player is unknown, if the scene is already rewound, or if the definition does not enable rewinding.
     pub fn rewind(&mut self, player: PlayerId) -> Result<usize, SceneError> {
         if self.view.is_some() {
             return Err(SceneError::Rewound);

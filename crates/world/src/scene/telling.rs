@@ -17,7 +17,7 @@ const KICK_REASON_CHARS_MAX: usize = 100;
 pub(super) const WAIT_SECONDS_MAX: f64 = 28.0 * 86_400.0;
 
 impl Scene {
-    /// Returns a value of the world's state, which lasts as long as the world; `None` if it is not set.
+    /// Returns a value of the world's state, which exists as long as the world; `None` if it is not set.
     pub fn state(&self, key: &str) -> Option<&Value> {
         self.state.get(key)
     }
@@ -60,8 +60,8 @@ impl Scene {
     /// step at the earliest).
     ///
     /// # Errors
-    /// Fails if the name is none, if the number of seconds is negative or too large, if the data is too large, if too many timers
-    /// wait, or if the world holds too many bytes of values.
+    /// Fails if the name is invalid, if the number of seconds is negative or too large, if the data is too large, if
+    /// too many timers wait, or if the world holds too many bytes of values.
     pub fn after(&mut self, seconds: f64, name: &str, data: Value) -> Result<TimerId, SceneError> {
         if !is_name(name) {
             return Err(SceneError::BadName(name.to_owned()));
@@ -115,8 +115,8 @@ impl Scene {
     /// Sends an event to players, once. The payload of a declared event must fit; missing fields have their defaults.
     ///
     /// # Errors
-    /// Fails if the name is none, if the payload does not fit or is too large, if the player is unknown or the place has a number
-    /// that is not finite, or if too many bytes of events wait.
+    /// Fails if the name is invalid, if the payload does not fit or is too large, if the player is unknown or the place
+    /// has a number that is not finite, or if too many bytes of events wait.
     pub fn emit(&mut self, name: &str, to: To, payload: Value) -> Result<(), SceneError> {
         if !is_name(name) {
             return Err(SceneError::BadName(name.to_owned()));
@@ -156,8 +156,8 @@ impl Scene {
     /// clears the place.
     ///
     /// # Errors
-    /// Fails if the player is unknown, if the name is none, if the value is too large, if too many places are in use, or if the
-    /// world holds too many bytes of values or of events.
+    /// Fails if the player is unknown, if the name is invalid, if the value is too large, if too many places are in
+    /// use, or if the world holds too many bytes of values or of events.
     pub fn show(
         &mut self,
         player: Option<PlayerId>,

@@ -1,9 +1,9 @@
 //! Saves a world as bytes and restores it.
 //!
 //! Physics has more state than poses and velocities: contacts with their solutions, and islands of resting bodies. This
-//! state is large (about 5.8 kB a body), and without it a world continues a little differently. So a snapshot does more
-//! than write: **the running world rebuilds its physics from the state that it wrote**, as a restored world does. Both
-//! continue identically because they *are* identical. Resting bodies stay at rest.
+//! state is large (about 5.8 kB a body), and without it a world continues a little differently. A snapshot therefore
+//! does more than write: **the running world rebuilds its physics from the state that it wrote**, like a restored
+//! world. Both continue identically because they *are* identical. Resting bodies stay at rest.
 
 mod saved;
 mod scene;
@@ -96,7 +96,7 @@ impl World {
     /// are new or do not fit have their defaults.
     ///
     /// # Errors
-    /// Fails if the bytes are no snapshot of a version that is known, if they are damaged, or if the world does not fit the
+    /// Fails if the bytes are not a snapshot of a known version, if they are damaged, or if the world does not fit the
     /// definition.
     pub fn restore(
         definition: Definition,
@@ -111,7 +111,7 @@ impl World {
     }
 
     /// Restores a snapshot with the definition and the behaviour of this world, and drops this world. For a host that
-    /// can make a world but does not know its definition.
+    /// can create a world but does not know its definition.
     ///
     /// # Errors
     /// Fails as [`World::restore`] does.

@@ -241,7 +241,7 @@ impl Scene {
         if pose.checked() != Some(pose)
             || !numbers.chain([&saved.still_seconds, &saved.gravity_scale]).all(|v| v.is_finite())
         {
-            return Err(invalid("it is nowhere, or its motion is no number"));
+            return Err(invalid("its position or velocity is not finite"));
         }
         let mut attributes: Box<[Value]> = of.attributes.defaults().into();
         for (name, value) in written.attributes.iter().zip(&saved.attributes) {
@@ -366,7 +366,7 @@ fn check(saved: &Saved, definition: &Definition) -> Result<(), RestoreError> {
     ];
     match counts.into_iter().find(|(count, max, _)| count > max) {
         Some((count, max, what)) => {
-            Err(RestoreError::Invalid(format!("{count} {what}, and there may be {max}")))
+            Err(RestoreError::Invalid(format!("{count} {what}, and the maximum is {max}")))
         }
         None => Ok(()),
     }

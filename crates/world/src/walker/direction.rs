@@ -2,8 +2,8 @@
 
 use std::f32::consts::{FRAC_PI_2, FRAC_PI_4};
 
-/// A quarter turn in three parts, of which the first two have so few digits that a multiple of them is exact
-/// (Cody and Waite, Software Manual for the Elementary Functions, 1980).
+/// A quarter turn in three parts. The first two have so few digits that a multiple of them is exact (Cody and Waite,
+/// Software Manual for the Elementary Functions, 1980).
 const QUARTER_PARTS: [f32; 3] = [1.570_312_5, 4.837_513e-4, 7.549_79e-8];
 
 /// Sine and cosine of an angle from −π to π, less than 2e-7 off.

@@ -1,7 +1,7 @@
 //! One step of a walker among fixed bodies, to the last bit: `spec/MOVEMENT.md`.
 //!
-//! Clients predict their own avatar with the same arithmetic, in another language. So this code consists of single
-//! operations on 32-bit floats (`+ − × ÷ √`, comparisons) in a stated order, and depends only on its arguments.
+//! Clients predict their own avatar with the same arithmetic, in another language. This code therefore consists of
+//! single operations on 32-bit floats (`+ − × ÷ √`, comparisons) in a stated order, and depends only on its arguments.
 
 use super::{
     GROUND_MEMORY_STEPS, GROUNDS_MAX, JUMP_PAUSE_STEPS, JUMP_RISE_STEPS, WALKABLE_COSINE, Walker, direction,
@@ -130,7 +130,7 @@ impl Mover {
         }
     }
 
-    /// Pushes the walker out of the deepest solid, until it is in none.
+    /// Pushes the walker out of the deepest solid, repeatedly, until it is in none.
     fn push_out(&mut self, walker: &Walker, solids: &[Solid]) {
         for _ in 0..PUSHES_MAX {
             let mut deepest = Contact { normal: [0.0, 1.0, 0.0], gap: 0.0 };
@@ -151,8 +151,8 @@ impl Mover {
         }
     }
 
-    /// Of several surfaces it is the one that climbs most in the wished direction, so that a foot at the first step of
-    /// a stair takes it.
+    /// The ground under the feet. If there are several surfaces, it is the one that climbs most in the desired
+    /// direction, so that a foot at the first step of a stair uses that step.
     fn ground(&self, wish: [f32; 3]) -> Option<[f32; 3]> {
         if self.steps_since_jump < JUMP_RISE_STEPS {
             return None;
@@ -168,7 +168,7 @@ impl Mover {
     }
 }
 
-/// The horizontal velocity that the input asks for.
+/// The horizontal velocity that the input demands.
 fn wish(walker: &Walker, input: &Input) -> [f32; 3] {
     let [sine, cosine] = direction::sine_cosine(input.yaw);
     let (mut x, mut z) =
@@ -196,7 +196,7 @@ fn walk(walker: &Walker, velocity: [f32; 3], wish: [f32; 3], normal: [f32; 3]) -
     add(velocity, shortened(change, walker.ground_acceleration * STEP_SECONDS))
 }
 
-/// In the air: little control.
+/// In the air there is little control.
 fn drift(walker: &Walker, velocity: [f32; 3], wish: [f32; 3]) -> [f32; 3] {
     let change = [wish[0] - velocity[0], 0.0, wish[2] - velocity[2]];
     add(velocity, shortened(change, walker.air_acceleration * STEP_SECONDS))

@@ -53,7 +53,7 @@ fn every_shape_falls_and_comes_to_rest_on_the_ground() {
 }
 
 #[test]
-fn meshes_and_height_fields_carry_what_falls_on_them() {
+fn meshes_and_height_fields_carry_falling_bodies() {
     let slope = ColliderShape::HeightField {
         heights: vec![0.0, 0.0, 0.0, 1.0, 1.0, 1.0],
         columns: 3,
@@ -106,7 +106,7 @@ fn scale_is_felt_by_physics_and_refused_where_a_shape_has_none() {
 }
 
 #[test]
-fn impulses_and_forces_move_what_is_free_from_the_first_step_on() {
+fn impulses_and_forces_move_free_bodies_from_the_first_step_on() {
     let mut world = world_with(
         Definition { gravity: [0.0; 3], ..ground_and_cubes() },
         |scene| {
@@ -127,7 +127,7 @@ fn impulses_and_forces_move_what_is_free_from_the_first_step_on() {
 }
 
 #[test]
-fn joints_hold_until_they_are_parted_or_one_of_the_two_goes() {
+fn joints_hold_until_they_are_removed_with_a_call_or_a_body() {
     let mut world = world_with(
         ground_and_cubes(),
         |scene| {
@@ -179,7 +179,7 @@ fn joints_hold_until_they_are_parted_or_one_of_the_two_goes() {
     assert_eq!(world.scene().joints().count(), 3);
 }
 
-/// Writes down who touched whom.
+/// Records contacts.
 struct Witness;
 
 impl Behaviour for Witness {
@@ -201,7 +201,7 @@ impl Behaviour for Witness {
 }
 
 #[test]
-fn contacts_are_told_at_their_beginning_and_end_also_across_a_snapshot() {
+fn contacts_are_reported_at_their_beginning_and_end_also_across_a_snapshot() {
     let ball = Body { restitution: 0.8, ..Body::dynamic(ColliderShape::Sphere { radius: 0.5 }) };
     let definition = || {
         kinds(vec![
@@ -226,7 +226,7 @@ fn contacts_are_told_at_their_beginning_and_end_also_across_a_snapshot() {
 }
 
 #[test]
-fn lifts_carry_what_hangs_on_them_and_go_where_they_are_sent() {
+fn lifts_carry_attached_entities_and_move_to_their_target() {
     let definition = kinds(vec![
         Kind::new("lift").with_body(Body::kinematic(ColliderShape::Box { size: [3.0, 0.5, 3.0] })),
         Kind::new("lamp"),
@@ -259,7 +259,7 @@ fn lifts_carry_what_hangs_on_them_and_go_where_they_are_sent() {
 }
 
 #[test]
-fn queries_find_what_is_there_by_motion_and_tag() {
+fn queries_find_entities_by_motion_and_tag() {
     let mut world = world_with(
         kinds(vec![Kind::new("zone").with_body(Body::sensor(ColliderShape::cube(4.0)))]),
         |scene| {
@@ -320,7 +320,7 @@ fn a_body_passes_through_another_until_it_may_touch_it_again() {
 }
 
 #[test]
-fn a_thing_that_is_put_elsewhere_is_told_to_jump_and_velocities_have_bounds() {
+fn a_teleported_entity_is_reported_as_a_jump_and_velocities_are_bounded() {
     let mut world = world_with(
         ground_and_cubes(),
         |scene| {

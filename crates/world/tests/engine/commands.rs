@@ -2,7 +2,7 @@ use nowcast_world::{Action, ApplyError, Command, Edit, Input, Limits, Pose, Refu
 
 use super::*;
 
-/// Says everything that it hears.
+/// Repeats all received chat lines.
 struct Echo;
 
 impl Behaviour for Echo {

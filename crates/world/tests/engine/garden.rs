@@ -1,4 +1,4 @@
-//! A world in which everything that an engine can do happens: for tests of determinism.
+//! A world that uses every feature of the engine, for tests of determinism.
 
 use nowcast_world::{
     Action, Attributes, Behaviour, Body, ColliderShape, Command, Contact, Definition, Easing, Filter, Input,
@@ -31,7 +31,8 @@ pub(crate) fn definition() -> Definition {
     }
 }
 
-/// Balls bounce, towers stand, a lift goes, a lamp hangs on it, two cubes hang together, people kick what they see.
+/// Balls bounce, towers stand, a lift moves, a lamp is attached to it, two cubes are joined, players kick visible
+/// entities.
 pub(crate) struct Garden;
 
 impl Behaviour for Garden {
@@ -109,7 +110,7 @@ impl Behaviour for Garden {
         let power = arguments.get("power").and_then(Value::as_f64).unwrap_or(0.0) as f32;
         let from = scene.pose(avatar).unwrap_or(Pose::IDENTITY).position;
         let filter = Filter { motion: Some(Motion::Dynamic), except: Some(avatar), ..Filter::default() };
-        // A kick hits the entity that the player saw.
+        // A kick hits the entity at the position that the player saw.
         scene.rewind(player).expect("the garden remembers");
         let seen = scene.cast_ray(from, [0.3, -0.1, -1.0], 20.0, filter);
         scene.end_rewind();
@@ -124,7 +125,7 @@ impl Behaviour for Garden {
     }
 }
 
-/// Sends the shuttle to a random place, by which it pushes cubes and people.
+/// Sends the shuttle to a random place, which pushes cubes and players.
 fn send_shuttle(scene: &mut Scene) {
     let kind = scene.kind("shuttle").expect("the definition has it");
     let shuttle = scene.entities().of_kind(kind).map(|shuttle| shuttle.id).next().expect("nobody removes it");
@@ -134,12 +135,12 @@ fn send_shuttle(scene: &mut Scene) {
     scene.start_move(shuttle, to, 0.9, easing).expect("a shuttle moves");
 }
 
-/// The garden as it begins.
+/// The garden at its start.
 pub(crate) fn garden(seed: u64) -> World {
     World::new(definition(), seed, Box::new(Garden)).expect("the definition is good")
 }
 
-/// Random commands of people in the garden, drawn from a seed; `between` may look at the world or exchange it before
+/// Runs random commands of players in the garden, drawn from a seed. `between` may read or replace the world before
 /// each step.
 pub(crate) fn story(seed: u64, ticks: u64, mut between: impl FnMut(&mut World, u64)) -> World {
     let mut world = garden(seed);

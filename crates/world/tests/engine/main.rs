@@ -23,7 +23,7 @@ fn ground_and_cubes() -> Definition {
     }
 }
 
-/// A behaviour that is told by closures.
+/// A behaviour made of closures.
 #[derive(Default)]
 struct Told<S, T> {
     start: S,

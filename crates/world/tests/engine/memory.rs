@@ -88,7 +88,7 @@ fn only_a_value_that_differs_counts_as_a_change() {
         },
         |scene| {
             let id = scene.entities().ids()[0];
-            // Of this, a tenth is only seen every tenth step or so.
+            // A tenth of a unit is only visible every tenth step or so.
             scene.set_attribute(id, "heat", scene.tick() as f64 / 200.0).unwrap();
         },
     );

@@ -8,7 +8,7 @@ use super::*;
 
 const TRACKER: PlayerId = PlayerId(8);
 
-/// A hall with a person, and things that people or programs may own. Nobody may have what is called "shy".
+/// A hall with a player, and entities that players or programs may own. No player may own the entity "shy".
 struct Hall;
 
 impl Behaviour for Hall {
@@ -125,7 +125,7 @@ fn owner(world: &World, id: EntityId) -> Option<PlayerId> {
 }
 
 #[test]
-fn an_owner_brings_its_entity_no_faster_than_its_kind_says_and_no_further_than_it_reaches() {
+fn an_owner_moves_its_entity_within_the_speed_and_reach_of_its_kind() {
     let mut world = hall();
     assert_eq!(refused(&mut world, own(ADA, HAND)), None);
     assert_eq!(owner(&world, HAND), Some(ADA));
@@ -192,7 +192,7 @@ fn numbers_that_no_world_holds_never_reach_it() {
 }
 
 #[test]
-fn where_a_kind_refuses_what_is_beyond_nothing_is_clamped() {
+fn if_a_kind_refuses_distant_targets_nothing_is_clamped() {
     let mut world = hall();
     assert_eq!(refused(&mut world, own(TRACKER, STRICT)), None);
     assert_eq!(refused(&mut world, to(TRACKER, STRICT, [6.0, 1.0, 2.9])), Some(OwnerError::TooFast));
@@ -207,7 +207,7 @@ fn where_a_kind_refuses_what_is_beyond_nothing_is_clamped() {
 }
 
 #[test]
-fn a_program_makes_what_is_its_own_and_sets_what_its_kind_leaves_to_it() {
+fn a_program_spawns_its_entities_and_sets_the_attributes_that_the_kind_allows() {
     let mut world = hall();
     let spawn = |position: [f32; 3], attributes: &[(&str, Value)]| Command::Spawn {
         player: TRACKER,
@@ -242,7 +242,7 @@ fn a_program_makes_what_is_its_own_and_sets_what_its_kind_leaves_to_it() {
 }
 
 #[test]
-fn when_an_owner_leaves_each_entity_goes_as_its_kind_says() {
+fn when_an_owner_leaves_each_entity_follows_the_rule_of_its_kind() {
     let mut world = hall();
     let bo = PlayerId(9);
     world.apply(Command::JoinProgram { player: bo, name: "bo".into() }).unwrap();
@@ -263,7 +263,7 @@ fn when_an_owner_leaves_each_entity_goes_as_its_kind_says() {
 }
 
 #[test]
-fn an_entity_is_passed_on_to_one_who_may_have_it() {
+fn an_entity_is_passed_on_to_a_player_that_may_own_it() {
     let mut world = hall();
     assert_eq!(refused(&mut world, own(ADA, CRATE)), None);
     let pass = |to: u32| Command::Release { player: ADA, entity: CRATE, to: Some(PlayerId(to)) };
@@ -282,7 +282,7 @@ fn an_entity_is_passed_on_to_one_who_may_have_it() {
 }
 
 #[test]
-fn nobody_owns_more_than_may_be() {
+fn no_player_owns_more_than_the_maximum() {
     let mut definition = definition();
     definition.kinds[4].owner.spawns_max = OWNED_MAX as u32;
     let mut world = World::new(definition, 1, Box::new(Hall)).unwrap();
@@ -299,7 +299,7 @@ fn nobody_owns_more_than_may_be() {
 }
 
 #[test]
-fn a_goal_goes_on_with_its_velocity_for_a_tenth_of_a_second() {
+fn a_target_moves_on_with_its_velocity_for_a_tenth_of_a_second() {
     let mut world = hall();
     assert_eq!(refused(&mut world, own(TRACKER, TARGET)), None);
     let pose = Pose { position: [4.0, 1.0, 0.0], ..Pose::IDENTITY };
@@ -354,7 +354,7 @@ fn whim(random: &mut Random) -> Command {
     }
 }
 
-/// A world in which owners do what they like, and its journal; `between` may look at the world or exchange it before each step.
+/// A world with random owner commands, and its journal. `between` may read or replace the world before each step.
 fn story(seed: u64, mut between: impl FnMut(&mut World, u64, &mut Vec<Entry>)) -> (World, Vec<Entry>) {
     let mut random = Random::new(seed);
     let mut world = World::new(definition(), seed, Box::new(Hall)).unwrap();
@@ -415,7 +415,7 @@ fn restored_and_replayed_worlds_agree_to_the_last_bit_under_any_owner_commands()
 }
 
 #[test]
-fn requests_have_the_words_of_the_protocols() {
+fn requests_have_the_names_of_the_protocols() {
     let words = [OwnerRequest::Own, OwnerRequest::Move, OwnerRequest::Despawn].map(OwnerRequest::word);
     assert_eq!(words, ["own", "move", "despawn"]);
 }

@@ -11,12 +11,12 @@ use super::*;
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Seen {
     places: BTreeMap<EntityId, [f32; 3]>,
-    /// For each cube: whether a ray down on where it was seen meets it, and one down on where it is.
+    /// For each cube: whether a ray down at its seen position hits it, and a ray down at its current one.
     is_met: BTreeMap<EntityId, [bool; 2]>,
     overlaps: BTreeMap<EntityId, bool>,
 }
 
-/// Cubes that slide about and are put elsewhere now and then; who acts looks at what it saw.
+/// Cubes that slide about and are sometimes teleported; a player's action queries its view.
 struct Sliding {
     random: Random,
     seen: Rc<RefCell<Vec<Seen>>>,
@@ -95,7 +95,7 @@ fn sliding() -> (World, Rc<RefCell<Vec<Seen>>>) {
     (world, seen)
 }
 
-/// Ada sees what was so long ago, and looks.
+/// Sets Ada's view delay, and lets her act.
 fn look(world: &mut World, behind_ms: u16) {
     world.apply(Command::SetViewDelay { player: ADA, behind_ms }).expect("there is room");
     let arguments = Value::Map(Vec::new());
@@ -126,7 +126,7 @@ fn a_rewound_query_finds_entities_where_the_player_saw_them() {
 }
 
 #[test]
-fn a_ray_meets_what_was_seen_there_and_not_what_is_there_now() {
+fn a_ray_hits_an_entity_at_its_seen_position_and_not_at_its_current_one() {
     let (mut world, seen) = sliding();
     steps(&mut world, 200);
     let (mut was_met, mut was_missed) = (0, 0);
@@ -147,7 +147,7 @@ fn a_ray_meets_what_was_seen_there_and_not_what_is_there_now() {
 }
 
 #[test]
-fn between_two_steps_a_thing_is_seen_between_its_places() {
+fn between_two_steps_an_entity_is_seen_between_its_positions() {
     let (mut world, seen) = sliding();
     steps(&mut world, 100);
     look(&mut world, 50);
@@ -165,7 +165,7 @@ fn between_two_steps_a_thing_is_seen_between_its_places() {
 }
 
 #[test]
-fn a_restored_world_remembers_what_the_other_does() {
+fn a_restored_world_records_the_same_past_as_the_original() {
     let (mut world, seen) = sliding();
     steps(&mut world, 90);
     look(&mut world, 300);
@@ -178,13 +178,13 @@ fn a_restored_world_remembers_what_the_other_does() {
     look(&mut other, 300);
     assert_eq!(seen.borrow().last(), others.borrow().last());
     assert_eq!(other.scene().player(ADA).map(|ada| ada.behind_ms), Some(300));
-    // Rules that do not look back read the same bytes, and remember nothing.
+    // Rules without rewinding read the same bytes, and record nothing.
     let forgetful = Definition { rewinds: false, ..definition() };
     World::restore(forgetful, Box::new(()), &bytes).expect("it is a snapshot");
 }
 
 #[test]
-fn a_world_that_does_not_remember_says_so() {
+fn a_world_without_rewinding_reports_that() {
     let said = Rc::new(RefCell::new(None));
     let answer = Rc::clone(&said);
     let step = move |scene: &mut Scene| *answer.borrow_mut() = Some(scene.rewind(ADA));

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::garden::{Garden, definition, story};
 use super::*;
 
-/// The hashes of a world that was written down at random steps, and of one that was restored from that each time.
+/// The hashes of a world that took snapshots at random steps, and of one that was restored from each of them.
 fn written_and_restored(seed: u64, ticks: u64) -> (u64, u64) {
     let mut when = Random::new(!seed);
     let times: Vec<u64> = (0..4).map(|_| when.bits() % ticks).collect();
@@ -30,7 +30,7 @@ fn seeds() -> u64 {
 }
 
 #[test]
-fn a_restored_world_goes_on_to_the_last_bit_as_the_one_that_was_not() {
+fn a_restored_world_continues_to_the_last_bit_like_the_original() {
     for seed in 0..seeds() {
         let (written, restored) = written_and_restored(seed, 400);
         assert_eq!(written, restored, "seed {seed}");
@@ -38,7 +38,7 @@ fn a_restored_world_goes_on_to_the_last_bit_as_the_one_that_was_not() {
 }
 
 #[test]
-fn the_same_seed_and_commands_give_the_same_world_and_others_another() {
+fn the_same_seed_and_commands_give_the_same_world_and_others_a_different_one() {
     for seed in 0..seeds().min(50) {
         let plain = story(seed, 300, |_, _| {});
         let observed = story(seed, 300, |world, _| {
@@ -74,7 +74,7 @@ fn farthest(before: &[[f32; 3]], world: &World, cubes: &[EntityId]) -> f32 {
 }
 
 #[test]
-fn towers_that_sleep_stay_asleep_and_where_they_are_to_the_last_bit() {
+fn sleeping_towers_stay_asleep_and_in_place_to_the_last_bit() {
     let (mut world, cubes) = towers();
     steps(&mut world, 300);
     assert_eq!(world.awake(), 0, "they have come to rest");
@@ -166,7 +166,7 @@ fn attributes_of_another_version_are_matched_by_name() {
 }
 
 #[test]
-fn a_kind_and_an_attribute_with_new_names_take_over_what_was_written_under_the_old() {
+fn a_renamed_kind_and_attribute_take_over_the_values_of_the_old_names() {
     let with = |kind: Kind| Definition { kinds: vec![kind], ..Definition::default() };
     let attributes = |fields: &str| Attributes::parse(fields).unwrap();
     let start = |scene: &mut Scene| {

@@ -8,7 +8,7 @@ use nowcast_world::{
 
 use super::{GRAVITY, Random, UNTURNED, bits, expect_vector, walk};
 
-/// A body to walk on, and its words as clients receive them.
+/// A body to walk on, and its definition as clients receive it.
 struct Ground {
     name: &'static str,
     shape: ColliderShape,
@@ -175,7 +175,7 @@ fn grounds() -> Vec<Ground> {
 }
 
 #[test]
-fn walks_on_every_shape_are_those_of_the_specification_to_the_last_bit() {
+fn walks_on_every_shape_match_the_specification_to_the_last_bit() {
     let grounds: Vec<String> = grounds().iter().map(Ground::text).collect();
     let about = "Walks on bodies of every shape: spec/MOVEMENT.md, section 8.";
     expect_vector(

@@ -1,4 +1,4 @@
-//! The exact step of walkers: its rules, that worlds take it, and the vectors of `spec/MOVEMENT.md`.
+//! The exact step of walkers: its rules, its use by worlds, and the vectors of `spec/MOVEMENT.md`.
 
 mod grounds;
 
@@ -34,7 +34,7 @@ fn standing(solids: &[Solid]) -> Mover {
 }
 
 #[test]
-fn a_walker_walks_and_runs_at_the_speeds_of_its_kind_and_stands_where_it_stops() {
+fn a_walker_walks_and_runs_at_the_speeds_of_its_kind_and_stays_where_it_stops() {
     let solids = [floor()];
     let mut mover = standing(&solids);
     assert!((mover.position[1] - 0.9).abs() < 1e-4);
@@ -175,7 +175,7 @@ fn yard() -> World {
 }
 
 #[test]
-fn a_world_of_things_that_stand_still_moves_its_walkers_by_just_this_step() {
+fn a_world_of_static_bodies_moves_its_walkers_by_exactly_this_step() {
     let mut world = yard();
     let ada = PlayerId(1);
     world.apply(Command::Join { player: ada, name: "Ada".to_owned() }).unwrap();
@@ -208,7 +208,7 @@ fn a_world_of_things_that_stand_still_moves_its_walkers_by_just_this_step() {
     }
 }
 
-/// A yard with somebody in it, and where she is after each of her steps, by her controls alone.
+/// A yard with a player, and her position after each of her steps, from her input alone.
 struct Walk {
     world: World,
     ada: PlayerId,
@@ -235,7 +235,7 @@ impl Walk {
 }
 
 #[test]
-fn a_walker_that_waits_and_makes_up_takes_the_same_steps_to_the_last_bit() {
+fn a_walker_that_waits_and_catches_up_takes_the_same_steps_to_the_last_bit() {
     for seed in 1..30 {
         let (mut plain, mut late) = (Walk::new(), Walk::new());
         let (mut random, mut network) = (Random(seed), Random(seed * 77 + 1));
@@ -269,7 +269,7 @@ fn a_walker_that_waits_and_makes_up_takes_the_same_steps_to_the_last_bit() {
 const STEPS: u32 = 40;
 const WALKS: u32 = 10_000;
 
-/// The generator of the vectors, as `spec/MOVEMENT.md` says (Marsaglia, Xorshift RNGs, 2003).
+/// The generator of the vectors, as defined in `spec/MOVEMENT.md` (Marsaglia, Xorshift RNGs, 2003).
 struct Random(u32);
 
 impl Random {
@@ -351,7 +351,7 @@ fn walk_hash(number: u32) -> u32 {
     hash
 }
 
-/// One walk that can be read: where it is and how it moves after every step.
+/// One walk in readable form: its position and velocity after every step.
 fn walk_text(number: u32) -> String {
     let mut random = Random::of_walk(number);
     let (solids, mut mover) = random.scene();
@@ -380,7 +380,7 @@ fn walk_text(number: u32) -> String {
     text + "] }"
 }
 
-/// `NOWCAST_BLESS=1` writes it anew after a deliberate change.
+/// `NOWCAST_BLESS=1` writes the file again after a deliberate change.
 fn expect_vector(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/movement").join(name);
     if std::env::var_os("NOWCAST_BLESS").is_some() {
@@ -392,7 +392,7 @@ fn expect_vector(name: &str, text: &str) {
 }
 
 #[test]
-fn ten_thousand_random_walks_are_those_of_the_specification_to_the_last_bit() {
+fn ten_thousand_random_walks_match_the_specification_to_the_last_bit() {
     let mut text =
         "{ \"about\": \"Hashes of random walks: spec/MOVEMENT.md, section 8.\", \"walks\": [".to_owned();
     for number in 0..WALKS {
@@ -410,7 +410,7 @@ fn the_walks_that_the_specification_spells_out_are_walked_so() {
 }
 
 #[test]
-fn every_yaw_is_taken_for_the_one_that_the_specification_says() {
+fn every_yaw_is_quantised_as_specified() {
     let half = 0.5 / 8_192.0;
     let edges = [0.0, -0.0, half, -half, 1.5 * half, -3.0 * half, PI, -PI, PI + 1e-6, -PI - 1e-6, f32::MAX];
     let mut random = Random::of_walk(0);
