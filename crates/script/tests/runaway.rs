@@ -52,6 +52,29 @@ fn endless_work_is_stopped_and_reported_once_a_step() {
 }
 
 #[test]
+fn bodies_spawned_or_teleported_to_one_point_are_refused_by_name_in_every_step() {
+    let spawns = "for n = 1, 1900 do Crate:spawn { at = vector.zero } end";
+    let teleports = "for n = 1, 1900 do
+        local crate = Crate:spawn { at = vector.create(2 * n, 0, 100 + 2 * world.state.steps) }
+        crate.position = vector.zero
+    end";
+    for work in [spawns, teleports] {
+        let (mut world, console) = world(work);
+        for _ in 0..STEPS {
+            world.step();
+        }
+        let faults: Vec<_> = std::iter::from_fn(|| console.poll_fault()).collect();
+        assert!(!faults.is_empty(), "{work}");
+        for fault in faults {
+            let cause = fault.to_string();
+            assert!(cause.contains("too many bodies overlap here"), "{cause}");
+            assert!(cause.contains("Put bodies beside one another"), "{cause}");
+        }
+        assert!(world.entities().len() < 500, "{work}: {} bodies", world.entities().len());
+    }
+}
+
+#[test]
 fn endless_memory_is_reported_once_a_step() {
     is_reported_once_a_step(
         FaultKind::Memory,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rapier3d::parry::bounding_volume::BoundingVolume;
+use rapier3d::parry::partitioning::Bvh;
 use rapier3d::prelude::*;
 
 use crate::body::{Body, Mass, Motion};
@@ -35,6 +36,12 @@ pub(crate) struct BodyState {
     pub(crate) passes: Option<EntityId>,
 }
 
+/// The shape of a body, ready to be added.
+pub(crate) struct Built {
+    shape: SharedShape,
+    hulls: Hulls,
+}
+
 /// The physics of a world, without any meaning.
 pub(crate) struct Physics {
     pub(crate) world: PhysicsWorld,
@@ -45,6 +52,8 @@ pub(crate) struct Physics {
     hulls: BTreeMap<EntityId, Hulls>,
     /// Bodies that were awake after the last step.
     awake: Vec<RigidBodyHandle>,
+    /// The bounding boxes of bodies that were added or teleported since the last step.
+    placed: Bvh,
     /// Bodies with a force for one step.
     pushed: Vec<RigidBodyHandle>,
     /// Bodies that had a force in the last step.
@@ -62,6 +71,7 @@ impl Physics {
             shapes: Vec::new(),
             hulls: BTreeMap::new(),
             awake: Vec::new(),
+            placed: Bvh::new(),
             pushed: Vec::new(),
             pushed_in_step: Vec::new(),
         }
@@ -69,6 +79,9 @@ impl Physics {
 
     /// Advances by 1/60 s. Forces act in this step and end with it.
     pub(crate) fn step(&mut self) {
+        if !self.placed.is_empty() {
+            self.placed = Bvh::new();
+        }
         self.world.step_with_events(&Passing, &());
         self.pushed_in_step.clear();
         self.pushed_in_step.append(&mut self.pushed);
@@ -151,14 +164,15 @@ impl Physics {
         self.world.gravity
     }
 
-    /// Adds a body of the kind with this index. The error is the reason why its shape cannot be scaled like this.
-    pub(crate) fn add(
-        &mut self,
-        kind: usize,
-        body: &Body,
-        state: &BodyState,
-    ) -> Result<Handles, &'static str> {
-        let (shape, hulls) = self.shape(kind, &body.shape, state.scale)?;
+    /// Builds the shape of a body of the kind with this index. The error says why it cannot be scaled like this.
+    pub(crate) fn build(&mut self, kind: usize, body: &Body, scale: [f32; 3]) -> Result<Built, &'static str> {
+        let (shape, hulls) = self.shape(kind, &body.shape, scale)?;
+        Ok(Built { shape, hulls })
+    }
+
+    /// Adds a body with the shape that was built for it.
+    pub(crate) fn add(&mut self, body: &Body, built: Built, state: &BodyState) -> Handles {
+        let Built { shape, hulls } = built;
         let motion = match body.motion {
             Motion::Fixed | Motion::Sensor => RigidBodyType::Fixed,
             Motion::Dynamic => RigidBodyType::Dynamic,
@@ -197,7 +211,7 @@ impl Physics {
         if !hulls.is_empty() {
             self.hulls.insert(state.id, hulls);
         }
-        Ok(Handles { body, collider })
+        Handles { body, collider }
     }
 
     fn shape(
@@ -223,6 +237,7 @@ impl Physics {
 
     pub(crate) fn remove(&mut self, handles: Handles) {
         self.hulls.remove(&id_of(self.world.colliders[handles.collider].user_data));
+        self.forget_placed(handles);
         self.world.remove_body(handles.body);
     }
 
@@ -402,6 +417,8 @@ pub(crate) fn id_of(tag: u128) -> EntityId {
 fn passes_of(tag: u128) -> Option<EntityId> {
     (tag >> 64 != 0).then_some(EntityId((tag >> 32) as u32))
 }
+
+mod crowd;
 
 #[cfg(test)]
 mod as_clients_have_it;

@@ -13,6 +13,7 @@ use crate::define::Special;
 use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
+use crate::module::looking::{charge_looked_at, teleport};
 use crate::namespace::{Name, Namespace, Quoted, Shared};
 use crate::reference::names_of;
 use crate::suggest::{closest, instead};
@@ -235,7 +236,7 @@ fn add_setters(set: &Namespace<'_>) -> mlua::Result<()> {
         let position = vector_for("position", &to)?;
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
-            scene.set_pose(id, Pose { position, ..pose }).map_err(refused)
+            teleport(scene, id, Pose { position, ..pose })
         })
     })?;
     set.add("yaw", |lua, (handle, yaw): (Handle, Luau)| {
@@ -243,7 +244,7 @@ fn add_setters(set: &Namespace<'_>) -> mlua::Result<()> {
         let yaw = f32::from_lua(yaw.clone(), lua).map_err(|_| mlua::Error::runtime(expected()))?;
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
-            scene.set_pose(id, Pose { rotation: turned(yaw), ..pose }).map_err(refused)
+            teleport(scene, id, Pose { rotation: turned(yaw), ..pose })
         })
     })?;
     set.add("rotation", |_, (handle, parts): (Handle, Luau)| {
@@ -251,7 +252,7 @@ fn add_setters(set: &Namespace<'_>) -> mlua::Result<()> {
         let rotation = rotation(parts)?;
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
-            scene.set_pose(id, Pose { rotation, ..pose }).map_err(refused)
+            teleport(scene, id, Pose { rotation, ..pose })
         })
     })?;
     set.add("velocity", |_, (handle, to): (Handle, Luau)| {
@@ -552,6 +553,7 @@ fn add_making(host: &Namespace<'_>) -> mlua::Result<()> {
                 Some(player) => scene.spawn_avatar(player.player()?, KindId(kind), spawn),
                 None => scene.spawn(KindId(kind), spawn),
             };
+            charge_looked_at(scene)?;
             let id = id.map_err(refused)?;
             tags.iter().try_for_each(|tag| scene.set_tag(id, tag, true)).map_err(refused)?;
             Ok(Handle::Entity(id))

@@ -21,9 +21,16 @@ const UNITS_A_JOINT: u64 = 50;
 /// Points, triangles or heights that cost one unit of work to build a shape of.
 const PARTS_A_UNIT: u64 = 2;
 
-/// Charges a query for the bodies that it examined.
-fn charge_looked_at(scene: &Scene) -> mlua::Result<()> {
+/// Charges a query, a spawn or a teleport for the bodies that it examined.
+pub(super) fn charge_looked_at(scene: &Scene) -> mlua::Result<()> {
     charge(scene.take_looked_at() / LOOKED_AT_A_UNIT)
+}
+
+/// Teleports an entity, and charges for the bodies that are there already.
+pub(super) fn teleport(scene: &mut Scene, id: EntityId, pose: Pose) -> mlua::Result<()> {
+    let placed = scene.set_pose(id, pose);
+    charge_looked_at(scene)?;
+    placed.map_err(refused)
 }
 
 /// Examined parts of bodies that cost one unit of work.

@@ -6,7 +6,9 @@ use super::Row as R;
 const BIG: &str = "local big = table.create(2000, 1)";
 const CALL: &str = "the call alone";
 const VALUES: &str = "1 a 8 values, and 1 a 256 bytes of text";
-const A_BODY: &str = "100, and 1 a 2 points or triangles that its shape is built from";
+const A_BODY: &str = "100, 1 a 2 points or triangles that its shape is built from, and 1 a 4 bodies that its bounding box overlaps";
+const AN_AVATAR: &str = "100, and 1 a 2 points or triangles that its shape is built from";
+const PLACED: &str = "1 a 4 bodies that its bounding box overlaps, when it is set";
 const LOOKED_AT: &str = "1 a 4 parts of bodies that it looks at";
 const POINTS: &str = "local points = {} for i = 1, 200 do points[i] = vector.create(math.sin(i), math.cos(i), math.sin(i * i)) end";
 
@@ -98,12 +100,12 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity.id", CALL, "", "return crate.id", 0),
     R::of("entity.alive", CALL, "", "return crate.alive", 0),
     R::of("entity.kind", CALL, "", "return crate.kind", 0),
-    R::of("entity.position", CALL, "", "crate.position += vector.one", 0),
+    R::of("entity.position", PLACED, "", "crate.position += vector.one", 0),
     R::of("entity.velocity", CALL, "", "ball.velocity += vector.one", 0),
     R::of("entity.spin", CALL, "", "ball.spin += vector.one", 0),
-    R::of("entity.yaw", CALL, "", "crate.yaw += 1", 0),
+    R::of("entity.yaw", PLACED, "", "crate.yaw += 1", 0),
     R::of("entity.facing", CALL, "", "return crate.facing", 0),
-    R::of("entity.rotation", CALL, "", "crate.rotation = crate.rotation", 0),
+    R::of("entity.rotation", PLACED, "", "crate.rotation = crate.rotation", 0),
     R::of("entity.scale", CALL, "", "return crate.scale", 0),
     R::of("entity.mass", CALL, "", "return ball.mass", 0),
     R::of("entity.asleep", CALL, "", "return ball.asleep", 0),
@@ -129,7 +131,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity.input", CALL, "", "return player.input", 0),
     R::of("entity.tags", CALL, "", "return crate.tags", 0),
     R::of("entity:despawn", "100, and 1 a 64 entities of the world", "", "crate:despawn()", 131),
-    R::of("entity:spawn_avatar", A_BODY, "", "player:spawn_avatar(Person)", 100),
+    R::of("entity:spawn_avatar", AN_AVATAR, "", "player:spawn_avatar(Person)", 100),
     R::of("entity:apply_impulse", CALL, "", "ball:apply_impulse(vector.one, vector.one)", 0),
     R::of("entity:apply_angular_impulse", CALL, "", "ball:apply_angular_impulse(vector.one)", 0),
     R::of("entity:apply_force", CALL, "", "ball:apply_force(vector.one, vector.one)", 0),

@@ -21,10 +21,12 @@ impl Scene {
     /// offset to the new place.
     ///
     /// # Errors
-    /// Fails if the entity is unknown, or if a number of the pose is not finite or beyond the bounds of worlds.
+    /// Fails if the entity is unknown, if a number of the pose is not finite or beyond the bounds of worlds, or if too many
+    /// bodies overlap there.
     pub fn set_pose(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
+        self.check_teleport(row, &pose)?;
         self.moves.remove(&id);
         self.put(row, pose);
         self.hang_here(row);
@@ -195,6 +197,7 @@ impl Scene {
             placed.rotation = rapier3d::prelude::Rotation::IDENTITY;
         }
         self.physics.get_mut(handles).set_position(placed, true);
+        self.physics.note_placed(handles);
         self.entities.poses[row] = pose;
     }
 

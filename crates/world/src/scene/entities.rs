@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use nowcast_wire::Value;
+use rapier3d::prelude::Aabb;
 
 use super::kept::entity_bytes;
 use super::{Scene, SceneError};
+use crate::body::Motion;
 use crate::conform::{self, held_bytes};
 use crate::contact::Contact;
 use crate::entity::{Entities, EntityRef, Parent, Row, Spawn};
@@ -39,11 +41,21 @@ impl Scene {
     ///
     /// # Errors
     /// Fails if the world is full or has used all ids, if a number is not finite or outside its bounds, if the owner is unknown,
-    /// or if a value does not fit its attribute. Then nothing is changed.
+    /// if a value does not fit its attribute, or if too many bodies overlap at its place. Then nothing is changed.
     ///
     /// # Panics
     /// If the kind belongs to another definition.
     pub fn spawn(&mut self, kind: KindId, spawn: Spawn) -> Result<EntityId, SceneError> {
+        self.spawn_with(kind, spawn, Scene::check_crowd)
+    }
+
+    /// Spawns an entity, if its body passes a check of its motion and its bounding box.
+    pub(super) fn spawn_with(
+        &mut self,
+        kind: KindId,
+        spawn: Spawn,
+        check: fn(&Scene, Motion, Aabb) -> Result<(), SceneError>,
+    ) -> Result<EntityId, SceneError> {
         let definition = Arc::clone(&self.definition);
         let of = &definition.kinds[usize::from(kind.0)];
         let entities_max = definition.limits.entities_max;
@@ -62,21 +74,23 @@ impl Scene {
         }
         conform::bounded(&spawn.private, definition.limits.value_bytes_max)?;
         let attributes = attributes_of(of, &spawn.attributes)?;
-        let bytes = entity_bytes(&attributes, &spawn.private);
-        self.replace_kept(0, bytes)?;
-        let id = EntityId(self.next_entity);
-        let gravity_scale = of.body.as_ref().map_or(0.0, |body| body.gravity_scale);
-        let handles = match &of.body {
+        let built = match &of.body {
             Some(body) => {
-                let state = BodyState { id, pose, scale, velocity, gravity_scale, passes: None };
-                let added = self.physics.add(kind.0.into(), body, &state);
-                Some(added.map_err(|reason| {
-                    self.release_kept(bytes);
-                    SceneError::BadScale(reason)
-                })?)
+                let built = self.physics.build(kind.0.into(), body, scale).map_err(SceneError::BadScale)?;
+                check(self, body.motion, built.bounds(&pose))?;
+                Some((body, built))
             }
             None => None,
         };
+        self.replace_kept(0, entity_bytes(&attributes, &spawn.private))?;
+        let id = EntityId(self.next_entity);
+        let gravity_scale = of.body.as_ref().map_or(0.0, |body| body.gravity_scale);
+        let handles = built.map(|(body, built)| {
+            let state = BodyState { id, pose, scale, velocity, gravity_scale, passes: None };
+            let handles = self.physics.add(body, built, &state);
+            self.physics.note_placed(handles);
+            handles
+        });
         self.next_entity = next_entity;
         if of.walker.is_some() {
             self.walkers.insert(id, WalkerState::new());

@@ -42,6 +42,14 @@ pub enum SceneError {
     /// A shape cannot be scaled like this.
     #[error("{0}")]
     BadScale(&'static str),
+    /// Too many bodies would overlap at one place.
+    #[error(
+        "too many bodies overlap here: a new or teleported body may overlap {max} others. Put bodies beside one another, or give one kind a shape = \"compound\""
+    )]
+    Crowded {
+        /// The maximum of overlapping bounding boxes.
+        max: usize,
+    },
     /// Only kinematic bodies without a parent follow planned moves.
     #[error("entity {} cannot follow a planned move: its kind needs a body with motion = \"kinematic\", and it may have no parent", .0.0)]
     NoPlannedMove(EntityId),

@@ -1,6 +1,7 @@
 //! The state of a world without its rules: the argument of hooks.
 
 mod bodies;
+mod crowds;
 mod entities;
 mod error;
 mod joints;

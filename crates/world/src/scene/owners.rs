@@ -235,7 +235,7 @@ impl Scene {
         self.entities.velocities[row] = velocity;
     }
 
-    fn motion_of(&self, row: usize) -> Option<Motion> {
+    pub(super) fn motion_of(&self, row: usize) -> Option<Motion> {
         self.kind_of(self.entities.kinds[row]).body.as_ref().map(|body| body.motion)
     }
 

@@ -41,7 +41,8 @@ impl Scene {
         let (before, mut input) = (known.avatar, known.input);
         let turned = spawn.pose.rotation != Pose::IDENTITY.rotation;
         let yaw = quantise_yaw(spawn.pose.yaw());
-        let id = self.spawn(kind, Spawn { owner: Some(player), ..spawn })?;
+        // Players that come at once may begin at one place: `players_max` bounds them.
+        let id = self.spawn_with(kind, Spawn { owner: Some(player), ..spawn }, |_, _, _| Ok(()))?;
         if let Some(before) = before {
             self.despawn(before)?;
         }

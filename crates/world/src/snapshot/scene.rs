@@ -306,9 +306,9 @@ impl Scene {
                 if matches!(body.motion, body::Motion::Fixed | body::Motion::Sensor) != is_fixed {
                     continue;
                 }
-                let added = self.physics.add(kind.0.into(), body, state);
                 let invalid = |what| RestoreError::Invalid(format!("entity {}: {what}", state.id.0));
-                self.entities.handles[row] = Some(added.map_err(invalid)?);
+                let built = self.physics.build(kind.0.into(), body, state.scale).map_err(invalid)?;
+                self.entities.handles[row] = Some(self.physics.add(body, built, state));
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod commands;
+mod crowds;
 mod garden;
 mod memory;
 mod moves;

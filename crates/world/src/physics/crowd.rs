@@ -1,0 +1,64 @@
+//! Finds the bodies whose bounding boxes overlap a box, at their present poses.
+//!
+//! The index of the engine has the poses after the last step. Bodies that were added or teleported since then are in
+//! an index of their own.
+
+use rapier3d::parry::bounding_volume::BoundingVolume;
+use rapier3d::prelude::*;
+
+use super::{Built, Handles, Physics, id_of};
+use crate::id::EntityId;
+use crate::pose::{Pose as PublicPose, rapier_pose};
+
+/// Metres by which a body may be elsewhere than the engine's index has it, if it was not teleported: walkers are
+/// corrected after a step by less than one step at full speed.
+const STALE_MAX: f32 = 1.0;
+
+impl Built {
+    /// The bounding box at a pose.
+    pub(crate) fn bounds(&self, pose: &PublicPose) -> Aabb {
+        self.shape.compute_aabb(&rapier_pose(pose))
+    }
+}
+
+impl Physics {
+    /// The bounding box of a body at a pose.
+    pub(crate) fn bounds(&self, handles: Handles, pose: &PublicPose) -> Aabb {
+        self.collider(handles).shape().compute_aabb(&rapier_pose(pose))
+    }
+
+    /// Records that a body was added or teleported.
+    pub(crate) fn note_placed(&mut self, handles: Handles) {
+        let bounds = self.collider(handles).shape().compute_aabb(self.get(handles).position());
+        self.placed.insert(bounds, index_of(handles.collider));
+    }
+
+    /// Forgets a body that is removed.
+    pub(super) fn forget_placed(&mut self, handles: Handles) {
+        self.placed.remove(index_of(handles.collider));
+    }
+
+    /// Returns the bodies whose bounding boxes overlap a box, with their boxes. They depend only on the present poses;
+    /// their order does not.
+    pub(crate) fn overlapping(&self, bounds: Aabb) -> Vec<(EntityId, Aabb)> {
+        let near = bounds.loosened(STALE_MAX);
+        let old = self.world.intersect_aabb_conservative(near, QueryFilter::default());
+        let old = old.filter(|(handle, _)| self.placed.leaf_node(index_of(*handle)).is_none());
+        let placed = self.placed.intersect_aabb(&bounds);
+        let placed = placed.filter_map(|index| self.world.colliders.get_unknown_gen(index));
+        let present = |collider: &Collider| {
+            let body = self.world.bodies.get(collider.parent()?)?;
+            let of_body = collider.shape().compute_aabb(body.position());
+            of_body.intersects(&bounds).then(|| (id_of(collider.user_data), of_body))
+        };
+        old.map(|(_, collider)| collider)
+            .chain(placed.map(|(collider, _)| collider))
+            .filter_map(present)
+            .collect()
+    }
+}
+
+/// The index of a collider in the trees of bounding boxes.
+fn index_of(collider: ColliderHandle) -> u32 {
+    collider.0.into_raw_parts().0
+}
