@@ -111,7 +111,9 @@ pub use joint::{Joint, JointId, JointKind, Motor};
 pub use kind::{Interest, Kind};
 pub use limits::Limits;
 pub use nowcast_wire::Value;
-pub use owner::{Area, Beyond, OWNED_MAX, OwnedBy, OwnerError, OwnerLeaves, OwnerRequest, OwnerRules};
+pub use owner::{
+    Area, Beyond, GIFTS_MAX, OWNED_MAX, OwnedBy, OwnerError, OwnerLeaves, OwnerRequest, OwnerRules,
+};
 pub use physics::SPEED_MAX;
 pub use planned_move::Easing;
 pub use player::Player;

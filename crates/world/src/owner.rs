@@ -6,9 +6,12 @@ use crate::limits::{POSITION_MAX, VELOCITY_MAX};
 use crate::pose::{Pose, Velocity};
 use crate::problem::{DefinitionError, Path, Problem};
 
-/// Maximum number of entities that one player may own by request or by [`crate::Command::Spawn`]. The rules of the
-/// world may give it more.
+/// Maximum number of entities that one player may own by request or by [`crate::Command::Spawn`]. The rules of the world
+/// may give it more. Gifts of other players do not count.
 pub const OWNED_MAX: usize = 32;
+
+/// Maximum number of entities that one player may own as gifts of other players ([`crate::Command::Release`] with `to`).
+pub const GIFTS_MAX: usize = 32;
 
 /// Number of steps for which a target moves on with its velocity without an update from the owner: a tenth of a second.
 pub(crate) const GOAL_STEPS_MAX: u32 = 6;
@@ -166,6 +169,15 @@ pub(crate) struct OwnerClaim {
     /// The position at the time of the claim.
     pub(crate) home: [f32; 3],
     pub(crate) goal: Option<Goal>,
+    /// Whether another player gave the entity to its owner, who did not ask for it.
+    pub(crate) is_gift: bool,
+}
+
+impl OwnerClaim {
+    /// The claim of a new owner.
+    pub(crate) fn at(home: [f32; 3]) -> OwnerClaim {
+        OwnerClaim { home, goal: None, is_gift: false }
+    }
 }
 
 /// The target pose of an owner.
@@ -241,6 +253,14 @@ pub enum OwnerError {
     /// The player owns the maximum number.
     #[error("you may own {max} at a time")]
     TooMany {
+        /// The maximum.
+        max: usize,
+    },
+    /// The new owner has the maximum number of gifts.
+    #[error("player {} owns {max} entities that others gave to it, and may own no more of them", .player.0)]
+    TooManyGifts {
+        /// The new owner.
+        player: PlayerId,
         /// The maximum.
         max: usize,
     },

@@ -94,5 +94,8 @@ fn release(
     if scene.check_owned(player, entity).is_ok() {
         scene.set_owner(entity, to).map_err(|_| OwnerError::UnknownEntity)?;
     }
+    if to.is_some_and(|to| to != player && scene.check_owned(to, entity).is_ok()) {
+        scene.note_gift(entity);
+    }
     Ok(())
 }

@@ -117,7 +117,7 @@ impl Scene {
             changed_tick: self.next_tick(),
         });
         if spawn.owner.is_some() {
-            self.holds.insert(id, OwnerClaim { home: pose.position, goal: None });
+            self.holds.insert(id, OwnerClaim::at(pose.position));
         }
         if of.walker.is_some() {
             // Its body keeps only the yaw of the rotation.

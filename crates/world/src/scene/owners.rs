@@ -12,7 +12,8 @@ use crate::id::{EntityId, PlayerId};
 use crate::kind::Kind;
 use crate::math::shortened;
 use crate::owner::{
-    Beyond, GOAL_SECONDS_MAX, GOAL_STEPS_MAX, Goal, OWNED_MAX, OwnedBy, OwnerClaim, OwnerError, OwnerRules,
+    Beyond, GIFTS_MAX, GOAL_SECONDS_MAX, GOAL_STEPS_MAX, Goal, OWNED_MAX, OwnedBy, OwnerClaim, OwnerError,
+    OwnerRules,
 };
 use crate::pose::{Pose, Velocity, rapier_pose};
 use crate::{STEP_HZ, STEP_SECONDS};
@@ -38,7 +39,7 @@ impl Scene {
             self.entities.changed_ticks[row] = self.next_tick();
             let home = self.entities.poses[row].position;
             match owner {
-                Some(_) => drop(self.holds.insert(id, OwnerClaim { home, goal: None })),
+                Some(_) => drop(self.holds.insert(id, OwnerClaim::at(home))),
                 None => drop(self.holds.remove(&id)),
             }
         }
@@ -83,7 +84,21 @@ impl Scene {
             return Err(OwnerError::UnknownPlayer(to));
         }
         self.check_whose(to, kind)?;
-        self.check_room(to)
+        if to == player {
+            return Ok(());
+        }
+        // What others give must not take the place of what the new owner asks for.
+        if self.owned_count(to, true) >= GIFTS_MAX {
+            return Err(OwnerError::TooManyGifts { player: to, max: GIFTS_MAX });
+        }
+        Ok(())
+    }
+
+    /// Records that another player gave an entity to its owner.
+    pub(crate) fn note_gift(&mut self, id: EntityId) {
+        if let Some(hold) = self.holds.get_mut(&id) {
+            hold.is_gift = true;
+        }
     }
 
     /// Checks whether a player owns an entity.
@@ -113,8 +128,11 @@ impl Scene {
         if spawns_max == 0 {
             return Err(OwnerError::NotGiven(of.name.clone()));
         }
-        let has = self.entities.of_kind(id).filter(|entity| entity.owner == Some(player)).count();
-        if has >= spawns_max {
+        let has = self.entities.of_kind(id).filter(|entity| {
+            let is_gift = self.holds.get(&entity.id).is_some_and(|hold| hold.is_gift);
+            entity.owner == Some(player) && !is_gift
+        });
+        if has.count() >= spawns_max {
             return Err(OwnerError::TooMany { max: spawns_max });
         }
         self.check_room(player)?;
@@ -202,7 +220,7 @@ impl Scene {
             return;
         }
         let (Some(owner), Some(hold)) = (self.entities.owners[row], self.holds.get(&id)) else { return };
-        let OwnerClaim { home, goal: Some(goal) } = *hold else { return };
+        let OwnerClaim { home, goal: Some(goal), .. } = *hold else { return };
         let definition = Arc::clone(&self.definition);
         let rules = &definition.kinds[usize::from(self.entities.kinds[row].0)].owner;
         let wanted = advanced(&goal);
@@ -259,9 +277,17 @@ impl Scene {
     }
 
     fn check_room(&self, player: PlayerId) -> Asked<()> {
-        let owned = self.entities.owners.iter().zip(&self.entities.is_alive);
-        let count = owned.filter(|(owner, is_alive)| **owner == Some(player) && **is_alive).count();
+        let count = self.owned_count(player, false);
         if count >= OWNED_MAX { Err(OwnerError::TooMany { max: OWNED_MAX }) } else { Ok(()) }
+    }
+
+    /// Number of entities that a player owns as gifts of others, or otherwise.
+    fn owned_count(&self, player: PlayerId, as_gifts: bool) -> usize {
+        let is_of_player = |id: &&EntityId| {
+            self.entities.row(**id).is_some_and(|row| self.entities.owners[row] == Some(player))
+        };
+        let holds = self.holds.iter().filter(|(_, hold)| hold.is_gift == as_gifts);
+        holds.map(|(id, _)| id).filter(is_of_player).count()
     }
 
     fn place_of_avatar(&self, player: PlayerId) -> Option<[f32; 3]> {

@@ -15,10 +15,11 @@ use nowcast_wire::Limits as WireLimits;
 use crate::behaviour::Behaviour;
 use crate::definition::Definition;
 use crate::hash::Hasher;
+use crate::id::EntityId;
 use crate::problem::DefinitionError;
 use crate::scene::Scene;
 use crate::world::World;
-use saved::{Saved, SavedPast, SavedPlans, SavedWithPast, SavedWithPlans};
+use saved::{Saved, SavedPast, SavedPlans, SavedWithGifts, SavedWithPast, SavedWithPlans};
 
 /// The first bytes of a snapshot. The last of them is the version.
 const MAGIC: [u8; 8] = *b"nowworl\x02";
@@ -28,19 +29,35 @@ const MAGIC_WITH_PAST: [u8; 8] = *b"nowworl\x03";
 /// The first bytes of the snapshot of a world with repeating timers or planned moves.
 const MAGIC_WITH_PLANS: [u8; 8] = *b"nowworl\x04";
 
+/// The first bytes of the snapshot of a world with entities that players gave to others.
+const MAGIC_WITH_GIFTS: [u8; 8] = *b"nowworl\x05";
+
+/// The beginning of the first bytes in every version.
+const NAME: &[u8] = b"nowworl";
+
 /// The parts of a snapshot.
 struct Parts {
     now: Saved,
     past: Option<SavedPast>,
     plans: SavedPlans,
+    gifts: Vec<u32>,
 }
 
 /// The reason why a world cannot be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// The bytes are not a snapshot of a world, or have another version.
-    #[error("these bytes are no snapshot of a world, or one of another version")]
+    /// The bytes are not a snapshot of a world.
+    #[error("these bytes are no snapshot of a world")]
     Foreign,
+    /// The snapshot has a version that this program does not know.
+    #[error(
+        "the snapshot has version {found}, and this program reads versions {} to {}: use the release that wrote it",
+        MAGIC[7], MAGIC_WITH_GIFTS[7]
+    )]
+    Version {
+        /// The version of the snapshot.
+        found: u8,
+    },
     /// The bytes are damaged.
     #[error(transparent)]
     Damaged(#[from] nowcast_wire::Error),
@@ -133,50 +150,88 @@ impl Scene {
     }
 
     fn save_parts(&self) -> Parts {
-        Parts { now: self.save(), past: self.save_past(), plans: self.save_plans() }
+        Parts { now: self.save(), past: self.save_past(), plans: self.save_plans(), gifts: self.save_gifts() }
+    }
+
+    /// Saves the ids of entities that players gave to others.
+    fn save_gifts(&self) -> Vec<u32> {
+        self.holds.iter().filter(|(_, hold)| hold.is_gift).map(|(id, _)| id.0).collect()
+    }
+
+    fn load_gifts(&mut self, gifts: &[u32]) -> Result<(), RestoreError> {
+        let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
+        if !gifts.is_sorted_by(|a, b| a < b) {
+            return Err(invalid("its gifts are not in order"));
+        }
+        for id in gifts {
+            let hold = self.holds.get_mut(&EntityId(*id));
+            hold.ok_or_else(|| invalid("a gift has no owner"))?.is_gift = true;
+        }
+        Ok(())
     }
 
     fn load_parts(definition: Arc<Definition>, parts: Parts) -> Result<Scene, RestoreError> {
         let mut scene = Scene::load(definition, parts.now)?;
         scene.load_past(parts.past.unwrap_or_default())?;
         scene.load_plans(parts.plans)?;
+        scene.load_gifts(&parts.gifts)?;
         Ok(scene)
     }
 }
 
-/// Decodes the parts of a snapshot of any of the three forms.
+/// Decodes the parts of a snapshot of any of the four forms.
 fn from_bytes(bytes: &[u8]) -> Result<Parts, RestoreError> {
-    if let Some(body) = bytes.strip_prefix(&MAGIC_WITH_PLANS) {
-        let SavedWithPlans { now, past, plans } = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
-        return Ok(Parts { now, past, plans });
-    }
-    let plans = SavedPlans::default();
-    if let Some(body) = bytes.strip_prefix(&MAGIC_WITH_PAST) {
-        let SavedWithPast { now, past } = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
-        return Ok(Parts { now, past: Some(past), plans });
-    }
-    let body = bytes.strip_prefix(&MAGIC).ok_or(RestoreError::Foreign)?;
-    Ok(Parts { now: nowcast_wire::decode_with(body, &WireLimits::FILE)?, past: None, plans })
+    let (magic, body) = bytes.split_first_chunk::<8>().ok_or(RestoreError::Foreign)?;
+    let (mut past, mut plans, mut gifts) = (None, SavedPlans::default(), Vec::new());
+    let now = match *magic {
+        MAGIC => nowcast_wire::decode_with(body, &WireLimits::FILE)?,
+        MAGIC_WITH_PAST => {
+            let whole: SavedWithPast = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
+            past = Some(whole.past);
+            whole.now
+        }
+        MAGIC_WITH_PLANS => {
+            let whole: SavedWithPlans = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
+            (past, plans) = (whole.past, whole.plans);
+            whole.now
+        }
+        MAGIC_WITH_GIFTS => {
+            let whole: SavedWithGifts = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
+            (past, plans, gifts) = (whole.past, whole.plans, whole.gifts);
+            whole.now
+        }
+        [.., found] if magic.starts_with(NAME) => return Err(RestoreError::Version { found }),
+        _ => return Err(RestoreError::Foreign),
+    };
+    Ok(Parts { now, past, plans, gifts })
 }
 
 /// Encodes the parts of a snapshot, in the smallest form that holds them. Returns the parts unchanged.
 fn to_bytes(parts: Parts) -> (Vec<u8>, Parts) {
-    let Parts { now, past, plans } = parts;
+    let Parts { now, past, plans, gifts } = parts;
+    if !gifts.is_empty() {
+        let whole = SavedWithGifts { now, past, plans, gifts };
+        let bytes = encoded(MAGIC_WITH_GIFTS, &whole);
+        let SavedWithGifts { now, past, plans, gifts } = whole;
+        return (bytes, Parts { now, past, plans, gifts });
+    }
     if !plans.repeats.is_empty() || !plans.moves.is_empty() {
         let whole = SavedWithPlans { now, past, plans };
-        let mut bytes = MAGIC_WITH_PLANS.to_vec();
-        nowcast_wire::encode(&whole, &mut bytes);
-        return (bytes, Parts { now: whole.now, past: whole.past, plans: whole.plans });
+        let bytes = encoded(MAGIC_WITH_PLANS, &whole);
+        return (bytes, Parts { now: whole.now, past: whole.past, plans: whole.plans, gifts });
     }
     let Some(past) = past else {
-        let mut bytes = MAGIC.to_vec();
-        nowcast_wire::encode(&now, &mut bytes);
-        return (bytes, Parts { now, past: None, plans });
+        return (encoded(MAGIC, &now), Parts { now, past: None, plans, gifts });
     };
-    let mut bytes = MAGIC_WITH_PAST.to_vec();
     let whole = SavedWithPast { now, past };
-    nowcast_wire::encode(&whole, &mut bytes);
-    (bytes, Parts { now: whole.now, past: Some(whole.past), plans })
+    let bytes = encoded(MAGIC_WITH_PAST, &whole);
+    (bytes, Parts { now: whole.now, past: Some(whole.past), plans, gifts })
+}
+
+fn encoded(magic: [u8; 8], whole: &impl nowcast_wire::Wire) -> Vec<u8> {
+    let mut bytes = magic.to_vec();
+    nowcast_wire::encode(whole, &mut bytes);
+    bytes
 }
 
 #[cfg(test)]

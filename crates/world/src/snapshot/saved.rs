@@ -50,6 +50,16 @@ pub(super) struct SavedWithPlans {
     pub(super) plans: SavedPlans,
 }
 
+/// The same of a world with entities that players gave to others.
+#[derive(Wire)]
+pub(super) struct SavedWithGifts {
+    pub(super) now: Saved,
+    pub(super) past: Option<SavedPast>,
+    pub(super) plans: SavedPlans,
+    /// The ids of these entities, ascending.
+    pub(super) gifts: Vec<u32>,
+}
+
 #[derive(Wire, Default)]
 pub(super) struct SavedPlans {
     pub(super) repeats: Vec<SavedRepeat>,
@@ -318,7 +328,7 @@ pub(super) fn load_claim(saved: SavedHold) -> Option<(EntityId, OwnerClaim)> {
         }
     };
     saved.home.iter().all(|v| v.is_finite()).then_some(())?;
-    Some((EntityId(saved.id), OwnerClaim { home: saved.home, goal }))
+    Some((EntityId(saved.id), OwnerClaim { goal, ..OwnerClaim::at(saved.home) }))
 }
 
 pub(super) fn save_walker(id: EntityId, walker: &WalkerState) -> SavedWalker {

@@ -1,7 +1,7 @@
 use nowcast_world::journal::{self, Entry, Record};
 use nowcast_world::{
-    Area, Attributes, Beyond, Command, Motion, OWNED_MAX, OwnedBy, OwnerError, OwnerLeaves, OwnerRequest,
-    OwnerRules, Pose, Random, Refusal, Velocity, Walker,
+    Area, Attributes, Beyond, Command, GIFTS_MAX, Motion, OWNED_MAX, OwnedBy, OwnerError, OwnerLeaves,
+    OwnerRequest, OwnerRules, Pose, Random, Refusal, Velocity, Walker,
 };
 
 use super::*;
@@ -296,6 +296,72 @@ fn no_player_owns_more_than_the_maximum() {
     let granted = drain(&mut world).iter().filter(|event| matches!(event, Event::Granted { .. })).count();
     assert_eq!((granted, world.stats().commands_refused), (OWNED_MAX, 1));
     assert_eq!(refused(&mut world, own(TRACKER, CRATE)), Some(OwnerError::TooMany { max: OWNED_MAX }));
+}
+
+/// A hall in which TRACKER has spawned targets and given them to a program 9, and that program.
+fn hall_with_gifts() -> (World, PlayerId) {
+    let mut definition = definition();
+    definition.kinds[4].owner.spawns_max = OWNED_MAX as u32;
+    let mut world = World::new(definition, 1, Box::new(Hall)).unwrap();
+    let victim = PlayerId(9);
+    for (player, name) in [(TRACKER, "tracker"), (victim, "victim")] {
+        world.apply(Command::JoinProgram { player, name: name.into() }).unwrap();
+    }
+    for _ in 0..GIFTS_MAX {
+        let entity = world.scene().next_id();
+        assert_eq!(refused(&mut world, target_of(TRACKER)), None);
+        let gift = Command::Release { player: TRACKER, entity, to: Some(victim) };
+        assert_eq!(refused(&mut world, gift), None);
+        assert_eq!(owner(&world, entity), Some(victim));
+    }
+    (world, victim)
+}
+
+fn target_of(player: PlayerId) -> Command {
+    let pose = Pose { position: [4.0, 1.0, 0.0], ..Pose::IDENTITY };
+    Command::Spawn { player, kind: "target".into(), pose, attributes: Value::Nil, number: 1 }
+}
+
+#[test]
+fn gifts_do_not_count_against_the_limit_of_their_owner() {
+    let (mut world, victim) = hall_with_gifts();
+    for _ in 0..OWNED_MAX {
+        assert_eq!(refused(&mut world, target_of(victim)), None, "gifts take no place");
+    }
+    assert_eq!(refused(&mut world, target_of(victim)), Some(OwnerError::TooMany { max: OWNED_MAX }));
+    assert_eq!(refused(&mut world, target_of(TRACKER)), None);
+    let last = world.entities().ids().last().copied().unwrap();
+    let gift = Command::Release { player: TRACKER, entity: last, to: Some(victim) };
+    let error = OwnerError::TooManyGifts { player: victim, max: GIFTS_MAX };
+    assert_eq!(refused(&mut world, gift.clone()), Some(error));
+    let first = EntityId(7);
+    assert_eq!(refused(&mut world, release(victim, first)), None, "it gives one of them back");
+    assert_eq!(refused(&mut world, gift), None, "there is room for another gift");
+    assert_eq!(
+        refused(&mut world, own(victim, first)),
+        Some(OwnerError::TooMany { max: OWNED_MAX }),
+        "an entity that a player asks for counts"
+    );
+}
+
+#[test]
+fn gifts_are_saved_and_snapshots_of_unknown_versions_are_refused_by_name() {
+    let (mut world, victim) = hall_with_gifts();
+    let mut definition = definition();
+    definition.kinds[4].owner.spawns_max = OWNED_MAX as u32;
+    let mut bytes = world.snapshot();
+    assert_eq!(bytes[7], 5, "gifts raise the version of a snapshot");
+    let mut restored = World::restore(definition.clone(), Box::new(Hall), &bytes).expect("it is a snapshot");
+    assert_eq!(restored.hash(), world.hash());
+    for _ in 0..OWNED_MAX {
+        assert_eq!(refused(&mut restored, target_of(victim)), None, "gifts take no place");
+    }
+    for version in [1, 6] {
+        bytes[7] = version;
+        let error = World::restore(definition.clone(), Box::new(Hall), &bytes).map(drop).unwrap_err();
+        assert!(error.to_string().contains(&format!("version {version}")), "{error}");
+    }
+    assert_eq!(hall().snapshot()[7], 2, "other worlds keep theirs");
 }
 
 #[test]
