@@ -149,8 +149,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOURS", default_value_t = Retention::default().keep.as_secs() / 3_600)]
     keep_hours: u64,
 
-    /// Maximum megabytes of each stored world; beyond that the oldest history is deleted
-    #[arg(long, value_name = "MB", default_value_t = Retention::default().world_bytes_max >> 20)]
+    /// Maximum megabytes of all stored worlds together; beyond that the oldest history of the largest world is deleted
+    #[arg(long, value_name = "MB", default_value_t = Retention::default().bytes_max >> 20)]
     keep_mb: u64,
 
     /// Seed of the worlds
@@ -305,7 +305,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
     let redirect_to_https = certificate != CertificateConfig::Development;
     let retention = Retention {
         keep: Duration::from_secs(args.keep_hours.saturating_mul(3_600)),
-        world_bytes_max: args.keep_mb.saturating_mul(1 << 20),
+        bytes_max: args.keep_mb.saturating_mul(1 << 20),
     };
     let data = if args.no_data { None } else { Some(data::folder(args.data)?) };
     Ok(Config {

@@ -52,6 +52,7 @@ pub struct Recorder {
     snapshot_tick: u64,
     /// Bytes of the batches since the last snapshot.
     journal_bytes: usize,
+    journal_bytes_max: usize,
     /// No snapshot is tried before this tick, because one was refused.
     retry_tick: u64,
     completions_lost: u64,
@@ -98,6 +99,7 @@ impl Recorder {
             is_unlike_snapshot: false,
             snapshot_tick: tick,
             journal_bytes: 0,
+            journal_bytes_max: SNAPSHOT_JOURNAL_BYTES,
             retry_tick: 0,
             completions_lost: 0,
         }
@@ -247,9 +249,15 @@ impl Recorder {
     /// short. False while the store has no room, because a useless snapshot also costs the world's thread.
     pub fn is_snapshot_due(&self, world: &World, store: &dyn Store) -> bool {
         let max = if self.is_unlike_snapshot { SNAPSHOT_TICKS } else { SNAPSHOT_REST_TICKS };
-        let is_long = self.journal_bytes >= SNAPSHOT_JOURNAL_BYTES;
+        let is_long = self.journal_bytes >= self.journal_bytes_max;
         let is_due = self.needs_snapshot || is_long || world.tick().saturating_sub(self.snapshot_tick) >= max;
         is_due && world.tick() >= self.retry_tick && store.has_room()
+    }
+
+    /// Sets the bytes of journal after which a snapshot is due, at most [`SNAPSHOT_JOURNAL_BYTES`]. Pruning removes no
+    /// batch that is newer than the newest snapshot, so many worlds in one store need a smaller number.
+    pub fn set_journal_bytes_max(&mut self, bytes: usize) {
+        self.journal_bytes_max = bytes.min(SNAPSHOT_JOURNAL_BYTES);
     }
 
     /// Records that the world has another definition or other rules, for the next snapshot.

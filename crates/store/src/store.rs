@@ -243,13 +243,14 @@ pub struct Summary {
 pub struct Retention {
     /// Older records are removed. The newest snapshot before that stays, so that this whole time can be looked at.
     pub keep: Duration,
-    /// Bytes of snapshots and batches of one world; beyond them the oldest go.
-    pub world_bytes_max: u64,
+    /// Bytes of snapshots and batches of all worlds together. Beyond them the oldest of the largest world go. The newest
+    /// snapshot of each world and its later batches stay.
+    pub bytes_max: u64,
 }
 
 impl Default for Retention {
     fn default() -> Retention {
-        Retention { keep: Duration::from_secs(24 * 3_600), world_bytes_max: 256 << 20 }
+        Retention { keep: Duration::from_secs(24 * 3_600), bytes_max: 256 << 20 }
     }
 }
 

@@ -144,8 +144,8 @@ enum Command {
         /// Hours of history that are kept
         #[arg(long, default_value_t = 24)]
         keep_hours: u64,
-        /// Maximum megabytes of each world; the oldest history above that is deleted
-        #[arg(long, default_value_t = Retention::default().world_bytes_max >> 20)]
+        /// Maximum megabytes of all worlds together; above that the oldest history of the largest world is deleted
+        #[arg(long, default_value_t = Retention::default().bytes_max >> 20)]
         keep_mb: u64,
     },
     /// Forget a world with all of its past
@@ -332,7 +332,7 @@ fn check(reader: &SqliteReader, worlds: Vec<WorldName>) -> anyhow::Result<ExitCo
 
 fn prune(folder: &Path, keep_hours: u64, keep_mb: u64) -> anyhow::Result<()> {
     let keep = Duration::from_secs(keep_hours.saturating_mul(3_600));
-    let retention = Retention { keep, world_bytes_max: keep_mb.saturating_mul(1 << 20) };
+    let retention = Retention { keep, bytes_max: keep_mb.saturating_mul(1 << 20) };
     let pruned = writer(folder)?.prune(&retention, now_ms())?;
     output::line(format_args!("{} snapshots and {} batches are gone", pruned.snapshots, pruned.batches))?;
     Ok(())

@@ -33,7 +33,7 @@ pub(crate) use host_state::HostState;
 pub use host_state::restore_kept;
 use host_state::{definition_hash, read_seat_note, seat_note, sources_hash};
 pub use migration::{Change, Migration, MigrationError, kept_rules, migrate};
-pub(crate) use pruning::PruneSchedule;
+pub(crate) use pruning::{JournalShare, PruneSchedule};
 pub(crate) use recording::{Recording, origin};
 pub(crate) use steady_time::now_ms;
 pub(crate) use tokens::{UsedTokenMarks, hold_token};
@@ -76,6 +76,8 @@ pub(crate) struct LookBack {
 pub(crate) struct PersistenceThread {
     store: Mutex<Option<Arc<SqliteStore>>>,
     worlds: AtomicUsize,
+    /// Number of open rooms whose worlds are stored.
+    recorded: Arc<AtomicUsize>,
     /// The last world that could not be loaded.
     trouble: Mutex<Option<(Instant, String)>>,
 }
@@ -90,6 +92,7 @@ impl PersistenceThread {
         Ok(Self {
             store: Mutex::new(Some(Arc::new(store))),
             worlds: AtomicUsize::new(worlds),
+            recorded: Arc::default(),
             trouble: Mutex::default(),
         })
     }
@@ -226,6 +229,11 @@ impl PersistenceThread {
             Health::Gone { cause, .. } => Some(cause),
             _ => None,
         }
+    }
+
+    /// Takes the share of a room in the bytes that no pruning removes.
+    pub(crate) fn journal_share(&self, retention: &Retention) -> JournalShare {
+        JournalShare::take(&self.recorded, retention)
     }
 
     /// Removes the data that exceeds the retention. Blocks on the disk.

@@ -8,13 +8,14 @@ use nowcast_store::{ActionId, Completion, HOST_BYTES_MAX, Once, Origin, Recorder
 use nowcast_world::{Command, PlayerId, World};
 use tracing::warn;
 
-use super::{HostState, definition_hash, now_ms, seat_note, sources_hash};
+use super::{HostState, JournalShare, definition_hash, now_ms, seat_note, sources_hash};
 use crate::client_key::ClientKey;
 
 /// Records a room's world. No call blocks on a disk.
 pub(crate) struct Recording {
     store: Arc<SqliteStore>,
     recorder: Recorder,
+    share: JournalShare,
     offered: String,
     seed: u64,
     last_player: u32,
@@ -27,10 +28,17 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn new(store: Arc<SqliteStore>, recorder: Recorder, offered: &str, seed: u64) -> Self {
+    pub(crate) fn new(
+        store: Arc<SqliteStore>,
+        recorder: Recorder,
+        share: JournalShare,
+        offered: &str,
+        seed: u64,
+    ) -> Self {
         Self {
             store,
             recorder,
+            share,
             offered: offered.to_owned(),
             seed,
             last_player: 0,
@@ -88,6 +96,7 @@ impl Recording {
     pub(crate) fn record(&mut self, world: &mut World, sources: Option<&Sources>, is_used: bool) {
         self.is_used |= is_used;
         self.has_begun |= is_used;
+        self.recorder.set_journal_bytes_max(self.share.bytes());
         if self.has_begun && self.recorder.is_snapshot_due(world, &*self.store) {
             self.snapshot(world, sources);
         } else {

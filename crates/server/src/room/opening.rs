@@ -122,8 +122,7 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
         );
         return Ok(begun(engine, seen, name, store, offered, rooms));
     };
-    let patience = seats_held_for(&saved, rooms);
-    Ok(resumed.go_on(&saved, &state, store, offered, patience))
+    Ok(resumed.go_on(&saved, &state, store, offered, rooms))
 }
 
 /// Makes a new world.
@@ -155,7 +154,8 @@ fn begun(
 ) -> Opened {
     let seed = rooms.config.seed;
     let recorder = Recorder::new(name, origin(engine.world(), engine.sources(), seed), engine.world());
-    let recording = Recording::new(store, recorder, &offered.name, seed);
+    let share = rooms.persistence.journal_share(&rooms.config.retention);
+    let recording = Recording::new(store, recorder, share, &offered.name, seed);
     Opened::new(RecordedWorld::new(engine, Some(recording)), seen)
 }
 
@@ -181,8 +181,9 @@ impl Resumed {
         state: &HostState,
         store: Arc<SqliteStore>,
         offered: &Offered,
-        patience: Duration,
+        rooms: &Rooms,
     ) -> Opened {
+        let patience = seats_held_for(saved, rooms);
         let Self { engine, seen, is_exact, newer } = self;
         let last_player = last_player(saved, state);
         let seed = saved.snapshot.origin.seed;
@@ -191,8 +192,9 @@ impl Resumed {
             recorder.set_origin(origin(engine.world(), engine.sources(), seed));
         }
         let seats = PersistenceThread::seats(saved, state);
-        let recording =
-            Recording::new(store, recorder, &offered.name, seed).resumed(last_player, seats.clone());
+        let share = rooms.persistence.journal_share(&rooms.config.retention);
+        let recording = Recording::new(store, recorder, share, &offered.name, seed);
+        let recording = recording.resumed(last_player, seats.clone());
         let mut world = RecordedWorld::new(engine, Some(recording));
         let players: Vec<(PlayerId, Input)> =
             world.world().scene().players().map(|player| (player.id, player.input)).collect();

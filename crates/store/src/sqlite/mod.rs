@@ -5,6 +5,7 @@
 //! (`reader.rs`). `pack.rs` encodes rows. `schema.rs` has the tables and the checks before a file is touched.
 
 mod pack;
+mod prune;
 mod queue;
 mod reader;
 mod row;

@@ -11,10 +11,11 @@ use crate::fail_point::{FailPoint, pass};
 use crate::name::WorldName;
 use crate::snapshot::{Snapshot, write_file};
 use crate::sqlite::pack::pack;
+use crate::sqlite::prune::prune;
 use crate::sqlite::queue::{Content, Job, Queue, Work};
 use crate::sqlite::row::{Row, kind_number};
 use crate::sqlite::schema::{Database, FolderLock};
-use crate::store::{Continuity, MARKS_MAX, Mark, Pruned, Retention};
+use crate::store::{Continuity, MARKS_MAX, Mark};
 
 /// Minimum and maximum pause before a retry.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -22,9 +23,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// Interval of checks whether removed or replaced files are back.
 const GONE_PAUSE: Duration = Duration::from_millis(250);
-
-/// Rows that one transaction deletes, so that other jobs wait no longer than for a large snapshot.
-const PRUNE_ROWS: i64 = 4_096;
 
 /// Pages that are returned to the file system between two checks of the queue.
 const PAGES_FREED: u32 = 1_024;
@@ -391,70 +389,4 @@ impl<'t> Tables<'t> {
         )?;
         Ok(Fate::Kept)
     }
-}
-
-/// Removes rows beyond the retention, a limited number at a time. Returns whether there are more. Snapshots go first, and then the
-/// batches before the oldest remaining snapshot, so the rest is whole whenever this ends.
-fn prune(
-    transaction: &Transaction<'_>,
-    retention: &Retention,
-    now_ms: u64,
-) -> rusqlite::Result<(Pruned, bool)> {
-    pass(FailPoint::BeforePrune);
-    let mut pruned = Pruned::default();
-    let keep_ms = u64::try_from(retention.keep.as_millis()).unwrap_or(u64::MAX);
-    let cutoff = now_ms.saturating_sub(keep_ms);
-    let ids = transaction
-        .prepare("SELECT id FROM worlds")?
-        .query_map([], |row| row.get(0))?
-        .collect::<Result<Vec<i64>, _>>()?;
-    let mut rows_left = PRUNE_ROWS;
-    for id in ids {
-        let first = first_kept(transaction, id, retention, cutoff)?;
-        let snapshots = "DELETE FROM snapshots WHERE world = ? AND number < ?";
-        pruned.snapshots += transaction.execute(snapshots, params![id, first])? as u64;
-        pass(FailPoint::HalfPruned);
-        let batches = "DELETE FROM journal WHERE world = ?1 AND number IN \
-            (SELECT number FROM journal WHERE world = ?1 AND number <= ?2 ORDER BY number LIMIT ?3)";
-        let gone = transaction.execute(batches, params![id, first, rows_left])? as i64;
-        pruned.batches += gone as u64;
-        rows_left -= gone;
-    }
-    let marks =
-        "DELETE FROM marks WHERE (kind, key) IN (SELECT kind, key FROM marks WHERE expires_ms <= ? LIMIT ?)";
-    let gone = transaction.execute(marks, params![now_ms as i64, rows_left])?;
-    pruned.marks = gone as u64;
-    rows_left -= gone as i64;
-    Ok((pruned, rows_left == 0))
-}
-
-/// The number of a world's oldest snapshot that stays.
-fn first_kept(
-    transaction: &Transaction<'_>,
-    id: i64,
-    retention: &Retention,
-    cutoff_ms: u64,
-) -> rusqlite::Result<i64> {
-    let mut statement = transaction.prepare(
-        "SELECT number, time_ms, length(file) FROM snapshots WHERE world = ? ORDER BY number DESC",
-    )?;
-    let snapshots = statement
-        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-        .collect::<Result<Vec<(i64, i64, i64)>, _>>()?;
-    let mut journal = transaction.prepare(
-        "SELECT coalesce(sum(length(body)), 0) FROM journal WHERE world = ? AND number > ? AND number <= ?",
-    )?;
-    let (mut first, mut bytes, mut upper) = (0, 0u64, i64::MAX);
-    for (index, (number, time_ms, file_bytes)) in snapshots.into_iter().enumerate() {
-        let since: i64 = journal.query_row(params![id, number, upper], |row| row.get(0))?;
-        bytes = bytes.saturating_add((since + file_bytes).max(0) as u64);
-        if index > 0 && bytes > retention.world_bytes_max {
-            break;
-        }
-        (first, upper) = (number, number);
-        if time_ms.max(0) as u64 <= cutoff_ms {
-            break;
-        }
-    }
-    Ok(first)
 }

@@ -146,7 +146,7 @@ proptest! {
                     both.compare();
                 }
                 Step::Prune => {
-                    let all = Retention { keep: std::time::Duration::ZERO, world_bytes_max: 0 };
+                    let all = Retention { keep: std::time::Duration::ZERO, bytes_max: 0 };
                     both.store.prune(&all, u64::MAX >> 1).unwrap();
                     both.compare();
                 }

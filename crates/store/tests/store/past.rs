@@ -178,16 +178,43 @@ fn pruning_by_size_never_removes_the_newest_state() {
     minute(&folder, 5);
     let store = folder.open();
     let before = store.list().unwrap().remove(0).bytes;
-    let retention = Retention { world_bytes_max: before / 2, ..Retention::default() };
+    let retention = Retention { bytes_max: before / 2, ..Retention::default() };
     assert!(store.prune(&retention, BEGIN_MS).unwrap().snapshots > 0);
     let after = store.list().unwrap().remove(0);
     assert!(after.bytes <= before / 2 && after.snapshots > 0);
-    let retention = Retention { keep: Duration::ZERO, world_bytes_max: 0 };
+    let retention = Retention { keep: Duration::ZERO, bytes_max: 0 };
     store.prune(&retention, u64::MAX).unwrap();
     let left = store.list().unwrap().remove(0);
     assert_eq!((left.snapshots, left.batches, left.tick), (1, 0, 1_800));
     let saved = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
     assert_eq!(garden::replay(&saved).tick(), 1_800);
+}
+
+#[test]
+fn pruning_by_size_holds_over_all_worlds_and_takes_from_the_largest() {
+    let folder = Folder::new("together");
+    let store = folder.open();
+    let mut random = nowcast_world::Random::new(1);
+    for (world, snapshots, words) in [("quiet", 4, 1_000), ("loud", 10, 50_000), ("louder", 12, 50_000)] {
+        let mut story = Story::new(&name(world), 1);
+        for _ in 0..snapshots {
+            let host = (0..words).flat_map(|_| random.bits().to_le_bytes()).collect();
+            story.recorder.snapshot(&mut story.world, &store, BEGIN_MS, host);
+            story.world.step();
+            story.recorder.flush_all(&story.world, &store, BEGIN_MS);
+        }
+    }
+    store.commit(PATIENCE).unwrap();
+    let snapshots = || store.list().unwrap().iter().map(|world| world.snapshots).collect::<Vec<_>>();
+    assert_eq!(snapshots(), [10, 12, 4], "ordered by name");
+    let retention = Retention { bytes_max: 2_500_000, ..Retention::default() };
+    assert_eq!(store.prune(&retention, BEGIN_MS).unwrap().snapshots, 16);
+    assert_eq!(snapshots(), [3, 3, 4], "the quiet world keeps its past");
+    let bytes: u64 = store.list().unwrap().iter().map(|world| world.bytes).sum();
+    assert!(bytes <= 2_500_000, "{bytes}");
+    let retention = Retention { bytes_max: 1, ..Retention::default() };
+    store.prune(&retention, BEGIN_MS).unwrap();
+    assert_eq!(snapshots(), [1, 1, 1], "the newest state of each world stays");
 }
 
 #[test]
@@ -228,7 +255,7 @@ fn pruning_returns_all_pages_of_a_large_journal_while_the_store_is_open() {
     assert!(!story.recorder.is_snapshot_due(&story.world, &store));
     store.commit(PATIENCE).unwrap();
     let bytes = || std::fs::metadata(folder.path().join("worlds.db")).unwrap().len();
-    let retention = Retention { world_bytes_max: 1, ..Retention::default() };
+    let retention = Retention { bytes_max: 1, ..Retention::default() };
     store.prune(&retention, BEGIN_MS + 1).unwrap();
     // A checkpoint of SQLite's log brings the smaller size to the file.
     let deadline = std::time::Instant::now() + PATIENCE;
