@@ -276,6 +276,26 @@ fn a_termination_signal_ends_it_with_code_0() {
     }
 }
 
+#[test]
+fn announced_udp_port_is_named_by_the_descriptor_and_allowed_by_the_policy_of_the_page() {
+    let arguments = ["serve", "--no-data", "--port", "0", "--announced-udp-port", "9"];
+    let mut server = nowcast(&arguments).stderr(Stdio::null()).spawn().expect("the program starts");
+    let port = port_of(&mut server);
+    let (offer, page) = (get(port, "/nowcast/plaza"), get(port, "/"));
+    let _ = server.kill();
+    let _ = server.wait();
+    assert!(offer.contains(r#""webtransport":{"port":9,"#), "{offer}");
+    let policy = "connect-src 'self' https://localhost:9;";
+    assert!(page.contains(policy), "{}", page.split("\r\n\r\n").next().unwrap_or_default());
+
+    let (code, said) = mistake(&["serve", "--announced-udp-port", "0"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("0 is not in 1..=65535"), "{said}");
+    let (code, said) = mistake(&["serve", "--announced-udp-port", "9", "--no-webtransport"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("--no-webtransport"), "{said}");
+}
+
 /// Maximum wait on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(30);
 
