@@ -18,13 +18,13 @@ pub trait Sender {
     /// Puts a value without waiting.
     ///
     /// # Errors
-    /// [`Refusal::Full`] when it needs room that there is not, and whatever else ended the queue.
+    /// [`Refusal::Full`] if there is no room, and the error that ended the queue.
     fn try_put(&mut self, key: Key, value: &[u8]) -> Result<Put, Refusal>;
 
     /// Puts a value. Waits for room, at most until the deadline.
     ///
     /// # Errors
-    /// [`Refusal::TimedOut`] at the deadline, and whatever ended the queue; never [`Refusal::Full`].
+    /// [`Refusal::TimedOut`] at the deadline, and the error that ended the queue; never [`Refusal::Full`].
     fn put(&mut self, key: Key, value: &[u8], deadline: Option<Instant>) -> Result<Put, Refusal>;
 
     /// Puts a value, or registers the task to be woken when a retry may succeed.
@@ -40,13 +40,13 @@ pub trait Receiver {
     /// if nothing waits.
     ///
     /// # Errors
-    /// Whatever ended the queue, once everything put before has been delivered.
+    /// The error that ended the queue, once all earlier messages have been delivered.
     fn try_get(&mut self, value: &mut Vec<u8>) -> Result<Option<Key>, Refusal>;
 
     /// Gets the next message. Waits for one, at most until the deadline.
     ///
     /// # Errors
-    /// [`Refusal::TimedOut`] at the deadline, and whatever ended the queue.
+    /// [`Refusal::TimedOut`] at the deadline, and the error that ended the queue.
     fn get(&mut self, value: &mut Vec<u8>, deadline: Option<Instant>) -> Result<Key, Refusal>;
 
     /// Gets the next message, or registers the task to be woken when there is one.

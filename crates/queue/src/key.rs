@@ -17,8 +17,8 @@ impl Key {
     /// Makes the key of a piece of state.
     ///
     /// # Panics
-    /// When `key` is 0, which marks events: that is a mistake of the program, not of its input. For numbers from
-    /// elsewhere use [`Key::from_raw`].
+    /// If `key` is 0, which marks events: that is a mistake of the program, not of its input. For untrusted numbers use
+    /// [`Key::from_raw`].
     #[must_use]
     pub const fn state(key: u64) -> Key {
         assert!(key != 0, "key 0 marks events; a state needs a key of at least 1");
@@ -61,8 +61,8 @@ impl fmt::Debug for Key {
 
 /// A map by key with a hash that costs one multiplication.
 ///
-/// It does not resist keys chosen to collide. So it is only for keys that the own program chooses, such as those of its
-/// outgoing queue.
+/// It does not resist keys chosen to collide, so use it only for keys that the own program chooses, such as those of
+/// its outgoing queue.
 pub type KeyMap<T> = HashMap<Key, T, BuildHasherDefault<KeyHasher>>;
 
 /// The hash of [`KeyMap`].

@@ -33,7 +33,7 @@ impl<V: Weigh> Lanes<V> {
     /// Like [`UpdatableQueue::put`].
     ///
     /// # Panics
-    /// When there is no such lane.
+    /// If there is no such lane.
     pub fn put(&mut self, lane: usize, key: Key, value: V) -> Result<Put, Refused<V>> {
         self.queues[lane].put(key, value)
     }
@@ -56,7 +56,7 @@ impl<V: Weigh> Lanes<V> {
     /// Returns one lane, for a scheduler with other rules.
     ///
     /// # Panics
-    /// When there is no such lane.
+    /// If there is no such lane.
     pub fn lane(&mut self, lane: usize) -> &mut UpdatableQueue<V> {
         &mut self.queues[lane]
     }

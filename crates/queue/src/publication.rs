@@ -11,12 +11,13 @@ use std::collections::VecDeque;
 /// [`peek`](Self::peek) and [`pop`](Self::pop) deliver the same messages to one subscriber as an
 /// [`UpdatableQueue`](crate::UpdatableQueue) would. A value is read only when it is delivered.
 ///
-/// **How.** Every message has a *place*, counted from the first ever, and a log lists the places in order. A value that
-/// nobody has seen yet is replaced where it stands; one that somebody has seen moves to the end of the log, and its old
-/// place is void. So the log has one place for each key, and others only for what a slow subscriber still needs: events, and
-/// the last values before them (the *backlog*). A subscriber takes down which entries have changed since it last looked (a
-/// *round*), delivers each with its newest value, and looks again. A value that moves during the round is still in it, and
-/// those delivered last wait longest in the next, so no key starves another.
+/// **Implementation.** Every message has a *place*, counted from the first ever, and a log lists the places in order. A
+/// value that no subscriber has received is replaced in place. A value that a subscriber has received moves to the end
+/// of the log, and its old place is void. The log therefore has one place for each key, and others only for messages
+/// that a slow subscriber still needs: events, and the last values before them (the *backlog*). A subscriber lists the
+/// entries that changed since its last *round*, delivers each with its newest value, and begins another round. A value
+/// that moves during the round is still in it, and the values delivered last wait longest in the next round, so no key
+/// starves another.
 ///
 /// ```
 /// use nowcast_queue::{Key, Publication, PublicationBounds};
@@ -165,9 +166,9 @@ impl<V: Weigh> Publication<V> {
     /// Puts a value for all subscribers. [`Put::Replaced`] means that no subscriber had received the previous value.
     ///
     /// # Errors
-    /// Hands the value back with [`Refusal::Full`] when the newest values would be more or larger than
-    /// [`PublicationBounds::newest`] allows, or with [`Refusal::TooLarge`] if it could never fit. No subscriber, however
-    /// slow, is a reason to refuse.
+    /// Returns the value with [`Refusal::Full`] if the newest values would be more or larger than
+    /// [`PublicationBounds::newest`] allows, or with [`Refusal::TooLarge`] if it could never fit. A slow subscriber
+    /// never causes a refusal.
     pub fn put(&mut self, key: Key, value: V) -> Result<Put, Refused<V>> {
         let put = if key.is_event() { self.put_event(value) } else { self.put_state(key, value) };
         match put {
@@ -208,7 +209,7 @@ impl<V: Weigh> Publication<V> {
         self.newest_bytes = self.newest_bytes - old_bytes + bytes;
         let node = &mut self.nodes[index as usize];
         if node.interval < self.events {
-            // It was the last value before an event, and some subscriber may still need it.
+            // It was the last value before an event, and a subscriber may still need it.
             self.backlog.add(old_bytes);
             let successor = self.append(key, value);
             self.nodes[index as usize].successor = Some(successor);
@@ -279,7 +280,7 @@ impl<V: Weigh> Publication<V> {
     /// Removes a subscriber.
     ///
     /// # Panics
-    /// When it was forgotten before.
+    /// If it was already removed.
     pub fn unsubscribe(&mut self, id: SubscriberId) {
         let subscriber = self.subscribers[id.0 as usize].take().expect("a subscriber is forgotten once");
         self.unpin(&subscriber);
@@ -292,7 +293,7 @@ impl<V: Weigh> Publication<V> {
     /// [`Refusal::Behind`], for good, once the subscriber was closed because of its backlog.
     ///
     /// # Panics
-    /// When the subscriber was forgotten.
+    /// If the subscriber was removed.
     pub fn peek(&mut self, id: SubscriberId) -> Result<Option<(Key, &V)>, Refusal> {
         let next = self.next(id)?;
         Ok(next.and_then(|index| {
@@ -307,7 +308,7 @@ impl<V: Weigh> Publication<V> {
     /// Like [`peek`](Self::peek).
     ///
     /// # Panics
-    /// When the subscriber was forgotten.
+    /// If the subscriber was removed.
     pub fn pop(&mut self, id: SubscriberId) -> Result<Option<(Key, V)>, Refusal>
     where
         V: Clone,
@@ -349,8 +350,8 @@ impl<V: Weigh> Publication<V> {
         next
     }
 
-    /// Returns the node to deliver for a node of a round. For a subscriber that is joining, values of earlier intervals
-    /// and of the interval in which it joined count as one interval, because the events between them are not for it.
+    /// Returns the node to deliver for a node of a round. For a joining subscriber, values of earlier intervals and of
+    /// the interval in which it joined count as one interval, because it does not receive the events between them.
     fn value_for(&self, subscriber: &Subscriber, index: u32) -> u32 {
         let node = &self.nodes[index as usize];
         let successor = node.successor.filter(|_| subscriber.joining.is_some());
@@ -359,7 +360,7 @@ impl<V: Weigh> Publication<V> {
             .unwrap_or(index)
     }
 
-    /// Begins a round: collects the changes since the last round, up to the next event. An event is a round of its own.
+    /// Begins a round: collects the changes since the last round, up to the next event. An event is a separate round.
     fn begin_round(&self, subscriber: &mut Subscriber) {
         let before = subscriber.end;
         subscriber.end = self.next_place;

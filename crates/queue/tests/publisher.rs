@@ -60,7 +60,7 @@ fn a_late_subscriber_gets_the_newest_values_and_the_events_after_it() {
 }
 
 #[test]
-fn a_subscriber_that_falls_behind_is_closed_and_disturbs_nobody() {
+fn a_subscriber_that_falls_behind_is_closed_and_affects_no_other() {
     let backlog = Bounds { entries_max: 100, bytes_max: 10_000 };
     let mut publication = Publication::new(PublicationBounds { backlog, ..PublicationBounds::default() });
     let (stalled, diligent) = (publication.subscribe(), publication.subscribe());

@@ -62,7 +62,7 @@ fn a_refused_value_leaves_the_older_one_in_place() {
 }
 
 #[test]
-fn a_blocked_put_goes_on_when_the_receiver_makes_room() {
+fn a_blocked_put_continues_when_the_receiver_makes_room() {
     let (mut sender, mut receiver) = in_process::queue(Bounds { entries_max: 1, bytes_max: 100 });
     sender.try_put(Key::EVENT, b"1").unwrap();
     assert_eq!(sender.try_put(Key::EVENT, b"2"), Err(Refusal::Full));
@@ -84,7 +84,7 @@ fn a_deadline_ends_the_wait_of_either_end() {
 }
 
 #[test]
-fn a_closed_sender_is_heard_of_after_its_last_message() {
+fn a_closed_sender_is_reported_after_its_last_message() {
     let (mut sender, mut receiver) = in_process::queue(Bounds::default());
     sender.try_put(A, b"last").unwrap();
     drop(sender);

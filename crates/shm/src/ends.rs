@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 /// Maximum time after which a waiting end notices a missed wake-up.
 ///
-/// Ordinarily the kernel reports a death at once and no wake-up is lost. This bound holds even if something has written
-/// garbage over the words that announce sleepers.
+/// Ordinarily the kernel reports a death at once and no wake-up is lost. This bound holds even if the words that
+/// announce sleepers were overwritten with garbage.
 pub const DETECTION_MAX: Duration = Duration::from_millis(100);
 
 /// The value that the closing side writes. Any other number but 0 is damage.
@@ -59,7 +59,7 @@ impl ShmSender {
     /// Like [`Sender::try_put`].
     ///
     /// # Panics
-    /// When there is no such lane: the sender's own task chose how many there are.
+    /// If there is no such lane: the sender's own task chose their number.
     #[inline]
     pub fn try_put_on(&mut self, lane: usize, key: Key, value: &[u8]) -> Result<Put, Refusal> {
         let put = self.attempt(lane, key, value);
@@ -73,7 +73,7 @@ impl ShmSender {
     /// Like [`Sender::put`].
     ///
     /// # Panics
-    /// When there is no such lane.
+    /// If there is no such lane.
     pub fn put_on(
         &mut self,
         lane: usize,
@@ -81,8 +81,8 @@ impl ShmSender {
         value: &[u8],
         deadline: Option<Instant>,
     ) -> Result<Put, Refusal> {
-        // Each look at a full queue takes a cache line away from the reader. So the reader is first given the time to make
-        // room for many, and then looked after ever more rarely.
+        // Each read of a full queue takes a cache line away from the reader. The writer therefore first waits until the
+        // reader could have made room for many entries, and then polls ever more rarely.
         let patience = (self.lanes[lane].bounds().entries_max as u32 / 4).clamp(8, 128);
         for pauses in [patience, patience * 2, patience * 4, 0] {
             match self.attempt(lane, key, value) {
@@ -97,7 +97,7 @@ impl ShmSender {
                 && let Some(time) = time_to_sleep(deadline, self.link.patience)
             {
                 self.map.sleep(WRITER_GATE, ASLEEP, time);
-                // A woken writer usually finds room, so it looks before it announces the next sleep.
+                // A woken writer usually finds room, so it polls before it announces the next sleep.
                 attempt = self.attempt(lane, key, value);
                 if attempt == Err(Refusal::Full) {
                     continue;
@@ -117,7 +117,7 @@ impl ShmSender {
     /// Like [`Sender::poll_put`].
     ///
     /// # Panics
-    /// When there is no such lane.
+    /// If there is no such lane.
     pub fn poll_put_on(
         &mut self,
         context: &mut Context<'_>,
@@ -140,7 +140,7 @@ impl ShmSender {
         }
     }
 
-    /// Ready when all that was put is where the peer gets it, which is always: for code that is generic over carriers.
+    /// Ready when the peer can get all put messages, which is always: for code that is generic over carriers.
     pub fn poll_drained(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
@@ -179,7 +179,7 @@ impl ShmSender {
         }
         let put = self.lanes[lane].put(key, value);
         match put {
-            // A reader sleeps because the queue was empty, so only a new entry is news to it.
+            // A reader sleeps because the queue was empty, so only a new entry needs a wake-up.
             Ok(Put::Queued) => {
                 let waiting = gate::open(&self.map, READER_GATE);
                 self.link.wake(&self.map, READER_GATE, waiting);
@@ -213,7 +213,7 @@ impl ShmReceiver {
         let Some(refusal) = end_of(&self.map, WRITER_CLOSED, &self.link) else {
             return Ok(None);
         };
-        // Entries put before the end are older than its mark, so a last look finds them.
+        // Entries put before the end are older than its mark, so a last poll finds them.
         match self.take(value)? {
             Some(got) => Ok(Some(got)),
             None => Err(refusal),
@@ -318,13 +318,13 @@ impl ShmReceiver {
 /// Whether and how the other side has ended.
 #[inline]
 fn end_of(map: &Arc<Map>, closed: usize, link: &Link) -> Option<Refusal> {
-    // The process is asked first: one that closes and then ends has closed.
+    // The process is checked first: one that closes and then ends has closed.
     let dead = link.is_dead();
     match map.words()[closed].load(Ordering::Acquire) {
         0 if dead => Some(Refusal::PeerDied),
         0 => None,
         CLOSED => Some(Refusal::Closed),
-        _ => Some(Refusal::Corrupt("the word that says closed was overwritten")),
+        _ => Some(Refusal::Corrupt("the closing word was overwritten")),
     }
 }
 

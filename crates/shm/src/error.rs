@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Why a segment, a name or a peer was not accepted. The text names the party at fault.
+/// Why a segment, a name or a peer was rejected. The text names the party at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -32,7 +32,7 @@ pub enum OpenError {
         /// The owner's number.
         user: u32,
     },
-    /// Others than the owner may open the peer's segment.
+    /// Other users may open the peer's segment.
     #[error("the peer's segment may be opened by others: its mode is {mode:o}")]
     Permissions {
         /// Its mode.

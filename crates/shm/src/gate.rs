@@ -1,9 +1,9 @@
-//! How one side sleeps until the other has done something, without a system call while neither sleeps.
+//! Sleeping until the other side has acted, without a system call while neither sleeps.
 //!
-//! Each side has a word in the segment, its gate. Before it sleeps it says so there, then looks once more whether there is
-//! something to do. The other side first does something, then looks at the gate. Between the two steps each side passes a
-//! barrier, so at least one of them sees what the other did, and no wake-up is lost. The barrier is of the lopsided kind:
-//! free for the side that works, a system call for the one that is about to make a system call anyway.
+//! Each side has a word in the segment, its gate. Before it sleeps it announces that in its gate, then checks once more
+//! whether there is something to do. The other side first acts, then reads the gate. Between the two steps each side
+//! passes a barrier, so at least one of them sees the other's step, and no wake-up is lost. The barrier is asymmetric:
+//! free for the working side, a system call for the side that is about to make a system call anyway.
 
 use crate::memory::Memory;
 use crate::sync::{Ordering, heavy_barrier, light_barrier};
@@ -11,7 +11,7 @@ use crate::sync::{Ordering, heavy_barrier, light_barrier};
 /// The way a side waits, and therefore the way to wake it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// Not at all.
+    /// Not waiting.
     Awake,
     /// In the kernel, on the gate itself.
     Asleep,
@@ -23,7 +23,7 @@ pub(crate) enum Waiting {
 pub(crate) const ASLEEP: u64 = 1;
 const LISTENING: u64 = 2;
 
-/// Says that this side is about to wait. It must look again for something to do before it does.
+/// Announces that this side is about to wait. It must check again for something to do before it waits.
 pub(crate) fn announce(memory: &impl Memory, gate: usize, waiting: Waiting) {
     let number = match waiting {
         Waiting::Awake => 0,
@@ -34,12 +34,12 @@ pub(crate) fn announce(memory: &impl Memory, gate: usize, waiting: Waiting) {
     heavy_barrier();
 }
 
-/// Says that this side is awake again.
+/// Announces that this side is awake again.
 pub(crate) fn withdraw(memory: &impl Memory, gate: usize) {
     memory.words()[gate].store(0, Ordering::Relaxed);
 }
 
-/// Opens the other side's gate, and returns how that side has to be woken. Call it after doing something for that side.
+/// Opens the other side's gate, and returns how that side must be woken. Call it after acting for that side.
 #[inline]
 pub(crate) fn open(memory: &impl Memory, gate: usize) -> Waiting {
     light_barrier();

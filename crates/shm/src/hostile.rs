@@ -26,7 +26,7 @@ fn soon() -> Instant {
 }
 
 #[test]
-fn a_damaged_header_is_named_whichever_byte_it_is() {
+fn a_damaged_header_is_named_for_every_byte() {
     for byte in 0..HEADER_WORDS * 8 {
         let (segment, file) = segment();
         segment.map.words()[byte / 8].fetch_xor(0x41 << (byte % 8 * 8), Relaxed);
@@ -58,11 +58,11 @@ fn a_file_that_could_still_shrink_is_refused() {
     let file = file_of(1 << 16, &[], SealFlags::GROW | SealFlags::SEAL);
     assert!(matches!(Segment::open(&file), Err(OpenError::NotSealed)));
     let named = std::fs::File::open("/proc/self/exe").expect("this test has a file");
-    assert!(Segment::open(&named).is_err(), "nor is an ordinary file, whoever owns it");
+    assert!(Segment::open(&named).is_err(), "nor is an ordinary file of any owner");
 }
 
 #[test]
-fn a_file_that_others_may_open_or_own_is_refused() {
+fn a_file_that_others_may_open_or_own_is_rejected() {
     let (_, file) = segment();
     rustix::fs::fchmod(&file, Mode::from_raw_mode(0o640)).expect("it is ours");
     assert!(matches!(Segment::open(&file), Err(OpenError::Permissions { mode: 0o640 })));
@@ -148,7 +148,7 @@ fn garbage_written_while_both_sides_work_ends_both_without_harm() {
                     break refusal;
                 }
             };
-            // A timeout is in order too: garbage may look like a queue that is empty.
+            // A timeout is also allowed, because garbage may look like an empty queue.
             assert!(matches!(ended, Refusal::Corrupt(_) | Refusal::TimedOut), "seed {seed}: {ended:?}");
             let (_near, ended) = writer.join().expect("no panic");
             assert!(matches!(ended, Some(Refusal::Corrupt(_) | Refusal::TimedOut)), "seed {seed}: {ended:?}");
@@ -159,7 +159,7 @@ fn garbage_written_while_both_sides_work_ends_both_without_harm() {
 }
 
 #[test]
-fn a_sign_of_closing_that_is_not_one_is_damage() {
+fn an_invalid_closing_word_is_damage() {
     let (mut near, _far) = pair(&[SMALL]).expect("the system has a page");
     near.sender.map.words()[READER_CLOSED].store(7, Relaxed);
     assert!(matches!(near.sender.try_put(Key::EVENT, b""), Err(Refusal::Corrupt(_))));

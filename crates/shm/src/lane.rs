@@ -1,19 +1,20 @@
-//! The protocol of one lane: a ring of slots, each a cell beside a block for an entry's value.
+//! The protocol of one lane: a ring of slots, each with a cell and a block for an entry's value.
 //!
-//! **Cells.** An entry's position counts entries from the first ever; it stands in slot `position % slots`. The slot's cell
-//! is one word: what it is, the low half of its position, and the place of its block. The writer makes an entry by storing
-//! its word (append) and replaces a value by preparing a new block and exchanging the word for one that names it (replace).
-//! The reader takes a state by exchanging the word for a taken one: so who comes first, the newer value or the reader, is
-//! decided by one atomic step. Events are never replaced, so the reader only reads their cells.
+//! **Cells.** An entry's position counts entries from the first ever; the entry is in slot `position % slots`. The
+//! slot's cell is one word: its kind, the low half of its position, and the place of its block. The writer creates an
+//! entry by storing its word (append). It replaces a value by preparing a new block and exchanging the word for one
+//! that refers to it (replace). The reader takes a state by exchanging the word for a taken one. One atomic step
+//! therefore decides which comes first, the newer value or the reader. Events are never replaced, so the reader only
+//! reads their cells.
 //!
-//! **Blocks** belong to exactly one side at any time. The writer owns a block until a cell names it, and again after the
-//! exchange that replaced it, or once the reader's `head` has passed its entry. The reader owns it between. Nobody ever
-//! reads a block that is being written, so there is nothing to retry: both sides are wait-free. An appended value lives
-//! beside its cell if it fits there, so that a reader which looks for the next entry already asks for all of it; one that
-//! replaces another or is larger lives in a block of its own elsewhere.
+//! **Blocks** belong to exactly one side at any time. The writer owns a block until a cell refers to it. It owns the
+//! block again after the exchange that replaced it, or once the reader's `head` has passed its entry. The reader owns
+//! it between. Neither side ever reads a block that is being written, so there are no retries: both sides are
+//! wait-free. An appended value is beside its cell if it fits there, so that a reader which polls for the next entry
+//! already requests all of it. A value that replaces another, or is larger, is in a separate block.
 //!
-//! **Death.** A writer that dies before its exchange leaves the older value in the queue, one that dies after it the newer
-//! one. A reader that dies takes at most the one entry with it that it was reading.
+//! **Death.** A writer that dies before its exchange leaves the older value in the queue; one that dies after it leaves
+//! the newer value. A reader that dies loses at most the one entry that it was reading.
 //!
 //! Synchronisation, each release with the acquire that pairs with it:
 //!
@@ -37,12 +38,12 @@ const STATE: u64 = 1;
 const EVENT: u64 = 2;
 const TAKEN: u64 = 3;
 
-/// How many entries ahead both sides ask for cache lines that the other side has.
+/// Number of entries ahead for which both sides prefetch cache lines of the other side.
 const AHEAD: u64 = 16;
 
-/// How often a reader that has emptied the queue pauses before it looks again, if the writer is quicker than itself: in sum
-/// about as long as a cache line takes to the other core and back. It then gets fewer values, each as new as ever, and the
-/// writer, which is not interrupted as often, puts several times as many.
+/// Number of pauses of a reader that has emptied the queue before it polls again, if the writer is faster: in total
+/// about the round trip of a cache line to the other core. The reader then gets fewer values, each as new as before.
+/// The writer is interrupted less often and puts several times as many.
 const PAUSES: u32 = 32;
 
 /// The word of the cell at a position.
@@ -67,13 +68,13 @@ pub(crate) struct LaneWriter<M> {
     head: u64,
     /// The last `head` that the reader is known to have published.
     head_published: u64,
-    /// Entries before it stand before the last event.
+    /// Entries before this position precede the last event.
     barrier: u64,
     /// Bytes of the values between `head` and `tail`.
     bytes: usize,
-    /// Whether the last look at an entry to replace found it still waiting. So will the next one, most likely.
+    /// Whether the last entry to replace was still waiting. The next one probably will, too.
     ahead: bool,
-    /// Refusals are counted by the end, which knows whether the caller heard of them.
+    /// The end counts refusals, because it knows whether the caller received them.
     counters: Counters,
 }
 
@@ -85,7 +86,7 @@ struct Record {
     bytes: usize,
 }
 
-/// A block with a value in it that no cell names yet.
+/// A block with a value to which no cell refers yet.
 #[derive(Debug, Clone, Copy)]
 struct Prepared {
     block: Block,
@@ -141,8 +142,8 @@ impl<M: Memory> LaneWriter<M> {
             self.append(key, prepared);
             return Ok(Put::Queued);
         };
-        // To learn whether the reader has taken the entry takes as long as the cell's way over here. Meanwhile the value is
-        // written to where it will probably have to be.
+        // The check whether the reader has taken the entry takes as long as the transfer of the cell. Meanwhile the
+        // value is written to its probable place.
         self.memory.will_write(self.cell(position), 1);
         let block = if self.ahead { self.block_elsewhere(bytes)? } else { self.block_at_tail(bytes)? };
         let mut prepared = self.prepare(block, key, value);
@@ -199,7 +200,7 @@ impl<M: Memory> LaneWriter<M> {
         Ok(())
     }
 
-    /// Whether the reader has taken the entry at a position, which the writer takes for one that waits.
+    /// Whether the reader has taken the entry at a position that the writer assumed to be waiting.
     #[inline]
     fn is_taken(&self, position: u64) -> bool {
         let taken = cell_word(TAKEN, position, 0);
@@ -250,7 +251,7 @@ impl<M: Memory> LaneWriter<M> {
         step("append: value prepared");
         self.memory.words()[self.cell(position)].store(word, Ordering::Release); // APPEND
         step("append: entry visible");
-        // In a smaller ring this slot may be the one that the reader is about to look at.
+        // In a smaller ring this slot may be the one that the reader is about to read.
         if self.layout.slots_mask > 2 * AHEAD {
             self.memory.will_write(self.cell(position + AHEAD), 2);
         }
@@ -262,8 +263,8 @@ impl<M: Memory> LaneWriter<M> {
         } else {
             self.places.insert(key, position);
         }
-        // Takes back what the reader is known to have left, two for every one that is added: so the work of it never piles
-        // up, and the reader's cache line is not asked for.
+        // Reclaims blocks that the reader has left, two for each added one, so that this work never accumulates, and
+        // the reader's cache line is not requested.
         for _ in 0..2 {
             if self.head < self.head_published {
                 self.retire_one();
@@ -271,7 +272,7 @@ impl<M: Memory> LaneWriter<M> {
         }
     }
 
-    /// The block in the slot at `tail`, if that slot is free and large enough, or else one elsewhere.
+    /// The block in the slot at `tail`, if that slot is free and large enough, or else a separate one.
     #[inline]
     fn block_at_tail(&mut self, bytes: usize) -> Result<Block, Refusal> {
         let is_free = self.tail - self.head <= self.layout.slots_mask;
@@ -282,7 +283,8 @@ impl<M: Memory> LaneWriter<M> {
         }
     }
 
-    /// A block of the pool for a value within bounds. There always is one once everything delivered has been taken back.
+    /// A block of the pool for a value within bounds. There always is one once all delivered blocks have been
+    /// reclaimed.
     fn block_elsewhere(&mut self, bytes: usize) -> Result<Block, Refusal> {
         loop {
             if let Some(block) = self.pool.take(bytes) {
@@ -349,7 +351,7 @@ impl<M: Memory> LaneWriter<M> {
         sum
     }
 
-    /// Completes a block's header for the position it will stand at.
+    /// Completes a block's header for its position.
     #[inline]
     fn seal(&self, position: u64, Prepared { block, bytes, sum }: Prepared) {
         let header = bytes as u64 | (u64::from(sum.finish(position)) << 32);
@@ -384,8 +386,8 @@ pub(crate) struct LaneReader<M> {
     head: u64,
     /// The number of consecutive polls that found an entry: after many of them more entries are likely.
     run: u64,
-    /// Whether the value of the last entry was not beside its cell: most likely it had replaced another, so the writer is the
-    /// quicker of the two.
+    /// Whether the value of the last entry was not beside its cell. It had then probably replaced another, so the
+    /// writer is faster than the reader.
     behind: bool,
 }
 
@@ -414,11 +416,11 @@ impl<M: Memory> LaneReader<M> {
         self.is_old(word)
     }
 
-    /// Takes the next entry: its key, and its value in place of what `value` held.
+    /// Takes the next entry: returns its key, and writes its value into `value`.
     #[inline]
     pub(crate) fn get(&mut self, value: &mut Vec<u8>) -> Result<Option<Key>, Refusal> {
         let cell = self.cell(self.head);
-        // While nothing waits, the whole slot is asked for again and again, so that cell and value come over together.
+        // While nothing waits, the whole slot is requested repeatedly, so that cell and value are transferred together.
         if self.run == 0 {
             self.memory.will_write(cell, 1);
             self.memory.will_read(cell + LINE_WORDS, 1);
@@ -429,7 +431,7 @@ impl<M: Memory> LaneReader<M> {
             if !std::mem::take(&mut self.behind) {
                 return Ok(None);
             }
-            // Each look takes a cache line away from the writer.
+            // Each read takes a cache line away from the writer.
             (0..PAUSES).for_each(|_| std::hint::spin_loop());
             word = self.memory.words()[cell].load(Ordering::Acquire); // as above
             if self.is_old(word) {
@@ -468,8 +470,7 @@ impl<M: Memory> LaneReader<M> {
         Ok(Some(key))
     }
 
-    /// Whether the cell at `head` still holds what the lap before left in it, which is the one thing but an entry that it
-    /// may hold.
+    /// Whether the cell at `head` still has its content from the previous lap, the only valid content besides an entry.
     #[inline]
     fn is_old(&self, word: u64) -> bool {
         let Some(before) = self.head.checked_sub(self.slots_mask + 1) else {

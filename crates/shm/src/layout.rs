@@ -33,13 +33,13 @@ const LANES_START: usize = 96;
 
 /// Words of a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
-/// Lanes of one direction at most.
+/// Maximum lanes of one direction.
 pub const LANES_MAX: usize = 8;
 /// Entries of a lane at most.
 pub const ENTRIES_MAX: usize = 1 << 24;
-/// Bytes of one segment at most, of which only the pages that were ever used take memory.
+/// Maximum bytes of one segment. Only pages that were ever used take memory.
 pub const SEGMENT_BYTES_MAX: usize = 1 << 36;
-/// Words of a slot: two cache lines, because processors like to fetch lines in pairs.
+/// Words of a slot: two cache lines, because processors prefer to fetch lines in pairs.
 pub(crate) const SLOT_WORDS: usize = 2 * LINE_WORDS;
 /// Words before each value in its block. The first is the cell if the block is that of a slot.
 pub(crate) const BLOCK_HEADER_WORDS: usize = 3;
@@ -57,7 +57,7 @@ const fn value_max(block_words: usize) -> usize {
 
 // A cell holds a block's place in 30 bits, counted in cache lines.
 const _: () = assert!(SEGMENT_BYTES_MAX / 64 <= 1 << 30);
-// A cell holds the low 32 bits of its position, which must tell it from the positions of the laps before.
+// A cell holds the low 32 bits of its position, which must distinguish it from the positions of earlier laps.
 const _: () = assert!(ENTRIES_MAX < 1 << 31);
 const _: () = assert!(4 + 2 * LANES_MAX < HEADER_WORDS);
 
@@ -72,7 +72,7 @@ pub(crate) struct LaneLayout {
     /// The number of slots, a power of two, less one.
     pub(crate) slots_mask: u64,
     pub(crate) classes: Vec<ClassLayout>,
-    /// The first word behind the lane.
+    /// The first word after the lane.
     pub(crate) end: usize,
 }
 
@@ -87,9 +87,10 @@ pub(crate) struct ClassLayout {
 impl LaneLayout {
     /// The layout of a lane that begins at word `start`, or `None` if the bounds exceed the size of a segment.
     ///
-    /// A value that does not live in its slot lives in a block whose size is a power of two. Each size has as many blocks as values of that size can wait
-    /// at once within the bounds, and one more for the value being written: so a put within bounds always finds a block,
-    /// and no pattern of sizes can fragment the room away. Blocks that were never used cost address space, not memory.
+    /// A value outside its slot is in a block whose size is a power of two. Each size has as many blocks as values of
+    /// that size can wait at once within the bounds, plus one for the value being written. A put within bounds
+    /// therefore always finds a block, and no pattern of sizes can fragment the memory. Blocks that were never used
+    /// cost address space, not memory.
     pub(crate) fn new(start: usize, bounds: Bounds) -> Option<LaneLayout> {
         let Bounds { entries_max, bytes_max } = bounds;
         if !(1..=ENTRIES_MAX).contains(&entries_max) || bytes_max > SEGMENT_BYTES_MAX / 4 {
@@ -131,10 +132,10 @@ pub(crate) fn lanes(bounds: &[Bounds]) -> Option<(Vec<LaneLayout>, usize)> {
     (words * 8 <= SEGMENT_BYTES_MAX).then_some((lanes, words))
 }
 
-/// A checksum of words in order: a change of any one of them shows.
+/// A checksum of words in order: a change of any one of them is detected.
 ///
-/// Every word is multiplied by an odd number of its own, so that the products are independent of each other and a
-/// processor computes several at once.
+/// Every word is multiplied by its own odd number, so the products are independent and a processor computes several at
+/// once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Checksum {
     sum: u64,

@@ -1,4 +1,4 @@
-//! The connection of two processes besides memory: a socket that wakes the peer and that breaks when one of them dies.
+//! The connection of two processes besides memory: a socket that wakes the peer, and that breaks when one of them dies.
 
 use crate::OpenError;
 use crate::ends::DETECTION_MAX;
@@ -22,7 +22,7 @@ pub(crate) struct Link {
     /// Readable once the peer has ended, even if it left a copy of the socket to a child.
     pub(crate) process: Option<OwnedFd>,
     pub(crate) peer_pid: u32,
-    /// Maximum time that a sleeping end waits for a wake-up before it looks for itself.
+    /// Maximum time that a sleeping end waits for a wake-up before it polls.
     pub(crate) patience: Duration,
     outgoing: Arc<Map>,
     incoming: Arc<Map>,
@@ -42,8 +42,8 @@ pub(crate) enum End {
 }
 
 impl Link {
-    /// Ties this process to the peer at the other end of the socket, and begins to watch it. `barriers` says whether both
-    /// processes take part in barriers across processes.
+    /// Connects this process with the peer at the other end of the socket, and begins to watch it. `barriers` says
+    /// whether both processes take part in barriers across processes.
     pub(crate) fn new(
         socket: UnixStream,
         peer: Option<Pid>,
@@ -74,14 +74,14 @@ impl Link {
         self.dead.load(Ordering::Acquire)
     }
 
-    /// Wakes the peer in the way in which it waits.
+    /// Wakes the peer by its way of waiting.
     #[inline]
     pub(crate) fn wake(&self, map: &Map, index: usize, waiting: Waiting) {
         match waiting {
             Waiting::Awake => {}
             Waiting::Asleep => map.wake(index),
             Waiting::Listening => {
-                // A full socket means that the peer has unread rings already, and a broken one that it is dead.
+                // A full socket means that the peer already has unread rings, and a broken one that it is dead.
                 let _ = rustix::net::send(&self.socket, b"!", SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
             }
         }

@@ -11,23 +11,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-/// A mapped segment. All access goes through atomic words, so that a peer that writes into it at any moment can change
-/// what is read but not break the program.
+/// A mapped segment. All access uses atomic words, so a peer that writes into it at any moment can change the values
+/// that are read, but not break the program.
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<AtomicU64>,
     words: usize,
 }
 
-// SAFETY: `Map` gives out nothing but shared references to atomics, which any thread may use, and it unmaps only when
-// dropped, when no such reference is left.
+// SAFETY: `Map` gives out only shared references to atomics, which any thread may use, and it unmaps only when dropped,
+// when no such reference is left.
 unsafe impl Send for Map {}
 // SAFETY: As for `Send`.
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps `words` words of a file. The file must be at least that long and must be sealed against shrinking, which the
-    /// caller has checked: reading beyond a file's end would end the process.
+    /// Maps `words` words of a file. The file must be at least that long and sealed against shrinking, which the caller
+    /// has checked, because reading beyond a file's end would end the process.
     pub(crate) fn new(file: impl AsFd, words: usize) -> io::Result<Map> {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: The kernel chooses the address (the hint is null), so no memory of this process is replaced.
@@ -43,12 +43,12 @@ impl Map {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 
-    /// Sleeps while the word at `index` holds `number`, until woken or for `time` at most. It may also return early.
+    /// Sleeps while the word at `index` holds `number`, until woken or for at most `time`. It may return early.
     pub(crate) fn sleep(&self, index: usize, number: u64, time: Duration) {
         let timeout =
             futex::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
-        // Every outcome means the same to the caller: look again. The flags leave out PRIVATE, because the peer that wakes
-        // is another process.
+        // Every outcome means the same for the caller: check again. The flags leave out PRIVATE, because the peer that
+        // wakes is another process.
         let _ = futex::wait(self.low_half(index), futex::Flags::empty(), number as u32, Some(&timeout));
     }
 
@@ -91,8 +91,8 @@ impl Memory for Arc<Map> {
         #[cfg(target_arch = "x86_64")]
         for line in 0..lines {
             let address = self.start.as_ptr().wrapping_add(index + line * 8);
-            // The intrinsic emits this instruction only in builds for newer processors; older ones take it for a no-op.
-            // SAFETY: As in `will_read`.
+            // The intrinsic emits this instruction only in builds for newer processors; older ones execute it as a
+            // no-op. SAFETY: As in `will_read`.
             unsafe {
                 std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
             }

@@ -1,13 +1,12 @@
-//! Words that two processes share, as the protocol sees them.
+//! The memory that two processes share, in the protocol's view.
 
 use crate::sync::AtomicU64;
 
 /// Memory that another process may write at any moment.
 ///
-/// It is only ever touched through atomics, so that whatever a peer does to it is a value to check, never undefined
-/// behaviour. Indexes are checked by the slice.
+/// All access uses atomics, so a peer's write is a value to check, never undefined behaviour. The slice checks indexes.
 pub(crate) trait Memory {
-    /// All of it.
+    /// All words.
     fn words(&self) -> &[AtomicU64];
 
     /// Announces that cache lines from this word on are about to be read.

@@ -2,12 +2,12 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p nowcast-shm --release --lib models`
 //!
-//! Each model is complete for its operations: the number of thread switches is not limited. Their length limits them, so
-//! each model is just long enough for the step that its comment names.
+//! Each model is exhaustive for its operations: the number of thread switches is not limited. Their length is limited,
+//! so each model is just long enough for the step in its comment.
 //!
-//! Loom does not let a load take place after a later store of the same thread, so the one ordering that these models cannot
-//! miss is the release of `head` after the block was read; it rests on the language's rules, and real processes exercise
-//! it in `tests/death.rs` and the conformance suite.
+//! Loom does not reorder a load after a later store of the same thread. These models therefore miss one ordering: the
+//! release of `head` after the block was read. It follows from the language's rules, and real processes exercise it in
+//! `tests/death.rs` and the conformance suite.
 
 use crate::gate::{self, Waiting};
 use crate::lane::{LaneReader, LaneWriter};
@@ -22,7 +22,7 @@ const B: Key = Key::state(2);
 
 type Shared = Arc<Vec<AtomicU64>>;
 
-/// A lane in as few words as it takes: its values live in their slots, but for those that replace.
+/// A lane with as few words as possible: values are in their slots, except those that replace others.
 fn lane(entries_max: usize) -> (LaneWriter<Shared>, LaneReader<Shared>, Shared) {
     lane_of(Bounds { entries_max, bytes_max: 16 })
 }
@@ -45,7 +45,8 @@ fn drain(reader: &mut LaneReader<Shared>, mut seen: Vec<(Key, u8)>) -> Vec<(Key,
     seen
 }
 
-/// Two replacements race with two gets: whichever side wins each exchange, values never tear or go back, and the last arrives.
+/// Two replacements race with two gets: for any winner of each exchange, values never tear or go back, and the last one
+/// arrives.
 #[test]
 fn a_replacement_races_with_a_get() {
     loom::model(|| {
@@ -82,7 +83,7 @@ fn an_event_keeps_the_state_before_it_from_being_replaced() {
     });
 }
 
-/// A queue of one entry goes round its ring while the reader follows: slots are used again only once the reader has left
+/// A queue of one entry wraps around its ring while the reader follows: slots are reused only after the reader has left
 /// them.
 #[test]
 fn slots_are_reused_only_after_the_reader_has_left_them() {
@@ -155,8 +156,8 @@ fn a_full_ring_has_no_slot_to_prepare_a_value_in() {
     });
 }
 
-/// The reader sleeps on an empty queue while the writer puts: it is woken, or does not sleep. A lost wake-up would leave
-/// it parked for ever, which loom reports as a deadlock.
+/// The reader sleeps on an empty queue while the writer puts: it is woken, or does not sleep. A lost wake-up would park
+/// it for ever, which loom reports as a deadlock.
 #[test]
 fn a_sleeping_reader_is_woken() {
     loom::model(|| {
@@ -180,7 +181,7 @@ fn a_sleeping_reader_is_woken() {
     });
 }
 
-/// The writer sleeps on a full queue while the reader gets: the same the other way round.
+/// The writer sleeps on a full queue while the reader gets: the inverse case.
 #[test]
 fn a_sleeping_writer_is_woken() {
     loom::model(|| {
@@ -205,7 +206,7 @@ fn a_sleeping_writer_is_woken() {
     });
 }
 
-/// A reader that asks whether something waits, without taking it, beside a writer that replaces.
+/// A reader that only checks whether a message waits, beside a writer that replaces.
 #[test]
 fn looking_disturbs_nothing() {
     loom::model(|| {

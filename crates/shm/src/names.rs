@@ -1,8 +1,8 @@
 //! Names of services on this machine.
 //!
 //! Each name has two files in a directory that only its user may enter: a socket to connect to, and a lock that the
-//! advertising process holds. The kernel lets go of the lock when that process ends, however it ends; so whether a name is
-//! alive is never guessed from a process number, and a dead one can be taken over at once.
+//! advertising process holds. The kernel releases the lock when that process ends in any way. Whether a name is in use
+//! is therefore never guessed from a process id, and a dead name can be taken over at once.
 
 use crate::OpenError;
 use crate::channel::{self, ShmChannel};
@@ -22,7 +22,7 @@ const GREETING_MAX: Duration = Duration::from_secs(1);
 /// Maximum time that [`connect`] waits for the advertising task to accept.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 
-/// Advertises a name to the tasks of this user on this machine. `bounds` are those of the lanes this side puts into.
+/// Advertises a name to the tasks of this user on this machine. `bounds` are those of this side's lanes.
 ///
 /// # Errors
 /// [`OpenError::Taken`] when a living process has the name; a dead one's is taken over.
@@ -30,11 +30,11 @@ pub fn advertise(name: &str, bounds: &[Bounds]) -> Result<Listener, OpenError> {
     Listener::new(&directory()?, name, bounds)
 }
 
-/// Connects to the task that advertises a name. `bounds` are those of the lanes this side puts into.
+/// Connects to the task that advertises a name. `bounds` are those of this side's lanes.
 ///
 /// # Errors
-/// [`OpenError::NotFound`] when nobody advertises it, [`OpenError::TimedOut`] when that task does not accept within five
-/// seconds, and all that can be wrong with a peer.
+/// [`OpenError::NotFound`] if the name is not advertised, [`OpenError::TimedOut`] if that task does not accept within
+/// five seconds, and all errors of a peer.
 pub fn connect(name: &str, bounds: &[Bounds]) -> Result<ShmChannel, OpenError> {
     connect_once(&directory()?, name, bounds, Instant::now() + CONNECT_MAX)
 }
@@ -58,7 +58,7 @@ pub fn connect_until(name: &str, bounds: &[Bounds], deadline: Instant) -> Result
 /// The names in use, sorted; names of dead processes are cleaned away on the way, and listed as such.
 ///
 /// # Errors
-/// When the directory cannot be read.
+/// If the directory cannot be read.
 pub fn advertised() -> Result<Vec<Advertised>, OpenError> {
     let directory = directory()?;
     let mut names = Vec::new();
@@ -78,8 +78,8 @@ pub fn advertised() -> Result<Vec<Advertised>, OpenError> {
     Ok(names)
 }
 
-/// The directory of this user's names: `$XDG_RUNTIME_DIR/nowcast`, or `/tmp/nowcast-<user>` where that is not set. Made if
-/// it is missing.
+/// The directory of this user's names: `$XDG_RUNTIME_DIR/nowcast`, or `/tmp/nowcast-<user>` if that is not set. It is
+/// created if it is missing.
 ///
 /// # Errors
 /// [`OpenError::Directory`] if another user could have put something there.
@@ -107,9 +107,9 @@ pub struct Advertised {
     pub name: String,
     /// The process that advertises it.
     pub pid: u32,
-    /// For how long it has.
+    /// The time since it was advertised.
     pub age: Duration,
-    /// Whether the process lives. The files of a dead one are gone once this is returned.
+    /// Whether the process is alive. The files of a dead one are removed before this is returned.
     pub alive: bool,
 }
 
@@ -117,7 +117,7 @@ pub struct Advertised {
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
-    /// Held for as long as the name is ours.
+    /// Held while the name is ours.
     _lock: File,
     directory: PathBuf,
     name: String,
@@ -177,8 +177,8 @@ impl Listener {
         }
     }
 
-    /// Accepts a task that has connected already. It waits at most a second for that task's greeting, which a peer in order
-    /// sends at once.
+    /// Accepts a task that has already connected. It waits at most a second for that task's greeting, which a correct
+    /// peer sends at once.
     ///
     /// # Errors
     /// Like [`accept`](Self::accept).
@@ -192,16 +192,17 @@ impl Listener {
 }
 
 impl Listener {
-    /// The socket to which tasks connect, for a caller that accepts with a reactor of its own and then calls [`greet`](Self::greet).
+    /// The socket to which tasks connect, for a caller that accepts with its own reactor and then calls
+    /// [`greet`](Self::greet).
     ///
     /// # Errors
-    /// When the system is short of files.
+    /// If the system has no more file descriptors.
     pub fn socket(&self) -> io::Result<UnixListener> {
         self.socket.try_clone()
     }
 
-    /// Opens a channel with a task that has connected to [`socket`](Self::socket). It waits at most a second for that task's
-    /// greeting, which a peer in order sends at once.
+    /// Opens a channel with a task that has connected to [`socket`](Self::socket). It waits at most a second for that
+    /// task's greeting, which a correct peer sends at once.
     ///
     /// # Errors
     /// Like [`accept`](Self::accept), but never a time-out of its own.
@@ -213,7 +214,8 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // While the lock is held, so that it cannot be a successor's files that go. If it fails, the next one cleans.
+        // Done while the lock is held, so that no successor's files are removed. If it fails, the next process removes
+        // them.
         let _ = remove(&socket_path(&self.directory, &self.name));
         let _ = remove(&lock_path(&self.directory, &self.name));
     }
@@ -236,7 +238,7 @@ fn connect_once(
     channel::greet(socket, bounds, deadline)
 }
 
-/// Locks a name and signs it, or returns `None` when its file was removed meanwhile and it is worth trying again.
+/// Locks a name and signs it, or returns `None` if its file was removed meanwhile and a retry may succeed.
 fn lock_name(directory: &Path, name: &str) -> Result<Option<File>, OpenError> {
     let path = lock_path(directory, name);
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -261,7 +263,7 @@ fn lock_name(directory: &Path, name: &str) -> Result<Option<File>, OpenError> {
     Ok(Some(file))
 }
 
-/// Looks whether a name's process lives, and removes the files of a dead one.
+/// Checks whether a name's process is alive, and removes the files of a dead one.
 fn inspect(directory: &Path, name: &str) -> Result<Advertised, OpenError> {
     let path = lock_path(directory, name);
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;

@@ -17,7 +17,7 @@ pub(crate) struct Block {
     class: u8,
 }
 
-/// Not one of the classes: such a block is part of a slot, and comes and goes with it.
+/// Not one of the classes: such a block is part of a slot, and is managed with it.
 const OF_SLOT: u8 = u8::MAX;
 
 impl Block {
@@ -66,7 +66,7 @@ impl Pool {
         Some(Block { line, class: index as u8 })
     }
 
-    /// Gives a block back that the reader never had: it is still in this side's cache, so it is the next to be used.
+    /// Returns a block that the reader never had. It is still in this side's cache, so it is used next.
     #[inline]
     pub(crate) fn give(&mut self, block: Block) {
         if let Some(class) = self.classes.get_mut(usize::from(block.class)) {
@@ -74,7 +74,7 @@ impl Pool {
         }
     }
 
-    /// Gives a block back that the reader has read: it is in the other side's cache, so it waits in line.
+    /// Returns a block that the reader has read. It is in the other side's cache, so it is used last.
     #[inline]
     pub(crate) fn give_read(&mut self, block: Block) {
         if let Some(class) = self.classes.get_mut(usize::from(block.class)) {

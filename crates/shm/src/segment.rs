@@ -1,8 +1,7 @@
 //! One direction of a channel in shared memory: a sealed, anonymous file that its writer makes and sizes.
 //!
-//! The file has no name, so there is nothing to clean up: the kernel frees it when both processes are gone, however they
-//! went. It is sealed against changes of length, because reading beyond the end of a shrunken file would end the process
-//! that reads.
+//! The file has no name, so there is nothing to clean up: the kernel frees it when both processes are gone. It is
+//! sealed against changes of length, because reading beyond the end of a shortened file would end the reading process.
 
 use crate::OpenError;
 use crate::layout::{self, Checksum, HEADER_WORDS, LANES_MAX, LaneLayout, MAGIC, SEGMENT_BYTES_MAX, VERSION};
@@ -14,7 +13,7 @@ use rustix::fs::{MemfdFlags, Mode, SealFlags};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A mapped segment and where its lanes stand.
+/// A mapped segment and the positions of its lanes.
 #[derive(Debug, Clone)]
 pub(crate) struct Segment {
     pub(crate) map: Arc<Map>,
@@ -83,7 +82,7 @@ fn header(bounds: &[Bounds], words: usize) -> [u64; HEADER_WORDS] {
     header
 }
 
-/// The bounds in a header, copied out of the segment before they are used.
+/// The bounds in a header, copied from the segment before they are used.
 fn bounds_of(header: &[u64; HEADER_WORDS]) -> Result<Vec<Bounds>, OpenError> {
     if header[0] != MAGIC {
         return Err(OpenError::NotASegment);

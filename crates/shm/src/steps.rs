@@ -1,7 +1,7 @@
 //! Death at a chosen moment: a process can be made to kill itself at a named step of the protocol.
 //!
-//! Only in builds with the feature `kill-steps`, for tests. The process dies by SIGKILL, so nothing of it is cleaned up,
-//! just as when somebody else kills it between these two instructions.
+//! Only in builds with the feature `kill-steps`, for tests. The process dies by SIGKILL, so it cleans up nothing, as if
+//! it was killed from outside between these two instructions.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub const STEPS: [&str; 9] = [
     "get: entry released",
 ];
 
-/// `(step, how often it is passed before the process dies)`.
+/// `(step, number of passes before the process dies)`.
 static DEATH: OnceLock<(String, AtomicU64)> = OnceLock::new();
 
 /// Chooses the step at which this process will die, after passing it `passes` times.

@@ -1,4 +1,4 @@
-//! The atomics of the protocol: the real ones, or those of loom when its models run.
+//! The atomics of the protocol: the real ones, or loom's when its models run.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,12 +6,12 @@ pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 
-/// The cheap half of a barrier that only the other side's [`heavy_barrier`] makes whole: it keeps the compiler from moving
-/// accesses across it, and costs nothing at run time.
+/// The cheap half of a barrier that only the other side's [`heavy_barrier`] completes: it keeps the compiler from
+/// moving accesses across it, and costs nothing at run time.
 ///
-/// The side that works (and does so millions of times a second) passes the light one, the side that is about to sleep the
-/// heavy one. Together they order accesses as two sequentially consistent fences would. Loom knows no such pair, so its
-/// models have a fence here.
+/// The working side (millions of times a second) passes the light barrier, the side that is about to sleep the heavy
+/// one. Together they order accesses like two sequentially consistent fences. Loom has no such pair, so its models use
+/// a fence here.
 #[inline]
 pub(crate) fn light_barrier() {
     #[cfg(not(loom))]
@@ -20,13 +20,13 @@ pub(crate) fn light_barrier() {
     loom::sync::atomic::fence(Ordering::SeqCst);
 }
 
-/// Makes every process that has called [`register`] pass a full barrier, wherever it is (Linux `membarrier`).
+/// Makes every process that has called [`register`] pass a full barrier at its current point (Linux `membarrier`).
 pub(crate) fn heavy_barrier() {
     #[cfg(not(loom))]
     {
         use rustix::thread::{MembarrierCommand, membarrier};
         std::sync::atomic::fence(Ordering::SeqCst);
-        // If it is not available, both sides learned so when they met, and poll every millisecond.
+        // If it is not available, both sides learned that in their greetings, and poll every millisecond.
         let _ = membarrier(MembarrierCommand::GlobalExpedited);
     }
     #[cfg(loom)]

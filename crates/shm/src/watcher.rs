@@ -1,6 +1,6 @@
 //! One thread per process that watches every peer: it detects their deaths, and their wake-ups for async tasks.
 //!
-//! Blocking and polling use would not need it; it exists so that a death is known without anybody asking the kernel.
+//! Blocking and polling use would not need it. It exists so that a death is known without a call to the kernel.
 
 use crate::OpenError;
 use crate::ends::DETECTION_MAX;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 struct Watcher {
     epoll: OwnedFd,
-    /// By the address of the link, which is its own as long as it is here.
+    /// By the address of the link, which is unique while the link exists.
     links: Mutex<HashMap<usize, Weak<Link>>>,
 }
 
@@ -63,7 +63,7 @@ impl Watcher {
             // The only error that can come here is an interruption by a signal.
             let heard = epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&patience));
             if heard == Ok(0) {
-                // Nothing for a while: should a ring have been lost, the waiting tasks look for themselves.
+                // After a while without events, the waiting tasks poll, in case a ring was lost.
                 self.everybody().iter().for_each(|link| link.wake_tasks());
             }
             for event in &events {
@@ -81,7 +81,7 @@ impl Watcher {
         if link.answer() && !ended {
             link.wake_tasks();
         } else {
-            // A broken socket stays readable for ever, so it must not be asked about again.
+            // A broken socket stays readable for ever, so it must not be polled again.
             self.unregister(link);
             link.lost();
         }

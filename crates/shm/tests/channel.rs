@@ -87,7 +87,7 @@ fn an_async_task_is_woken_by_the_other_side_in_both_directions() {
 }
 
 #[test]
-fn a_name_connects_two_tasks_and_is_listed_while_it_lives() {
+fn a_name_connects_two_tasks_and_is_listed_while_it_exists() {
     let name = name("listed");
     assert!(matches!(connect(&name, &[Bounds::default()]), Err(OpenError::NotFound(_))));
     let mut listener = advertise(&name, &[Bounds::default()]).expect("fresh");
@@ -148,7 +148,7 @@ fn no_side_makes_a_system_call_while_both_are_awake() {
         };
         // Tables grow to their size first.
         round(10_000);
-        // From here on the kernel ends this thread at its first system call but for reading and writing.
+        // From here on the kernel ends this thread at its first system call other than reading and writing.
         set_secure_computing_mode(SecureComputingMode::Strict).expect("the kernel can do this");
         round(333_334);
         finish.store(true, Ordering::Release);

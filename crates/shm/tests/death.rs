@@ -1,7 +1,7 @@
 //! Real processes, really killed: at random moments under load, and at every named step of the protocol.
 //!
-//! A child process advertises a name and writes or reads as fast as it can; this process is at the other end, kills it, and
-//! looks at what is left. The long form: `NOWCAST_KILLS=10000 cargo test -p nowcast-shm --release --test death`.
+//! A child process advertises a name and writes or reads as fast as it can. This process is at the other end, kills it,
+//! and checks the result. The long form: `NOWCAST_KILLS=10000 cargo test -p nowcast-shm --release --test death`.
 
 #![cfg(target_os = "linux")]
 
@@ -77,7 +77,7 @@ fn a_stopped_reader_neither_blocks_its_writer_nor_loses_entries() {
     reader.child.kill().expect("it is ours");
 }
 
-/// A child process that this one is about to lose.
+/// A child process that the test will kill.
 struct Peer {
     child: Child,
     name: String,
@@ -126,7 +126,7 @@ impl Peer {
         if read == 8 { u64::from_le_bytes(bytes) as usize } else { 0 }
     }
 
-    /// The child died as it should, and anybody can have its name now.
+    /// Checks that the child died as expected, and that its name is free.
     fn check_death(&mut self) {
         let status = self.child.wait().expect("it is ours");
         assert_eq!(
@@ -150,7 +150,7 @@ impl Drop for Peer {
     }
 }
 
-/// Reads from a writer until it dies, and checks that everything arrived that must.
+/// Reads from a writer until it dies, and checks that all required messages arrived.
 fn survive_writer(writer: &mut Peer, killed_after: Option<Duration>) -> usize {
     let mut channel = writer.connect();
     let mut stalls = Random::new(writer.seed);
@@ -175,7 +175,7 @@ fn survive_writer(writer: &mut Peer, killed_after: Option<Duration>) -> usize {
     };
     assert_eq!(refusal, Refusal::PeerDied, "seed {}", writer.seed);
     writer.check_death();
-    // A put may have been visible before the writer could note that it was accepted, but no more than one.
+    // A put may have been visible before the writer could record that it was accepted, but no more than one.
     let accepted = writer.accepted();
     let seen = gets.iter().map(|&(_, put)| put + 1).max().unwrap_or(0);
     assert!(seen <= accepted + 1, "seed {}: {seen} seen, {accepted} accepted", writer.seed);
@@ -228,7 +228,7 @@ fn soon() -> Option<Instant> {
     Some(Instant::now() + Duration::from_secs(20))
 }
 
-/// The process that the other tests start and kill. Run by itself it does nothing.
+/// The process that the other tests start and kill. On its own it does nothing.
 #[test]
 #[ignore = "run by the other tests, as a process of its own"]
 fn child() {
@@ -284,7 +284,7 @@ fn stop_once(channel: &mut ShmChannel) -> Refusal {
 }
 
 #[test]
-fn a_name_is_refused_while_its_process_lives() {
+fn a_name_is_refused_while_its_process_is_alive() {
     let name = format!("death-{}-twice", std::process::id());
     let listener = advertise(&name, &[BOUNDS]).expect("fresh");
     match advertise(&name, &[BOUNDS]) {

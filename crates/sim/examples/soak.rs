@@ -1,5 +1,5 @@
-//! Lives many seeds: `cargo run --release -p nowcast-sim --example soak -- FIRST COUNT`. Run one on each core. With TypeScript
-//! at one end: `nowcast lab soak --typescript`.
+//! Runs many seeds: `cargo run --release -p nowcast-sim --example soak -- FIRST COUNT`. Run one on each core. With
+//! TypeScript at one end: `nowcast lab soak --typescript`.
 use nowcast_sim::scenario;
 
 fn main() {

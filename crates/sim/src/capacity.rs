@@ -12,8 +12,8 @@ const RAMP_STEP: Duration = Duration::from_millis(50);
 /// A step of a random walk multiplies or divides the capacity by this factor.
 const WALK_FACTOR: f64 = 1.3;
 
-/// How the capacity changes between the highest value, which is [`rate_bits`](super::link::LinkConfig::rate_bits), and a
-/// lowest value in bits a second.
+/// The change of the capacity between the highest value, which is [`rate_bits`](super::link::LinkConfig::rate_bits),
+/// and a lowest value in bits a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Variation {
     /// The capacity does not change.
@@ -93,7 +93,7 @@ impl Capacity {
         capacity
     }
 
-    /// When `bytes` have passed that begin at `start`. `start` must not decrease from call to call.
+    /// When `bytes` that begin at `start` have passed. `start` must not decrease from call to call.
     pub(crate) fn passed(&mut self, start: Duration, bytes: usize) -> Duration {
         let mut at = start;
         let mut left = bytes as f64 * 8.0;

@@ -1,9 +1,10 @@
-//! Durable actions over lives of processes, as the engine's clients and servers have them (`spec/WORLD.md`, section 3).
+//! Durable actions across the lives of processes, like in the engine's clients and servers (`spec/WORLD.md`, section
+//! 3).
 //!
-//! A client numbers its actions from 1 and sends again, in its next session, what has no answer. A server carries out each number of
-//! a client once, keeps what it did by commits, and answers after the commit. A server that is killed goes on from its last
-//! commit; a client that is killed comes as another one. This is a model of both, small enough to be seen to be right: what is tried
-//! is the sessions between them.
+//! A client numbers its actions from 1, and sends unanswered ones again in its next session. A server applies each
+//! number of a client once, stores its actions by commits, and answers after the commit. A killed server continues from
+//! its last commit; a killed client returns as another one. This is a model of both, small enough to be obviously
+//! correct. The test subject is the sessions between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,13 +12,13 @@ use std::time::Duration;
 /// The lane of durable actions and their answers.
 pub(crate) const DURABLE_LANE: u8 = 5;
 
-/// Between the beginnings of two commits.
+/// Interval between the beginnings of two commits.
 const COMMIT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A client sends no number this far above its oldest one without an answer.
+/// A client sends no number this far above its oldest unanswered one.
 const UNDER_WAY_MAX: u32 = 64;
 
-/// One number of one client; the number 0 says who it is.
+/// One number of one client; the number 0 introduces the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Act {
     pub(crate) client: u32,
@@ -66,9 +67,9 @@ impl Server {
     pub(crate) fn take(&mut self, act: Act) -> Result<(), String> {
         match (self.heard, act.number) {
             (None, 0) => {}
-            (None, _) => return Err(format!("{act:?} came before its client had said who it is")),
+            (None, _) => return Err(format!("{act:?} arrived before its client was introduced")),
             (Some(last), number) if last.client != act.client || number <= last.number => {
-                return Err(format!("{act:?} came after {last:?} in one session"));
+                return Err(format!("{act:?} arrived after {last:?} in one session"));
             }
             _ => {}
         }
@@ -82,7 +83,8 @@ impl Server {
         Ok(())
     }
 
-    /// Time passes: commits begin, each of which takes `commit_takes`, and end. Returns the answers that may be told.
+    /// Advances the time: commits begin, each of which takes `commit_takes`, and end. Returns the answers that may be
+    /// sent.
     pub(crate) fn pass(&mut self, now: Duration, commit_takes: Duration) -> Vec<Act> {
         let ended = self.commit.take_if(|commit| commit.ends_at <= now);
         let answers = ended.map_or_else(Vec::new, |commit| {
@@ -97,8 +99,8 @@ impl Server {
         answers
     }
 
-    /// The process is killed, and another goes on from what is kept. `is_commit_kept` says of a commit that was under way whether it
-    /// is.
+    /// The process is killed, and another continues from the stored state. `is_commit_kept` says whether a commit in
+    /// progress was stored.
     pub(crate) fn restart(&mut self, is_commit_kept: bool) {
         if let Some(commit) = self.commit.take().filter(|_| is_commit_kept) {
             self.kept = commit.keeps;
@@ -107,7 +109,7 @@ impl Server {
             Server { world: self.kept.clone(), kept: std::mem::take(&mut self.kept), ..Server::default() };
     }
 
-    /// The session is over, and another one will say who it is. Answers to the old one go nowhere.
+    /// The session is over, and another one will introduce its client. Pending answers are dropped.
     pub(crate) fn begin_session(&mut self) {
         self.heard = None;
         self.unanswered.clear();
@@ -117,7 +119,7 @@ impl Server {
     }
 }
 
-/// A client and what it knows of its actions. It forgets all of it when it is killed.
+/// A client and its knowledge of its actions, which it forgets when it is killed.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
     key: u32,
@@ -152,7 +154,7 @@ impl Client {
         std::iter::once(0).chain(self.open.iter().copied()).map(act).collect()
     }
 
-    /// The server says that an action is kept.
+    /// The server confirms that an action is stored.
     pub(crate) fn confirmed(&mut self, act: Act, server: &Server) -> Result<(), String> {
         if act.client != self.key || !self.open.remove(&act.number) {
             return Err(format!("{act:?} was confirmed to client {}, which waits for none such", self.key));
@@ -169,7 +171,8 @@ impl Client {
         self.open.is_empty()
     }
 
-    /// Whether what is kept is what this client was told: each confirmed action once, each other one at most once, no others.
+    /// Checks the stored actions against this client's answers: each confirmed action once, each other one at most
+    /// once, no others.
     pub(crate) fn check(&self, server: &Server) -> Result<(), String> {
         let kept = |number: u32| {
             let act = Act { client: self.key, number };
@@ -180,14 +183,14 @@ impl Client {
             if times > 1 || (was_confirmed && times == 0) {
                 let said = if was_confirmed { "was confirmed" } else { "has no answer" };
                 return Err(format!(
-                    "action {number} of client {} {said} and is kept {times} times",
+                    "action {number} of client {} {said} and is stored {times} times",
                     self.key
                 ));
             }
         }
         let all = Act { client: self.key, number: 0 }..=Act { client: self.key, number: u32::MAX };
         let beyond = server.kept.range(all).find(|(act, _)| act.number == 0 || act.number > self.last);
-        beyond.map_or(Ok(()), |(act, _)| Err(format!("{act:?} is kept, and nobody did it")))
+        beyond.map_or(Ok(()), |(act, _)| Err(format!("{act:?} is stored, and no client sent it")))
     }
 }
 
@@ -197,7 +200,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Has the server take all of these, and returns what it answers once it has committed.
+    /// Lets the server take all of these, and returns its answers after the commit.
     fn commit(server: &mut Server, acts: &[Act], now: Duration) -> Vec<Act> {
         acts.iter().for_each(|act| server.take(*act).expect("they are in order"));
         assert_eq!(server.pass(now, 10 * MS), []);
@@ -225,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_was_under_way_at_the_kill_is_kept_or_not_and_answered_by_nobody() {
+    fn a_commit_in_progress_at_the_kill_is_stored_or_not_and_never_answered() {
         for is_kept in [false, true] {
             let (mut server, mut client) = (Server::default(), Client::new(1));
             client.begin_session().into_iter().chain(client.act()).for_each(|act| server.take(act).unwrap());
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_forgets_or_repeats_and_a_session_that_mixes_things_up_are_found_out() {
+    fn a_server_that_forgets_or_repeats_and_a_session_that_mixes_messages_are_detected() {
         let (mut server, mut client) = (Server::default(), Client::new(1));
         let acts: Vec<Act> = client.begin_session().into_iter().chain(client.act()).collect();
         for act in commit(&mut server, &acts, Duration::ZERO) {
@@ -246,12 +249,12 @@ mod tests {
         }
         assert!(client.confirmed(acts[1], &server).is_err(), "nothing is confirmed twice");
         assert!(server.take(acts[1]).is_err(), "nothing comes twice in one session");
-        assert!(server.take(Act { client: 2, number: 9 }).is_err(), "nobody speaks for others");
+        assert!(server.take(Act { client: 2, number: 9 }).is_err(), "no client acts for another");
         server.kept.insert(acts[1], 2);
-        assert!(client.check(&server).is_err(), "it is kept twice");
+        assert!(client.check(&server).is_err(), "it is stored twice");
         server.kept.clear();
         assert!(client.check(&server).is_err(), "it is lost");
         server.begin_session();
-        assert!(server.take(acts[1]).is_err(), "it does not say who it is");
+        assert!(server.take(acts[1]).is_err(), "it does not introduce itself");
     }
 }

@@ -1,4 +1,4 @@
-//! One end of a pair, whatever it is written in.
+//! One end of a pair, in any implementation.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use nowcast_session::packet::Resume;
 use nowcast_session::{Carrier, Entropy, MessageKind, Notice, Refused, Replication, Session, Time};
 
 /// An end of a pair, which a scenario's application uses: a [`Session`] in this process, or another implementation in a
-/// process of its own ([`crate::scenario::OtherImplementation`]).
+/// separate process ([`crate::scenario::OtherImplementation`]).
 pub trait Endpoint {
     /// A packet arrived.
     fn handle_packet(&mut self, now: Time, packet: &[u8]);
 
-    /// Does what time demands, adds the packets that leave, and says when it wants to be woken next.
+    /// Handles due timers, adds the packets that leave, and returns the next wake-up time.
     fn wake(&mut self, now: Time, source: &mut dyn Replication, packets: &mut Vec<Vec<u8>>) -> Option<Time>;
 
     /// The carrier is gone.
@@ -26,13 +26,13 @@ pub trait Endpoint {
     /// See [`Session::put_state`].
     ///
     /// # Errors
-    /// As there.
+    /// Like there.
     fn put_state(&mut self, now: Time, lane: u8, key: u64, value: &[u8]) -> Result<(), Refused>;
 
     /// See [`Session::put_event`].
     ///
     /// # Errors
-    /// As there.
+    /// Like there.
     fn put_event(
         &mut self,
         now: Time,
@@ -44,7 +44,7 @@ pub trait Endpoint {
     /// See [`Session::put_command`].
     ///
     /// # Errors
-    /// As there.
+    /// Like there.
     fn put_command(
         &mut self,
         now: Time,
@@ -56,7 +56,7 @@ pub trait Endpoint {
     /// See [`Session::put_reply`].
     ///
     /// # Errors
-    /// As there.
+    /// Like there.
     fn put_reply(&mut self, now: Time, lane: u8, command: u64, payload: &[u8]) -> Result<(), Refused>;
 
     /// All notices, and `with_messages` all messages that may be shown now.
@@ -65,13 +65,13 @@ pub trait Endpoint {
     /// See [`Session::set_bytes_per_second_max`]; an end whose budget is fixed ignores it.
     fn set_bytes_per_second_max(&mut self, bytes_per_second_max: Option<u64>);
 
-    /// How it stands.
+    /// Its state.
     fn status(&self) -> Status;
 
     /// Returns the traffic so far.
     fn traffic(&self) -> Traffic;
 
-    /// All there is to say about it when it fails, for people.
+    /// A full description for people, for failures.
     fn describe(&self) -> String;
 }
 
@@ -95,7 +95,7 @@ pub struct PolledMessage {
     pub payload: Vec<u8>,
 }
 
-/// How an end stands.
+/// The state of an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Packets can flow.

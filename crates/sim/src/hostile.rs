@@ -1,4 +1,4 @@
-//! Bytes that nobody should have sent, as input: what the fuzz targets run, and the tests in a short form.
+//! Hostile bytes as input: for the fuzz targets, and for a short form in the tests.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::pair::End;
 use crate::scenario::{self, Cast};
 use crate::script::{LAWFUL_LANES, Operation, Script};
 
-/// Reads a packet, and hands it to sessions in every phase: nothing may panic, and what is read must be consistent.
+/// Reads a packet, and passes it to sessions in every phase. Nothing may panic, and parsed packets must be consistent.
 pub fn noise(bytes: &[u8]) {
     if let Ok(Packet::Data(data)) = Packet::read(bytes) {
         assert!(data.frames().count() <= bytes.len(), "a frame takes at least a byte");
@@ -26,8 +26,8 @@ pub fn noise(bytes: &[u8]) {
     joined.exchange(&mut |_| {});
 }
 
-/// Two sessions whose packets are changed on the path as `bytes` say, behind the back of their checks: a peer that breaks
-/// rules. Nothing may panic or grow without bound; a broken rule closes with a name.
+/// Two sessions whose packets are changed on the path by `bytes`, with valid checksums: a peer that breaks rules.
+/// Nothing may panic or grow without bound; a broken rule closes with a name.
 pub fn mutations(bytes: &[u8]) {
     let mut joined = Joined::new();
     let mut orders = bytes.chunks_exact(4);
@@ -70,7 +70,7 @@ fn change(packet: &mut Vec<u8>, what: u8, place: u8, number: u16) {
 /// A script made of `bytes`, lived and checked against the laws.
 ///
 /// # Panics
-/// When a law is broken.
+/// If a law is broken.
 pub fn script(bytes: &[u8]) {
     let Some((&[link, keys], orders)) = bytes.split_first_chunk() else { return };
     let operations = orders.chunks_exact(4).take(400).map(|order| operation(order, u64::from(keys % 16) + 1));

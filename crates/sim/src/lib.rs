@@ -1,7 +1,7 @@
 //! Virtual time and seeded links: hours of a session's life in seconds, and the same life again from the same seed.
 //!
-//! **The one invariant**: nothing here reads a clock or a source of randomness. Time passes only from one event to the
-//! next, and all chance comes from the seed, so a failure that prints its seed can be watched again and made smaller.
+//! **The one invariant**: this crate reads no clock and no source of randomness. Time passes only from one event to the
+//! next, and all randomness comes from the seed, so a failure that prints its seed can be repeated and shrunk.
 //!
 //! | to | use |
 //! | --- | --- |

@@ -1,12 +1,12 @@
 //! One direction of a link that delays, loses, reorders, duplicates, corrupts, narrows and breaks, by a seed.
 //!
-//! The model is sans-IO: packets go in with the time, and come out when they are due. The simulation drives it in
-//! virtual time, and the lab's relay drives it in real time between the network stacks of real kernels, so a figure of
-//! the one can be repeated in the other.
+//! The model is sans-IO: packets enter with the time, and leave when they are due. The simulation drives it in virtual
+//! time, and the lab's relay drives it in real time between the network stacks of real kernels, so a figure of one can
+//! be repeated in the other.
 //!
-//! A packet meets, in this order: an outage, the buffer in front of the narrowest hop (tail drop), that hop's rate,
-//! random loss, and the path, with its delay and jitter. Every packet draws the same number of random values, whatever
-//! happens to it, so that the same seed treats the n-th packet the same way in every run.
+//! A packet passes, in this order: an outage, the buffer before the narrowest hop (tail drop), that hop's rate, random
+//! loss, and the path, with its delay and jitter. Every packet draws the same number of random values, whatever its
+//! fate, so that the same seed treats the n-th packet the same way in every run.
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -42,7 +42,7 @@ pub struct LinkConfig {
     pub variation: Variation,
     /// The buffer in front of the narrowest hop, in bytes; a packet that does not fit is dropped.
     pub queue_bytes: usize,
-    /// When nothing gets through, in time since the start of the link.
+    /// Times of total loss, since the start of the link.
     pub outages: Vec<Range<Duration>>,
 }
 
@@ -68,7 +68,7 @@ impl Default for LinkConfig {
 /// How the delay varies from packet to packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Jitter {
-    /// Not at all.
+    /// No jitter.
     None,
     /// Evenly distributed, from nothing up to this.
     Uniform(Duration),
@@ -113,8 +113,9 @@ impl Jitter {
     }
 }
 
-/// Nearly normally distributed with a deviation of 1, at most 3.47 from 0: the sum of four even numbers (Irwin and Hall), which
-/// are the digits of one, because every packet draws one number for its jitter, whatever its kind.
+/// Approximately normally distributed with a deviation of 1, at most 3.47 from 0: the sum of four uniform numbers
+/// (Irwin and Hall). They are the digits of one number, because every packet draws one number for its jitter, whatever
+/// its kind.
 fn normal(share: f64) -> f64 {
     const DIGIT: f64 = 8_192.0;
     let mut rest = share;
@@ -135,7 +136,7 @@ pub enum Loss {
     None,
     /// Each with this probability, 0 to 1, independently.
     Random(f64),
-    /// In bursts, after Gilbert: a two-state chain that loses everything in its bad state.
+    /// In bursts, after Gilbert: a two-state chain that loses all packets in its bad state.
     Bursts {
         /// The share of packets lost in the long run, 0 to 1.
         share: f64,
@@ -217,7 +218,7 @@ impl Link {
         }
     }
 
-    /// Changes what happens to packets sent from now on, as when the path changes.
+    /// Changes the treatment of later packets, such as when the path changes.
     pub fn reconfigure(&mut self, config: LinkConfig) {
         self.capacity = capacity(&config, self.seed);
         self.config = config;
@@ -244,7 +245,7 @@ impl Link {
         self.in_hop_bytes
     }
 
-    /// How long a packet that enters the link at `now` waits until it begins to pass the narrowest hop.
+    /// Time for which a packet that enters the link at `now` waits until it begins to pass the narrowest hop.
     pub fn queueing_delay(&self, now: Duration) -> Duration {
         self.hop_free_at.saturating_sub(now)
     }
@@ -375,7 +376,7 @@ struct UnderWay {
 }
 
 impl Ord for UnderWay {
-    /// The heap hands out its greatest: the one due first, and of those the one sent first.
+    /// The heap returns its greatest: the packet due first, and of equal ones the packet sent first.
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (other.due, other.order).cmp(&(self.due, self.order))
     }
@@ -477,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_is_distributed_as_it_says() {
+    fn jitter_has_its_stated_distribution() {
         let near = |found: f64, expected: f64| (found - expected).abs() < 0.15;
         let uniform = jitters(Jitter::Uniform(10 * MS));
         assert!(near(uniform[10_000], 1.0) && near(uniform[50_000], 5.0) && near(uniform[99_999], 10.0));
@@ -489,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_hop_passes_its_rate_and_drops_what_does_not_fit_its_buffer() {
+    fn a_narrow_hop_passes_its_rate_and_drops_packets_beyond_its_buffer() {
         let mut link = Link::new(
             LinkConfig { rate_bits: Some(1_000_000), queue_bytes: 10_000, ..LinkConfig::default() },
             5,
@@ -506,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_cuts_what_is_sent_in_it() {
+    fn an_outage_drops_the_packets_sent_in_it() {
         let outage = 100 * MS..200 * MS;
         let (seen, counters) =
             arrivals(LinkConfig { outages: vec![outage], ..LinkConfig::default() }, 1, 300, MS);

@@ -22,7 +22,7 @@ impl End {
     /// Both.
     pub const BOTH: [End; 2] = [End::Initiator, End::Acceptor];
 
-    /// The other one.
+    /// The opposite end.
     pub fn peer(self) -> End {
         match self {
             End::Initiator => End::Acceptor,
@@ -33,8 +33,8 @@ impl End {
 
 /// Two sessions joined by a link in each direction, driven in virtual time as a real driver would do it.
 ///
-/// Their clocks differ by an offset, as the clocks of two machines do. The ends are sessions of this process, unless
-/// [`Pair::between`] is given others.
+/// Their clocks differ by an offset, like the clocks of two machines. The ends are sessions of this process, unless
+/// [`Pair::between`] received others.
 pub struct Pair<E: Endpoint + ?Sized = Session> {
     now: Duration,
     ends: [Node<E>; 2],
@@ -44,7 +44,7 @@ pub struct Pair<E: Endpoint + ?Sized = Session> {
     generation: u64,
     /// The last packets that left each end, for replaying.
     history: [Vec<Vec<u8>>; 2],
-    /// Packets of others on the same link that arrived.
+    /// Foreign packets on the same link that arrived.
     crossed: Vec<Vec<u8>>,
 }
 
@@ -54,15 +54,15 @@ struct Node<E: ?Sized> {
     link: Link,
     wakes_at: Option<Duration>,
     generation: u64,
-    /// Whether it is an acceptor whose process began after the other end: the first HELLO without a session begins one, and a HELLO
-    /// that would resume another is refused.
+    /// Whether it is an acceptor whose process began after the other end: the first HELLO without a session begins one,
+    /// and a HELLO that would resume another is refused.
     is_new: bool,
     sources: Box<dyn Replication>,
 }
 
-/// So many packets are kept for replaying.
+/// Maximum packets that are kept for replaying.
 const HISTORY_MAX: usize = 64;
-/// Packets that begin with this byte belong to others on the same link; no packet of a session begins with it.
+/// First byte of foreign packets on the same link; no packet of a session begins with it.
 pub const CROSS_TRAFFIC: u8 = 0xFF;
 
 impl Pair {
@@ -135,12 +135,12 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         time.since(Time::default() + self.ends[end as usize].clock_offset)
     }
 
-    /// The session of one end, to look at.
+    /// The session of one end, for inspection.
     pub fn session(&self, end: End) -> &E {
         &self.ends[end as usize].session
     }
 
-    /// The session of one end and its clock, to put something in; it is polled at once afterwards.
+    /// Runs `act` with the session of one end and its clock; the session is polled at once afterwards.
     pub fn with<T>(&mut self, end: End, act: impl FnOnce(&mut E, Time) -> T) -> T {
         let clock = self.clock(end);
         let node = &mut self.ends[end as usize];
@@ -148,7 +148,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         act(&mut node.session, clock)
     }
 
-    /// Like [`Self::with`], for what gives the session nothing to send.
+    /// Like [`Self::with`], for calls that give the session nothing to send.
     pub fn with_quietly<T>(&mut self, end: End, act: impl FnOnce(&mut E, Time) -> T) -> T {
         let clock = self.clock(end);
         act(&mut self.ends[end as usize].session, clock)
@@ -159,7 +159,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         &mut self.ends[end as usize].link
     }
 
-    /// Takes the packets of others ([`CROSS_TRAFFIC`]) that have crossed a link since the last call.
+    /// Takes the foreign packets ([`CROSS_TRAFFIC`]) that have crossed a link since the last call.
     pub fn take_crossed(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.crossed)
     }
@@ -184,7 +184,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.carrier
     }
 
-    /// The carrier dies with all packets on it; `told` says which ends learn it at once.
+    /// The carrier dies with all packets on it; `told` lists the ends that learn it at once.
     pub fn kill_carrier(&mut self, told: [bool; 2]) {
         self.generation += 1;
         for (end, told) in End::BOTH.into_iter().zip(told) {
@@ -197,7 +197,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         }
     }
 
-    /// The initiator has a new carrier; the acceptor gets it with the HELLO that comes over it.
+    /// The initiator gets a new carrier; the acceptor gets it with the HELLO on it.
     pub fn attach(&mut self, carrier: Carrier) {
         self.carrier = carrier;
         let entropy = entropy(&mut self.random);
@@ -205,8 +205,8 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.with(End::Initiator, |session, now| session.attach(now, carrier, entropy));
     }
 
-    /// A new process stands at one end, with a session that knows nothing. An acceptor waits for a HELLO on the next carrier; an initiator
-    /// begins on `carrier` at once. The carrier before it has to be dead ([`Self::kill_carrier`]).
+    /// A new process replaces one end, with a session without state. An acceptor waits for a HELLO on the next carrier;
+    /// an initiator begins on `carrier` at once. The previous carrier must be dead ([`Self::kill_carrier`]).
     pub fn replace(&mut self, end: End, carrier: Carrier, begin: impl FnOnce(Time, Entropy) -> Box<E>) {
         let clock = self.clock(end);
         let entropy = entropy(&mut self.random);
@@ -234,7 +234,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.settle();
     }
 
-    /// When something happens next by itself.
+    /// When the next event happens without a call.
     pub fn next_event(&self) -> Option<Duration> {
         let of_node = |node: &Node<E>| [node.link.next_due(), node.wakes_at];
         self.ends.iter().flat_map(of_node).flatten().min()
@@ -302,7 +302,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         }
         node.wakes_at = wakes_at.map(|at| {
             let at = at.since(Time::default() + node.clock_offset);
-            // A session that wants to be called now, but has nothing to send, is called a microsecond later.
+            // A session that asks to be called now, but has nothing to send, is called a microsecond later.
             at.max(self.now + Duration::from_micros(1))
         });
     }
@@ -314,7 +314,7 @@ fn entropy(random: &mut Random) -> Entropy {
     Entropy(bytes)
 }
 
-/// A new link of the same kind; it begins its own time, so outages of the old one are over.
+/// A new link of the same kind. Its time begins at 0, so outages of the old one are over.
 fn shifted(config: LinkConfig) -> LinkConfig {
     LinkConfig { outages: Vec::new(), ..config }
 }

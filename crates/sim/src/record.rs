@@ -9,7 +9,7 @@ use nowcast_session::{MessageKind, Notice};
 use crate::endpoint::PolledMessage;
 use crate::script::{COMMAND_LANE, LAWFUL_LANES, MORTAL_LANE};
 
-/// One direction: what was put at one end and what was got at the other.
+/// One direction: the messages put at one end and received at the other.
 #[derive(Debug, Default)]
 pub(crate) struct Direction {
     lanes: [Lane; LAWFUL_LANES as usize],
@@ -27,7 +27,7 @@ pub(crate) struct Direction {
 struct Lane {
     puts: Vec<Key>,
     gets: Vec<(Key, usize)>,
-    /// Keys seen since the last event in the present go of reading (law 7).
+    /// Keys received since the last event in the current pass of reading (law 7).
     in_this_go: HashSet<u64>,
 }
 
@@ -84,7 +84,7 @@ impl Direction {
                 Ok(())
             }
             (lane, kind) if lane < LAWFUL_LANES => self.got_lawful(lane, kind, payload),
-            (lane, kind) => Err(format!("{kind:?} on lane {lane}, where nobody put one")),
+            (lane, kind) => Err(format!("{kind:?} on lane {lane}, which was never put")),
         }
     }
 
@@ -107,7 +107,7 @@ impl Direction {
         Ok(())
     }
 
-    /// A reply to command `id` came back, or it was given up.
+    /// A reply to command `id` arrived, or the command was given up.
     pub(crate) fn ended(&mut self, id: u64) -> Result<(), String> {
         if self.commands_ended.insert(id) { Ok(()) } else { Err(format!("command {id} ended twice")) }
     }
@@ -122,7 +122,7 @@ impl Direction {
         }
     }
 
-    /// Whether the record obeys the laws as far as it goes: an end is gone, and with it what had not arrived.
+    /// Whether the record obeys the laws so far: an end is gone, with all messages that had not arrived.
     pub(crate) fn check_cut_off(&self) -> Result<(), String> {
         self.check_lanes(Ended::Early)
     }

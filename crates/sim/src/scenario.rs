@@ -24,7 +24,7 @@ use restarts::{Engine, Gone};
 /// A life that broke a law.
 #[derive(Debug)]
 pub struct Failure {
-    /// [`check`] or [`check_restarts`], whichever found it, lives it again.
+    /// [`check`] or [`check_restarts`], whichever found it, runs it again.
     pub seed: u64,
     /// The fault, in the shortest script found.
     pub what: String,
@@ -66,7 +66,7 @@ pub struct Lived {
 
 /// Another implementation of the session than `nowcast-session`, to have at one of the ends.
 pub trait OtherImplementation: fmt::Debug {
-    /// Begins a session; the one that it began before is forgotten.
+    /// Begins a session; its previous session is dropped.
     ///
     /// Of `limits`, scenarios change the window and the size of messages.
     fn begin(
@@ -84,11 +84,11 @@ pub trait OtherImplementation: fmt::Debug {
 pub enum Cast<'a> {
     /// Ours at both.
     Rust,
-    /// Ours at one, and another at the other.
+    /// Our implementation at one end, another at the other.
     Across {
         /// The other implementation.
         peer: &'a dyn OtherImplementation,
-        /// At which end it is.
+        /// The end at which it is.
         end: End,
     },
 }
@@ -110,7 +110,7 @@ impl<'a> Cast<'a> {
     }
 }
 
-/// Lives the life of this seed.
+/// Runs the life of this seed.
 ///
 /// # Errors
 /// The broken law, with a script as short as could be found.
@@ -126,8 +126,8 @@ pub fn check_with(seed: u64, cast: Cast<'_>) -> Result<Lived, Box<Failure>> {
     check_script(seed, Script::random(seed), cast)
 }
 
-/// Like [`check_with`], with processes that are killed at one end or the other and durable actions that outlast them: the laws hold
-/// within each session, and over all of them what was confirmed is done once, and all else at most once.
+/// Like [`check_with`], with processes that are killed at either end and durable actions that survive them. The laws
+/// hold within each session. Over all sessions, confirmed actions are done once, and all others at most once.
 ///
 /// # Errors
 /// The broken law, with a script as short as could be found.
@@ -142,12 +142,12 @@ fn check_script(seed: u64, script: Script, cast: Cast<'_>) -> Result<Lived, Box<
     })
 }
 
-/// Lives a script.
+/// Runs a script.
 ///
 /// # Errors
 /// The broken law, or the text of a panic.
 pub fn run(script: &Script, cast: Cast<'_>) -> Result<Lived, String> {
-    // The remains of a panic are dropped, and the next life begins anew.
+    // The remains of a panic are dropped, and the next life starts from nothing.
     catch_unwind(AssertUnwindSafe(|| live(script, cast))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         Err(format!("panicked: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no text")))
@@ -165,7 +165,7 @@ fn live(script: &Script, cast: Cast<'_>) -> Result<Lived, String> {
     Ok(life.lived())
 }
 
-/// Applications look for messages this often.
+/// Interval at which applications poll for messages.
 const READ_EVERY: Duration = Duration::from_millis(5);
 /// After this long with a good link, everything must have arrived.
 const WIND_DOWN_MAX: Duration = Duration::from_secs(120);
@@ -363,7 +363,7 @@ impl<'c> Life<'c> {
         match put {
             Ok(()) => direction.put(lane, key),
             Err(refused) if self.is_closing(&refused) => {}
-            Err(refused) => assert_eq!(refused, Refused::Full, "nothing else is wrong with the puts"),
+            Err(refused) => assert_eq!(refused, Refused::Full, "puts have no other errors"),
         }
     }
 
@@ -419,7 +419,7 @@ impl<'c> Life<'c> {
                 if carrier.is_checked { return } else { bytes }
             }
         };
-        // A HELLO in the place of the first one is just a session with somebody else.
+        // A HELLO in place of the first one simply begins a session with another peer.
         if self.pair.session(end).status().knows_peer {
             self.pair.inject(end, &bytes);
         }
@@ -463,7 +463,7 @@ impl<'c> Life<'c> {
     }
 }
 
-/// A reliable carrier hides what a link does, but for the time it takes.
+/// A reliable carrier hides all effects of a link except delay.
 fn link_for(carrier: Carrier, link: &LinkConfig) -> LinkConfig {
     if !carrier.is_reliable {
         return link.clone();

@@ -9,7 +9,7 @@ use nowcast_session::Carrier;
 use crate::link::{Jitter, LinkConfig, Loss, Variation};
 use crate::pair::End;
 
-/// One thing that happens.
+/// One operation of a life.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// A value, or an event where `key` is 0.
@@ -18,37 +18,37 @@ pub enum Operation {
         end: End,
         /// On which lane.
         lane: u8,
-        /// Of which key.
+        /// The key.
         key: u64,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: usize,
     },
-    /// An event with a time to live, on a lane of its own.
+    /// An event with a time to live, on a separate lane.
     PutMortal {
         /// Which end puts.
         end: End,
-        /// How long it lives.
+        /// Its time to live.
         millis: u64,
     },
     /// A command with a deadline, on a lane of its own.
     Ask {
-        /// Which end asks.
+        /// The end that sends it.
         end: End,
-        /// How long it waits for the reply.
+        /// Maximum wait for the reply.
         millis: u64,
     },
     /// The application of one end does not read for a while.
     Stall {
-        /// Whose.
+        /// The end.
         end: End,
-        /// How long.
+        /// Duration.
         millis: u64,
     },
     /// The carrier dies, and a new one comes after a while.
     Kill {
-        /// Which ends learn of it at once.
+        /// The ends that learn of it at once.
         told: [bool; 2],
-        /// When the new one comes.
+        /// When the new one begins.
         millis: u64,
         /// Whether the new one is a reliable stream.
         to_stream: bool,
@@ -57,28 +57,28 @@ pub enum Operation {
     Relink(Box<LinkConfig>),
     /// One end gets another byte budget.
     Budget {
-        /// Whose.
+        /// The end.
         end: End,
         /// Bytes a second.
         bytes_per_second: Option<u64>,
     },
-    /// One end receives something nobody should have sent.
+    /// One end receives a hostile packet.
     Hostile {
         /// Which end receives it.
         end: End,
         /// Seed of its bytes.
         number: u64,
     },
-    /// The client does something that has to happen once and to last.
+    /// The client sends a durable action.
     Act,
-    /// The process at one end is killed: its session and all it knew are gone, but for what it has on disk. A new one is there after
-    /// a while.
+    /// The process at one end is killed: its session and all its state except the disk are lost. A new process starts
+    /// after a while.
     Restart {
         /// Which end.
         end: End,
-        /// Whether the other one learns at once that the carrier is dead.
+        /// Whether the other end learns at once that the carrier is dead.
         is_told: bool,
-        /// When the new process is there.
+        /// When the new process starts.
         millis: u64,
         /// Whether a commit is kept that was under way.
         is_commit_kept: bool,
@@ -102,8 +102,8 @@ pub struct Script {
 pub const LAWFUL_LANES: u8 = 3;
 /// The lane of events with a time to live.
 pub const MORTAL_LANE: u8 = 3;
-/// In one of this number of lives one value in four is large. Otherwise an interval hardly ever fills half a window,
-/// and barriers are rare.
+/// In this percentage of lives one value in four is large. Otherwise an interval rarely fills half a window, and
+/// barriers are rare.
 const CROWDED_PERCENT: u64 = 15;
 /// Processes that are killed in one script.
 const RESTARTS_MAX: u64 = 5;
@@ -116,13 +116,13 @@ impl Script {
         let random = &mut Random::new(seed ^ 0x5C12_1175);
         let carrier = if random.percent(20) { Carrier::STREAM } else { Carrier::BARE_DATAGRAMS };
         let mut link = random_link(random);
-        // Of its own, so that all other lives stay what they were.
+        // From a separate generator, so that all other lives stay unchanged.
         link.variation = random_variation(&mut Random::new(seed ^ 0x0CA9_AC17));
         let count = 20 + random.below(280);
         let keys_max = if random.percent(20) { 200 } else { 12 };
         let keys = 1 + random.below(keys_max);
         let pace = 1 + random.below(40);
-        // Of its own, so that all other lives stay what they were.
+        // From a separate generator, so that all other lives stay unchanged.
         let is_crowded = Random::new(seed ^ 0xC20D_ED11).percent(CROWDED_PERCENT);
         let operations = (0..count)
             .map(|_| {
@@ -157,7 +157,7 @@ impl Script {
         script
     }
 
-    /// Whether it is about durable actions.
+    /// Whether it has durable actions.
     pub(crate) fn is_durable(&self) -> bool {
         let is_durable =
             |operation: &Operation| matches!(operation, Operation::Act | Operation::Restart { .. });

@@ -83,7 +83,7 @@ fn an_event_arrives_though_payloads_of_a_source_are_not_read() {
 }
 
 #[test]
-fn a_source_whose_fates_are_not_read_is_not_asked_for_more() {
+fn a_source_whose_outcomes_are_unread_is_not_asked_for_more() {
     let mut pair = pair_with_talker(Carrier::DATAGRAMS);
     for _ in 0..100 {
         run(&mut pair, 1_000 * MS);
@@ -223,7 +223,7 @@ fn limits_of_a_peer_may_not_shrink_on_resuming_but_packets_and_times_may() {
 }
 
 #[test]
-fn events_that_arrived_leave_room_for_others_with_a_time_to_live() {
+fn arrived_events_leave_room_for_others_with_a_time_to_live() {
     let hour = Some(Duration::from_secs(3_600));
     let mut pair = open_pair(Carrier::DATAGRAMS);
     let put = |session: &mut Session, now, lane| session.put_event(now, lane, b"", hour);
@@ -247,7 +247,7 @@ fn events_that_arrived_leave_room_for_others_with_a_time_to_live() {
 }
 
 #[test]
-fn of_too_many_notices_that_nobody_reads_the_oldest_are_given_up() {
+fn the_oldest_of_too_many_unread_notices_are_dropped() {
     let mut pair = open_pair(Carrier::DATAGRAMS);
     for end in End::BOTH {
         pair.link(end).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..LinkConfig::default() });

@@ -1,4 +1,4 @@
-//! Faults that random lives found, as the shortest scripts that show them whatever the timing of the links.
+//! Faults found by random lives, as the shortest scripts that reproduce them with any link timing.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn put(after_ms: u32, key: u64, bytes: usize) -> (Duration, Operation) {
 /// Seeds 901722267 and 1200969383: half a window of large values made a barrier, and a stalled reader got one value of a key
 /// from each side of it (law 7).
 #[test]
-fn a_stalled_reader_gets_one_value_of_a_key_whatever_barriers_were_made() {
+fn a_stalled_reader_gets_one_value_of_a_key_despite_barriers() {
     let stall = (500 * MS, Operation::Stall { end: End::Acceptor, millis: 3_000 });
     let large = (1..=5).map(|key| put(0, key, 7_000));
     live(
@@ -40,7 +40,7 @@ fn a_stalled_reader_gets_one_value_of_a_key_whatever_barriers_were_made() {
 }
 
 /// Seed 950143023: a small value was lost with its carrier and gave way to a large one, for which a barrier closed the
-/// interval; nobody sent the small one again, and the peer waited for it.
+/// interval. The small one was never sent again, and the peer waited for it.
 #[test]
 fn a_lost_value_whose_successor_needs_a_barrier_is_sent_again() {
     let large = (2..=4).map(|key| put(200, key, 8_000));

@@ -11,9 +11,9 @@ fn two_hundred_lives_obey_the_laws() {
     }
 }
 
-/// Seeds that once broke a law; `found.rs` has what was wrong as scripts that do not depend on timing.
+/// Seeds that once broke a law; `found.rs` has the faults as scripts that do not depend on timing.
 #[test]
-fn the_lives_that_found_something_obey_the_laws() {
+fn lives_that_found_faults_obey_the_laws() {
     for seed in [901_722_267, 950_143_023, 1_200_969_383] {
         if let Err(failure) = scenario::check(seed) {
             panic!("{failure}");
@@ -22,7 +22,7 @@ fn the_lives_that_found_something_obey_the_laws() {
 }
 
 #[test]
-fn the_same_seed_lives_the_same_life() {
+fn the_same_seed_runs_the_same_life() {
     for seed in [3, 14, 159] {
         let lived = scenario::check(seed).expect("these seeds obey the laws");
         assert_eq!(scenario::check(seed).expect("again"), lived);

@@ -1,4 +1,4 @@
-//! Sessions whose processes are killed, and durable actions that outlast them.
+//! Sessions whose processes are killed, and durable actions that survive them.
 
 use nowcast_sim::scenario::{self, Cast, Lived};
 
@@ -19,7 +19,7 @@ fn two_hundred_lives_with_killed_processes_obey_the_laws_and_do_each_durable_act
 }
 
 #[test]
-fn the_same_seed_lives_the_same_life_with_restarts() {
+fn the_same_seed_runs_the_same_life_with_restarts() {
     for seed in [3, 14, 159] {
         let live = || scenario::check_restarts(seed, Cast::Rust).expect("these seeds obey the laws");
         assert_eq!(live(), live());

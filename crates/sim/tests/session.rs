@@ -58,7 +58,7 @@ fn hello(version: u64, resume: Option<Resume>) -> Vec<u8> {
 }
 
 #[test]
-fn a_version_nobody_shares_is_refused_by_name_in_fewer_bytes_than_were_sent() {
+fn without_a_common_version_a_session_is_refused_by_name_in_fewer_bytes_than_received() {
     let now = Time::from_millis(1);
     let mut session = Session::accept(now, Config::default(), Carrier::DATAGRAMS, Entropy([1; 48]));
     session.handle_packet(now, &hello(2, None));
@@ -86,7 +86,7 @@ fn a_lost_update_is_not_resent_once_superseded() {
 }
 
 #[test]
-fn the_last_value_arrives_though_every_packet_of_it_is_lost_at_first() {
+fn the_last_value_arrives_after_the_loss_of_all_its_first_packets() {
     let mut pair = open_pair(delayed(25));
     pair.link(End::Initiator).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..delayed(25) });
     pair.with(End::Initiator, |session, now| session.put_state(now, 0, 1, b"last")).unwrap();
@@ -97,7 +97,7 @@ fn the_last_value_arrives_though_every_packet_of_it_is_lost_at_first() {
 }
 
 #[test]
-fn a_session_goes_on_over_a_new_carrier_and_events_arrive_once() {
+fn a_session_continues_over_a_new_carrier_and_events_arrive_once() {
     let mut pair = open_pair(delayed(25));
     for number in 0..20u8 {
         pair.with(End::Initiator, |session, now| session.put_event(now, 0, &[number], None)).unwrap();
@@ -115,7 +115,7 @@ fn a_session_goes_on_over_a_new_carrier_and_events_arrive_once() {
 }
 
 #[test]
-fn a_wrong_token_is_refused_and_the_session_lives_on() {
+fn a_wrong_token_is_refused_and_the_session_continues() {
     let pair = open_pair(delayed(5));
     let session = pair.session(End::Acceptor);
     let identity = *session.identity().expect("an open session has one");
@@ -142,7 +142,7 @@ fn an_expired_event_is_reported_and_holds_up_no_other() {
 }
 
 #[test]
-fn a_command_is_answered_or_its_deadline_is_told() {
+fn a_command_is_answered_or_its_deadline_is_reported() {
     let mut pair = open_pair(delayed(25));
     let ask = |session: &mut Session, now| session.put_command(now, 0, b"?", 300 * MS);
     let answered = pair.with(End::Initiator, ask).unwrap();
@@ -162,7 +162,7 @@ fn a_command_is_answered_or_its_deadline_is_told() {
 }
 
 #[test]
-fn a_silent_carrier_is_noticed_and_without_another_the_session_gives_up() {
+fn a_silent_carrier_is_detected_and_without_another_the_session_gives_up() {
     let mut pair = open_pair(delayed(25));
     for end in End::BOTH {
         pair.link(end).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..delayed(25) });
@@ -175,7 +175,7 @@ fn a_silent_carrier_is_noticed_and_without_another_the_session_gives_up() {
 }
 
 #[test]
-fn a_carrier_given_up_for_its_silence_is_gone_on_with_when_it_is_heard_again() {
+fn a_carrier_given_up_for_its_silence_is_used_again_when_a_packet_arrives() {
     let mut pair = open_pair(delayed(25));
     pair.link(End::Initiator).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..delayed(25) });
     pair.with(End::Initiator, |session, now| session.put_event(now, 0, b"late", None)).unwrap();
@@ -220,7 +220,7 @@ fn nothing_is_sent_twice_over_a_reliable_carrier() {
 }
 
 #[test]
-fn the_age_of_what_is_shown_is_known_though_clocks_differ() {
+fn the_age_of_a_shown_value_is_known_with_different_clocks() {
     let mut pair = open_pair(LinkConfig { jitter: Jitter::Uniform(3 * MS), ..delayed(40) });
     let mut worst = 0.0f64;
     for _ in 0..100 {
@@ -240,7 +240,7 @@ fn the_age_of_what_is_shown_is_known_though_clocks_differ() {
     assert!(worst < 4.0, "wrong by {worst} ms");
 }
 
-/// A world of one number that sends it until a packet with it has arrived.
+/// A world of one number, which is sent until a packet with it has arrived.
 struct Counter {
     filled: u8,
 }
@@ -258,7 +258,7 @@ impl Replication for Counter {
 }
 
 #[test]
-fn a_source_hears_the_fate_of_every_packet_it_filled() {
+fn a_source_learns_the_fate_of_every_packet_that_it_filled() {
     let mut config = Config::default();
     config.lanes[2].has_source = true;
     let link = LinkConfig { loss: Loss::Random(0.3), ..delayed(20) };

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_read_as_it_was_written() {
+    fn a_batch_is_read_back_unchanged() {
         let batch = batch();
         assert_eq!(Batch::from_bytes(batch.span(), &batch.to_bytes()).unwrap(), batch);
         let empty = Batch { entries: Vec::new(), done: Vec::new(), notes: Vec::new(), ..batch };

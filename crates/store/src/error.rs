@@ -63,7 +63,7 @@ pub enum Problem {
     #[error("there is no world of this name")]
     Missing,
     /// A record is larger than the store can read back.
-    #[error("{what} has {bytes} bytes, and it may have {max}")]
+    #[error("{what} has {bytes} bytes, and the maximum is {max}")]
     TooLarge {
         /// The record.
         what: &'static str,
@@ -101,18 +101,18 @@ impl Problem {
                 "Give this user the right to write there, remount the disk, or choose another folder."
             }
             Problem::Full => "Make room, or let old states go (prune); what waits is written then.",
-            Problem::Disk(_) => "Look into the system's log for this disk; what waits is tried again.",
+            Problem::Disk(_) => "Check the system's log for this disk; waiting data is tried again.",
             Problem::NoStore => "Choose the folder that the server names when it starts.",
             Problem::Damaged { .. } => {
                 "Keep a copy of the folder, read with salvage what can be read, or restore a backup."
             }
             Problem::Exists => "Choose another name.",
-            Problem::Missing => "Look at the list of worlds.",
+            Problem::Missing => "Check the list of worlds.",
             Problem::TooLarge { .. } => "Keep less in the world, or take snapshots more often.",
             Problem::Gone(_) => {
                 "Put it back, or end the server and start it again. Nothing is kept until then."
             }
-            Problem::Late => "Look at the store's health: the disk is slow, full, or gone.",
+            Problem::Late => "Check the store's health: the disk is slow, full, or gone.",
             Problem::Closed => "Open it again.",
         }
     }

@@ -1,9 +1,9 @@
 //! Named steps of writing, at which a test can kill the process.
 //!
 //! With the feature `fail-points` the environment variable [`VARIABLE`] names one step and a count, such as
-//! `after-commit:3`. The process kills itself when it passes the step for that time, by SIGKILL where there are
-//! signals. Without the feature a step does nothing. It is a variable and not a hook, because the tests kill the
-//! released program in its own process.
+//! `after-commit:3`. The process kills itself at that pass of the step, by SIGKILL where there are signals. Without the
+//! feature a step does nothing. It is a variable and not a hook, because the tests kill the released program in a
+//! separate process.
 
 /// A step of writing, approximately in the order in which a command passes them.
 #[cfg_attr(not(feature = "fail-points"), expect(unreachable_pub, reason = "only trials name steps"))]
@@ -150,12 +150,12 @@ mod armed {
     /// Reads [`VARIABLE`] now instead of at the first step.
     ///
     /// # Panics
-    /// When it names no step: a trial that kills nothing would seem to be one in which nothing is lost.
+    /// If it names no step, because a test that kills nothing would seem to prove that nothing is lost.
     pub(crate) fn check_environment() {
         armed();
     }
 
-    /// Marks that the process is at this step, and may end it.
+    /// Records that the process is at this step, and may end it.
     pub(crate) fn pass(point: FailPoint) {
         if armed().is_some_and(|armed| armed.is_due(point)) {
             die();
@@ -189,7 +189,7 @@ mod armed {
         }
 
         #[test]
-        fn each_step_has_a_name_of_its_own_and_what_names_none_is_refused() {
+        fn each_step_has_its_own_name_and_an_unknown_name_is_refused() {
             for point in FailPoint::ALL {
                 assert_eq!(FailPoint::named(point.name()), Some(point));
             }

@@ -166,7 +166,7 @@ fn days_of(year: u64, month: u64, day: u64) -> Option<u64> {
 
 /// Returns the date this many days after the first of January 1970.
 fn date_of(days: u64) -> (u64, u64, u64) {
-    // No year has fewer than 365 days, so the guess is never too early.
+    // No year has fewer than 365 days, so the estimate is never too early.
     let mut year = 1_970 + days / 365;
     while days_until(year) > days {
         year -= 1;
@@ -189,7 +189,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_moment_is_so_long_ago_a_time_or_a_step_and_nothing_else() {
+    fn a_moment_is_a_time_ago_a_time_or_a_step_only() {
         for (text, seconds) in [("-90s", 90), ("-5m", 300), ("-2h", 7_200), ("-1d", 86_400), ("-0s", 0)] {
             assert_eq!(text.parse(), Ok(At::Ago(Duration::from_secs(seconds))), "{text}");
         }

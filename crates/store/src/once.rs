@@ -142,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn a_client_costs_a_bounded_number_of_bytes_whatever_numbers_it_takes() {
+    fn a_client_costs_a_bounded_number_of_bytes_for_any_numbers() {
         let mut once = Once::default();
         for number in (2..10_000).step_by(2) {
             assert!(once.insert(id(1, number), number));
         }
         assert!(once.clients[&[1; 16]].above.len() <= UNDER_WAY_MAX);
-        assert!(!once.insert(id(1, 2), 10_000), "it lies too far behind to be a first try");
+        assert!(!once.insert(id(1, 2), 10_000), "it is too far behind to be a first attempt");
         assert!(!once.insert(id(1, 0), 10_000) && once.insert(id(1, u64::MAX), 10_000));
         assert!(!once.insert(id(1, u64::MAX), 10_000));
     }
@@ -177,7 +177,7 @@ mod tests {
             once.insert(ActionId { client: client(index), number: 1 }, 5);
         }
         assert!(!once.has_room([255; 16], ONCE_TICKS + 5), "the oldest would lose its day");
-        assert!(once.has_room(client(7), ONCE_TICKS + 5), "a known client goes on");
+        assert!(once.has_room(client(7), ONCE_TICKS + 5), "a known client continues");
         assert!(once.has_room([255; 16], ONCE_TICKS + 6));
     }
 

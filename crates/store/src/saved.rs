@@ -71,7 +71,7 @@ impl SavedWorld {
     /// Rebuilds the world to the last bit: `make` restores it from the snapshot's bytes, with its definition and rules
     /// at that time, and the journal is replayed. Each recorded hash is compared.
     ///
-    /// It takes as long as the world's steps since the snapshot.
+    /// It takes as long as the steps of the world since the snapshot.
     ///
     /// # Errors
     /// Fails if `make` fails, if an entry of the journal does not fit the world, or if a hash is another than was recorded.

@@ -13,12 +13,12 @@ use crate::snapshot::{Origin, Snapshot};
 ///
 /// # Blocking
 /// [`append`](Self::append), [`snapshot`](Self::snapshot), [`mark`](Self::mark), [`unmark`](Self::unmark),
-/// [`has_room`](Self::has_room), [`health`](Self::health) and [`stats`](Self::stats) never wait for a disk: a thread that steps a world may call them. The
-/// others do, and such a thread may not.
+/// [`has_room`](Self::has_room), [`health`](Self::health) and [`stats`](Self::stats) never wait for a disk, so a thread
+/// that steps a world may call them. It may not call the others.
 ///
 /// # Order
-/// What is given is kept in the order in which it was given: when a completion says that something is kept, so is all that
-/// was given before.
+/// Data is stored in the order of the calls: when a completion reports that something is stored, all earlier data is
+/// stored, too.
 pub trait Store: Send + Sync {
     /// Stores a batch. It must begin where the last one ended; after a refusal only a snapshot can follow. The store's
     /// own thread encodes it.
@@ -124,7 +124,7 @@ pub struct Refused {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RefusedWhy {
     /// The queue is full. This is counted.
-    #[error("the disk is behind, and no more may wait for it")]
+    #[error("the disk is behind, and its queue is full")]
     Full,
     /// An earlier record of this world is missing: pass a snapshot.
     #[error("a part of the world's journal is missing, and a snapshot has to come first")]
@@ -228,20 +228,20 @@ pub struct Summary {
     pub changed_ms: u64,
     /// The origin in its newest snapshot.
     pub origin: Origin,
-    /// How many snapshots are kept.
+    /// Number of stored snapshots.
     pub snapshots: u64,
-    /// How many batches are kept.
+    /// Number of stored batches.
     pub batches: u64,
     /// Bytes of both.
     pub bytes: u64,
-    /// The time of the oldest snapshot: how far one can look back.
+    /// The time of the oldest snapshot, where the history begins.
     pub since_ms: u64,
 }
 
-/// How much of the past is kept.
+/// The length of the stored history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Retention {
-    /// Older records are removed. The newest snapshot before that stays, so that this whole time can be looked at.
+    /// Older records are removed. The newest snapshot before that time stays, so that the whole period can be viewed.
     pub keep: Duration,
     /// Bytes of snapshots and batches of all worlds together. Beyond them the oldest of the largest world go. The newest
     /// snapshot of each world and its later batches stay.
@@ -268,9 +268,9 @@ pub struct Pruned {
 /// The purpose of a mark.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum MarkKind {
-    /// A token for one entry was used.
+    /// A single-use token was used.
     TokenUsed,
-    /// Somebody may not come in.
+    /// A client is banned.
     Ban,
 }
 
@@ -280,7 +280,7 @@ pub const MARK_KEY_BYTES_MAX: usize = 256;
 /// The longest note of a mark, in bytes.
 pub const MARK_NOTE_BYTES_MAX: usize = 1_024;
 
-/// Marks that are kept at a time. Beyond that new ones are lost, which their completions say.
+/// Maximum stored marks. Further ones are lost, which their completions report.
 pub const MARKS_MAX: u64 = 1 << 20;
 
 /// Something that holds for a time.
@@ -288,10 +288,10 @@ pub const MARKS_MAX: u64 = 1 << 20;
 pub struct Mark {
     /// The purpose.
     pub kind: MarkKind,
-    /// Which one: of a token its id, of a ban whom it keeps out.
+    /// Its identity: the id of a token, or the mark of a banned client.
     pub key: Vec<u8>,
-    /// For people: why.
+    /// The reason, for people.
     pub note: String,
-    /// Until when it holds, in milliseconds since 1970.
+    /// Its end, in milliseconds since 1970.
     pub expires_ms: u64,
 }

@@ -122,7 +122,7 @@ impl Field {
 
     fn default(&self) -> TokenStream {
         match &self.default {
-            // A text literal may stand for a `String`.
+            // A text literal is allowed as a `String`.
             FieldDefault::Value(value @ Expr::Lit(literal)) if matches!(literal.lit, Lit::Str(_)) => {
                 quote!(::core::convert::From::from(#value))
             }
@@ -154,7 +154,7 @@ impl Field {
         quote!(::core::iter::Iterator::map(::core::clone::Clone::clone(&rows), move |row| #get))
     }
 
-    /// `Field::new(…)`, with the default where it is a literal.
+    /// `Field::new(…)`, with the default if it is a literal.
     fn describe(&self) -> TokenStream {
         let (name, writes) = (&self.name, self.writes());
         let or = match &self.default {
@@ -243,7 +243,8 @@ pub(crate) fn values(value: &TokenStream, fields: &[Field]) -> TokenStream {
     }
 }
 
-/// One iterator of many, and the pattern of its items: halves of halves, so that types nest no deeper than they must.
+/// Zips many iterators into one, and returns the pattern of its items. Halves are nested, so that types nest as little
+/// as possible.
 fn zipped(fields: &[&Field]) -> (TokenStream, TokenStream) {
     if let [field] = fields {
         let local = &field.local;

@@ -42,7 +42,7 @@ impl Format {
         }
     }
 
-    /// The format that an extension stands for.
+    /// The format of a file extension.
     pub fn of_extension(extension: &str) -> Option<Self> {
         match extension {
             "json" => Some(Self::Json),

@@ -13,8 +13,8 @@ pub struct Difference {
     pub after: Option<Value>,
 }
 
-/// All differences between two values. Maps are compared by key. Lists are compared item by item after what is equal at both
-/// ends has been set aside.
+/// All differences between two values. Maps are compared by key. Lists are compared item by item, after equal items at
+/// both ends were removed.
 pub fn diff(before: &Value, after: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     walk(String::new(), before, after, &mut found);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_added_and_removed_things_are_named() {
+    fn changed_added_and_removed_items_are_named() {
         let found = diff(&hero(5, &["sword", "rope", "lamp"]), &hero(7, &["sword", "lamp"]));
         let told: Vec<_> =
             found.iter().map(|one| (one.path.as_str(), one.before.clone(), one.after.clone())).collect();

@@ -1,4 +1,4 @@
-//! Tools for people who work with wire types and save files. Servers and clients do not need them.
+//! Tools for people who work with wire types and save files. Servers and clients do not need this crate.
 //!
 //! The one invariant: this crate knows no format by itself. Only `nowcast-wire` reads and writes bytes, so these
 //! tools accept exactly the input that every reader accepts.

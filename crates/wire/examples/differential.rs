@@ -1,5 +1,5 @@
-//! Reads lines of a shape and a body, both in hexadecimal, and answers each with the body that this crate writes for the
-//! value it found. The other end of the differential test of other implementations.
+//! Reads lines of a shape and a body, both in hexadecimal, and answers each with the body that this crate writes for
+//! the decoded value. It is the other end of the differential test of other implementations.
 
 use std::io::{BufRead, Write};
 

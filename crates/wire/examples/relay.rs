@@ -1,7 +1,7 @@
-//! Reads messages of one scope from the standard input and writes every value again, as messages of a scope of its own, to
-//! the standard output. Each message is preceded by its length in four bytes, little-endian.
+//! Reads messages of one scope from standard input and writes every value again, as messages of its own scope, to
+//! standard output. Each message is preceded by its length in four bytes, little-endian.
 //!
-//! Another implementation sends random values through this program and compares what comes back.
+//! Another implementation sends random values through this program and compares the results.
 
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
 

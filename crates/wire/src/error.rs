@@ -29,7 +29,7 @@ pub enum Party {
     InvalidData,
     /// The bytes are fine, but writer and reader disagree about the type.
     Incompatible,
-    /// The bytes may be fine, but ask for more than the reader is willing to give.
+    /// The bytes may be valid, but exceed the reader's limits.
     Limit,
 }
 
@@ -117,7 +117,7 @@ impl Error {
         Self(Box::new(Inner { kind, offset: Some(offset), path: Vec::new() }))
     }
 
-    /// Says that the error happened inside of the field `name`.
+    /// Adds the field `name` to the path of the error.
     #[must_use]
     #[cold]
     pub fn inside(mut self, name: &str) -> Self {
@@ -130,7 +130,7 @@ impl Error {
         &self.0.kind
     }
 
-    /// The byte of the message (or file) at which it was noticed, where one is to blame.
+    /// The byte of the message (or file) at which it was noticed, if there is one.
     pub fn offset(&self) -> Option<usize> {
         self.0.offset
     }

@@ -20,10 +20,10 @@ pub struct Input<'de> {
 
 /// The state of the text area while blocks are read.
 struct TextArea<'de> {
-    /// The area, where its length came first; a flat body learns it last.
+    /// The area, if its length came first; in a flat body it is known last.
     area: Option<&'de str>,
     next: usize,
-    /// Text leaves of a flat root that are still to come; the last one has no length.
+    /// Remaining text leaves of a flat root; the last one has no length.
     flat_left: usize,
     /// Ends of texts that were read before the area was known.
     unchecked: Vec<usize>,
@@ -285,7 +285,7 @@ impl<'de> Input<'de> {
         }
     }
 
-    /// Takes the next `length` bytes of the text area and returns where they are in it.
+    /// Takes the next `length` bytes of the text area and returns their position in it.
     pub(crate) fn text_span(&mut self, length: usize) -> Result<(u32, u32)> {
         let start = self.text.next;
         let end = start + length;

@@ -24,12 +24,12 @@
 //! | to | use |
 //! | --- | --- |
 //! | write and read one known type | [`encode`], [`decode`] |
-//! | send many types, read by other versions of them | [`Sender`], [`Receiver`] |
-//! | read what a known other version wrote | [`Reader`] |
+//! | send many types that other versions read | [`Sender`], [`Receiver`] |
+//! | read the output of a known other version | [`Reader`] |
 //! | handle values whose type is known only at run time | [`Value`], [`infer`](infer()), [`encode_value`], [`decode_value`] |
 //! | describe types in a text | [`schema`] |
 //! | save and load files | [`save`] |
-//! | exchange values with anybody | [`any`]: plain MessagePack |
+//! | exchange values with any program | [`any`]: plain MessagePack |
 //!
 //! The format is specified in `spec/WIRE.md`; the vectors in `spec/vectors/wire` bind this crate and every other
 //! implementation.
@@ -82,7 +82,7 @@ pub mod derive {
 /// Appends the body of a value.
 ///
 /// # Panics
-/// When the value nests more than 128 deep.
+/// If the value nests more than 128 deep.
 pub fn encode<T: Wire>(value: &T, out: &mut Vec<u8>) {
     encode_with(value, Effort::Fast, out);
 }

@@ -5,7 +5,7 @@ use crate::limits::{DEPTH_MAX, PLAIN_ROWS_MAX};
 /// The trade-off between size and time of a writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
-    /// One look at each column: for messages.
+    /// One pass over each column: for messages.
     #[default]
     Fast,
     /// The smallest of all codings for every column: for files.
@@ -28,7 +28,7 @@ impl<'o> Writer<'o> {
         Self { out, effort, text: Vec::new(), plain: true, bit: 0, depth: 0, flat_left: 0 }
     }
 
-    /// Writes one body: `flat_texts` is the number of text leaves of a flat root, or `None` where it is not flat.
+    /// Writes one body: `flat_texts` is the number of text leaves of a flat root, or `None` if it is not flat.
     pub(crate) fn body(
         &mut self,
         flat_texts: Option<usize>,
@@ -47,7 +47,7 @@ impl<'o> Writer<'o> {
             if length < 0x80 {
                 self.out[start] = length as u8;
             } else {
-                // The length is known only now; it rarely takes more than the byte that was kept for it.
+                // The length is known only now; it rarely takes more than the reserved byte.
                 let mut prefix = Vec::with_capacity(10);
                 put_varint(&mut prefix, length as u64);
                 self.out.splice(start..=start, prefix);
@@ -59,7 +59,7 @@ impl<'o> Writer<'o> {
     /// Writes `rows` rows with their own bits.
     ///
     /// # Panics
-    /// When blocks nest deeper than every reader accepts (128): a list of lists without end.
+    /// If blocks nest deeper than every reader accepts (128), such as a list of itself.
     pub fn block(&mut self, rows: usize, bits: usize, write: impl FnOnce(&mut Self)) {
         if rows == 0 {
             return;

@@ -1,4 +1,4 @@
-//! How a reader's type reads a writer's shape: resolved once, by names, before any message is read.
+//! The plan by which a reader's type reads a writer's shape: resolved once, by names, before any message is read.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::DEPTH_MAX;
@@ -49,7 +49,7 @@ pub(crate) struct Resolution {
     root: u32,
 }
 
-/// How one type of the reader reads one type of the writer.
+/// The way in which one type of the reader reads one type of the writer.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     /// Exactly the reader's own form.
@@ -162,7 +162,7 @@ impl<'p> Plan<'p> {
         }
     }
 
-    /// The plan of a field; `None` when it is exactly the reader's.
+    /// The plan of a field; `None` if it equals the reader's.
     pub fn field(self, step: &'p Step) -> Option<Plan<'p>> {
         self.resolution.at(step.node)
     }
@@ -172,7 +172,7 @@ impl<'p> Plan<'p> {
         PayloadPlan { plan: self, steps: &step.steps, bits: step.bits }
     }
 
-    /// The plan of an element; `None` when it is exactly the reader's.
+    /// The plan of an element; `None` if it equals the reader's.
     pub(crate) fn child(self, node: u32) -> Option<Plan<'p>> {
         self.resolution.at(node)
     }
@@ -356,7 +356,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether the value that a missing field reads as has an end; `open` are the definitions on the way to it.
+/// Whether the default of a missing field is finite; `open` are the definitions on the path to it.
 fn has_finite_default(shape: &Shape, ty: &Type, open: &mut Vec<u32>) -> bool {
     let index = match ty {
         Type::Ref(index) => *index,

@@ -1,7 +1,6 @@
 //! Quantisers: numbers in steps, unit quaternions by their smallest three components, angles.
 //!
-//! All arithmetic is in f64 and in the order that the specification writes it, so that every implementation agrees on
-//! every bit.
+//! All arithmetic is in f64 and in the order of the specification, so that every implementation agrees on every bit.
 
 use std::f64::consts::SQRT_2;
 

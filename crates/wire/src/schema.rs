@@ -30,7 +30,7 @@ use crate::Shape;
 use crate::limits::DEFINITIONS_MAX;
 use crate::shape::{Definition, DefinitionKind, Field, NumberType, Range, Type, Variant};
 
-/// The number of types that may stand inside of one another.
+/// Maximum nesting of types.
 const DEPTH_MAX: usize = 64;
 /// The number of named types that may refer to one another in a chain.
 const CHAIN_MAX: usize = 128;
@@ -76,7 +76,7 @@ pub fn parse_fields(name: &str, fields: &str) -> Result<Shape, SchemaError> {
     resolver.shape(Type::Ref(root as u32)).map_err(at_line)
 }
 
-/// A type as it is written: other types are still names.
+/// A type in the source, with names of other types.
 #[derive(Clone)]
 enum Written {
     Plain(Type),
@@ -269,7 +269,7 @@ impl<'a> Parser<'a> {
     fn whole<T: TryFrom<u64>>(&mut self) -> Result<T, SchemaError> {
         let word = self.word("a whole number", |c| c.is_ascii_digit())?;
         let number = word.parse::<u64>().ok().and_then(|number| T::try_from(number).ok());
-        number.ok_or_else(|| self.error(format!("{word} is too great")))
+        number.ok_or_else(|| self.error(format!("{word} is too large")))
     }
 
     fn definition(&mut self) -> Result<Option<Named>, SchemaError> {
@@ -308,7 +308,7 @@ impl<'a> Parser<'a> {
         Ok((name, self.ty()?))
     }
 
-    /// Items between brackets, separated by commas; one more comma may stand at the end.
+    /// Items between brackets, separated by commas; a comma after the last is allowed.
     fn list<T>(
         &mut self,
         open: char,

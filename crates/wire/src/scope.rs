@@ -46,7 +46,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Appends a message, and before it the announcement of its shape when it is the first.
+    /// Appends a message, preceded by the announcement of its shape if it is the first.
     pub fn encode<T: Wire>(&mut self, value: &T, out: &mut Vec<u8>) {
         let id = match self.known.get(&typeid::of::<T>()) {
             Some(id) => *id,
@@ -60,7 +60,7 @@ impl Sender {
         crate::encode(value, out);
     }
 
-    /// Appends a value of a shape, and before it the announcement of the shape when it is the first.
+    /// Appends a value of a shape, preceded by the announcement of the shape if it is the first.
     ///
     /// # Errors
     /// Fails if the value does not fit the shape. Then `out` may hold the announcement, which is not repeated, and a part of the
@@ -80,7 +80,7 @@ impl Sender {
     /// Appends the announcement of a shape that has none yet, and returns its id.
     ///
     /// # Panics
-    /// When a program sends more shapes than ids exist (16,382).
+    /// If a program sends more shapes than there are ids (16,382).
     pub fn announce(&mut self, shape: &Shape, out: &mut Vec<u8>) -> u64 {
         let bytes = shape.to_bytes();
         let next = self.ids.len() as u64 + FIRST_SHAPE;
@@ -108,7 +108,7 @@ fn put_announcement(id: u64, shape: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(shape);
 }
 
-/// The reading end: keeps announced shapes, and how each reads as the types that were asked for.
+/// The reading end: stores announced shapes, and their plans for the requested types.
 #[derive(Debug, Default)]
 pub struct Receiver {
     limits: Limits,
@@ -136,7 +136,7 @@ impl Receiver {
         Self { limits, ..Self::default() }
     }
 
-    /// Takes announcements in; returns false when the message had nothing else.
+    /// Applies announcements; returns false if the message has no value.
     ///
     /// # Errors
     /// Fails if an announcement is malformed, or if the sender announces more shapes than the limits allow.
@@ -149,7 +149,7 @@ impl Receiver {
         self.shapes.get(&id).map(|known| &known.layout.shape)
     }
 
-    /// Reads a message as a type, whatever version of the type the sender has.
+    /// Decodes a message as a type, for any version of the type at the sender.
     ///
     /// # Errors
     /// Fails if the message is malformed, names a shape that was never announced, or does not fit the type.

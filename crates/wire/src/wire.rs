@@ -94,13 +94,13 @@ pub trait Column<'de>: Sized {
     /// The value of a row; its texts lie in `text`.
     fn get(&self, row: usize, text: &'de str) -> Self::Item;
 
-    /// The values of successive rows. Columns whose values lie side by side look for the first one only, so that a list
-    /// of structs of such columns is filled by one plain loop.
+    /// The values of successive rows. Columns with adjacent values look up the first one only, so that a list of
+    /// structs of such columns is filled by one plain loop.
     fn values(&self, rows: Range<usize>, text: &'de str) -> impl ExactSizeIterator<Item = Self::Item> {
         rows.map(move |row| self.get(row, text))
     }
 
-    /// The values of successive rows of arrays, each of which takes `N` rows of this column.
+    /// The values of successive rows of arrays. Each takes `N` rows of this column.
     fn arrays<const N: usize>(
         &self,
         rows: Range<usize>,
@@ -147,7 +147,8 @@ pub trait PayloadColumn<'de>: Sized {
     fn get(&self, row: usize, text: &'de str) -> Self::Item;
 }
 
-/// Opens the block of a variant's payload. Without a plan a row takes `bits` bits; with one, what the writer's takes.
+/// Opens the block of a variant's payload. Without a plan a row takes `bits` bits; with a plan, as many as the
+/// writer's.
 ///
 /// # Errors
 /// Fails if the payload is malformed, or exceeds the limits of the input.

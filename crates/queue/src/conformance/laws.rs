@@ -4,7 +4,7 @@ use crate::Key;
 use std::collections::HashMap;
 use std::fmt;
 
-/// How a record ended.
+/// The end of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// The sender fell silent and the receiver got everything: all laws apply.
@@ -49,7 +49,7 @@ pub fn check(puts: &[Key], gets: &[(Key, usize)], ended: Ended) -> Result<(), Vi
     let mut archived = 0;
     for &(key, put) in gets {
         if puts.get(put) != Some(&key) {
-            return broken(1, "a message was delivered that nobody put", put);
+            return broken(1, "a message was delivered that was never put", put);
         }
         if key.is_event() {
             if events.get(events_delivered) != Some(&put) {

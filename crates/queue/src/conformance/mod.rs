@@ -162,7 +162,7 @@ fn same<T: PartialEq + fmt::Debug>(step: usize, what: &str, got: &T, want: &T) -
     if got == want {
         Ok(())
     } else {
-        Err(format!("step {step}, {what}: got {got:?}, the model says {want:?}"))
+        Err(format!("step {step}, {what}: got {got:?}, the model has {want:?}"))
     }
 }
 

@@ -1,9 +1,9 @@
 //! The suite for publishers: the laws of the queue for many subscribers that join, leave and stall.
 //!
-//! As for queues there are two kinds of cases. In **lockstep** ones every message is compared with what a model says that
-//! this subscriber has a right to at this moment: the newest value of one of the keys that wait before the next event (which
-//! of them, the laws leave open, as long as none is delivered twice while another waits), or that event, or nothing. In
-//! **concurrent** ones each subscriber reads in a thread of its own, and the record of each must obey the [`laws`].
+//! As for queues there are two kinds of cases. In **lockstep** cases every message is compared with a model of the
+//! subscriber. Allowed are the newest value of one of the keys that wait before the next event (in any order, but none
+//! twice while another waits), or that event, or nothing. In **concurrent** cases each subscriber reads in its own
+//! thread, and each record must obey the [`laws`].
 //!
 //! ```
 //! use nowcast_queue::conformance::publishers::{InProcess, Suite};
@@ -134,9 +134,9 @@ const SUBSCRIBERS_MAX: usize = 4;
 struct Expected {
     /// The intervals that it has not received completely. Each except the last ends with its event.
     intervals: VecDeque<Interval>,
-    /// For each key that was delivered in the first interval: the keys that waited then and were not delivered since.
+    /// For each key delivered in the first interval: the keys that waited then and were not delivered since.
     owed: HashMap<Key, HashSet<Key>>,
-    /// The size of the messages put since it had received everything. No implementation keeps more for it.
+    /// The size of the messages put since it had received everything. No implementation may store more for it.
     unread: Bounds,
 }
 
@@ -297,7 +297,7 @@ fn put<P: Publish>(
     };
     let done = publisher.put(key, value);
     if done != want {
-        return Err(format!("put {key:?}, {} bytes: got {done:?}, the model says {want:?}", value.len()));
+        return Err(format!("put {key:?}, {} bytes: got {done:?}, the model has {want:?}", value.len()));
     }
     if done.is_ok() {
         *newest = after;
@@ -368,7 +368,7 @@ fn concurrently<I: Implementation>(implementation: &I, seed: u64, passed: &mut P
 /// Checks the record of a subscriber that joined before the put of this number. Earlier events do not exist for it.
 ///
 /// # Errors
-/// Which law was broken, in words.
+/// Returns the broken law, in words.
 pub fn check(puts: &[Key], joined: usize, gets: &[(Key, usize)], ended: laws::Ended) -> Result<(), String> {
     let visible: Vec<usize> = (0..puts.len()).filter(|&put| put >= joined || !puts[put].is_event()).collect();
     let keys: Vec<Key> = visible.iter().map(|&put| puts[put]).collect();

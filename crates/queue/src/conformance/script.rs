@@ -30,8 +30,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// Makes the script of a seed: small bounds, few keys, and phases in which one side is faster. So full and empty
-    /// queues, barriers and replaced values are all frequent.
+    /// Creates the script of a seed: small bounds, few keys, and phases in which one side is faster. Full and empty
+    /// queues, barriers and replaced values are therefore frequent.
     #[must_use]
     pub fn random(seed: u64) -> Script {
         let mut random = Random::new(seed);

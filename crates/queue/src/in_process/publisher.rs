@@ -106,7 +106,7 @@ impl<V: Weigh> Publisher<V> {
         look(&self.shared.lock().publication)
     }
 
-    /// Returns a future that wakes the waiting tasks. Then [`put`](Self::put) wakes at most one task, the one that runs
+    /// Returns a future that wakes the waiting tasks. [`put`](Self::put) then wakes at most one task, the one that runs
     /// this future. It completes when the publisher is dropped. Use one for each publisher.
     pub fn distribution(&self) -> Distribution<V> {
         Distribution { shared: Arc::clone(&self.shared) }

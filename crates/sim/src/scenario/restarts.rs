@@ -1,10 +1,9 @@
-//! Processes that are killed in the middle of a life, and durable actions that have to outlast them.
+//! Processes that are killed during a life, and durable actions that must survive them.
 //!
-//! A session does not outlast its process. The scenario then does the same as the engine's drivers. The client learns
-//! of a dead server when its carrier dies, or by silence; it asks the next process to resume, is refused, because no
-//! session of that name is there, and begins another one. A client that is gone comes again as another one, on a
-//! session of its own. Within each session the laws hold as far as it went; over all of them each durable action is
-//! done once.
+//! A session ends with its process. The scenario then acts like the engine's drivers. The client learns of a dead
+//! server when its carrier dies, or by silence. It asks the next process to resume, is refused because there is no such
+//! session, and begins another one. A client that was killed returns as another one, with its own session. Within each
+//! session the laws hold as far as it went; over all of them each durable action is done once.
 
 use std::time::Duration;
 
@@ -46,7 +45,7 @@ impl Engine {
         self.client.is_settled()
     }
 
-    /// Whether what is kept is what everybody was told.
+    /// Checks the stored actions against all answers.
     pub(super) fn check(&self) -> Result<(), String> {
         self.former.iter().chain([&self.client]).try_for_each(|client| client.check(&self.server))
     }
@@ -55,7 +54,7 @@ impl Engine {
 /// An end whose process was killed, until there is a session with the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gone {
-    /// The next process is there; the client does not know yet that it has to begin anew.
+    /// The next process runs; the client does not know yet that it must begin a new session.
     Server,
     /// The next process begins at this time.
     Client(Duration),
@@ -71,17 +70,17 @@ impl Gone {
 }
 
 impl Life<'_> {
-    /// Whether nobody is at this end who could do anything.
+    /// Whether there is no process at this end.
     pub(super) fn is_gone(&self, end: End) -> bool {
         self.gone.is_some_and(|gone| gone.end() == end)
     }
 
-    /// Whether a put may be refused because the session is closed: one that is refused, before its application has read so.
+    /// Whether a put may be refused because the session is closed, before its application has read the notice.
     pub(super) fn is_closing(&self, refused: &Refused) -> bool {
         *refused == Refused::Closed && self.gone == Some(Gone::Server)
     }
 
-    /// Whether this is how a client learns that its server is gone.
+    /// Whether this is the way in which a client learns that its server is gone.
     pub(super) fn is_refused_anew(&self, end: End, notice: &Notice) -> bool {
         let is_refusal =
             matches!(notice, Notice::Closed(closed) if closed.code == CloseCode::UNKNOWN_SESSION);
@@ -118,7 +117,8 @@ impl Life<'_> {
         engine.check()
     }
 
-    /// Both ends begin another session, because one of them is a new process; what the old one showed has to obey the laws.
+    /// Both ends begin another session, because one of them is a new process. The record of the old session must obey
+    /// the laws.
     pub(super) fn begin_anew(&mut self) -> Result<(), String> {
         self.directions.iter().try_for_each(Direction::check_cut_off)?;
         self.directions = [Direction::default(), Direction::default()];
@@ -145,7 +145,7 @@ impl Life<'_> {
         self.pair.replace(end, carrier, |now, entropy| cast.begin(end, now, carrier, entropy));
     }
 
-    /// The client says who it is, and sends what has no answer.
+    /// The client introduces itself, and sends its unanswered actions.
     pub(super) fn begin_acts(&mut self) -> Result<(), String> {
         let acts = self.engine.as_ref().map_or_else(Vec::new, |engine| engine.client.begin_session());
         acts.into_iter().try_for_each(|act| self.put_act(End::Initiator, act))
@@ -172,7 +172,7 @@ impl Life<'_> {
         }
     }
 
-    /// Commits go on, and their answers leave.
+    /// Advances commits, and sends their answers.
     pub(super) fn commit(&mut self) -> Result<(), String> {
         let now = self.pair.now();
         let Some(engine) = &mut self.engine else { return Ok(()) };

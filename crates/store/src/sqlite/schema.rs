@@ -322,7 +322,7 @@ fn examine(path: &Path) -> Result<bool, Problem> {
     let mut header = Vec::new();
     (&mut file).take(100).read_to_end(&mut header)?;
     if header.is_empty() {
-        return Err(Problem::damaged("the file", "it is empty, and a store never is"));
+        return Err(Problem::damaged("the file", "it is empty, which a store never is"));
     }
     if !header.starts_with(SQLITE_MAGIC) {
         return Err(Problem::Foreign("no SQLite database".to_owned()));
@@ -333,7 +333,7 @@ fn examine(path: &Path) -> Result<bool, Problem> {
         return Err(Problem::damaged("the header", "the file was cut off"));
     };
     judge(id, version.into())?;
-    // With a log beside it the file may be shorter than its header says, because the log has the rest.
+    // With a log beside it the file may be shorter than its header states, because the log has the rest.
     let log = path.with_file_name("worlds.db-wal");
     if !log.metadata().is_ok_and(|log| log.len() > 0) {
         check_length(&header, pages, file.metadata()?.len())?;

@@ -165,8 +165,8 @@ impl Writer {
     }
 }
 
-/// Whether the job causes an error, rather than the disk. Batches and snapshots are the purpose of the store: if damage
-/// prevents writing them, it is reported until it is repaired.
+/// Whether the job causes an error, rather than the disk. Batches and snapshots are the purpose of the store, so damage
+/// that prevents writing them is reported until it is repaired.
 fn is_of_the_job(work: &Work, error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     let is_bad_value =

@@ -35,14 +35,14 @@ fn tamper(folder: &Folder, sql: &str) {
     connection.execute_batch(sql).unwrap();
 }
 
-/// The number of the last batch that is kept.
+/// The number of the last stored batch.
 fn last_batch(folder: &Folder) -> i64 {
     let connection = Connection::open(folder.path().join("worlds.db")).unwrap();
     connection.query_row("SELECT max(number) FROM journal", [], |row| row.get(0)).unwrap()
 }
 
 #[test]
-fn a_foreign_file_is_refused_and_stays_as_it_is() {
+fn a_foreign_file_is_rejected_and_left_unchanged() {
     let other = Folder::new("foreign");
     let path = other.path().join("worlds.db");
     let connection = Connection::open(&path).unwrap();
@@ -62,7 +62,7 @@ fn a_foreign_file_is_refused_and_stays_as_it_is() {
 }
 
 #[test]
-fn a_store_of_a_newer_release_is_refused_and_stays_as_it_is() {
+fn a_store_of_a_newer_release_is_rejected_and_left_unchanged() {
     let folder = made();
     tamper(&folder, "PRAGMA user_version = 7;");
     let bytes = fs::read(folder.path().join("worlds.db")).unwrap();
@@ -125,7 +125,7 @@ fn a_folder_that_cannot_be_written_is_named_with_its_cure() {
 }
 
 #[test]
-fn a_changed_batch_is_told_with_its_place_and_a_salvage_reads_up_to_it() {
+fn a_changed_batch_is_reported_with_its_place_and_a_salvage_reads_up_to_it() {
     for (sql, what) in [
         ("UPDATE journal SET body = zeroblob(length(body)) WHERE number = PLACE;", "its checksum is wrong"),
         ("UPDATE journal SET through_tick = through_tick + 1 WHERE number = PLACE;", "its checksum is wrong"),
@@ -158,7 +158,7 @@ fn a_changed_batch_is_told_with_its_place_and_a_salvage_reads_up_to_it() {
             "{:?}",
             report.damage
         );
-        // A host that goes on with a salvaged world begins with a snapshot, and no damaged record is in the way.
+        // A host that continues a salvaged world begins with a snapshot, and no damaged record prevents that.
         let mut story = Story::resume(&saved, 1);
         assert!(story.recorder.needs_snapshot());
         story.play(&store, 30);
@@ -170,7 +170,7 @@ fn a_changed_batch_is_told_with_its_place_and_a_salvage_reads_up_to_it() {
 }
 
 #[test]
-fn a_changed_snapshot_is_told_and_a_salvage_takes_the_one_before() {
+fn a_changed_snapshot_is_reported_and_a_salvage_uses_the_one_before() {
     let folder = made();
     let newest = "(SELECT max(number) FROM snapshots)";
     tamper(

@@ -1,5 +1,5 @@
-//! A disk that is really full: a small file system in memory, in a mount namespace of the test's own. Where the system has
-//! no such namespaces the test says so and does nothing.
+//! A disk that is really full: a small file system in memory, in a private mount namespace of the test. On systems
+//! without such namespaces the test reports that and does nothing.
 
 use std::path::Path;
 use std::process::Command as Process;
@@ -13,7 +13,7 @@ use super::{Folder, PATIENCE, completion, name};
 const FOLDER: &str = "NOWCAST_STORE_FULL_FOLDER";
 
 #[test]
-fn a_full_disk_is_told_with_its_cure_stops_nobody_and_is_caught_up() {
+fn a_full_disk_is_reported_with_its_cure_blocks_no_world_and_is_caught_up() {
     let folder = Folder::new("full");
     let mount = "mount -t tmpfs -o size=3m tmpfs \"$0\" 2>/dev/null || exit 77; exec \"$@\"";
     let child = Process::new("unshare")
@@ -47,7 +47,7 @@ fn the_process_on_a_small_disk() {
     let ballast = folder.join("ballast");
     assert!(std::fs::write(&ballast, vec![1; 4 << 20]).is_err(), "the disk is small, and full now");
     let deadline = Instant::now() + PATIENCE;
-    // Nobody waits: the world takes its steps, whatever becomes of what is written.
+    // No call waits: the world takes its steps, whatever happens to the written data.
     while store.stats().batches_dropped == 0 || !matches!(store.health(), Health::Failing { .. }) {
         story.play(&store, 30);
         assert!(Instant::now() < deadline, "{:?}, {:?}", store.health(), store.stats());

@@ -1,4 +1,4 @@
-//! A world in which bodies fall, people walk, and everybody counts.
+//! A world in which bodies fall, and players walk and count.
 
 use nowcast_store::{Origin, Recorder, SavedWorld, Snapshot, Store, WorldName};
 use nowcast_world::{
@@ -68,13 +68,13 @@ pub(crate) fn action(player: PlayerId, name: &str) -> Command {
     Command::Action { player, name: name.into(), arguments: Value::Map(Vec::new()) }
 }
 
-/// How often a player counted.
+/// The number of a player's counts.
 pub(crate) fn count(world: &World, player: u32) -> i64 {
     let count = world.scene().state(&format!("count {player}")).and_then(Value::as_f64);
     count.unwrap_or(0.0) as i64
 }
 
-/// A world with its recorder and the people in it, who do things that are drawn from a seed.
+/// A world with its recorder and players, whose actions are drawn from a seed.
 pub(crate) struct Story {
     pub(crate) world: World,
     pub(crate) recorder: Recorder,
@@ -93,7 +93,7 @@ impl Story {
         Story { world, recorder, random: Random::new(!seed), people: 0, now_ms: BEGIN_MS }
     }
 
-    /// Goes on with a world that came back.
+    /// Resumes a restored world.
     pub(crate) fn resume(saved: &SavedWorld, seed: u64) -> Story {
         let world = replay(saved);
         let people = world.scene().players().map(|player| player.id.0).max().unwrap_or(0);
@@ -101,7 +101,7 @@ impl Story {
         Story { world, recorder: Recorder::resume(saved), random: Random::new(!seed), people, now_ms }
     }
 
-    /// Steps the world `steps` times, while people come, walk, count and drop cubes.
+    /// Steps the world `steps` times, while players join, walk, count and drop cubes.
     pub(crate) fn play(&mut self, store: &dyn Store, steps: u64) {
         for _ in 0..steps {
             if self.recorder.is_snapshot_due(&self.world, store) {

@@ -1,4 +1,5 @@
-//! Files of an open store that somebody removes, replaces or moves away: nothing is confirmed that the next process would not find.
+//! Files of an open store that another program removes, replaces or moves: nothing is confirmed that the next process
+//! would not find.
 
 use std::fs;
 use std::time::Instant;
@@ -50,7 +51,7 @@ fn durable_actions_after_the_folder_was_removed_are_never_confirmed() {
     fs::remove_dir_all(folder.path()).unwrap();
     assert_eq!(act_once(&mut story, &store, 2), Err(Lost));
     assert_gone(&folder, &store);
-    // Somebody makes the folder anew.
+    // Another program creates the folder again.
     fs::create_dir(folder.path()).unwrap();
     assert_eq!(act_once(&mut story, &store, 3), Err(Lost));
     assert_gone(&folder, &store);

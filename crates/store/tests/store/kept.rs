@@ -1,6 +1,7 @@
 //! Every release keeps a world that all later ones must read: as a save file, and as a store.
 //!
-//! `NOWCAST_BLESS=1 cargo test -p nowcast-store --test store kept` writes those of a new release, never over an old one.
+//! `NOWCAST_BLESS=1 cargo test -p nowcast-store --test store kept` writes the files of a new release, and never
+//! overwrites old ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/worlds")
 }
 
-/// No engine reads the bytes of this world, so that they stay whatever becomes of the engine.
+/// No engine reads the bytes of this world, so they stay valid for any engine.
 fn snapshot() -> Snapshot {
     let mut once = Once::default();
     for number in [1, 2, 5] {

@@ -1,8 +1,7 @@
 //! Processes that are really killed while they write.
 //!
 //! Covered: SIGKILL at random moments of a process that steps a world in real time, and at each named step of its
-//! writing. Data in the kernel is not lost with the process, so this says nothing about a power cut: that is
-//! `power.rs`.
+//! writing. Data in the kernel survives the process, so this does not test a power cut; `power.rs` does.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -17,9 +16,9 @@ use super::{Folder, name, seeds};
 
 const FOLDER: &str = "NOWCAST_STORE_CHILD_FOLDER";
 const ACKED: &str = "NOWCAST_STORE_CHILD_ACKED";
-/// Set by hand to learn what another interval loses.
+/// Set manually to measure the loss with another interval.
 const INTERVAL_MS: &str = "NOWCAST_STORE_INTERVAL_MS";
-/// The name of a step of writing at which the process ends, and how often it passes it.
+/// The name of a step of writing at which the process ends, and the number of passes.
 const FAIL_POINT: &str = "NOWCAST_FAIL_POINT";
 
 const CLIENT: [u8; 16] = [7; 16];
@@ -35,16 +34,16 @@ struct Said {
     acked: u64,
 }
 
-/// How a process ends.
+/// The end of a process.
 enum End {
-    /// It is killed so long after it is ready.
+    /// It is killed this long after it is ready.
     After(Duration),
     /// It kills itself at a step.
     #[cfg_attr(not(feature = "fail-points"), expect(dead_code, reason = "there are no steps"))]
     At(String),
 }
 
-/// Runs one process on the folder to its end, and returns what it said.
+/// Runs one process on the folder to its end, and returns its output.
 fn run_and_kill(folder: &Path, acked: u64, end: &End) -> Said {
     let mut command = Process::new(std::env::current_exe().expect("a test knows its own program"));
     command
@@ -75,7 +74,7 @@ fn run_and_kill(folder: &Path, acked: u64, end: &End) -> Said {
     #[cfg(unix)]
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status}");
     let mut said = Said { acked, tried: acked, ..Said::default() };
-    // The last line may be cut off.
+    // The last line may be incomplete.
     let lines = text.rsplit_once('\n').map_or("", |(lines, _)| lines);
     for line in lines.lines() {
         match line.split_once(' ').and_then(|(what, number)| Some((what, number.parse().ok()?))) {
@@ -212,7 +211,7 @@ fn a_kill_at_each_named_step_of_writing_loses_no_confirmed_action_and_doubles_no
         let folder = Folder::new("step");
         let (mut acked, mut tried) = (0, 0);
         for round in 0..seeds(1).min(20) {
-            // Only a folder without a database has one made.
+            // A database is created only in a folder without one.
             let passages = if point == FailPoint::DatabaseMade { 1 } else { 1 + random.bits() % 3 };
             let place = format!("{}:{passages}, round {round}", point.name());
             let end = match (point, round) {
@@ -228,7 +227,7 @@ fn a_kill_at_each_named_step_of_writing_loses_no_confirmed_action_and_doubles_no
             examine(&folder, &said, tried, &place);
             acked = said.acked;
         }
-        // A process that is killed at any later moment goes on from there.
+        // A process that is killed at any later moment continues from there.
         let said = run_and_kill(folder.path(), acked, &End::After(Duration::from_millis(300)));
         examine(&folder, &said, said.tried.max(tried), &format!("after {}", point.name()));
         assert_undamaged(&folder);

@@ -15,7 +15,7 @@ use super::garden::{self, BEGIN_MS, Story};
 use super::{Folder, PATIENCE, completion, name, seeds};
 
 #[test]
-fn a_world_comes_back_to_the_last_bit_and_goes_on_as_if_nothing_had_been() {
+fn a_world_is_restored_to_the_last_bit_and_continues_identically() {
     for seed in 0..seeds(3) {
         let (folder, plaza) = (Folder::new("comes-back"), name("plaza"));
         let mut story = Story::new(&plaza, seed);
@@ -96,7 +96,7 @@ fn a_snapshot_that_was_lost_leaves_its_mark_in_the_journal() {
     let saved = store.load(&plaza, Moment::Last).unwrap().unwrap();
     assert_eq!((saved.snapshot.tick, saved.tick), (0, 500));
     assert_eq!(garden::replay(&saved).hash(), story.world.hash());
-    // Without the marks it is another world, and the hashes say so.
+    // Without the marks it is another world, and the hashes differ.
     let mut without = saved;
     without
         .batches
@@ -106,7 +106,7 @@ fn a_snapshot_that_was_lost_leaves_its_mark_in_the_journal() {
 }
 
 #[test]
-fn a_durable_action_is_told_after_it_is_kept_and_happens_once() {
+fn a_durable_action_is_confirmed_after_it_is_stored_and_happens_once() {
     let (folder, plaza) = (Folder::new("once"), name("plaza"));
     let store = folder.open();
     let mut story = Story::new(&plaza, 1);
@@ -126,7 +126,7 @@ fn a_durable_action_is_told_after_it_is_kept_and_happens_once() {
     let kept = store.load(&plaza, Moment::Last).unwrap().unwrap();
     assert_eq!(garden::count(&garden::replay(&kept), 1), 1, "a confirmed action is stored");
     assert_eq!(act(&mut story), (Attempt::Again, Ok(())));
-    // The process ends without a word, and the client, which heard nothing, tries again.
+    // The process ends without an answer, and the client retries.
     drop(store);
     let store = folder.open();
     let mut story = Story::resume(&store.load(&plaza, Moment::Last).unwrap().unwrap(), 1);
@@ -162,7 +162,7 @@ fn notes_of_a_host_come_back_in_order_after_its_snapshot() {
 }
 
 #[test]
-fn a_world_at_rest_costs_no_bytes_and_its_clock_goes_on() {
+fn a_world_at_rest_costs_no_bytes_and_its_clock_continues() {
     let (folder, plaza) = (Folder::new("rest"), name("plaza"));
     let store = folder.open();
     let mut story = Story::new(&plaza, 1);
@@ -175,7 +175,7 @@ fn a_world_at_rest_costs_no_bytes_and_its_clock_goes_on() {
     let before = store.stats().batch_bytes;
     let saved = store.load(&plaza, Moment::Last).unwrap().unwrap();
     assert_eq!((saved.tick, saved.batches.len()), (600, 0));
-    // The batch before the snapshot says that the world was settled there.
+    // The batch before the snapshot records that the world was settled there.
     assert!(before < 100, "{before} bytes");
 }
 
@@ -243,7 +243,7 @@ fn a_used_token_and_a_ban_outlive_the_process_and_end_in_time() {
 }
 
 #[test]
-fn a_list_says_what_is_kept() {
+fn a_list_shows_the_stored_worlds() {
     let folder = Folder::new("list");
     let store = folder.open();
     assert!(store.list().unwrap().is_empty());

@@ -56,7 +56,7 @@ fn name(name: &str) -> WorldName {
     WorldName::new(name).expect("it is a name")
 }
 
-/// A completion, and where it tells.
+/// A completion, and the receiver of its result.
 fn completion() -> (Completion, Receiver<Result<(), Lost>>) {
     let (tell, told) = channel();
     (
@@ -68,7 +68,7 @@ fn completion() -> (Completion, Receiver<Result<(), Lost>>) {
     )
 }
 
-/// Seeds that a run tries, or rounds that it makes; `NOWCAST_SEEDS=1000` is the long form.
+/// Number of seeds, or of rounds; `NOWCAST_SEEDS=1000` is the long form.
 fn seeds(short: u64) -> u64 {
     std::env::var("NOWCAST_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(short)
 }

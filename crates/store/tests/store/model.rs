@@ -21,13 +21,13 @@ struct Kept {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A batch that follows after this many ticks, with this many notes.
+    /// A batch this many ticks later, with this many notes.
     Append(usize, u64, u8),
     /// A batch that does not follow.
     Stray(usize),
     /// A snapshot, this many ticks after the last.
     Snapshot(usize, u64),
-    /// Everything is kept, and the store is opened anew.
+    /// Everything is stored, and the store is reopened.
     Reopen,
     /// Everything is kept.
     Commit,
@@ -125,7 +125,7 @@ impl Both {
 proptest! {
     #![proptest_config(ProptestConfig { cases: super::seeds(12) as u32, ..ProptestConfig::default() })]
     #[test]
-    fn a_store_keeps_what_a_plain_list_keeps(steps in proptest::collection::vec(any_step(), 1..40)) {
+    fn a_store_has_the_contents_of_a_plain_list(steps in proptest::collection::vec(any_step(), 1..40)) {
         let folder = Folder::new("model");
         let mut both = Both { store: folder.open(), model: BTreeMap::new(), time_ms: 1 };
         for step in steps {
@@ -140,7 +140,7 @@ proptest! {
                 Step::Reopen => {
                     let Both { store, model, time_ms } = both;
                     drop(store);
-                    // A hole is one of the process that made it: behind it the journal goes on where it ended.
+                    // A hole belongs to the process that made it; afterwards the journal continues at its end.
                     let model = model.into_iter().map(|(world, kept)| (world, Kept { is_in_hole: false, ..kept }));
                     both = Both { store: folder.open(), model: model.collect(), time_ms };
                     both.compare();

@@ -27,7 +27,7 @@ fn minute(folder: &Folder, seed: u64) -> Vec<u64> {
 }
 
 #[test]
-fn every_moment_of_the_past_can_be_looked_at_as_it_was() {
+fn every_moment_of_the_history_can_be_restored() {
     for seed in 0..seeds(1) {
         let folder = Folder::new("past");
         let hashes = minute(&folder, seed);
@@ -52,12 +52,12 @@ fn every_moment_of_the_past_can_be_looked_at_as_it_was() {
 }
 
 #[test]
-fn a_moment_is_followed_by_what_happened_next_to_the_same_hash() {
+fn a_moment_is_followed_by_the_later_commands_to_the_same_hash() {
     for seed in 0..seeds(1) {
         let folder = Folder::new("stretch");
         let hashes = minute(&folder, seed);
         let reader = SqliteReader::open(folder.path()).unwrap();
-        // Over the snapshot at 600, to the end of what is kept, and from the end on.
+        // Across the snapshot at 600, to the end of the stored history, and from the end on.
         for (second, next, through) in [(7, 5, 720), (28, 60, 1_800), (30, 60, 1_800), (0, 0, 0)] {
             let moment = Moment::TimeMs(BEGIN_MS + second * 1_000);
             let stretch = reader.load_stretch(&name("plaza"), moment, Duration::from_secs(next));
@@ -267,7 +267,7 @@ fn pruning_returns_all_pages_of_a_large_journal_while_the_store_is_open() {
 }
 
 #[test]
-fn a_world_travels_as_one_file_and_goes_on_elsewhere() {
+fn a_world_can_be_moved_as_one_file_and_continues_elsewhere() {
     let (here, there) = (Folder::new("here"), Folder::new("there"));
     let hashes = minute(&here, 6);
     let mut story = {
@@ -301,7 +301,7 @@ fn a_world_travels_as_one_file_and_goes_on_elsewhere() {
 }
 
 #[test]
-fn a_backup_is_taken_while_the_world_goes_on_and_is_a_store_of_its_own() {
+fn a_backup_is_taken_while_the_world_runs_and_is_a_complete_store() {
     let (folder, other) = (Folder::new("backup"), Folder::new("restored"));
     let store = folder.open();
     let mut story = Story::new(&name("plaza"), 7);
@@ -340,13 +340,13 @@ fn a_past_state_becomes_the_present_behind_a_hole_that_the_check_knows() {
 }
 
 #[test]
-fn a_world_with_other_rules_begins_anew_and_the_check_follows_each_with_its_own() {
+fn a_world_with_other_rules_begins_a_new_history_and_the_check_uses_the_rules_of_each() {
     let folder = Folder::new("rules");
     let store = folder.open();
     let mut story = Story::new(&name("plaza"), 9);
     story.play(&store, 201);
     story.recorder.flush_all(&story.world, &store, story.now_ms);
-    // The next snapshot is of the same tick as the last batch, and all the same nothing leads to it.
+    // The next snapshot has the tick of the last batch, but the journal does not lead to it.
     let changed = Origin { sources: [9; 32], ..garden::origin(9) };
     story.recorder.set_origin(changed);
     story.recorder.apply(&mut story.world, Command::Leave { player: PlayerId(1) }).unwrap();

@@ -1,12 +1,13 @@
 //! Power cuts, by a model of the disk.
 //!
-//! The model: a cut keeps everything that was synced, and of what was written since any sectors of 512 bytes, and any length
-//! of a file that has grown. Files are copied before and after one transaction, and each mixture of the two that the order
-//! of SQLite's syncs allows is opened: the log is synced before its pages are written into the database, and the
-//! database before the log begins anew.
+//! The model: a cut keeps all synced data. Of later writes it keeps any sectors of 512 bytes, and any length of a file
+//! that has grown. Files are copied before and after one transaction. Each mixture of the two that the order of
+//! SQLite's syncs allows is opened: the log is synced before its pages are written to the database, and the database
+//! before the log is restarted.
 //!
-//! Not covered: disks that lie about syncs, sectors that change without a write, and whether SQLite and the kernel really
-//! sync in that order. For the latter SQLite's own tests stand, and `synchronous=FULL` is what they call safe.
+//! Not covered: disks that report a sync before it is done, sectors that change without a write, and whether SQLite and
+//! the kernel really sync in that order. For the latter, see SQLite's own tests; SQLite documents `synchronous=FULL` as
+//! safe.
 
 use std::fs;
 use std::path::Path;
@@ -62,12 +63,12 @@ fn mix(before: &[u8], after: &[u8], random: &mut Random) -> Vec<u8> {
     mixed
 }
 
-/// Opens what a cut left, and returns the tick and the hash that are there.
+/// Opens the files after a cut, and returns their tick and hash.
 fn recover(disk: &Disk, scratch: &Folder) -> (u64, u64) {
     disk.write(scratch.path());
     let store = SqliteStore::open(scratch.path(), Options::default()).expect("a cut tears nothing");
     let saved = store.load(&name("plaza"), Moment::Last).expect("a cut tears nothing").expect("it is kept");
-    // The world goes on, which writes where the torn bytes are.
+    // The world continues, and writes over the torn bytes.
     let mut story = Story::resume(&saved, 2);
     let found = (saved.tick, story.world.hash());
     story.play(&store, 6);
@@ -78,7 +79,7 @@ fn recover(disk: &Disk, scratch: &Folder) -> (u64, u64) {
     found
 }
 
-/// Has what happened so far written, and stops the writer there until it is told to go on.
+/// Writes all pending changes, and stops the writer there until it is released.
 fn hold(story: &mut Story, store: &dyn Store) -> Sender<()> {
     let (stands, is_standing) = channel();
     let (release, released) = channel::<()>();
@@ -102,12 +103,12 @@ fn a_power_cut_leaves_the_state_before_a_commit_or_the_one_after_and_nothing_bet
     store.commit(PATIENCE).unwrap();
     let (mut checkpoints, mut restarts, mut kept, mut lost) = (0, 0, 0, 0);
     for cut in 0..seeds(45) {
-        // The writer stands still after a commit, so that what comes next is one transaction.
+        // The writer stops after a commit, so that the next changes are one transaction.
         let release = hold(&mut story, &store);
         let before = (Disk::read(folder.path()), story.world.tick(), story.world.hash());
         let commits = store.stats().commits;
         (0..1 + random.bits() % 4).for_each(|_| story.world.step());
-        // Large states now and then, so that the log is written back and begins anew.
+        // Occasionally a large state, so that the log is checkpointed and restarted.
         if random.bits().is_multiple_of(3) {
             let host = (0..110_000).flat_map(|_| random.bits().to_le_bytes()).collect();
             story.recorder.snapshot(&mut story.world, &store, story.now_ms, host);
@@ -120,7 +121,7 @@ fn a_power_cut_leaves_the_state_before_a_commit_or_the_one_after_and_nothing_bet
         let (old, new) = (&before.0, &after.0);
         let place = format!("seed {seed}, cut {cut}");
 
-        // While the log is written, the database is as it was.
+        // While the log is written, the database is unchanged.
         let torn = Disk { database: old.database.clone(), log: mix(&old.log, &new.log, &mut random) };
         let (tick, hash) = recover(&torn, &scratch);
         assert!([(before.1, before.2), (after.1, after.2)].contains(&(tick, hash)), "{place}: tick {tick}");
@@ -142,7 +143,7 @@ fn a_power_cut_leaves_the_state_before_a_commit_or_the_one_after_and_nothing_bet
 }
 
 #[test]
-fn a_cut_while_a_store_is_made_leaves_none_and_it_is_made_anew() {
+fn a_cut_while_a_store_is_created_leaves_none_and_it_is_created_again() {
     let folder = Folder::new("unmade");
     fs::write(folder.path().join("worlds.db.new"), b"half of a database").unwrap();
     fs::write(folder.path().join("worlds.db.new-journal"), b"half of a journal").unwrap();

@@ -1,4 +1,4 @@
-//! A disk that cannot keep up slows nobody, and what it missed is caught up.
+//! A disk that cannot keep up delays no world, and missed data is caught up.
 
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -18,7 +18,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A completion that holds the writer until it is let go: a disk that takes its time.
+/// A completion that blocks the writer until it is released, like a slow disk.
 fn hold(story: &mut Story) -> std::sync::mpsc::Sender<()> {
     let (go, wait) = channel::<()>();
     story.recorder.when_kept(Box::new(move |_| {
@@ -43,7 +43,7 @@ fn records_over_the_limit_are_counted_and_a_snapshot_catches_up() {
     story.world.step();
     let go = hold(&mut story);
     story.recorder.flush(&story.world, &store, story.now_ms);
-    // A durable action, which has to be kept in the end, and a flood of talk, which fills the queue.
+    // A durable action, which must be stored in the end, and a flood of chat, which fills the queue.
     let id = ActionId { client: [1; 16], number: 1 };
     let (then, told) = completion();
     let mut flood = 0;
@@ -64,7 +64,7 @@ fn records_over_the_limit_are_counted_and_a_snapshot_catches_up() {
     story.recorder.flush(&story.world, &store, story.now_ms);
     assert!(store.stats().queued_bytes <= 64 << 10 && store.stats().batches_dropped > 0);
     assert!(matches!(store.health(), Health::Behind { worlds: 1, .. }), "{:?}", store.health());
-    // As long as there is no room, a snapshot is refused, and the action waits for the next.
+    // While there is no room, a snapshot is refused, and the action waits for the next one.
     assert!(!story.recorder.is_snapshot_due(&story.world, &store), "none is made in vain");
     go.send(()).unwrap();
     until("the disk keeps up again", || {
@@ -111,7 +111,7 @@ fn a_batch_that_does_not_follow_is_never_kept() {
 }
 
 #[test]
-fn a_completion_that_panics_is_counted_and_harms_nobody() {
+fn a_completion_that_panics_is_counted_and_harms_no_other() {
     let (folder, plaza) = (Folder::new("panic"), name("plaza"));
     let store = folder.open();
     let mut story = Story::new(&plaza, 1);

@@ -1,4 +1,4 @@
-//! Straight-line code for flat types whose fixed part has one size: everything but text lies at a known offset.
+//! Straight-line code for flat types whose fixed part has one size: all parts except text are at known offsets.
 
 use super::{access, key, quoted};
 use nowcast_wire::Shape;
@@ -7,7 +7,7 @@ use nowcast_wire::shape::{DefinitionKind, Field, NumberType, Type};
 
 /// One leaf at its place.
 pub(super) struct Leaf {
-    /// The expression that reads it from the value that is written.
+    /// The expression that reads it from the value to write.
     pub(super) from: String,
     /// Field names from the root, for errors.
     pub(super) path: String,
@@ -21,7 +21,7 @@ pub(super) enum LeafKind {
     Number(NumberType),
     /// An array of a fixed number of numbers.
     Numbers(NumberType, u32),
-    /// The text of this number; the last one has no length.
+    /// The text with this number; the last one has no length.
     Text(usize),
     /// An enum whose variants all lack a payload.
     Names(Vec<String>),
@@ -51,7 +51,7 @@ impl<'s> Layout<'s> {
     pub(super) fn of(shape: &'s Shape, ty: &Type, name: &str, array_max: usize) -> Option<Self> {
         let mut layout = Self { shape, array_max, leaves: Vec::new(), bits: 0, texts: 0, at: 0 };
         layout.place(ty, name.to_owned(), "")?;
-        // Bits stand in front of everything else, and the last text has no length.
+        // Bits precede all other data, and the last text has no length.
         let bit_bytes = layout.bits.div_ceil(8);
         let last = layout.texts.checked_sub(1);
         let last_at =
@@ -240,9 +240,9 @@ fn text_name(leaf: &Leaf) -> String {
     }
 }
 
-/// Short text is written by loops, longer text by one call of the engine's encoder for all of it. While it is ASCII, lengths
-/// in units are lengths in bytes; other text is encoded once more, each by itself. Text with a longer length, which moves
-/// everything behind it, is left to the general writer.
+/// Short text is written by loops, longer text by one call of the engine's encoder for all of it. For ASCII, lengths in
+/// units equal lengths in bytes; other text is encoded again, each text separately. Text with a longer length, which
+/// moves all later data, is left to the general writer.
 fn write_texts(texts: &[&Leaf], at: usize) -> Vec<String> {
     let Some((last, others)) = texts.split_last() else { return vec![format!("e.at = {at};")] };
     let mut lines = vec![format!("let end = {at} + units;")];
@@ -325,7 +325,7 @@ pub(super) fn store_number(number: NumberType, from: &str, at: &str, path: &str)
     }
 }
 
-/// An integer of at most 32 bits, checked; every other number as it is.
+/// An integer of at most 32 bits with a check; any other number unchanged.
 pub(super) fn whole_number(number: NumberType, from: &str, path: &str) -> String {
     let (min, max) = match number {
         NumberType::U8 => (0, 0xff),
@@ -368,7 +368,8 @@ fn read_number(number: NumberType, at: usize) -> String {
     }
 }
 
-/// The function that makes a writer. The parts of the encoder that it uses are constants for the writer, which engines optimise well.
+/// The function that creates a writer. The parts of the encoder that the writer uses are constants for it, which
+/// engines optimise well.
 pub(super) fn writer(root: &str, memory: &[&str], value: &str, lines: &[String]) -> String {
     let signature = format!("write{root}(e: MessageEncoder): (v: {root}) => boolean");
     maker(&signature, "e.memory", memory, value, lines)

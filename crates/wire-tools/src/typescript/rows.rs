@@ -44,7 +44,7 @@ fn list_of(shape: &Shape) -> Option<(&str, &Type)> {
 
 /// The column of a leaf.
 enum Kind {
-    /// Raw: floats, and bytes, for which a survey of the values saves little. The number of them in a row.
+    /// Raw: floats, and bytes, for which a survey of the values saves little. The count is the number in a row.
     Raw(NumberType, usize),
     /// Surveyed for the smallest coding.
     Integers(NumberType, usize),
@@ -134,7 +134,7 @@ fn writer(layout: &Layout<'_>, root: &str, rows: &str) -> String {
     }
     lines.push("}".to_owned());
     if !checks.is_empty() {
-        // A call within the loop, even one that is never made, would let engines drop what they have inferred.
+        // A call within the loop, even if it never runs, would make engines discard their type information.
         lines.push("if (!isUsual) {".to_owned());
         lines.push("  for (const row of rows) {".to_owned());
         lines.extend(checks.into_iter().map(|line| format!("    {line}")));
@@ -195,7 +195,7 @@ fn stores(leaf: &Leaf, kind: &Kind) -> Vec<String> {
     lines
 }
 
-/// The statements that look closer at the integers of one row.
+/// The statements that examine the integers of one row.
 fn checks(leaf: &Leaf, kind: &Kind) -> Vec<String> {
     match kind {
         Kind::Raw(number, count) | Kind::Integers(number, count) if usual(*number).is_some() => (0..*count)
@@ -229,7 +229,8 @@ fn times(what: &str, factor: usize) -> String {
     if factor == 1 { what.to_owned() } else { format!("{what} * {factor}") }
 }
 
-/// An expression that equals a number `n` for all usual integers of a type and that engines compile to one instruction; none for floats.
+/// An expression that equals a number `n` for all usual integers of a type and that engines compile to one instruction;
+/// none for floats.
 fn usual(number: NumberType) -> Option<&'static str> {
     match number {
         NumberType::U8 => Some("n & 0xff"),
@@ -315,7 +316,7 @@ fn cell(leaf: &Leaf, part: usize) -> Vec<String> {
                 _ => format!("const {value} = view.getFloat64({place}, true);"),
             }]
         }
-        // As `nextInteger` of the SDK.
+        // Like `nextInteger` of the SDK.
         Some(Kind::Integers(number, _)) => {
             let last = format!("last{column}");
             let read = format!("view.getInt32(bit{column} >> 3, true) >> (bit{column} & 7)");

@@ -75,7 +75,7 @@ impl Names {
     }
 }
 
-/// Whether two definitions look alike. Indices of other definitions differ from shape to shape, so names decide.
+/// Whether two definitions are equal. Indices of other definitions differ between shapes, so names decide.
 fn same(a: &Definition, b: &Definition) -> bool {
     let fields =
         |a: &[Field], b: &[Field]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name == b.name);

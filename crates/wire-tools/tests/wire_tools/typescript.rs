@@ -1,4 +1,5 @@
-//! Generated TypeScript is kept where other programs of this repository use it; this holds it against the generator.
+//! Generated TypeScript is stored where other programs of this repository use it; this test compares it with the
+//! generator.
 
 use std::path::Path;
 

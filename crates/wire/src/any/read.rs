@@ -31,7 +31,7 @@ pub fn from_slice_with(bytes: &[u8], limits: &Limits) -> Result<Value> {
     Ok(value)
 }
 
-/// Reads one value that takes all of `bytes`, in which msgpackr's records may occur.
+/// Reads one value from all of `bytes`, which may contain msgpackr's records.
 ///
 /// # Errors
 /// Fails if the bytes are no such value, if bytes follow it, or if it exceeds the limits.
@@ -140,7 +140,7 @@ impl Reader<'_, '_> {
 
     fn list(&mut self, length: usize, depth: usize) -> Result<Value> {
         let depth = self.deeper(depth)?;
-        // No capacity is reserved: a length proves nothing until its items are there.
+        // No capacity is reserved, because a length proves nothing until its items are there.
         let mut items = Vec::new();
         for _ in 0..length {
             items.push(self.value(depth)?);
@@ -182,7 +182,7 @@ impl Reader<'_, '_> {
 }
 
 impl Reader<'_, '_> {
-    /// The record that a byte stands for, if it does.
+    /// The record that a byte refers to, if any.
     fn record_reference(&mut self, byte: u8, depth: usize) -> Result<Option<Value>> {
         let first = i32::from(byte & 0x3f);
         let known = |reader: &Self, id| reader.records.as_ref().and_then(|records| records.get(id));

@@ -1,7 +1,7 @@
 //! The record extension of msgpackr: names of keys once, then values by position.
 //!
-//! `d4 72 id` (or `d5 72 id high`) and a list of names define a record and are followed by its first values; after that the
-//! bytes 40 to 7f, which would be small integers, stand for a record by its id.
+//! `d4 72 id` (or `d5 72 id high`) and a list of names define a record, followed by its first values. After that the
+//! bytes 40 to 7f, which would be small integers, refer to a record by its id.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,8 +11,8 @@ use super::Value;
 /// The extension type of a definition: the letter r.
 pub(super) const DEFINITION: u8 = 0x72;
 
-/// How many bytes the repeated names may take for each byte of the input, and besides: a reference of a few bytes stands for
-/// all names of its record, which without a limit of its own would let a small input fill all memory that is allowed.
+/// Maximum bytes of repeated names for each byte of the input, plus a constant. A reference of a few bytes repeats all
+/// names of its record, so without this limit a small input could fill the allowed memory.
 const NAMES_PER_BYTE_MAX: usize = 64;
 const NAMES_BESIDES_MAX: usize = 64 * 1024;
 

@@ -39,7 +39,7 @@ pub enum Value {
     Map(Vec<(Value, Value)>),
     /// A time: seconds since 1970, and nanoseconds below 10^9.
     Time(i64, u32),
-    /// Somebody's own type and its bytes.
+    /// An application's own type and its bytes.
     Ext(i8, Vec<u8>),
 }
 
@@ -55,7 +55,7 @@ impl Value {
         }
     }
 
-    /// The text, where it is one.
+    /// The text, if it is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// The number, where it is one, possibly rounded.
+    /// The number, if it is one, possibly rounded.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Int(value) => Some(*value as f64),

@@ -1,4 +1,4 @@
-//! Columns: all values of one leaf together, each column in a coding that fits it.
+//! Columns: all values of one leaf together, each column in a suitable coding.
 
 mod number;
 mod pack;

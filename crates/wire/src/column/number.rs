@@ -21,7 +21,7 @@ pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
     fn from_bytes(bytes: Self::Bytes) -> Self;
     /// Bytes as values side by side.
     fn cells(bytes: &[u8]) -> &[Self::Bytes];
-    /// Bytes as values side by side, to be written.
+    /// Bytes as adjacent values, to be written.
     fn cells_mut(bytes: &mut [u8]) -> &mut [Self::Bytes];
     /// All bits, zero-extended: equal exactly when the bytes are.
     fn bits(self) -> u64;
@@ -52,7 +52,7 @@ pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
         Self::cells(bytes).first().map_or_else(Self::default, |bytes| Self::from_bytes(*bytes))
     }
 
-    /// Appends all values, into a zeroed tail: that compiles to a plain loop, or to one copy, unlike appending one by one.
+    /// Appends all values to a zeroed tail, which compiles to a plain loop or one copy, unlike appending one by one.
     #[inline]
     fn put_all(values: impl ExactSizeIterator<Item = Self>, out: &mut Vec<u8>) {
         let start = out.len();
@@ -63,7 +63,7 @@ pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
     }
 }
 
-/// Methods of all numbers whose bytes are the machine's, lowest first.
+/// Methods of all numbers whose bytes are in the machine's order, lowest first.
 macro_rules! little_endian {
     ($type:ident) => {
         type Bytes = [u8; size_of::<$type>()];

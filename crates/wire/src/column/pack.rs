@@ -77,7 +77,7 @@ pub(crate) fn pack_steps<T: Number>(values: &[T], step: i64, width: u8, out: &mu
 /// Packs several steps into a byte, from two slices side by side, which vectorises well.
 #[inline]
 fn put_steps<const PER_BYTE: usize, T: Number>(tail: &mut [u8], values: &[T], step: i64) {
-    // The kept bits are the same in 32 bits, whatever the whole difference is.
+    // The remaining bits are equal in 32 bits, whatever the whole difference is.
     let above = |before: &T, after: &T| {
         (exact(after) as u32).wrapping_sub(exact(before) as u32).wrapping_sub(step as u32) as u8
     };
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_packed_as_the_numbers_that_they_are() {
+    fn steps_are_packed_like_their_numbers() {
         for (width, bits) in BITS.iter().enumerate() {
             let max = (u64::MAX >> (64 - (*bits).max(1)).min(63)) as i64 * i64::from(*bits > 0);
             for count in [2usize, 3, 8, 9, 10, 33] {

@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Result};
 use crate::input::Input;
 use crate::limits::{DICTIONARY_MAX, PLAIN_ROWS_MAX};
 
-/// Which codings may stand inside of the one being read.
+/// The codings that are allowed inside the current one.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Nesting {
     Top,
@@ -24,7 +24,7 @@ pub(crate) fn read_numbers<T: Number>(rows: usize, input: &mut Input<'_>) -> Res
     if input.is_plain() { raw(rows, input) } else { column(rows, input, Nesting::Top) }
 }
 
-/// Reads `rows` numbers of the current block; those that lie in the message as they stand are not copied.
+/// Reads `rows` numbers of the current block. Numbers that are unpacked in the message are not copied.
 #[inline]
 pub(crate) fn read_cells<'de, T: Number>(
     rows: usize,
@@ -42,7 +42,7 @@ pub(crate) fn read_cells<'de, T: Number>(
     Ok(Cow::Owned(values.into_iter().map(T::to_bytes).collect()))
 }
 
-/// Reads lengths or counts, of which `rows` decides whether they are plain.
+/// Reads lengths or counts; `rows` decides whether they are plain.
 pub(crate) fn read_lengths(rows: usize, input: &mut Input<'_>) -> Result<Vec<u32>> {
     input.charge(rows, 4)?;
     if rows <= PLAIN_ROWS_MAX {
@@ -151,11 +151,11 @@ fn packed<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Inpu
 fn delta<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input<'_>) -> Result<Vec<T>> {
     let first = exact::<T>(range, input)?;
     let step = input.zigzag()?;
-    // Beyond this no two values in range are that far apart.
+    // No two values in range are farther apart than this.
     check::<T>(step.saturating_abs(), (0, 2 * crate::limits::EXACT_MAX), input)?;
     let bytes = take_packed(rows - 1, width, input)?;
     let mut values = vec![T::from_exact(first); rows];
-    // No value can be beyond this, and where that is in range none needs to be looked at.
+    // No value can exceed this. If it is in range, no single value needs a check.
     let farthest = first.saturating_add((rows as i64 - 1).saturating_mul(step.saturating_add(0xff)));
     if step >= 0
         && farthest <= range.1
@@ -167,7 +167,7 @@ fn delta<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input
     let mut value = first;
     let (mut least, mut greatest) = (first, first);
     let clean = unpack(bytes, rows - 1, width, |offset| {
-        // A hostile sum can leave the range, and be reported for it, but wrapping keeps it from being undefined.
+        // A hostile sum can leave the range, which is reported. Wrapping keeps it defined.
         value = value.wrapping_add(step + offset as i64);
         least = least.min(value);
         greatest = greatest.max(value);

@@ -3,7 +3,7 @@
 /// Doubles hold every whole number up to this one.
 const WHOLE_MAX: f64 = (1u64 << 53) as f64;
 
-/// The double that a single stands for in a short column: the decimal with the fewest places that still is this single.
+/// The double for a single in a short column: the decimal with the fewest places that rounds to this single.
 ///
 /// Section 5.2 of the specification gives the steps in doubles, so that every language takes the same ones.
 pub(super) fn widen(single: f32) -> f64 {
@@ -18,7 +18,8 @@ pub(super) fn widen(single: f32) -> f64 {
         if whole > WHOLE_MAX {
             break;
         }
-        // Half a step of a single is at most 2^-24 of it: farther off, the division would only confirm the mismatch.
+        // Half a step of a single is at most 2^-24 of it. If the difference is larger, the division would only confirm
+        // the mismatch.
         if (whole - product).abs() > product * (1.0 / (1u64 << 23) as f64) {
             continue;
         }
@@ -30,7 +31,7 @@ pub(super) fn widen(single: f32) -> f64 {
     single.into()
 }
 
-/// The single that [`widen`] makes this double of, if there is one.
+/// The single that [`widen`] maps to this double, if there is one.
 pub(super) fn narrow(wide: f64) -> Option<f32> {
     let single = wide as f32;
     (single.is_finite() && widen(single).to_bits() == wide.to_bits()).then_some(single)

@@ -18,7 +18,7 @@ pub(crate) fn write_numbers<T: Number>(values: &[T], writer: &mut Writer<'_>) {
     }
 }
 
-/// Writes numbers of the current block from wherever they are: those that go as they stand are not gathered first.
+/// Writes numbers of the current block from their rows. Unpacked numbers are not gathered first.
 #[inline]
 pub(crate) fn write_number_rows<T: Number>(
     rows: impl ExactSizeIterator<Item = T> + Clone,
@@ -41,7 +41,7 @@ fn are_same<T: Number>(mut rows: impl Iterator<Item = T>) -> bool {
     rows.all(|value| Some(value.bits()) == first)
 }
 
-/// Whether fast writers look for the least and greatest value; of floats there is nothing to gain, of bytes little.
+/// Whether fast writers look for the least and greatest value. For floats that gains nothing, for bytes little.
 const fn is_surveyed<T: Number>() -> bool {
     T::EXACT.is_some() && T::WIDTH > 1
 }
@@ -178,7 +178,7 @@ pub(super) fn put_codes(codes: &[u16], entries: usize, out: &mut Vec<u8>) {
     pack(codes.iter().map(|code| u64::from(*code)), width, out);
 }
 
-/// One look at the values; those that are not surveyed are looked at only as far as they are all the same.
+/// One pass over the values. Values that are not surveyed are only compared until they differ.
 #[inline]
 fn choose_fast<T: Number>(values: &[T]) -> Choice<T> {
     if are_same(values.iter().copied()) {
@@ -219,7 +219,7 @@ struct Survey {
 }
 
 impl Survey {
-    /// The bounds of values that rise, as ids usually do: their ends. None for all others.
+    /// The bounds of rising values, such as most ids: their ends. `None` for all others.
     fn of_rising<T: Number>(values: &[T]) -> Option<Self> {
         if T::WIDTH > 4 {
             return None;
@@ -227,13 +227,13 @@ impl Survey {
         let exact = |value: &T| value.exact().unwrap_or_default();
         let (mut least, mut greatest) = (i32::MAX, i32::MIN);
         for (before, after) in values.iter().zip(&values[1..]) {
-            // In 32 bits, of which processors compare several at once; a step between numbers far apart wraps.
+            // In 32 bits, several of which processors compare at once; a step between distant numbers wraps.
             let step = (exact(after) as i32).wrapping_sub(exact(before) as i32);
             least = least.min(step);
             greatest = greatest.max(step);
         }
         let (first, last) = (exact(&values[0]), exact(&values[values.len() - 1]));
-        // So few and small steps cannot have wrapped.
+        // Few and small steps cannot have wrapped.
         let is_near = i64::from(greatest).saturating_mul(values.len() as i64) < 1 << 31;
         (least >= 0 && last >= first && is_near).then(|| Self {
             first,
@@ -250,7 +250,7 @@ impl Survey {
     }
 
     fn of_any<T: Number>(values: &[T]) -> Option<Self> {
-        // Only 64-bit numbers can be, so for all others this is no work.
+        // Only 64-bit numbers can be inexact, so for all others this costs nothing.
         if values.iter().any(|value| value.exact().is_none()) {
             return None;
         }
@@ -322,7 +322,7 @@ fn choose_small<T: Number>(values: &[T], allowed: Allowed) -> Choice<T> {
     if matches!(best, Choice::Raw) && compress_better_as_planes(values) { Choice::Planes } else { best }
 }
 
-/// Whether bytes of equal rank together give a compressor more to find than values as they stand.
+/// Whether a compressor gains more from bytes grouped by rank than from unpacked values.
 fn compress_better_as_planes<T: Number>(values: &[T]) -> bool {
     // Shorter columns do not repay the reader's work.
     const ROWS_MIN: usize = 64;
@@ -405,7 +405,7 @@ fn majority<T: Number>(values: &[T], half: u32) -> Option<T> {
     (votes as u32 > half).then_some(candidate)
 }
 
-/// All values as integers times a power of ten, if every one comes back with the same bits.
+/// All values as integers times a power of ten, if every one is restored with the same bits.
 fn decimals<T: Number>(values: &[T]) -> Option<(u8, Vec<i64>)> {
     let mut exponent = 0;
     for value in values {
@@ -431,7 +431,7 @@ fn scale<T: Number>(value: T, exponent: u8) -> Option<i64> {
     .then_some(scaled as i64)
 }
 
-/// All values as singles, if every one comes back.
+/// All values as singles, if every one is restored.
 fn narrowed<T: Number>(values: &[T], narrow: impl Fn(f64) -> Option<f32>) -> Option<Vec<f32>> {
     if T::WIDTH != 8 {
         return None;
@@ -469,7 +469,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_rise_are_surveyed_as_any_others() {
+    fn rising_values_are_surveyed_like_any_others() {
         fn agree<T: Number + std::fmt::Debug>(values: &[T]) -> bool {
             let rising = Survey::of_rising(values);
             let found = rising.is_some();

@@ -1,8 +1,9 @@
 //! A carry-free binary arithmetic coder.
 //!
-//! The coder keeps an interval `low..=high` of 32-bit numbers and splits it by the probability of each bit. Leading bytes on
-//! which both ends agree are final and leave the interval. At the end only as many bytes are written as name a number inside it;
-//! the reader takes zeros for what is not there, and checks that what it found is what an encoder leaves.
+//! The coder keeps an interval `low..=high` of 32-bit numbers and splits it by the probability of each bit. Leading
+//! bytes on which both ends agree are final and leave the interval. At the end the writer writes only as many bytes as
+//! identify a number in the interval. The reader assumes zeros for missing bytes, and checks that the bytes are those
+//! of an encoder.
 
 use super::EntropyError;
 
@@ -39,7 +40,7 @@ fn split(low: u32, high: u32, set: u32) -> u32 {
     low + ((u64::from(high - low) * u64::from(set)) >> 16) as u32
 }
 
-/// The part of an interval that a bit stands for; both ends are chosen without a branch, since bits are hard to foretell.
+/// The part of an interval for a bit. Both ends are computed without a branch, because bits are hard to predict.
 #[inline]
 fn half(low: u32, high: u32, middle: u32, bit: bool) -> (u32, u32) {
     (if bit { low } else { middle + 1 }, if bit { middle } else { high })
@@ -81,7 +82,7 @@ impl Coder for Encoder<'_> {
     }
 }
 
-/// Reads bits from bytes that hold nothing else.
+/// Reads bits from bytes without other content.
 #[derive(Debug)]
 pub struct Decoder<'a> {
     low: u32,

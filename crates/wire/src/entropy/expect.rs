@@ -1,7 +1,8 @@
 //! Prediction of the size of a number from its context: least squares, one case at a time.
 //!
-//! Sizes are compared on a logarithmic scale. One such expectation stands for the votes of many contexts: it is worked out once for a
-//! number, not once for a bit. Reals are used with nothing but `+ - *` and `/`, in a fixed order, so all machines agree.
+//! Sizes are compared on a logarithmic scale. One such expectation replaces the votes of many contexts: it is computed
+//! once for a number, not once for a bit. Reals are used only with `+ - *` and `/`, in a fixed order, so all machines
+//! agree.
 
 /// Number of inputs of an expectation; the first is 1.
 pub const INPUTS: usize = 8;
@@ -30,7 +31,7 @@ const fn power_of_half(octaves: u32) -> f64 {
     f64::from_bits((1_023 - octaves as u64) << 52)
 }
 
-/// A linear function of the inputs that follows the cases it is shown (recursive least squares, Plackett 1950).
+/// A linear function of the inputs that follows the cases it is given (recursive least squares, Plackett 1950).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
     weights: Inputs,
@@ -40,11 +41,11 @@ pub struct Expectation {
 
 const WEIGHTS_START: Inputs = [6.0, 0.25, 0.25, 0.0, 0.25, 0.25, 0.0, 0.0];
 const SPREAD_START: f64 = 0.2;
-/// An expectation that was right to the octave is left as it is: to learn is most of its cost.
+/// An expectation that was right to the octave is not changed, because learning is most of its cost.
 const SURPRISE: f64 = 1.0;
 /// Variance that a weight gains from one case to the next.
 const DRIFT: f64 = 5e-6;
-/// Beyond these, an expectation has lost its meaning.
+/// Beyond these limits, an expectation is invalid.
 const WEIGHT_MAX: f64 = 1e3;
 const SPREAD_MAX: f64 = 1e4;
 const TOTAL_MAX: f64 = 1e30;
@@ -76,7 +77,7 @@ impl Expectation {
         product(&self.weights, inputs)
     }
 
-    /// Learns that the logarithm was larger than expected by `error`, if that is worth its while.
+    /// Learns that the logarithm exceeded the expectation by `error`, if the error is large enough.
     #[inline]
     pub fn learn(&mut self, inputs: &Inputs, error: f64) {
         if error.abs() > SURPRISE {

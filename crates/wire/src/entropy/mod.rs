@@ -7,10 +7,10 @@
 //! - [`arith`] writes fractions of a bit. Probabilities come from [`model`], which learns them for each decision; how large a
 //!   number will be is foretold by [`expect`].
 //!
-//! Both directions run through the same code: a [`Coder`](arith::Coder) that encodes returns the bit it was given, one that decodes
-//! returns the bit it read. A model cannot drift apart between the two ends, because there is only one description of
-//! it. Everything is 32-bit integer arithmetic, or `f64` with operations that IEEE 754 defines exactly, so that JavaScript
-//! reaches the same bits.
+//! Both directions run through the same code: a [`Coder`](arith::Coder) that encodes returns its argument, one that
+//! decodes returns the bit that it read. A model cannot drift apart between the two ends, because there is only one
+//! description of it. All arithmetic is on 32-bit integers, or on `f64` with operations that IEEE 754 defines exactly,
+//! so that JavaScript gives the same bits.
 //!
 //! Sources: Rice 1979 for the codes; Rissanen and Langdon 1979 for arithmetic coding; Plackett 1950 for least squares.
 
@@ -27,7 +27,7 @@ pub enum EntropyError {
     /// The bytes end before the last symbol.
     #[error("invalid message: entropy-coded data ends early")]
     Truncated,
-    /// Bytes are left over, or the last ones are not those that an encoder leaves.
+    /// Bytes are left over, or the last ones are not those of an encoder.
     #[error("invalid message: entropy-coded data does not end where it must")]
     Trailing,
     /// A number is larger than its field can hold.

@@ -1,4 +1,4 @@
-//! Adaptive probabilities of one decision, and numbers as a few such decisions.
+//! Adaptive probabilities of one decision, and numbers coded as a few such decisions.
 
 use super::EntropyError;
 use super::arith::{Coder, ONE, PROBABILITY_MIN};
@@ -23,7 +23,7 @@ impl Node {
     /// Codes one bit, and learns from it.
     ///
     /// # Errors
-    /// Those of the coder.
+    /// The errors of the coder.
     #[inline]
     pub fn code<C: Coder>(&mut self, coder: &mut C, bit: bool) -> Result<bool, EntropyError> {
         let set = u32::from(self.set);
@@ -42,8 +42,8 @@ pub const CLASSES: usize = 36;
 
 /// Whole numbers of an expected size.
 ///
-/// A number is coded as: how many bits it has beyond those that are expected, the highest of the bits below, and its sign.
-/// The rest is noise and is written as it is.
+/// A number is coded as: the number of bits beyond the expected ones, the highest of the bits below, and its sign. The
+/// rest is noise and is written unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
     classes: [[Node; NODES]; CLASSES],
@@ -65,7 +65,7 @@ impl Numbers {
     /// Codes `value`. `class` is its expected size, and `lean` (-1, 0, 1) the likely side of zero.
     ///
     /// # Errors
-    /// Those of the coder, and [`EntropyError::Range`] if the number does not fit 32 bits.
+    /// The errors of the coder, and [`EntropyError::Range`] if the number does not fit 32 bits.
     #[inline]
     pub fn code<C: Coder>(
         &mut self,

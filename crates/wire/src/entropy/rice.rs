@@ -81,7 +81,7 @@ impl Bits for BitWriter<'_> {
     }
 }
 
-/// Takes bits from bytes that hold nothing else.
+/// Takes bits from bytes without other content.
 #[derive(Debug)]
 pub struct BitReader<'a> {
     held: u64,

@@ -8,7 +8,7 @@ use super::{FileReader, FileWriter, Options, SaveError};
 use crate::limits::Limits;
 use crate::wire::{ReadOwned, Wire};
 
-/// A file that takes another one's place when it is complete: a crash at any moment leaves the old one or the new one.
+/// A file that replaces another one when it is complete: a crash at any moment leaves the old one or the new one.
 pub struct AtomicFile {
     file: BufWriter<File>,
     temporary: PathBuf,
@@ -17,7 +17,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Begins a file beside `target`, which stays as it is for now.
+    /// Begins a file beside `target`, which is not changed yet.
     ///
     /// # Errors
     /// Fails if no file can be made in the folder of `target`.
@@ -34,7 +34,7 @@ impl AtomicFile {
     /// Flushes the file to the disk and puts it in its place.
     ///
     /// # Errors
-    /// Fails if the file cannot be flushed or renamed. Then `target` is as it was.
+    /// Fails if the file cannot be flushed or renamed. Then `target` is unchanged.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.flush()?;
         self.file.get_ref().sync_all()?;
@@ -82,7 +82,7 @@ pub fn to_vec<T: Wire>(value: &T, options: Options) -> Result<Vec<u8>, SaveError
 /// Saves one value, and replaces the previous file.
 ///
 /// # Errors
-/// Fails if the file cannot be written, or if this build lacks the compression. Then the previous file is as it was.
+/// Fails if the file cannot be written, or if this build lacks the compression. Then the previous file is unchanged.
 pub fn to_file<T: Wire>(path: &Path, value: &T, options: Options) -> Result<(), SaveError> {
     let mut writer = FileWriter::new(AtomicFile::create(path)?, options)?;
     writer.write(std::slice::from_ref(value))?;
@@ -98,7 +98,7 @@ pub fn from_slice<T: ReadOwned>(bytes: &[u8]) -> Result<T, SaveError> {
     read_one(FileReader::new(bytes, Limits::FILE)?)
 }
 
-/// Loads one value, whatever version of the type saved it.
+/// Loads one value, saved by any version of the type.
 ///
 /// # Errors
 /// Fails if the file cannot be read, if it is no save file or damaged, or if it does not hold exactly one value of this type.

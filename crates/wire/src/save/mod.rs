@@ -16,8 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! When to use which: [`to_file`] and [`from_file`] for one value that fits in memory; [`FileWriter`] and [`FileReader`] for
-//! streams of values, of which one chunk at a time is in memory.
+//! Use [`to_file`] and [`from_file`] for one value that fits in memory, and [`FileWriter`] and [`FileReader`] for
+//! streams of values, which keep one chunk at a time in memory.
 
 mod file;
 mod read;
@@ -50,7 +50,7 @@ mod kind {
 /// Compression of the chunks of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     None,
     /// LZ4: the fastest to read.
     #[default]
@@ -83,7 +83,7 @@ pub enum SaveError {
     /// The contents are damaged, foreign, or too big.
     #[error(transparent)]
     Format(#[from] Error),
-    /// The file holds another number of values than was asked for.
+    /// The file has another number of values than requested.
     #[error("the file holds {found} values where one was expected")]
     NotOne {
         /// The number it holds.

@@ -1,4 +1,4 @@
-//! Reading save files that may be anybody's, one chunk at a time.
+//! Reads untrusted save files, one chunk at a time.
 
 use std::io::{ErrorKind as IoKind, Read as IoRead};
 
@@ -49,7 +49,7 @@ impl<R: IoRead> FileReader<R> {
     /// Opens a file and reads its header.
     ///
     /// # Errors
-    /// Fails if the header cannot be read, or is that of no save file that this version reads.
+    /// Fails if the header cannot be read, or does not belong to a save file of a supported version.
     pub fn new(input: R, limits: Limits) -> Result<Self, SaveError> {
         let mut this = Self {
             input,
@@ -266,7 +266,7 @@ impl Chunk<'_> {
         &self.raw
     }
 
-    /// The rows as a type, whatever version of it wrote them. They may borrow from the chunk.
+    /// The rows as a type, written by any version of it. They may borrow from the chunk.
     ///
     /// # Errors
     /// Fails if the rows do not fit the type, or exceed the limits.

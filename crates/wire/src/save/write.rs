@@ -32,7 +32,7 @@ impl<W: Write> FileWriter<W> {
         Ok(Self { output, options, shapes: Vec::new(), chunks: 0, rows: 0 })
     }
 
-    /// Says something about the file: program, title, time.
+    /// Sets information about the file: program, title, time.
     ///
     /// # Errors
     /// Fails if the entry cannot be written.

@@ -7,7 +7,7 @@ use super::{Definition, DefinitionKind, Field, Shape, Type, Variant};
 /// Collects the definitions that a type refers to.
 #[derive(Debug, Default)]
 pub struct ShapeBuilder {
-    /// Types of one name may differ: two functions, or two versions of a crate, may each have one.
+    /// Types of one name may differ, because two functions, or two versions of a crate, may each have one.
     keys: Vec<TypeId>,
     definitions: Vec<Definition>,
 }

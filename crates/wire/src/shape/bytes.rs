@@ -58,7 +58,7 @@ impl Shape {
         out
     }
 
-    /// Reads and checks a shape. The bytes may be anybody's.
+    /// Reads and checks a shape from untrusted bytes.
     ///
     /// # Errors
     /// Fails if the bytes are no shape, or one beyond the limits of shapes.

@@ -116,7 +116,7 @@ fn unique<'a>(mut names: impl Iterator<Item = &'a str>) -> Result<(), ErrorKind>
     let mut known = BTreeSet::new();
     match names.all(|name| known.insert(name)) {
         true => Ok(()),
-        false => Err(ErrorKind::Shape("two fields or variants of one name")),
+        false => Err(ErrorKind::Shape("two fields or variants have one name")),
     }
 }
 

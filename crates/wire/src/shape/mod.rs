@@ -141,7 +141,7 @@ impl Shape {
         fnv1a(&self.to_bytes())
     }
 
-    /// The fields of the root, where it is a struct.
+    /// The fields of the root, if it is a struct.
     pub fn fields(&self) -> Option<&[Field]> {
         match &self.root {
             Type::Ref(index) => match &self.definitions[*index as usize].kind {
@@ -157,7 +157,7 @@ impl Shape {
         &self.definitions[index as usize]
     }
 
-    /// The type as people write it.
+    /// The type in schema notation.
     pub fn type_name(&self, ty: &Type) -> String {
         TypeName { shape: self, ty, nested: 0 }.to_string()
     }

@@ -31,12 +31,12 @@ impl<T: Wire> Wire for Vec<T> {
         if T::BYTE {
             let lengths: Vec<u32> = rows.clone().map(|row| row.len() as u32).collect();
             write_lengths(&lengths, writer);
-            // Plain, so that the elements follow without a coding byte, whatever their number.
+            // Plain, so that the elements follow without a coding byte, for any number of them.
             rows.for_each(|row| T::write_raw(row, writer));
             return;
         }
         if rows.len() == 1 {
-            // One list is contiguous: its elements are read from where they are.
+            // One list is contiguous: its elements are read in place.
             if let Some(only) = rows.next() {
                 writer.put_varint(only.len() as u64);
                 writer.block(only.len(), T::BITS, |writer| T::write(only.iter(), writer));

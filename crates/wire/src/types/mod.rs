@@ -1,4 +1,4 @@
-//! Wire forms of the types everybody has.
+//! Wire forms of the standard types.
 
 mod adapt;
 mod collections;

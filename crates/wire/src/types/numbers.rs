@@ -18,7 +18,7 @@ pub struct NumberColumn<'de, T: Number>(Cells<'de, T::Bytes>);
 enum Cells<'de, B> {
     /// One value without an allocation.
     One(B),
-    /// In the message, where they lie as they stand.
+    /// Unpacked in the message.
     Lent(&'de [B]),
     Own(Vec<B>),
 }
@@ -176,7 +176,7 @@ pub trait FromNumbers: Sized {
     fn from_unsigned(value: u64) -> Option<Self>;
     /// From a signed integer, if it fits.
     fn from_signed(value: i64) -> Option<Self>;
-    /// From a float: resolution has made sure that this type is one.
+    /// From a float; resolution has made sure that this type is one.
     fn from_float(value: f64) -> Option<Self>;
     /// From a float of half the width.
     fn from_single(value: f32) -> Option<Self>;

@@ -11,7 +11,7 @@ use crate::wire::{Column, Read, Rows, Wire};
 /// The rank of an absent row.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// For each row its place among those that are present, and how many are.
+/// For each row its index among the present ones, and their number.
 pub(crate) fn ranks(present: &[bool]) -> (Vec<u32>, usize) {
     let mut count = 0u32;
     let rank = |present: &bool| {

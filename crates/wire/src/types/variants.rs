@@ -86,7 +86,7 @@ impl Variants {
         self.counts.get(variant).copied().unwrap_or(0)
     }
 
-    /// The reader's variant of a row, and the row among those of the variant; none when there is no such row.
+    /// The reader's variant of a row, and the row's index in the variant; `None` if there is no such row.
     #[inline]
     pub fn get(&self, row: usize) -> Option<(u16, usize)> {
         Some((*self.tags.get(row)?, *self.ranks.get(row)? as usize))

@@ -47,7 +47,7 @@ impl Dice {
     }
 }
 
-/// A world in which some bodies rest, some glide, some tumble, and some come and go.
+/// A world in which some bodies rest, some glide, some tumble, and some appear and disappear.
 fn world(seed: u32, entities: u32, frames: u32) -> Vec<Frame> {
     let mut dice = Dice(seed.wrapping_mul(2_654_435_761) | 1);
     let mut rows: Vec<[i32; 9]> = (0..entities)
@@ -89,7 +89,7 @@ fn world(seed: u32, entities: u32, frames: u32) -> Vec<Frame> {
         .collect()
 }
 
-/// Sends every frame against the newest ones that arrived, where `arrives` decides which do; returns all bytes.
+/// Sends every frame against the newest ones that arrived; `arrives` decides which do. Returns all bytes.
 fn converse<P: Predictor + Clone>(
     mode: Mode,
     predictor: &P,
@@ -128,9 +128,9 @@ fn frames_are_exact_when_packets_are_lost() {
     }
 }
 
-/// A frame without rows was taken for one with the rows of its baseline.
+/// Regression: a frame without rows was treated as one with the rows of its baseline.
 #[test]
-fn when_all_have_gone_the_frame_is_empty_and_others_may_follow() {
+fn when_all_entities_are_gone_the_frame_is_empty_and_others_may_follow() {
     for mode in MODES {
         let [mut writer, mut reader] = [(); 2].map(|()| linear(mode));
         let full = world(3, 5, 1).remove(0);
@@ -204,7 +204,7 @@ fn misuse_is_named() {
 }
 
 #[test]
-fn bytes_for_another_past_are_refused_and_those_of_another_mode_read() {
+fn bytes_for_another_past_are_refused_and_those_of_another_mode_are_read() {
     let frames = world(4, 20, 3);
     let packets = converse(Mode::Small, &Linear::default(), &frames, |_| true);
     let mut codec = Codec::new(layout(), Mode::Small, Linear::default());
@@ -303,7 +303,7 @@ proptest! {
 }
 
 #[test]
-fn bodies_refuse_a_crowd_in_which_everybody_is_everybodys_neighbour() {
+fn bodies_refuse_a_crowd_in_which_all_are_neighbours() {
     let mut crowd = Frame::new(1);
     for id in 0..4_097 {
         crowd.push(id, &[0, 0, 0, 0, 256, 256, 256, 0, 0]);

@@ -139,7 +139,7 @@ struct Everything {
 }
 
 #[test]
-fn every_kind_of_type_comes_back() {
+fn every_kind_of_type_is_restored() {
     round_trip(&Everything::default());
     round_trip(&Everything {
         flag: true,
