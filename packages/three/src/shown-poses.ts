@@ -1,9 +1,18 @@
-import type { EntityId, Interpolator, Predictor, World } from "nowcast/world";
+import type { EntityId, Interpolator, Predictor, World, Pose as WorldPose } from "nowcast/world";
 import { Quaternion, Vector3 } from "three";
 import type { Pose } from "./pose.js";
 
 /** The part of a {@link World} that {@link ShownPoses} needs. */
 export type ShownWorld = Pick<World, "avatarId" | "entities">;
+
+/** A prediction of the own avatar: a {@link Predictor} of the SDK, or another one. */
+export interface ShownPrediction extends Pick<Predictor, "sample" | "place" | "holding"> {
+  /**
+   * Writes the predicted pose of the own avatar; returns false while it cannot be predicted. `interpolated` is the pose
+   * without a prediction.
+   */
+  pose(out: WorldPose, interpolated: WorldPose): boolean;
+}
 
 /** Longest chain of parents that is followed from an entity to the avatar. */
 const PARENTS_MAX = 16;
@@ -25,12 +34,12 @@ export class ShownPoses {
   readonly #place = new Float64Array(3);
   readonly #world: ShownWorld;
   readonly #interpolator: Pick<Interpolator, "sample" | "pose">;
-  readonly #predictor: Pick<Predictor, "sample" | "pose" | "place" | "holding"> | undefined;
+  readonly #predictor: ShownPrediction | undefined;
 
   constructor(
     world: ShownWorld,
     interpolator: Pick<Interpolator, "sample" | "pose">,
-    predictor: Pick<Predictor, "sample" | "pose" | "place" | "holding"> | undefined,
+    predictor: ShownPrediction | undefined,
   ) {
     this.#world = world;
     this.#interpolator = interpolator;
@@ -44,8 +53,8 @@ export class ShownPoses {
     const { avatarId } = this.#world;
     this.isPredicted =
       avatarId !== undefined &&
-      this.#predictor?.pose(this.#predicted) === true &&
-      this.#interpolator.pose(avatarId, this.#interpolated);
+      this.#interpolator.pose(avatarId, this.#interpolated) &&
+      this.#predictor?.pose(this.#predicted, this.#interpolated) === true;
     if (!this.isPredicted) return;
     this.#avatarAt.fromArray(this.#interpolated.position);
     this.#shownAt.fromArray(this.#predicted.position);

@@ -230,10 +230,7 @@ export class WorldScene {
     }
   }
 
-  /**
-   * Moves all players to their current poses. To show one elsewhere, such as by prediction, move it in `crowd.members`
-   * afterwards.
-   */
+  /** Moves people to their current poses. */
   placePeople(source: PoseSource): void {
     const { members } = this.crowd;
     for (let i = 0; i < members.length; i++) {

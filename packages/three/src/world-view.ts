@@ -5,7 +5,6 @@ import {
   type Interpolator,
   type Player,
   type PlayerId,
-  type Predictor,
   type World,
 } from "nowcast/world";
 import { Euler, type Group, type PerspectiveCamera, Quaternion } from "three";
@@ -14,7 +13,7 @@ import { describeBody, isShown } from "./look/body.js";
 import { trackedPartOf } from "./people/tracked/tracked-kinds.js";
 import type { Pose } from "./pose.js";
 import type { PoseSource } from "./pose-source.js";
-import { ShownPoses } from "./shown-poses.js";
+import { ShownPoses, type ShownPrediction } from "./shown-poses.js";
 import { WorldScene, type WorldSceneOptions } from "./world-scene.js";
 
 export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
@@ -23,7 +22,7 @@ export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
    * all attached or held entities at their predicted poses. Without a predictor the own avatar is interpolated like any
    * other.
    */
-  readonly predictor?: Predictor | undefined;
+  readonly predictor?: ShownPrediction | undefined;
   /**
    * Draws into this scene, which is kept after the view, instead of a new one. The other options are then those of the
    * scene.

@@ -1,7 +1,6 @@
 import { createPose, type Frame, type Member, WorldScene, wrapAngle, yawOf } from "@nowcast/three";
 import { Vector3 } from "three";
 import { Actions, buttonOf } from "./actions.js";
-import { type GroundTrace, Predictor } from "./avatar/predictor.js";
 import { OrbitCamera } from "./camera.js";
 import { ChatPanel } from "./chat/chat-panel.js";
 import { element } from "./dom.js";
@@ -38,17 +37,8 @@ import type { XrSession } from "./xr/xr-session.js";
 const TURN_PER_SECOND = 2.2;
 /** Nearer than this the own avatar would fill the picture. */
 const HIDE_NEARER_M = 1.15;
-/** Half the width of a person, and how high from the centre the eyes are. */
-const PERSON_RADIUS_M = 0.35;
+/** Height of the eyes above the centre of a person. */
 const EYES_M = 0.62;
-/** Height of the shins relative to the centre: obstacles there block the walk. */
-const SHINS_M = 0.3;
-/** Maximum height difference of ground that a prediction follows. */
-const STEP_M_MAX = 0.6;
-/** Farther ahead no prediction leads. */
-const TRACE_M = 8;
-/** From the middle of a frame and of a sending interval to the server's step. */
-const INPUT_DELAY_MS = 25;
 /** Speed of the camera for players without a body, in metres a second. */
 const WATCHING_SPEED = 9;
 
@@ -95,7 +85,6 @@ export class Viewer implements EventParts {
   readonly #stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
   readonly #darkness = window.matchMedia("(prefers-color-scheme: dark)");
   readonly #input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-  readonly #predictor = new Predictor();
   readonly #ahead = new Vector3();
   readonly #ears = new Vector3();
   /** The camera's target for players without a body. */
@@ -192,6 +181,7 @@ export class Viewer implements EventParts {
       { name, transport, networkHz, ...this.#entry },
       this.#events,
       this.scene,
+      (avatar) => (avatar === this.#facedAvatar ? this.camera.yaw : undefined),
     );
     this.hud.setStatus(this.connection.status);
   }
@@ -290,8 +280,6 @@ export class Viewer implements EventParts {
     const { connection, scene } = this;
     if (connection) {
       scene.placePeople(connection);
-      this.#turnOwnBody();
-      this.#predictOwnBody(connection, seconds);
     } else {
       this.#backdrop.animate(this.#seconds);
     }
@@ -379,48 +367,12 @@ export class Viewer implements EventParts {
     return this.ownMember ?? (id === undefined ? undefined : this.scene.get(id));
   }
 
-  /**
-   * The own body turns with the camera at once instead of after a round trip, because the server will set it to this
-   * yaw. Items in its hands are shown at the server's poses, as is the body of a player who holds one.
-   */
-  #turnOwnBody(): void {
-    const member = this.ownMember;
-    if (!member || member.id !== this.#facedAvatar || member.body.holding !== undefined) return;
-    member.qx = member.qz = 0;
-    member.qy = Math.sin(this.camera.yaw / 2);
-    member.qw = Math.cos(this.camera.yaw / 2);
-  }
-
-  /** One's own steps are seen at once, too. Where the SDK cannot predict them (the plain protocol), {@link Predictor} guesses. */
-  #predictOwnBody(connection: WorldConnection, seconds: number): void {
-    if (connection.isPredicted) return this.#predictor.reset();
-    const member = this.ownMember;
-    const gait = member?.body.gait;
-    if (!member || !gait || member.id !== this.#facedAvatar) return this.#predictor.reset();
-    const { obstacles } = this.scene;
-    const { x, y, z, size } = member;
-    const margin = PERSON_RADIUS_M * size;
-    const trace: GroundTrace = (dx, dz) =>
-      obstacles.cast(x, y - SHINS_M * size, z, dx, 0, dz, { margin, reach: TRACE_M });
-    const steers = connection.status === "open" && member.body.holding === undefined;
-    const delayMs = (connection.stats.pingMs ?? 0) + connection.delayMs + INPUT_DELAY_MS;
-    this.#predictor.update(seconds, steers ? this.#input : undefined, gait, delayMs / 1000, trace);
-    member.x += this.#predictor.x;
-    member.z += this.#predictor.z;
-    // Stairs and slopes: keeps the server's height above the ground.
-    const depth = (atX: number, atZ: number): number =>
-      obstacles.cast(atX, y, atZ, 0, -1, 0, { reach: TRACE_M });
-    const rise = depth(x, z) - depth(member.x, member.z);
-    if (Math.abs(rise) < STEP_M_MAX) member.y += rise;
-  }
-
   #faceWith(own: Actor): void {
     this.#facedAvatar = own.id;
     this.#ownYaw = yawOf(own);
     this.camera.face(own);
     this.camera.jump();
     this.headset?.faceWith(own);
-    this.#predictor.reset();
   }
 
   /** The camera of a driver turns with the vehicle. */

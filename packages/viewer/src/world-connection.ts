@@ -14,6 +14,7 @@ import {
   type World,
 } from "nowcast/world";
 import type { ActionFacts } from "./actions.js";
+import { AvatarPrediction, type Steering } from "./avatar/avatar-prediction.js";
 import type { Input } from "./input/input-collector.js";
 import type { PlayerFacts } from "./people.js";
 
@@ -86,6 +87,7 @@ export class WorldConnection implements PoseSource {
   readonly world: World;
   readonly #view: WorldView;
   readonly #predictor: Predictor;
+  readonly #prediction: AvatarPrediction;
   readonly #releases: (() => void)[] = [];
 
   constructor(
@@ -93,6 +95,7 @@ export class WorldConnection implements PoseSource {
     readonly options: WorldConnectionOptions,
     listener: WorldConnectionListener,
     scene: WorldScene,
+    yawOf: Steering["yawOf"],
   ) {
     const { name, transport, carrier, token, networkHz } = options;
     this.world = joinWorld(url, {
@@ -106,7 +109,14 @@ export class WorldConnection implements PoseSource {
     // The event `lost` reports the same error.
     this.world.ready.catch(() => undefined);
     this.#predictor = createPredictor(this.world);
-    this.#view = new WorldView(this.world, { scene, predictor: this.#predictor });
+    const connection = this;
+    this.#prediction = new AvatarPrediction(this.world, this.#predictor, scene, {
+      yawOf,
+      get viewDelayMs() {
+        return connection.delayMs;
+      },
+    });
+    this.#view = new WorldView(this.world, { scene, predictor: this.#prediction });
     this.#listen(listener);
   }
 
@@ -151,6 +161,7 @@ export class WorldConnection implements PoseSource {
   }
 
   setInput(input: Input): void {
+    this.#prediction.input = input;
     this.#predictor.input(input);
   }
 
@@ -163,7 +174,7 @@ export class WorldConnection implements PoseSource {
   hasAttribute(name: string): boolean {
     const { avatarId, entities } = this.world;
     const own = avatarId === undefined ? undefined : entities.get(avatarId);
-    if (name === "holding" && this.isPredicted) return this.#predictor.holding !== undefined;
+    if (name === "holding") return this.#prediction.holding !== undefined;
     return Boolean(own?.attributes[name]);
   }
 
@@ -177,11 +188,6 @@ export class WorldConnection implements PoseSource {
 
   setRate(hz: number): void {
     this.world.setRate(hz);
-  }
-
-  /** Whether the own avatar is shown at its predicted pose, not at the server's. */
-  get isPredicted(): boolean {
-    return this.#view.isPredicted;
   }
 
   /** Chooses the moment that `pose` answers for. */

@@ -14,7 +14,7 @@ export type GroundTrace = (dx: number, dz: number) => number;
  * has demanded since. When the server's answer arrives, its position has moved by just these steps, so the shown body
  * continues without a jump. If the server moved it differently, the body glides there.
  */
-export class Predictor {
+export class GuessedWalk {
   /** In metres, along the ground. */
   x = 0;
   z = 0;

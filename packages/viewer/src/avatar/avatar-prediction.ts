@@ -1,0 +1,121 @@
+import type { Gait, ShownPrediction, WorldScene } from "@nowcast/three";
+import type { EntityId, Pose, Predictor, World } from "nowcast/world";
+import type { Input } from "../input/input-collector.js";
+import { type GroundTrace, GuessedWalk } from "./guessed-walk.js";
+
+/** Half the width of a person. */
+const PERSON_RADIUS_M = 0.35;
+/** Height of the shins relative to the centre: obstacles there block the walk. */
+const SHINS_M = 0.3;
+/** Maximum height difference of ground that a prediction follows. */
+const STEP_M_MAX = 0.6;
+/** Farther ahead no prediction leads. */
+const TRACE_M = 8;
+/** From the middle of a frame and of a sending interval to the server's step. */
+const INPUT_DELAY_MS = 25;
+/** A longer frame counts as this long, in seconds. */
+const FRAME_S_MAX = 0.1;
+
+/** The parts of the page that steer the own avatar. */
+export interface Steering {
+  /** The direction in which the camera looks, once it faces with this avatar: its body is shown turned this way at once. */
+  yawOf(avatar: EntityId): number | undefined;
+  /** The time from an input to the frame that shows its effect, beside {@link World.stats}' round trip, in milliseconds. */
+  readonly viewDelayMs: number;
+}
+
+/**
+ * The pose of the own avatar: predicted by the SDK, or by {@link GuessedWalk} where the SDK cannot predict (the plain protocol). The
+ * body of a person who holds nothing is turned as the camera looks, because the server will turn it the same way.
+ */
+export class AvatarPrediction implements ShownPrediction {
+  /** The input that was sent last. */
+  input: Readonly<Input> | undefined;
+  /** Whether the SDK predicts the avatar. */
+  isOfSdk = false;
+  readonly #world: World;
+  readonly #predictor: Pick<Predictor, "sample" | "pose" | "place" | "holding">;
+  readonly #scene: WorldScene;
+  readonly #steering: Steering;
+  readonly #walk = new GuessedWalk();
+  #nowMs: number | undefined;
+  #seconds = 0;
+
+  constructor(
+    world: World,
+    predictor: Pick<Predictor, "sample" | "pose" | "place" | "holding">,
+    scene: WorldScene,
+    steering: Steering,
+  ) {
+    this.#world = world;
+    this.#predictor = predictor;
+    this.#scene = scene;
+    this.#steering = steering;
+  }
+
+  get holding(): EntityId | undefined {
+    if (this.isOfSdk) return this.#predictor.holding;
+    const { avatarId, entities } = this.#world;
+    const own = avatarId === undefined ? undefined : entities.get(avatarId);
+    const holding = own?.attributes["holding"];
+    return typeof holding === "number" ? (holding as EntityId) : undefined;
+  }
+
+  sample(nowMs: number): void {
+    this.#seconds = Math.min(FRAME_S_MAX, Math.max(0, nowMs - (this.#nowMs ?? nowMs)) / 1_000);
+    this.#nowMs = nowMs;
+    this.#predictor.sample(nowMs);
+  }
+
+  pose(out: Pose, interpolated: Pose): boolean {
+    this.isOfSdk = this.#predictor.pose(out);
+    const id = this.#world.avatarId;
+    const yaw = id === undefined ? undefined : this.#steering.yawOf(id);
+    const member = id === undefined ? undefined : this.#scene.crowd.get(id);
+    if (this.isOfSdk) this.#walk.reset();
+    else if (member?.body.gait === undefined || yaw === undefined) {
+      this.#walk.reset();
+      return false;
+    } else {
+      copy(interpolated, out);
+      this.#guess(member.body.gait, member.size, out);
+    }
+    if (member !== undefined && yaw !== undefined && this.holding === undefined) turn(out, yaw);
+    return true;
+  }
+
+  place(id: EntityId, position: { [axis: number]: number }): boolean {
+    return this.isOfSdk && this.#predictor.place(id, position);
+  }
+
+  /** Moves `at` from the interpolated place of the avatar to where its last steps lead. */
+  #guess(gait: Gait, size: number, at: Pose): void {
+    const { obstacles } = this.#scene;
+    const [x, y, z] = [at.position[0]!, at.position[1]!, at.position[2]!];
+    const margin = PERSON_RADIUS_M * size;
+    const trace: GroundTrace = (dx, dz) =>
+      obstacles.cast(x, y - SHINS_M * size, z, dx, 0, dz, { margin, reach: TRACE_M });
+    const steers = this.#world.status === "open" && this.holding === undefined;
+    const delayMs = (this.#world.stats.pingMs ?? 0) + this.#steering.viewDelayMs + INPUT_DELAY_MS;
+    this.#walk.update(this.#seconds, steers ? this.input : undefined, gait, delayMs / 1_000, trace);
+    const [shownX, shownZ] = [x + this.#walk.x, z + this.#walk.z];
+    at.position[0] = shownX;
+    at.position[2] = shownZ;
+    // On stairs and slopes, the height above the ground stays that of the server.
+    const depth = (atX: number, atZ: number): number =>
+      obstacles.cast(atX, y, atZ, 0, -1, 0, { reach: TRACE_M });
+    const rise = depth(x, z) - depth(shownX, shownZ);
+    if (Math.abs(rise) < STEP_M_MAX) at.position[1] = y + rise;
+  }
+}
+
+function copy(from: Pose, to: Pose): void {
+  for (let axis = 0; axis < 3; axis++) to.position[axis] = from.position[axis]!;
+  for (let i = 0; i < 4; i++) to.quaternion[i] = from.quaternion[i]!;
+}
+
+function turn({ quaternion }: Pose, yaw: number): void {
+  quaternion[0] = quaternion[2] = 0;
+  quaternion[1] = Math.sin(yaw / 2);
+  quaternion[3] = Math.cos(yaw / 2);
+}
