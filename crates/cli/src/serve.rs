@@ -18,7 +18,10 @@ use nowcast_server::{
     WorldError, log_panics,
 };
 use tracing::warn;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::host::resolve;
 use crate::measuring;
@@ -441,16 +444,21 @@ impl Drop for Logs {
 }
 
 fn start_logging(format: LogFormat) -> anyhow::Result<Logs> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let asked = std::env::var("RUST_LOG").unwrap_or_else(|_| "info".to_owned());
+    let filter = asked.parse::<Targets>();
+    let is_misread = filter.is_err();
+    let filter = filter.unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO));
     let writer = LogWriter::spawn(std::io::stderr()).context("cannot start the thread that writes logs")?;
     let lines = writer.clone();
-    let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(move || lines.clone())
-        .log_internal_errors(false);
-    match format {
-        LogFormat::Text => logs.with_target(false).with_ansi(std::io::stderr().is_terminal()).init(),
-        LogFormat::Json => logs.json().flatten_event(true).init(),
+    let layer =
+        tracing_subscriber::fmt::layer().with_writer(move || lines.clone()).log_internal_errors(false);
+    let layer = match format {
+        LogFormat::Text => layer.with_target(false).with_ansi(std::io::stderr().is_terminal()).boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).boxed(),
+    };
+    tracing_subscriber::registry().with(layer.with_filter(filter)).init();
+    if is_misread {
+        warn!(asked, "RUST_LOG is neither a level nor a list such as `info,nowcast=debug`: logging `info`");
     }
     log_panics();
     Ok(Logs(writer))

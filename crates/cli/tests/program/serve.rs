@@ -47,6 +47,16 @@ pub(crate) fn port_of(server: &mut Child) -> u16 {
 }
 
 #[test]
+fn misread_rust_log_is_named_in_a_warning() {
+    let (mut server, _) = start_saying(Stdio::piped(), "nowcast=verbose");
+    let logs = BufReader::new(server.stderr.take().expect("it is piped"));
+    let warned = logs.lines().map_while(Result::ok).find(|line| line.contains("RUST_LOG"));
+    let _ = server.kill();
+    let _ = server.wait();
+    assert!(warned.is_some_and(|line| line.contains("nowcast=verbose") && line.contains("WARN")));
+}
+
+#[test]
 fn second_server_on_a_data_folder_is_refused_with_the_flags_that_help() {
     let folder = Folder::new("second-server");
     let arguments = ["serve", "--port", "0", "--data", folder.text()];
