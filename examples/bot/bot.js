@@ -1,20 +1,20 @@
 // A bot that walks around in the playground and stacks blocks: `npm run bot -- ws://localhost:7777/ws/plaza`.
 //
-// It knows three words of that world in advance: the kind `block`, the attribute `holding` of a person, and the actions
-// `grab` and `put_down`. `world.definition` has the rest.
+// The bot knows three names of that world in advance: the kind `block`, the attribute `holding` of a person, and the
+// actions `grab` and `put_down`. `world.definition` has all others.
 //
-// The world arrives as snapshots. The bot does what a person does: it looks at the newest one, decides what its controls
-// say now, and looks again at the next. Everything it knows is in `world.entities`.
+// The world arrives as snapshots. The bot does the same as a person: it reads the newest snapshot, decides on its
+// controls, and reads the next. All its knowledge is in `world.entities`.
 import { joinWorld } from "nowcast/world";
 
 const REST = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 const HEADWAY_TIMEOUT_MS = 1500;
-/** A carried block hangs a metre above the ground: what is higher than its lower side cannot be built upon. */
+/** A carried block hangs a metre above the ground: the bot cannot build on anything higher than its lower side. */
 const CARRY_HEIGHT = 0.98;
 
 const url = process.argv[2] ?? "ws://localhost:7777/ws/plaza";
 const name = process.argv[3] ?? "Mason";
-/** For tests: leave after that many blocks. */
+/** For tests: number of blocks after which the bot leaves. */
 const blocksWanted = Number(process.argv[4] ?? Number.POSITIVE_INFINITY);
 
 const world = joinWorld(url, { name, networkHz: 20 });
@@ -58,7 +58,7 @@ async function stackBlocks() {
   world.close();
 }
 
-/** Open ground, where nothing stands within two metres. */
+/** Chooses open ground, with nothing within two metres. */
 function chooseSite() {
   const [x, , z] = me().position;
   for (let attempt = 0; ; attempt++) {
@@ -104,7 +104,7 @@ async function placeBlock(block, stack) {
   world.act("put_down");
   await seconds(1);
   const lies = over && distance(block, stack) < 0.3 && block.position[1] > stack.top;
-  // A step back, not to bump into what was built.
+  // A step back avoids a collision with the new stack.
   await until(() => {
     steer(stack, { forward: -0.6 });
     return distance(me(), stack) > 1.8;
@@ -113,7 +113,7 @@ async function placeBlock(block, stack) {
   return lies;
 }
 
-/** A few steps in some direction: what was in the way may not be any more. */
+/** Walks a few steps in some direction: an obstacle may have moved by then. */
 async function walkAbout() {
   if (held() !== null) world.act("put_down");
   const [x, , z] = me().position;
@@ -162,7 +162,7 @@ function me() {
   return world.entities.get(world.avatarId);
 }
 
-/** The id of the block in hand, or null. */
+/** Returns the id of the held block, or null. */
 function held() {
   return me().attributes.holding;
 }
@@ -186,7 +186,7 @@ function spot({ x, z, position }) {
   return position === undefined ? { x, z } : { x: position[0], z: position[2] };
 }
 
-/** In metres, seen from above. */
+/** The horizontal distance, in metres. */
 function distance(a, b) {
   const [from, to] = [spot(a), spot(b)];
   return Math.hypot(from.x - to.x, from.z - to.z);
@@ -197,7 +197,7 @@ function footprint({ kind, scale }) {
   return kind.walker === undefined ? Math.max(scale[0], scale[2]) : 0.7;
 }
 
-/** How high a block is as it lies: its edges, seen along the second row of R = Rx · Ry · Rz. */
+/** The height of a block as it lies: its edges, projected onto the second row of R = Rx · Ry · Rz. */
 function height({ scale, euler: [x, y, z] }) {
   const row = [
     Math.cos(x) * Math.sin(z) + Math.sin(x) * Math.sin(y) * Math.cos(z),
@@ -221,7 +221,7 @@ function event(type) {
   });
 }
 
-/** Looks at every snapshot until `condition` holds; false when it does not within the time. */
+/** Waits for a snapshot in which `condition` holds; returns false if none arrives within the time. */
 async function until(condition, timeoutMs) {
   const startMs = performance.now();
   while (performance.now() - startMs < timeoutMs) {

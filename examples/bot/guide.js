@@ -1,5 +1,5 @@
-// A program beside the server: it owns the target of an arm of the robots and leads it in a circle.
-// `npm run guide -- nowcast://localhost:7777/robots`, or with another address, and a token where the server wants one.
+// A program that runs next to the server: it owns the target of an arm of the robots and leads it in a circle. `npm run
+// guide -- nowcast://localhost:7777/robots`, or with another address, and a token if the server requires one.
 import { joinWorld } from "nowcast/world";
 
 const [url = "nowcast://localhost:7777/robots", token, seconds = "Infinity"] = process.argv.slice(2);
@@ -7,7 +7,7 @@ const world = joinWorld(url, { name: "Guide", role: "program", token: token || u
 world.on("refused", ({ action, reason }) => console.log(`${action}: ${reason}`));
 world.on("error", ({ error }) => console.log(`lost the world: ${error.message}`));
 
-/** The first target that nobody owns, once there is one. */
+/** Waits for a target without an owner and returns the first one. */
 async function freeTarget() {
   for (;;) {
     for (const target of world.entitiesOf("target")) if (target.owner === undefined) return target;
@@ -22,7 +22,7 @@ const [x, , z] = target.attributes.base;
 const beginMs = performance.now();
 const timer = setInterval(() => {
   const angle = (performance.now() - beginMs) / 1000;
-  // As often as one likes: the newest counts, and the server is told thirty times a second.
+  // May be called at any rate: the newest pose counts, and the SDK sends thirty a second.
   world.move(target.id, { position: [x + 2 * Math.sin(angle), 1.5, z + 2 * Math.cos(angle)] });
   if (angle < Number(seconds)) return;
   clearInterval(timer);

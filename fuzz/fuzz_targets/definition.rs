@@ -1,4 +1,4 @@
-//! A text as the rules of a world: it loads or is refused, and then lives through a few steps.
+//! A text as the rules of a world: it loads or is refused, and then runs for a few steps.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
         world.step();
         while world.poll_event().is_some() {}
     }
-    // The state and what is private came from the script, and can be written down and read again.
+    // The state and the private data came from the script, and can be written down and read again.
     let bytes = world.snapshot();
     let restored = World::restore(definition, Box::new(()), &bytes).expect("a world reads what it writes");
     assert_eq!(world.scene().all_state().count(), restored.scene().all_state().count());

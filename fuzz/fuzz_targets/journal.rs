@@ -1,4 +1,4 @@
-//! The journal of a world: whatever can be read says the same when it is written again.
+//! The journal of a world: everything that can be read has the same content when it is written again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Payloads of movement, each behind a length of two bytes: whatever a replica is given, its rows stay within their bounds.
+//! Payloads of movement, each behind a length of two bytes: whatever input a replica gets, its rows stay within their
+//! bounds.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

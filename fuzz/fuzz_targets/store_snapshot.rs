@@ -1,4 +1,5 @@
-//! The file of a world: its container's header is given and sums are set right, so that the fuzzer gets past them.
+//! The file of a world: the header of its container is added and its checksums are corrected, so that the fuzzer gets
+//! past them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

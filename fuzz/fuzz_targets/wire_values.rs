@@ -1,4 +1,4 @@
-//! A shape and a body from one input: whatever is read can be written and read again.
+//! A shape and a body from one input: everything that is read can be written and read again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

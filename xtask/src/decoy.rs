@@ -1,5 +1,5 @@
-//! The data folder that tests would find if they brought none of their own. It is empty, and must stay so: otherwise a test reads
-//! and writes the worlds of the person who runs it.
+//! The data folder that tests would use if they set none of their own. It is empty, and must stay empty: otherwise a
+//! test reads and writes the worlds of the person who runs it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 
 use crate::{client, serve, step};
 
-/// How much.
+/// Number of cases.
 #[derive(clap::Args)]
 pub(crate) struct ConformanceArgs {
     /// Random cases for each implementation: 100,000 by default, 2,000 for carriers
@@ -21,7 +21,7 @@ pub(crate) struct ConformanceArgs {
 const QUEUE_CASES: u64 = 100_000;
 const CARRIER_CASES: u64 = 2_000;
 
-/// The suite of all queues, on each of them.
+/// Runs the conformance suite on every queue.
 pub(crate) fn conformance(args: &ConformanceArgs) -> anyhow::Result<()> {
     if args.carriers {
         return carriers(args.cases.unwrap_or(CARRIER_CASES));
@@ -65,7 +65,7 @@ fn carriers(cases: u64) -> anyhow::Result<()> {
     )
 }
 
-/// How long.
+/// Duration of the stall.
 #[derive(clap::Args)]
 pub(crate) struct StallArgs {
     /// Seconds for which the reading process is stopped
@@ -81,7 +81,7 @@ pub(crate) fn stall(args: &StallArgs) -> anyhow::Result<()> {
     step::run_with_env(&line, &[("NOWCAST_STOP_SECONDS", &seconds)])
 }
 
-/// How many.
+/// Number of attempts.
 #[derive(clap::Args)]
 pub(crate) struct FloodArgs {
     /// Attempts to connect
@@ -89,14 +89,14 @@ pub(crate) struct FloodArgs {
     attempts: u64,
 }
 
-/// A flood of attempts to connect, beside a session that behaves.
+/// Runs a flood of attempts to connect, next to a well-behaved session.
 pub(crate) fn flood(args: &FloodArgs) -> anyhow::Result<()> {
     let attempts = args.attempts.to_string();
     let line = ["cargo", "test", "--release", "--package", "nowcast", "--test", "hostile", "flood", "--"];
     step::run_with_env(&[&line[..], &["--nocapture"]].concat(), &[("NOWCAST_HOSTILE_ATTEMPTS", &attempts)])
 }
 
-/// How many.
+/// Number of kills.
 #[derive(clap::Args)]
 pub(crate) struct KillArgs {
     /// Processes killed at random moments: this many writers, and this many readers
@@ -123,7 +123,7 @@ pub(crate) fn loom() -> anyhow::Result<()> {
     )
 }
 
-/// How long, and what.
+/// Target and duration.
 #[derive(clap::Args)]
 pub(crate) struct FuzzArgs {
     /// The target to fuzz; all of fuzz/fuzz_targets, one after the other, if none is named
@@ -172,7 +172,7 @@ fn fuzz_targets(dir: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Random lives of pairs of sessions; arguments are those of `nowcast lab soak`.
+/// Runs random lives of pairs of sessions; the arguments are those of `nowcast lab soak`.
 pub(crate) fn soak(args: &serve::Args) -> anyhow::Result<()> {
     client::build_sdk()?;
     serve::nowcast_with(&["lab", "soak"], args)

@@ -29,15 +29,15 @@ struct Xtask {
 enum Command {
     /// Build the web client and the server, and run them: one shared world
     ///
-    /// Installs the JavaScript packages it needs into node_modules, and says so when a tool is missing.
-    /// Everything it does not know is passed on to `nowcast serve`.
+    /// Installs the JavaScript packages it needs into node_modules, and reports a missing tool. All unknown arguments
+    /// are passed to `nowcast serve`.
     #[command(disable_help_flag = true)]
     Serve(serve::Args),
     /// Run everything CI runs: formats, lints, types, all tests, and the tests in a real browser
     Test(test::Args),
     /// Hold a session with a stock WebTransport client, aioquic, which is installed below target/
     Interop,
-    /// Install what the lab measures beside our own from the registry of npm, below target/: Colyseus
+    /// Install the systems for comparison in the lab from the registry of npm, below target/: Colyseus
     Peers,
     /// Hold the tree against its own rules: ARCHITECTURE.md's dependency table, the one home of `unsafe`
     Tidy,
@@ -48,9 +48,9 @@ enum Command {
     Nowcast(serve::Args),
     /// Long: run the conformance suite of the updatable queue in release, on every implementation or carrier
     Conformance(long::ConformanceArgs),
-    /// Long: stop a reading process for a while on every carrier, and show what it gets when it goes on
+    /// Long: stop a reading process for a while on every carrier, and show what it receives when it continues
     Stall(long::StallArgs),
-    /// Long: attempt to connect 100,000 times, beside a session that behaves
+    /// Long: attempt to connect 100,000 times, next to a well-behaved session
     Flood(long::FloodArgs),
     /// Long: kill real processes at both ends of the queue in shared memory
     Kill(long::KillArgs),

@@ -1,4 +1,4 @@
-//! `cargo xtask peers`: what others wrote and the lab measures beside our own.
+//! `cargo xtask peers`: programs of others that the lab compares with our own.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where `nowcast lab load` looks for it, from the top of a checkout.
+/// The folder in which `nowcast lab load` looks for Colyseus, from the top of a checkout.
 fn colyseus_folder() -> PathBuf {
     step::root().join("target/peers/colyseus")
 }
@@ -35,7 +35,7 @@ fn install(folder: &std::path::Path) -> anyhow::Result<()> {
     let named = step::root().join("packages/lab/colyseus/package.json");
     fs::copy(&named, folder.join("package.json"))
         .with_context(|| format!("cannot copy {}", named.display()))?;
-    // Its packages name each other as peers of versions that are not all there; those above are of one release.
+    // Its packages name each other as peers in versions that do not all exist; the versions above are of one release.
     let place = folder.to_string_lossy();
     step::run(&[
         "npm",

@@ -10,15 +10,15 @@ pub(crate) struct Args {
     rest: Vec<String>,
 }
 
-/// The folder of the sample worlds; the first to be served is where people come in.
+/// The folder of the sample worlds; the first served world is the one that visitors enter.
 const WORLDS: &str = "worlds";
 const FIRST: &str = "playground";
 
-/// The sample worlds, as folders, so that they can be edited while people are in them.
+/// The sample worlds, as folders, so that they can be edited while people play.
 fn sample_worlds() -> anyhow::Result<Vec<String>> {
     let folders = std::fs::read_dir(WORLDS)?.filter_map(|entry| {
         let entry = entry.ok()?;
-        // Beside the worlds lies what editors read: a folder with a dot.
+        // A folder with a dot next to the worlds holds files for editors.
         let is_world = !entry.file_name().to_string_lossy().starts_with('.')
             && entry.path().join("world.luau").is_file();
         is_world.then(|| entry.path().to_string_lossy().into_owned())
@@ -28,8 +28,8 @@ fn sample_worlds() -> anyhow::Result<Vec<String>> {
     Ok(folders)
 }
 
-/// Builds the client and a server without the lab, which is the shortest way to a running world: target/serve/nowcast. Its
-/// own profile gives it a path of its own, beside the program with every instrument.
+/// Builds the client and a server without the lab, which is the shortest way to a running world: target/serve/nowcast.
+/// A profile of its own gives it its own path, separate from the program with every instrument.
 pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     tools::require_c_compiler()?;
     client::build()?;

@@ -1,5 +1,5 @@
-//! A second reader of `spec/SESSION.md`, written from the page alone: it decodes the vectors with nothing of either
-//! implementation, so that the page, not a program, says what the bytes mean.
+//! A second reader of `spec/SESSION.md`, written from the page alone: it decodes the vectors without code of either
+//! implementation, so that the page, not a program, defines the bytes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -266,7 +266,7 @@ fn numbers(file: &Value) -> anyhow::Result<usize> {
         let (low, expected) = (whole(&case["low"])?, case["largest_received"].as_u64().map_or(0, |n| n + 1));
         let candidates =
             (0..3).filter_map(|turn| ((expected >> 16) + turn).checked_sub(1).map(|high| high << 16 | low));
-        // Of two equally near the larger: so the distance first, then downwards.
+        // If two are equally near, the larger one counts: so the distance first, then downwards.
         let nearest =
             candidates.min_by_key(|&n| (n.abs_diff(expected), u64::MAX - n)).context("a candidate")?;
         ensure!(Some(nearest) == case["number"].as_u64(), "{case}: {nearest}");

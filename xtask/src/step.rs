@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::console;
 
-/// Why a step could not run here although nothing is wrong with the checkout.
+/// Reason why a step could not run here although the checkout has no error.
 #[derive(Debug)]
 pub(crate) struct NotRun(pub(crate) String);
 
@@ -44,7 +44,7 @@ fn is_set_by_cargo_run(variable: &str) -> bool {
         || SET_BY_CARGO_RUN_PREFIXES.iter().any(|prefix| variable.starts_with(prefix))
 }
 
-/// `program`, to be started at the root of the checkout in the environment that the user has.
+/// Makes a command that starts `program` at the root of the checkout, in the user's environment.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root());

@@ -57,7 +57,7 @@ const PORTABLE_SHORT_STEP: Step =
     Step { name: "rust tests, portable in short", run: portable_tests_in_short };
 /// The tests of `crates/nowcast` that show in less than a minute whether channels of one machine work over a socket.
 const PORTABLE_SHORT: (&str, [&str; 3]) = ("channels", ["application::", "blocking::", "carriers::"]);
-/// Packages that know how tasks of one machine reach each other.
+/// Packages that depend on how tasks of one machine reach each other.
 const PORTABLE_PACKAGES: [&str; 3] = ["nowcast", "server", "cli"];
 
 /// Runs every step and prints which passed.
@@ -130,8 +130,8 @@ fn clippy() -> anyhow::Result<()> {
     step::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
 }
 
-/// Builds every test, and with them the programs that tests start. A later run of one test names the whole workspace,
-/// too: cargo chooses features by the packages that are named, and would build most dependencies again for one alone.
+/// Builds every test, and the programs that tests start. A later run of one test names the whole workspace, too: cargo
+/// chooses features by the named packages, and would build most dependencies again for one package alone.
 fn build_rust() -> anyhow::Result<()> {
     step::run(&["cargo", "test", "--workspace", "--no-run", "--quiet"])
 }
@@ -140,7 +140,7 @@ fn rust_tests() -> anyhow::Result<()> {
     decoy::run_tests(&["cargo", "test", "--workspace", "--no-fail-fast"], &[])
 }
 
-/// Only what depends on the feature is built again. Tests of other packages that have the same name run once more.
+/// Only code that depends on the feature is built again. Tests of other packages with the same name run once more.
 fn portable_tests() -> anyhow::Result<()> {
     let names = step::packages()?.into_iter().filter(|package| PORTABLE_PACKAGES.contains(&package.folder()));
     let names: BTreeSet<String> = names.flat_map(|package| package.tests).collect();
@@ -159,7 +159,7 @@ fn portable_tests_named<'a>(names: impl Iterator<Item = &'a str>, only: &[&'a st
     decoy::run_tests(&line, &[])
 }
 
-/// Rust at one end, the TypeScript just built at the other; without the variable these tests are left out.
+/// Rust at one end, the newly built TypeScript at the other; without the variable these tests are skipped.
 fn sessions_across_languages() -> anyhow::Result<()> {
     let peer = step::root().join("packages/nowcast/test/session/peer.mjs");
     step::run_with_env(
@@ -175,7 +175,7 @@ fn rust_docs() -> anyhow::Result<()> {
     )
 }
 
-/// Some of them join a world of the real program, or open channels to an endpoint that sends everything back.
+/// Some tests join a world of the real program, or open channels to an endpoint that echoes messages.
 fn typescript_tests() -> anyhow::Result<()> {
     let (binary, echo) = built_programs()?;
     decoy::run_tests(&["npm", "test", "--silent"], &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo)])

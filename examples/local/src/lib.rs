@@ -7,10 +7,10 @@ use nowcast_wire::Wire;
 /// The key of the head's pose.
 pub const HEAD: u64 = 1;
 
-/// Where the head is.
+/// The position of the head.
 #[derive(Clone, Debug, PartialEq, Wire)]
 pub struct Pose {
-    /// When it was measured: nanoseconds since 1970.
+    /// Time of the measurement: nanoseconds since 1970.
     pub taken_ns: u64,
     /// Radians to the left.
     pub turned: f64,

@@ -19,7 +19,8 @@ struct Program(Child);
 impl Program {
     fn start(path: &str, arguments: &[&str], names: &Path) -> Self {
         let mut command = Command::new(path);
-        // Names of this machine's user are in a folder of its own, so that nobody's own tracker is disturbed.
+        // Names of this machine's user are in a folder of its own, so that the test does not disturb the user's own
+        // tracker.
         command.args(arguments).env("XDG_RUNTIME_DIR", names).stdout(Stdio::null());
         Self(command.spawn().expect("the program can be started"))
     }
@@ -56,7 +57,7 @@ async fn an_arm_of_the_world_follows_a_tracker_in_shared_memory() {
         let (mut arms, mut turns) = (None, Vec::new());
         while turns.len() < 20 {
             if let Some(status) = bridge.0.try_wait().expect("it can be asked") {
-                // The tracker may not have said its name yet.
+                // The tracker may not have advertised its name yet.
                 assert!(!status.success());
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 bridge = Program::start(env!("CARGO_BIN_EXE_bridge"), &[&url], &names);

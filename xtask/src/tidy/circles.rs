@@ -1,4 +1,4 @@
-//! Files of one crate that use each other in a circle: then none of them can be understood before the others.
+//! Files of one crate that use each other in a circle: none of them can be understood before the others.
 //!
 //! An arrow goes from a file to the file that defines a name which it uses, by a path that begins with `crate`, `self`,
 //! `super` or one of its submodules. A `pub use` hands a name on, so the arrow goes to the file that defines it. Names
@@ -11,7 +11,7 @@ use std::path::Path;
 use super::files_below;
 use super::rust_paths::{Scanned, scan};
 
-/// Rooms whose circles are still being removed. A room without a circle must leave the list.
+/// Crates whose circles are still being removed. A crate without a circle must leave the list.
 const CIRCLES_KNOWN: [&str; 1] = ["crates/shm"];
 
 /// The files of one crate by the path of their module: `["lane", "send"]`; the root has none.
@@ -19,7 +19,7 @@ type Crate = BTreeMap<Vec<String>, Scanned>;
 /// From a module to the modules it uses, and the names that it uses of them.
 pub(super) type Arrows<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], BTreeSet<String>>>;
 
-/// Complains of every circle in a room that is not known for one, and of every known room that has none any more.
+/// Complains of every circle in a crate that is not in the list, and of every listed crate without a circle.
 pub(super) fn check(root: &Path, rooms: &[String], complaints: &mut Vec<String>) -> anyhow::Result<()> {
     for room in rooms {
         let files = read(&root.join(room).join("src"))?;

@@ -7,7 +7,7 @@
 //! - The files and functions that ARCHITECTURE.md's walks name are there.
 //! - A verb of players is named in the files that ARCHITECTURE.md lists, which are few (`verbs.rs`).
 //! - `unsafe` stands only where that page says.
-//! - The TypeScript SDK has no runtime dependency, and what draws with three.js brings none of its own.
+//! - The TypeScript SDK has no runtime dependency, and packages that draw with three.js do not bundle three.js.
 //! - The lock files name no download hosts.
 //! - `docs/DEPENDENCIES.md` names the dependencies of all manifests (`dependency_page.rs`).
 //! - No comment, page, message or test name begins with a relative clause (`sentences.rs`).
@@ -150,7 +150,7 @@ fn check_tests(complaints: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The workspace denies `unsafe_code`, so whoever wants it must lift the ban; only its homes may.
+/// The workspace denies `unsafe_code`, so code that needs it must lift the ban; only the listed crates may.
 fn check_unsafe(complaints: &mut Vec<String>) -> anyhow::Result<()> {
     let lifts = ["allow", "expect", "warn"].map(|level| format!("{level}(unsafe_code"));
     for file in files_below(&root(), "rs")? {

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::files_below;
 
-/// The one place of each language that starts the program under test. Both give it a home and data folder of its own, or none.
+/// The one file of each language that starts the program under test. Each gives the program its own home and data
+/// folder, or none.
 const STARTERS: [&str; 2] = ["crates/cli/tests/program/own.rs", "packages/nowcast/test/server-process.ts"];
 
 /// Complains of every other file that starts it.

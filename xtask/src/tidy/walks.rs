@@ -28,7 +28,7 @@ pub(super) fn check(root: &Path, complaints: &mut Vec<String>) -> anyhow::Result
 
 fn wrong(page: &str, files: &[String], read: impl Fn(&str) -> String) -> Vec<String> {
     let mut wrong = Vec::new();
-    // Where several files end alike, a function may be in any of them that the name fits.
+    // If the paths of several files end alike, a function may be in any file that the name fits.
     let mut named: (&str, Vec<&String>) = ("", Vec::new());
     let parts: Vec<&str> = page.split('`').collect();
     for at in (1..parts.len()).step_by(2) {
@@ -59,7 +59,7 @@ fn is_path(word: &str) -> bool {
     ends && !word.contains([' ', '*', '{', '<'])
 }
 
-/// The files whose path ends so.
+/// The files whose path ends with `end`.
 fn ending<'f>(files: &'f [String], end: &str) -> Vec<&'f String> {
     let fits = |file: &&String| {
         file.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))

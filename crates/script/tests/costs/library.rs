@@ -128,17 +128,17 @@ const LETTERS: &str = "local text = string.rep('a', 20000)";
 const OF_TEXT: u64 = 4_000_000 / 256;
 const OF_LIST: u64 = 500_000 / 16;
 
-const BYTES_OF_ARGUMENT: &str = "1 a 256 bytes of the subject";
-const BYTES_OF_RESULT: &str = "1 a 256 bytes of the result";
-const ELEMENTS: &str = "1 a 16 elements";
+const BYTES_OF_ARGUMENT: &str = "1 per 256 bytes of the subject";
+const BYTES_OF_RESULT: &str = "1 per 256 bytes of the result";
+const ELEMENTS: &str = "1 per 16 elements";
 const STEPS: &str =
-    "each step of the matcher: 1, and 1 more a 128 bytes of the subject for each 16 bytes of the pattern";
+    "each step of the matcher: 1, and 1 more per 128 bytes of the subject for each 16 bytes of the pattern";
 
 /// Functions whose work grows with their arguments.
 pub(super) const SIZED: &[Row] = &[
     R::of(
         "string.rep",
-        "1 a 256 bytes of the result, before it is made",
+        "1 per 256 bytes of the result, before it is made",
         "",
         "string.rep('x', 16000000)",
         62_500,
@@ -149,14 +149,14 @@ pub(super) const SIZED: &[Row] = &[
     R::of("string.sub", BYTES_OF_RESULT, TEXT, "string.sub(text, 1, -2)", OF_TEXT - 1),
     R::of(
         "string.format",
-        "1 a 256 bytes of the format and of its values",
+        "1 per 256 bytes of the format and of its values",
         TEXT,
         "string.format('%s', text)",
         OF_TEXT,
     ),
     R::of(
         "string.byte",
-        "1 a 16 bytes of the subject, for more than one byte",
+        "1 per 16 bytes of the subject, for more than one byte",
         LETTERS,
         "string.byte(text, 1, 7000)",
         1_250,
@@ -170,22 +170,22 @@ pub(super) const SIZED: &[Row] = &[
     ),
     R::of(
         "string.split",
-        "1 a 64 bytes, and 1 a 1,024 bytes times those of the separator",
+        "1 per 64 bytes, and 1 per 1,024 bytes times those of the separator",
         "local text = string.rep('x,', 100000)",
         "string.split(text, ',')",
         3_320,
     ),
-    R::of("string.pack", "1 a 256 bytes of all arguments", TEXT, "string.pack('s4', text)", OF_TEXT),
+    R::of("string.pack", "1 per 256 bytes of all arguments", TEXT, "string.pack('s4', text)", OF_TEXT),
     R::of(
         "string.packsize",
-        "1 a 256 bytes of the format",
+        "1 per 256 bytes of the format",
         "local text = string.rep('b', 1000000)",
         "string.packsize(text)",
         3_906,
     ),
     R::of(
         "string.unpack",
-        "1 a 256 bytes of all arguments",
+        "1 per 256 bytes of all arguments",
         "local text = string.pack('s4', string.rep('x', 4000000))",
         "string.unpack('s4', text)",
         OF_TEXT,
@@ -207,19 +207,19 @@ pub(super) const SIZED: &[Row] = &[
     R::of("table.find", ELEMENTS, LIST, "table.find(list, 2)", OF_LIST),
     R::of(
         "table.foreach",
-        "1 a 16 elements, and each call",
+        "1 per 16 elements, and each call",
         LIST,
         "table.foreach(list, function() end)",
         OF_LIST,
     ),
     R::of(
         "table.foreachi",
-        "1 a 16 elements, and each call",
+        "1 per 16 elements, and each call",
         LIST,
         "table.foreachi(list, function() end)",
         OF_LIST,
     ),
-    R::of("table.insert", "1 a 16 elements, unless it appends", LIST, "table.insert(list, 1, 0)", OF_LIST),
+    R::of("table.insert", "1 per 16 elements, unless it appends", LIST, "table.insert(list, 1, 0)", OF_LIST),
     R::of("table.maxn", ELEMENTS, LIST, "table.maxn(list)", OF_LIST),
     R::of("table.move", ELEMENTS, LIST, "table.move(list, 1, 500000, 2)", OF_LIST),
     R::of(
@@ -231,7 +231,7 @@ pub(super) const SIZED: &[Row] = &[
     ),
     R::of(
         "table.remove",
-        "1 a 16 elements, unless it takes the last",
+        "1 per 16 elements, unless it takes the last",
         LIST,
         "table.remove(list, 1)",
         OF_LIST,
@@ -245,24 +245,24 @@ pub(super) const SIZED: &[Row] = &[
     ),
     R::of("table.unpack", ELEMENTS, "local list = table.create(7000, 1)", "table.unpack(list)", 437),
     R::of("unpack", ELEMENTS, "local list = table.create(7000, 1)", "unpack(list)", 437),
-    R::of("buffer.create", "1 a 256 bytes", "", "buffer.create(16000000)", 62_500),
+    R::of("buffer.create", "1 per 256 bytes", "", "buffer.create(16000000)", 62_500),
     R::of("buffer.tostring", BYTES_OF_ARGUMENT, BYTES, "buffer.tostring(bytes)", OF_TEXT),
     R::of("buffer.fromstring", BYTES_OF_ARGUMENT, TEXT, "buffer.fromstring(text)", OF_TEXT),
     R::of("buffer.fill", BYTES_OF_ARGUMENT, BYTES, "buffer.fill(bytes, 0, 1)", OF_TEXT),
     R::of("buffer.readstring", BYTES_OF_RESULT, BYTES, "buffer.readstring(bytes, 0, 4000000)", OF_TEXT),
     R::of(
         "buffer.writestring",
-        "1 a 256 bytes of the text",
+        "1 per 256 bytes of the text",
         "local bytes, text = buffer.create(4000000), string.rep('x', 4000000)",
         "buffer.writestring(bytes, 0, text)",
         OF_TEXT,
     ),
-    R::of("buffer.copy", "1 a 256 bytes of the source", BYTES, "buffer.copy(bytes, 0, other)", OF_TEXT),
+    R::of("buffer.copy", "1 per 256 bytes of the source", BYTES, "buffer.copy(bytes, 0, other)", OF_TEXT),
     R::of("utf8.len", BYTES_OF_ARGUMENT, TEXT, "utf8.len(text)", OF_TEXT),
     R::of("utf8.offset", BYTES_OF_ARGUMENT, TEXT, "utf8.offset(text, 3000000)", OF_TEXT),
     R::of(
         "utf8.codepoint",
-        "1 a 16 bytes of the subject, for more than one place",
+        "1 per 16 bytes of the subject, for more than one place",
         LETTERS,
         "utf8.codepoint(text, 1, 7000)",
         1_250,
@@ -271,7 +271,7 @@ pub(super) const SIZED: &[Row] = &[
     R::of("tonumber", BYTES_OF_ARGUMENT, "local text = string.rep('1', 4000000)", "tonumber(text)", OF_TEXT),
     R::of(
         "print",
-        "1 a 8 entries of tables that it looks at; at most 1,024 bytes are written",
+        "1 per 8 entries of tables that it looks at; at most 1,024 bytes are written",
         "local inner = {} for i = 1, 64 do inner[i] = {} end local list = {} for i = 1, 64 do list[i] = inner end",
         "print(list)",
         16,

@@ -5,11 +5,11 @@ use super::Row as R;
 
 const BIG: &str = "local big = table.create(2000, 1)";
 const CALL: &str = "the call alone";
-const VALUES: &str = "1 a 8 values, and 1 a 256 bytes of text";
-const A_BODY: &str = "100, 1 a 2 points or triangles that its shape is built from, and 1 a 4 bodies that its bounding box overlaps";
-const AN_AVATAR: &str = "100, and 1 a 2 points or triangles that its shape is built from";
-const PLACED: &str = "1 a 4 bodies that its bounding box overlaps, when it is set";
-const LOOKED_AT: &str = "1 a 4 parts of bodies that it looks at";
+const VALUES: &str = "1 per 8 values, and 1 per 256 bytes of text";
+const A_BODY: &str = "100, 1 per 2 points or triangles that its shape is built from, and 1 per 4 bodies that its bounding box overlaps";
+const AN_AVATAR: &str = "100, and 1 per 2 points or triangles that its shape is built from";
+const PLACED: &str = "1 per 4 bodies that its bounding box overlaps, when it is set";
+const LOOKED_AT: &str = "1 per 4 parts of bodies that it looks at";
 const POINTS: &str = "local points = {} for i = 1, 200 do points[i] = vector.create(math.sin(i), math.cos(i), math.sin(i * i)) end";
 
 /// Declarations, which are possible while modules are loaded: their work is part of the 2,000,000 units of a load.
@@ -52,13 +52,13 @@ pub(super) const DECLARING: &[Row] = &[
 pub(super) const RUNNING: &[Row] = &[
     R::of("world.after", VALUES, BIG, "world.after(1, 'bell', big)", 250),
     R::of("world.every", VALUES, BIG, "world.every(1, 'bell', big)", 250),
-    R::of("world.cancel", "1 a 32 timers that wait", "", "world.cancel(1)", 31),
+    R::of("world.cancel", "1 per 32 timers that wait", "", "world.cancel(1)", 31),
     R::of("world.emit", VALUES, BIG, "world.emit('goal', big)", 250),
     R::of("world.show", VALUES, BIG, "world.show('list', big)", 250),
     R::of("world.sound", "as `world.emit`", "", "world.sound('assets/bell.ogg', { at = vector.zero })", 0),
-    R::of("world.players", "1 a 8 players", "", "world.players()", 12),
-    R::of("world.programs", "1 a 8 players", "", "world.programs()", 12),
-    R::of("world.tagged", "1 a 8 entities and tags that it compares", "", "world.tagged('crate')", 500),
+    R::of("world.players", "1 per 8 players", "", "world.players()", 12),
+    R::of("world.programs", "1 per 8 players", "", "world.programs()", 12),
+    R::of("world.tagged", "1 per 8 entities and tags that it compares", "", "world.tagged('crate')", 500),
     R::of("world.time", CALL, "", "world.time()", 0),
     R::of("world.tick", CALL, "", "world.tick()", 0),
     R::of("world.random", CALL, "", "world.random()", 0),
@@ -72,7 +72,7 @@ pub(super) const RUNNING: &[Row] = &[
     ),
     R::of(
         "world.overlap",
-        "1 a 4 parts of bodies that it looks at, 1 for each that it finds, and 1 a 2 parts of the shape",
+        "1 per 4 parts of bodies that it looks at, 1 for each that it finds, and 1 per 2 parts of the shape",
         "",
         "world.overlap(vector.zero, { shape = 'sphere', radius = 10000 })",
         2_000,
@@ -88,15 +88,15 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("world.remove_joint", "50", "", "world.remove_joint(joint)", 50),
     R::of(
         "world.path",
-        "1 a 64 cells of the grid, 1 for each blocked cell, 2 for each cell that it visits",
+        "1 per 64 cells of the grid, 1 for each blocked cell, 2 for each cell that it visits",
         "local grid = { width = 100, depth = 100, blocked = {} }",
         "world.path(grid, { x = 1, z = 1 }, { x = 100, z = 100 })",
         356,
     ),
     R::of("world.rotation", CALL, "", "world.rotation(1, 2, 3)", 0),
     R::of("Kind:spawn", A_BODY, "", "Rock:spawn {}", 100),
-    R::of("Kind:all", "1 a 16 entities of the world", "", "Crate:all()", 125),
-    R::of("Kind:count", "1 a 16 entities of the world", "", "Crate:count()", 125),
+    R::of("Kind:all", "1 per 16 entities of the world", "", "Crate:all()", 125),
+    R::of("Kind:count", "1 per 16 entities of the world", "", "Crate:count()", 125),
     R::of("entity.id", CALL, "", "return crate.id", 0),
     R::of("entity.alive", CALL, "", "return crate.alive", 0),
     R::of("entity.kind", CALL, "", "return crate.kind", 0),
@@ -119,18 +119,18 @@ pub(super) const RUNNING: &[Row] = &[
     ),
     R::of(
         "entity.private",
-        "1 a 8 values, and 1 a 256 bytes of text, when it is read first and when the hook ends",
+        "1 per 8 values, and 1 per 256 bytes of text, when it is read first and when the hook ends",
         BIG,
         "crate.private = { big = big }",
         250,
     ),
-    R::of("entity.player", "1 a 64 players", "", "return crate.player", 1),
+    R::of("entity.player", "1 per 64 players", "", "return crate.player", 1),
     R::of("entity.avatar", CALL, "", "return player.avatar", 0),
     R::of("entity.name", CALL, "", "return player.name", 0),
     R::of("entity.is_program", CALL, "", "return player.is_program", 0),
     R::of("entity.input", CALL, "", "return player.input", 0),
     R::of("entity.tags", CALL, "", "return crate.tags", 0),
-    R::of("entity:despawn", "100, and 1 a 64 entities of the world", "", "crate:despawn()", 131),
+    R::of("entity:despawn", "100, and 1 per 64 entities of the world", "", "crate:despawn()", 131),
     R::of("entity:spawn_avatar", AN_AVATAR, "", "player:spawn_avatar(Person)", 100),
     R::of("entity:apply_impulse", CALL, "", "ball:apply_impulse(vector.one, vector.one)", 0),
     R::of("entity:apply_angular_impulse", CALL, "", "ball:apply_angular_impulse(vector.one)", 0),
@@ -142,7 +142,7 @@ pub(super) const RUNNING: &[Row] = &[
     R::of("entity:touching", "1 for each that it touches", "", "ball:touching()", 0),
     R::of(
         "entity:distance",
-        "1 a 16 parts of one, times 1 a 16 parts of the other",
+        "1 per 16 parts of one, times 1 per 16 parts of the other",
         "",
         "crate:distance(ball)",
         1,

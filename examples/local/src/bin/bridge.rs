@@ -12,10 +12,10 @@ use nowcast_server::session::{
 };
 use nowcast_wire::{Shape, Value, decode_value, encode_to_vec};
 
-/// How often the world is told: as often as its owners need to.
+/// Rate of states to the world: as often as its owners need to send them.
 const STATES_HZ: u32 = 30;
 
-/// How far the tracker's metre goes in the world, in metres.
+/// Scale from the tracker's metre to metres in the world.
 const SCALE: f32 = 2.0;
 
 type Failure = Box<dyn std::error::Error>;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Failure> {
 struct Bridge {
     world: Channel,
     targets: Targets,
-    /// The target that is ours, and where its arm stands.
+    /// The target that this program owns, and the place of its arm.
     owns: Option<(u32, [f32; 3])>,
 }
 
@@ -91,7 +91,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// A state: whatever the link does meanwhile, the newest is what arrives.
+    /// Sends a state: whatever the link does in the meantime, the newest one arrives.
     fn aim(&self, pose: &Pose) -> Result<(), Failure> {
         let Some((id, base)) = self.owns else { return Ok(()) };
         let [x, y, z] = pose.position.map(|part| part as f32);
@@ -107,9 +107,9 @@ impl Bridge {
 struct Targets {
     /// The number of their kind, and the shape of their attributes.
     kind: Option<(u32, Shape)>,
-    /// Their ids, and where their arms stand.
+    /// Their ids, and the places of their arms.
     known: Vec<(u32, [f32; 3])>,
-    /// Those that nobody owned when they were described.
+    /// Targets that had no owner when they were described.
     free: Vec<u32>,
 }
 

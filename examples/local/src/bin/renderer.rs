@@ -1,6 +1,7 @@
-//! A renderer: draws 60 frames a second of whatever the tracker saw last, and says how fresh that was.
+//! A renderer: draws 60 frames a second with the tracker's newest pose, and prints its age.
 //!
-//! `cargo run --release -p nowcast-examples --bin renderer` while the tracker runs; a number says for how many seconds.
+//! `cargo run --release -p nowcast-examples --bin renderer` while the tracker runs; an argument is the number of
+//! seconds.
 
 use std::time::{Duration, Instant};
 

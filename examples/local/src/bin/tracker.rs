@@ -1,4 +1,4 @@
-//! A head tracker: a pose a thousand times a second, a button now and then, and one command that it obeys.
+//! A head tracker: sends a pose a thousand times a second and a button event now and then, and obeys one command.
 //!
 //! `cargo run --release -p nowcast-examples --bin tracker`, then the renderer in another terminal.
 
