@@ -20,11 +20,11 @@ use crate::send_queue::{self, SendQueue};
 use crate::session;
 use crate::snapshot::{Snapshot, into_message, rounded};
 
-/// Snapshots whose encodings are kept for clients that get to them a little late.
+/// Snapshots whose encodings are kept for clients that need them a little late.
 const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
 
-/// Entities whose attributes are sent one by one in a step. If more change, one message describes all of them anew:
-/// many small messages would fill the send queue of a client that reads fast enough.
+/// Maximum entities whose attributes are sent one by one in a step. If more change, one message describes all of them
+/// again: many small messages would fill the send queue of a client that reads fast enough.
 const ATTRIBUTES_ONE_BY_ONE_MAX: usize = 64;
 
 /// A room's end of a client of the plain protocol: messages wait in the queue until the client's task sends them.

@@ -167,7 +167,7 @@ impl Room {
                     return;
                 }
             } else {
-                // Without a client the world does not run.
+                // The world does not run without a client.
                 self.meter.show_awake(&self.context, 0);
                 if now - deserted_since >= self.patience() {
                     // Done before the room leaves the list, because the next room of its name continues from the stored

@@ -95,7 +95,7 @@ impl RoomMetrics {
         self.put_off.inc_by(put_off);
     }
 
-    /// Records the ages of the state that a client has, as its viewer knows them at the start of a round.
+    /// Records the ages of a client's state, as its viewer knows them at the start of a round.
     pub(crate) fn note_ages(&self, replicated: &ViewerStats) {
         for (age, steps) in self.ages.iter().zip(replicated.oldest_steps) {
             age.note(steps);

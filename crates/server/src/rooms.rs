@@ -27,13 +27,13 @@ pub(crate) use self::health::Health;
 use self::health::Troubles;
 pub(crate) use self::seat::{Opener, Seat};
 
-/// Period in which each address may open as many rooms as it may have open, after a burst.
+/// Period in which each address may open its maximum number of open rooms again, after a burst.
 const OPENINGS_PERIOD: Duration = Duration::from_secs(60);
 
 /// The burst, as a multiple of the rooms that an address may have open.
 const OPENINGS_BURST: usize = 4;
 
-/// Memory that the script and the values of one world may use, and the values of one step that were not taken yet.
+/// Memory for the script and the values of one world, and the values of one step that were not taken yet.
 const ROOM_BYTES_MAX: usize = nowcast_script::Limits::DEFAULT.memory_bytes_max
     + nowcast_world::Limits::DEFAULT.kept_bytes_max
     + nowcast_world::Limits::DEFAULT.event_bytes_max;
@@ -172,7 +172,7 @@ impl Rooms {
             }
             // An abandoned thread still uses a processor.
             None if self.troubles.abandoned() >= rooms_max => Err(Refusal::TooManyRooms { rooms_max }),
-            // Rooms that were told to end, but have not ended yet, also count against the limit.
+            // Rooms that were asked to end, but have not ended yet, also count against the limit.
             None if taken(open).count() >= rooms_max || present(open).count() >= 2 * rooms_max => {
                 Err(Refusal::TooManyRooms { rooms_max })
             }
@@ -235,7 +235,7 @@ impl Rooms {
         Ok(Seat::new(Arc::clone(self), room_name, lobby, network))
     }
 
-    /// The players of a network in a room; 0 if they are not limited.
+    /// The number of players of a network in a room; 0 if they are not limited.
     fn seats_of(&self, room: &Open, network: Option<IpAddr>) -> usize {
         let is_closed_to_others = self.config.hosts.iter().all(|host| host.to_canonical().is_loopback());
         let limited = network.filter(|network| !(is_closed_to_others && network.is_loopback()));
@@ -350,7 +350,7 @@ impl Open {
         opener.address.is_some() && self.opened_by == opener.network()
     }
 
-    /// Returns since when the room is empty, if it is empty and no client is about to enter.
+    /// Returns the time since which the room is empty, if it is empty and no client is about to enter.
     fn empty_since(&self) -> Option<Instant> {
         self.lobby.empty_since().filter(|_| self.seats == 0)
     }

@@ -92,7 +92,7 @@ async fn a_banned_client_receives_the_reason_and_stays_out_until_the_ban_is_lift
     say(&mut mallory, "/ban Eve").await;
     noticed(&mut mallory, "requires the role 'editor'").await;
     say(&mut eve, "/ban Nobody").await;
-    noticed(&mut eve, "nobody here is called Nobody").await;
+    noticed(&mut eve, "no player here is called Nobody").await;
     say(&mut eve, "/ban eve").await;
     noticed(&mut eve, "cannot ban yourself").await;
     say(&mut eve, "/ban --for 2h ben: he shouts").await;
@@ -162,7 +162,7 @@ async fn a_ban_survives_a_restart_of_the_server() {
     let ghost = TestServer::join_at(process.address, "yard", "name=Ghost").await;
     eve.until_view("a ghost", |view| view.players.values().any(|person| person.name == "Ghost")).await;
     say(&mut eve, "/ban Ghost").await;
-    noticed(&mut eve, "cannot be told from others").await;
+    noticed(&mut eve, "cannot be identified").await;
     drop(ghost);
     // The next commit stores the ban, like all data.
     pause(&mut eve).await;

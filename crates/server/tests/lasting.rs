@@ -319,7 +319,7 @@ async fn a_world_that_cannot_be_loaded_is_refused_and_left_unchanged() {
     assert!(reason.contains("'yard' cannot be loaded"), "{reason}");
     let health = server.get("/healthz").await;
     assert!(
-        health.starts_with("HTTP/1.1 200") && health.contains("ok, but the world that is kept of room yard"),
+        health.starts_with("HTTP/1.1 200") && health.contains("ok, but the stored world of room yard"),
         "{health}"
     );
     let mut ada = server.join("elsewhere", "name=Ada&hz=60").await;

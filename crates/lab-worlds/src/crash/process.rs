@@ -157,8 +157,7 @@ fn port_in(line: &str) -> Option<u16> {
 /// The tick in the log line which states that a world resumed.
 fn tick_in(line: &str) -> Option<u64> {
     let line: serde_json::Value = serde_json::from_str(line).ok()?;
-    (line.get("message")?.as_str()? == "the world goes on where it was")
-        .then(|| line.get("tick")?.as_u64())?
+    (line.get("message")?.as_str()? == "the stored world continues").then(|| line.get("tick")?.as_u64())?
 }
 
 #[cfg(test)]
@@ -169,7 +168,7 @@ mod tests {
     fn the_address_of_a_server_is_found_in_its_output() {
         assert_eq!(port_in("Nowcast is at http://localhost:7777"), Some(7777));
         assert_eq!(port_in("Open it in two browser tabs: both are in the same world."), None);
-        let line = r#"{"level":"INFO","message":"the world goes on where it was","room":"yard","tick":90}"#;
+        let line = r#"{"level":"INFO","message":"the stored world continues","room":"yard","tick":90}"#;
         assert_eq!(tick_in(line), Some(90));
         assert_eq!(tick_in(r#"{"message":"worlds are kept","tick":90}"#), None);
         assert_eq!(tick_in("no JSON"), None);

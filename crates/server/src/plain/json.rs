@@ -7,7 +7,7 @@ use super::DecodeError;
 use super::object::{Object, ReadFields, Tag};
 
 pub(super) fn encode<T: Serialize>(message: &T) -> String {
-    // Keys are strings and no part of a message refuses to be serialised, so this cannot fail.
+    // Keys are strings and every part of a message can be serialised, so this cannot fail.
     serde_json::to_string(message).expect("every message has a JSON form")
 }
 

@@ -12,7 +12,7 @@ use super::{NETWORK_HZ, OutOfBounds};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerMessage {
-    /// The first message: who and where the client is.
+    /// The first message: the identity and the place of the client.
     Welcome {
         /// The version of the plain protocol.
         protocol: u32,
@@ -26,14 +26,14 @@ pub enum ServerMessage {
         step_hz: u32,
         /// Snapshots a second that this client gets.
         network_hz: u32,
-        /// Steps taken so far.
+        /// Number of steps taken so far.
         tick: u64,
         /// Whether the client is the player that it was before.
         resumed: bool,
     },
     /// The definition that applies from now on.
     Define {
-        /// Of the rules.
+        /// Version of the rules.
         version: u64,
         /// The kinds of entities.
         kinds: Vec<Kind>,
@@ -45,7 +45,7 @@ pub enum ServerMessage {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         assets: Vec<Asset>,
     },
-    /// Entities that are new to the client, or that are described anew.
+    /// Entities that are new to the client, or whose whole description is sent again.
     Spawn {
         /// The entities, ordered by id.
         entities: Vec<Entity>,
@@ -69,7 +69,7 @@ pub enum ServerMessage {
         /// The entities, ordered by id; empty when nothing moved.
         entities: Vec<Moved>,
     },
-    /// Somebody came, or has another name or avatar.
+    /// A player joined, or has another name or avatar.
     Player {
         /// Its number.
         id: u32,
@@ -78,7 +78,7 @@ pub enum ServerMessage {
         /// The entity that it moves.
         avatar: Option<u32>,
     },
-    /// Somebody left.
+    /// A player left.
     Left {
         /// Its number.
         id: u32,
@@ -87,12 +87,12 @@ pub enum ServerMessage {
     Screen {
         /// Which place.
         place: String,
-        /// Whether it is for this client alone; such a value stands before the one for all.
+        /// Whether the value is for this client alone; such a value takes precedence over the one for all.
         personal: bool,
         /// Its value; nil for nothing.
         value: Any,
     },
-    /// The rules tell something.
+    /// An event that the rules emitted.
     Event {
         /// Its name.
         name: String,
@@ -103,7 +103,7 @@ pub enum ServerMessage {
     Refused {
         /// Which.
         action: String,
-        /// Why.
+        /// The cause.
         reason: String,
         /// The number that the client gave it.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,18 +118,18 @@ pub enum ServerMessage {
     Granted {
         /// Which.
         entity: u32,
-        /// That of the request.
+        /// The number of the request.
         number: u32,
     },
     /// A request of this client as an owner was not carried out.
     Denied {
         /// `own`, `release`, `move`, `set`, `spawn` or `despawn`.
         request: String,
-        /// Of which entity; 0 for one that was to be made.
+        /// The entity; 0 if it was to be made.
         entity: u32,
-        /// That of the request; 0 where it has none.
+        /// The number of the request; 0 if it has none.
         number: u32,
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// The outcome of a version of the rules, for editors only.
@@ -138,10 +138,10 @@ pub enum ServerMessage {
         outcome: Outcome,
         /// Which version.
         version: u64,
-        /// With file, line and cause.
+        /// File, line and cause.
         text: String,
     },
-    /// Somebody spoke.
+    /// A line of chat.
     Chat {
         /// The player who spoke.
         from: u32,
@@ -154,7 +154,7 @@ pub enum ServerMessage {
     Unsaid {
         /// The line.
         text: String,
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// Answers a `ping`.
@@ -167,14 +167,14 @@ pub enum ServerMessage {
         /// Snapshots a second, from now on.
         hz: u32,
     },
-    /// Something the server has to say to people.
+    /// A message of the server to people.
     Notice {
         /// One sentence.
         text: String,
     },
     /// Lines of chat that were left out here, because the client had not read those before.
     Missed {
-        /// How many.
+        /// Number of lines.
         lines: u64,
     },
 }
@@ -184,13 +184,13 @@ pub enum ServerMessage {
 pub struct Kind {
     /// Its name.
     pub name: String,
-    /// How physics sees it; missing where it does not.
+    /// The body; missing if the kind has no physics.
     #[serde(default, skip_serializing_if = "is_nil")]
     pub body: Any,
-    /// How controls move it; missing where they do not.
+    /// The walker; missing if input does not move the kind.
     #[serde(default, skip_serializing_if = "is_nil")]
     pub walker: Any,
-    /// How it looks, as its author wrote it.
+    /// The look, as its author wrote it.
     #[serde(default, skip_serializing_if = "is_nil")]
     pub look: Any,
     /// The types of its attributes, as schemas write them, by name.
@@ -210,10 +210,10 @@ pub struct Action {
     pub name: String,
     /// The types of its arguments.
     pub arguments: Fields,
-    /// How people do it, as its author wrote it.
+    /// The binding, as its author wrote it.
     #[serde(default, skip_serializing_if = "is_nil")]
     pub hint: Any,
-    /// Whether it is to happen once and to last: clients number such actions.
+    /// Whether the action is durable and happens once: clients number such actions.
     #[serde(default, skip_serializing_if = "is_false")]
     pub durable: bool,
 }
@@ -230,11 +230,11 @@ pub struct Declared {
 /// A file that clients may fetch from `/assets/` and its hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asset {
-    /// Its name in looks and sounds.
+    /// The name in looks and sounds.
     pub name: String,
     /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
     pub hash: String,
-    /// How long it is.
+    /// The size.
     pub bytes: u32,
     /// Its media type.
     #[serde(rename = "type")]
@@ -249,7 +249,7 @@ pub enum Outcome {
     Runs,
     /// It did not load; the one before runs on.
     Refused,
-    /// It failed in its first steps: rules and state are what they were before it.
+    /// The version failed in its first steps: rules and state are restored to those before it.
     RolledBack,
     /// It raised an error, and runs on.
     Failed,
@@ -280,7 +280,7 @@ fn is_nil(value: &Any) -> bool {
 /// An entity as `spawn` describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entity {
-    /// Its id, unique in its room for as long as the room lives.
+    /// The id, unique in its room while the room exists.
     pub id: u32,
     /// The name of its kind.
     pub kind: String,
@@ -331,14 +331,14 @@ pub enum ClientMessage {
     Act {
         /// The name of the action.
         action: String,
-        /// With what: a map, or nil.
+        /// The arguments: a map, or nil.
         #[serde(skip_serializing_if = "is_nil")]
         arguments: Any,
-        /// Of this client's actions that happen once and are answered: the first, the second, and so on, from 1.
+        /// The number of a durable action of this client: 1, 2, and so on.
         #[serde(skip_serializing_if = "Option::is_none")]
         number: Option<u32>,
     },
-    /// Speaks to everybody in the room.
+    /// Sends a line to everybody in the room.
     Chat {
         /// The line.
         text: String,
@@ -355,25 +355,25 @@ pub enum ClientMessage {
     },
     /// Asks for a `pong`.
     Ping {
-        /// Comes back as it was sent; any finite number.
+        /// Any finite number; the answer returns it.
         time: f64,
     },
     /// Asks for an entity.
     Own {
         /// Which.
         entity: u32,
-        /// By which the answer is known.
+        /// Identifies the answer.
         number: u32,
     },
     /// Gives an entity back, or passes it on.
     Release {
         /// Which.
         entity: u32,
-        /// To which player; missing for the server.
+        /// The new owner; missing for the server.
         #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<u32>,
     },
-    /// Where an entity that the client owns is to be. State, as `input` is.
+    /// The target pose of an entity that the client owns. State, as `input` is.
     Move {
         /// Which.
         entity: u32,
@@ -384,7 +384,7 @@ pub enum ClientMessage {
         /// Metres a second; missing where the client does not know.
         #[serde(skip_serializing_if = "Option::is_none")]
         velocity: Option<[f64; 3]>,
-        /// The axis of its turn, as long as its radians a second.
+        /// The axis of rotation; its length is the speed in radians a second.
         #[serde(skip_serializing_if = "Option::is_none")]
         spin: Option<[f64; 3]>,
     },
@@ -397,7 +397,7 @@ pub enum ClientMessage {
     },
     /// Makes an entity that the client owns.
     Spawn {
-        /// By which the answer is known.
+        /// Identifies the answer.
         number: u32,
         /// The name of its kind.
         kind: String,
@@ -471,7 +471,7 @@ impl ClientMessage {
     }
 }
 
-/// A place that a world has, and a rotation that is one.
+/// Checks a position within the bounds of a world, and a rotation.
 fn pose(position: [f64; 3], rotation: [f64; 4]) -> Result<(), OutOfBounds> {
     let most = f64::from(POSITION_MAX);
     position.iter().try_for_each(|part| within("position", *part, -most, most))?;

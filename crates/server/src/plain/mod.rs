@@ -1,7 +1,7 @@
 //! The plain protocol of `spec/PLAIN.md`: messages, their encodings, and nothing else.
 //!
-//! Both directions are here, so that servers, bots and measurements share one codec. Nothing in this module knows a
-//! socket, a clock or a world.
+//! Both directions are here, so that servers, bots and measurements share one codec. This module uses no socket, no
+//! clock and no world.
 //!
 //! ```
 //! use nowcast_server::plain::{ClientMessage, Encoding, Frame};
@@ -31,10 +31,10 @@ use std::str::FromStr;
 /// The version of the plain protocol that `welcome` announces.
 pub const PROTOCOL: u32 = 2;
 
-/// Snapshots a second that a client may ask for.
+/// Snapshot rates that a client may request, per second.
 pub const NETWORK_HZ: std::ops::RangeInclusive<u32> = 5..=60;
 
-/// How messages become bytes (section 2 of the specification).
+/// The encoding of messages (section 2 of the specification).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Encoding {
     /// JSON objects in text frames.
@@ -131,7 +131,7 @@ pub enum FrameRef<'a> {
     Binary(&'a [u8]),
 }
 
-/// Why a frame is not a message of the specification. It is always the sender's fault.
+/// Reason why a frame is not a message of the specification. It is always the sender's fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The frame has the wrong kind for this encoding.
@@ -145,7 +145,7 @@ pub enum DecodeError {
     /// The payload is not JSON or MessagePack, or a field is missing or has the wrong type.
     #[error("{0}")]
     Syntax(String),
-    /// The `type` is none of this direction.
+    /// The `type` does not exist in this direction.
     #[error("unknown type '{0}'")]
     UnknownType(String),
     /// A packed message has the wrong type number.
@@ -186,7 +186,7 @@ pub enum OutOfBounds {
         /// The largest value allowed.
         high: f64,
     },
-    /// The field may be any number, but has to be one.
+    /// The field accepts any finite number.
     #[error("{field} is {value:?}, not a finite number")]
     NotFinite {
         /// The name of the field.

@@ -6,12 +6,12 @@ use serde::de::DeserializeOwned;
 use super::DecodeError;
 use super::object::{Object, ReadFields, Tag};
 
-/// No message is nested deeper than four levels; unknown keys may be, a little. The bound keeps hostile nesting off
-/// the stack.
+/// No message is nested deeper than four levels; unknown keys may be a little deeper. The bound keeps hostile nesting
+/// from overflowing the stack.
 const DEPTH_MAX: usize = 32;
 
 pub(super) fn encode<T: Serialize>(message: &T) -> Vec<u8> {
-    // Writing to memory cannot fail, and no part of a message refuses to be serialised.
+    // Writing to memory cannot fail, and every part of a message can be serialised.
     rmp_serde::to_vec_named(message).expect("every message has a MessagePack form")
 }
 

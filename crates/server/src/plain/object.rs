@@ -1,4 +1,4 @@
-//! Messages that come as objects with a `type`, in whatever notation.
+//! Messages that are objects with a `type`, in any notation.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use super::message::{Action, Asset, ClientMessage, Declared, Entity, Kind, Moved, Outcome, ServerMessage};
 use super::value::Any;
 
-/// A message that comes as an object with a `type`. The type is read in a first pass and the fields in a second one,
-/// because a tagged enum would copy every field into a buffer of dynamic values before it looks at them.
+/// A message that is an object with a `type`. The type is read in a first pass and the fields in a second one, because
+/// a tagged enum would copy every field into a buffer of dynamic values before it reads them.
 pub(super) trait Object: Sized {
     /// Reads the fields of the type named `tag` with `fields`, or returns `None` when there is no such type.
     fn read<R: ReadFields>(tag: &str, fields: &R) -> Result<Option<Self>, R::Error>;

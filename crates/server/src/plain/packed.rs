@@ -15,7 +15,7 @@ const BUTTON_JUMP: u8 = 2;
 /// Packs an angle in radians into `bits` bits: round(angle / 2π · 2ⁿ) mod 2ⁿ.
 pub fn angle_to_bits(angle: f64, bits: u32) -> u32 {
     let steps = f64::from(1u32 << bits);
-    // The result is a whole number in 0..2ⁿ; what isn't finite has no angle and becomes 0.
+    // The result is a whole number in 0..2ⁿ; a value that isn't finite has no angle and becomes 0.
     (angle / TAU * steps).round().rem_euclid(steps) as u32
 }
 
@@ -28,7 +28,7 @@ pub fn angle_from_bits(packed: u32, bits: u32) -> f64 {
 pub(super) trait Record {
     const BYTES: usize;
     fn write(out: &mut Vec<u8>, position: [f64; 3], euler: [f64; 3]);
-    /// Reads what follows the id; `bytes` holds `BYTES - 4` bytes.
+    /// Reads the rest of the record after the id; `bytes` holds `BYTES - 4` bytes.
     fn read(bytes: &[u8]) -> ([f64; 3], [f64; 3]);
 }
 
@@ -148,7 +148,7 @@ fn expect_type(bytes: &[u8], expected: u16) -> Result<(), DecodeError> {
     if found == expected { Ok(()) } else { Err(DecodeError::PackedType { found, expected }) }
 }
 
-/// Copies `N` bytes that the caller has checked to be there.
+/// Copies `N` bytes; the caller has checked that they exist.
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut out = [0; N];
     out.copy_from_slice(&bytes[at..at + N]);

@@ -10,10 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Values in values that are read; a world takes none that are deeper.
 const DEPTH_MAX: usize = nowcast_world::limits::VALUE_DEPTH_MAX;
 
-/// A value of any type, as JSON and MessagePack have it.
+/// A value of any type, in JSON and MessagePack.
 ///
-/// JSON has neither bytes nor numbers that are none: bytes are a list of numbers there, NaN and the infinities `null`. Keys of
-/// maps are text in both; a key of another type becomes its text.
+/// JSON has neither bytes nor NaN and infinities: bytes become a list of numbers there, NaN and the infinities `null`.
+/// Keys of maps are text in both; a key of another type becomes its text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Any(pub Value);
 
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_too_many_others_is_refused() {
+    fn a_value_nested_too_deeply_is_refused() {
         let deep = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
         assert!(serde_json::from_str::<Any>(&deep(DEPTH_MAX)).is_ok());
         assert!(serde_json::from_str::<Any>(&deep(DEPTH_MAX + 2)).is_err());

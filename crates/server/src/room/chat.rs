@@ -9,7 +9,7 @@ use crate::chat::{Chat, Line};
 use crate::recorded_world::RecordedWorld;
 
 /// The reason for a line that is dropped because the room passes on no more.
-const ROOM_IS_LOUD: &str = "too much is said in this room at once: say it again in a moment";
+const ROOM_IS_LOUD: &str = "the chat of this room is over its limit: send the line again in a moment";
 
 /// The reason for a command that the world has no room for in this step.
 pub(super) const WORLD_IS_BUSY: &str =
@@ -36,7 +36,7 @@ impl RoomChat {
         self.chat.forget(speaker);
     }
 
-    /// Applies the lines whose turn it is. Returns the lines that are not passed on.
+    /// Applies the lines that are due. Returns the lines that are not passed on.
     pub(super) fn flush(
         &mut self,
         context: &RoomContext,

@@ -37,7 +37,7 @@ impl Room {
             PlayerCommand::Say { text } => return self.say(client, id, &text, now),
             PlayerCommand::Rename { name } => {
                 let Self { context, world, members, chat, .. } = self;
-                // Earlier lines are said under the earlier name.
+                // Earlier lines are sent under the earlier name.
                 members.refuse_lines(chat.flush(context, world, now));
                 return members.rename(context, world, client, id, name);
             }

@@ -23,8 +23,8 @@ pub(super) struct RoomContext {
 }
 
 impl RoomContext {
-    /// Applies a command to the world. Returns false for an invalid command, and for one that the world has no room for. Both
-    /// are counted.
+    /// Applies a command to the world. Returns false for an invalid command, and for one that exceeds a limit of the
+    /// world. Both are counted.
     pub(super) fn apply(&self, world: &mut RecordedWorld, command: Command) -> bool {
         let reason = match world.apply(command) {
             Ok(()) => return true,

@@ -19,7 +19,7 @@ use crate::player_command::Numbered;
 use crate::recorded_world::RecordedWorld;
 
 /// The answer to an action in a world that is not recorded.
-const NOT_KEPT: &str = "this room's world is not kept, because the server keeps as many worlds as it may: it was not carried out";
+const NOT_KEPT: &str = "this room's world is not stored, because the store has reached its limit of worlds: it was not carried out";
 
 /// The answer to an action while the store's files are gone.
 fn store_is_gone(cause: &str) -> String {
@@ -33,7 +33,8 @@ const LOST: &str =
 /// The answer to an action over the rate.
 const TOO_OFTEN: &str = "too many actions at once: it was not carried out, try again in a moment";
 
-/// The answer to the first durable action of a client when as many clients as are remembered acted within the last day.
+/// The answer to the first durable action of a client when the maximum number of remembered clients acted within the
+/// last day.
 const TOO_MANY_CLIENTS: &str =
     "too many clients did such actions within a day: it was not carried out, try again later";
 
@@ -41,12 +42,12 @@ const TOO_MANY_CLIENTS: &str =
 const NEWCOMERS: &str =
     "too many new clients of this address do such actions: it was not carried out, try again in a minute";
 
-/// Clients of one address that may do their first durable action at once, and how many more a second: in a day about 3,100, so that one
-/// address cannot fill the memory for 16,384 clients.
+/// Burst of clients of one address that may do their first durable action at once, and the rate of further ones per
+/// second: about 3,100 a day, so that one address cannot fill the memory for 16,384 clients.
 const NEWCOMERS_BURST: usize = 256;
 const NEWCOMERS_HZ: f64 = 1.0 / 30.0;
 
-/// Half the number of addresses whose newcomers are counted.
+/// Half the number of addresses whose new clients are counted.
 const ADDRESSES_MAX: usize = 2_048;
 
 /// The answer to an action that the world had no room for.
@@ -103,7 +104,7 @@ fn newcomers() -> Addresses {
 }
 
 impl Durable {
-    /// Returns the callback for the store. It waits for nothing: the room looks at each tick.
+    /// Returns the callback for the store. It never waits: the room reads the result at its next tick.
     fn completion(&self, waiting: Waiting) -> Completion {
         let completions = self.completions.clone();
         // The room may have ended.
@@ -144,7 +145,8 @@ impl Room {
         self.durable.acted.push(Waiting::Action { player, action, number });
     }
 
-    /// Whether the world would accept an action. A refused action is not applied, so that another try is judged anew.
+    /// Whether the world would accept an action. A refused action is not applied, so that another attempt is judged
+    /// again.
     fn may_act(&self, action: &str, arguments: &Value) -> Result<(), String> {
         if self.context.rooms.persistence.store().is_some() && !self.world.is_recorded() {
             return Err(NOT_KEPT.into());
@@ -160,8 +162,8 @@ impl Room {
             .map_err(|refusal| refusal.to_string())
     }
 
-    /// Whether a client may do its first durable action, which is remembered for a day. Without a limit, newcomers would soon take the
-    /// place of clients that may still repeat an action.
+    /// Whether a client may do its first durable action, which is remembered for a day. Without a limit, new clients
+    /// would soon displace clients that may still repeat an action.
     fn may_begin(&mut self, player: PlayerId, key: ClientKey) -> Result<(), String> {
         let once = self.world.once();
         if once.knows(key.0) {
@@ -191,8 +193,8 @@ impl Room {
 }
 
 impl Durable {
-    /// Holds back durable events until the store has committed them, and returns the other events with those that were held back
-    /// until now. To be called before the step is recorded.
+    /// Delays durable events until the store has committed them, and returns the other events with those that were
+    /// delayed until now. Call it before the step is recorded.
     fn hold_back(
         &mut self,
         context: &RoomContext,
@@ -227,7 +229,7 @@ impl Durable {
         } else {
             now.extend(durable);
         }
-        // Behind its events, so that a client receives them before the confirmation.
+        // After its events, so that a client receives them before the confirmation.
         for waiting in std::mem::take(&mut self.acted) {
             world.when_kept(self.completion(waiting));
         }

@@ -27,7 +27,7 @@ const FAILURES_MAX: u64 = 10;
 /// A number of reports in each second of a world. Reports beyond it are dropped and counted.
 struct Budget {
     max: u64,
-    /// The step in which the second began.
+    /// The step in which the current second began.
     since: u64,
     used: u64,
     dropped: u64,
@@ -212,8 +212,8 @@ impl Editing {
         self.publish_report(context, members, report);
     }
 
-    /// Counts a report, and sends it to editors. A script that fails in every step may report the same error sixty times a
-    /// second: a report that editors have is not sent again, and new ones are sent within a budget.
+    /// Counts a report, and sends it to editors. A script that fails in every step may report the same error sixty
+    /// times a second: a report that editors already have is not sent again, and new ones are sent within a budget.
     fn report(&mut self, context: &RoomContext, members: &Members, report: RuleReport) {
         context.rooms.metrics.report_rules(report.outcome);
         if self.reports.contains(&report) {

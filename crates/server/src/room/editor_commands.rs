@@ -37,13 +37,17 @@ impl Room {
             Ok(EditorCommand::Unban(who)) => {
                 client.notice(&match context.rooms.bans.remove(&context.name, &context.offered.name, &who) {
                     Err(error) => error.to_string(),
-                    Ok(gone) if gone.is_empty() => format!("no ban here is called {who}; /bans lists them"),
+                    Ok(gone) if gone.is_empty() => format!("no ban has the name {who}; /bans lists them"),
                     Ok(gone) => format!("taken back: {}", lines(&gone)),
                 });
             }
             Ok(EditorCommand::Bans) => {
                 let bans = context.rooms.bans.list(&context.name, &context.offered.name);
-                client.notice(&if bans.is_empty() { "nobody is banned here".into() } else { lines(&bans) });
+                client.notice(&if bans.is_empty() {
+                    "no player is banned here".into()
+                } else {
+                    lines(&bans)
+                });
             }
             Ok(
                 EditorCommand::At(_) | EditorCommand::Play | EditorCommand::Pause | EditorCommand::Copy(_),
@@ -70,7 +74,7 @@ impl Room {
             });
             let Some((member, name)) = found else {
                 let text = format!(
-                    "nobody here is called {name}; /ban --token NAME bans who shows that name in a token"
+                    "no player here is called {name}; /ban --token NAME bans the clients with that name in a token"
                 );
                 return editor.notice(&text);
             };
@@ -80,7 +84,7 @@ impl Room {
             (name, marks_of(member.client.known(), editor.address))
         };
         if marks.is_empty() {
-            let text = "cannot be told from others: it shows no token and no key, and comes from this machine or your own address";
+            let text = "cannot be identified: it has no token and no key, and comes from this machine or your own address";
             return editor.notice(&format!("{name} {text}"));
         }
         let scope = || match is_of_world {
@@ -112,8 +116,8 @@ impl Room {
     }
 }
 
-/// Returns the marks by which a client is banned: its token's name and its key. The address is added for a client without a
-/// token, unless it is this machine's or the editor's own.
+/// Returns the marks by which a client is banned: the name in its token, and its key. The address is added for a client
+/// without a token, unless it is this machine's or the editor's own.
 fn marks_of(known: Known<'_>, editor: Option<IpAddr>) -> Vec<BannedBy> {
     let mut marks = Vec::new();
     marks.extend(known.token.map(BannedBy::token));

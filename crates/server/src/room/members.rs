@@ -28,7 +28,7 @@ const REFUSALS_BURST: f64 = 40.0;
 /// The players of a room.
 pub(super) struct Members {
     pub(super) seated: Vec<Member>,
-    /// Seats of lost clients whose players are still in the world.
+    /// Seats of disconnected clients whose players are still in the world.
     pub(super) held: Vec<HeldSeat>,
     /// The names that tokens state.
     pub(super) names: Names,
@@ -55,7 +55,7 @@ pub(super) struct Member {
 pub(super) struct Newcomer {
     pub(super) client: Arc<ClientHandle>,
     pub(super) id: PlayerId,
-    /// Whether the client came back to the player that it had before.
+    /// Whether the client was reunited with its former player.
     pub(super) is_resumed: bool,
     pub(super) notice: Option<&'static str>,
 }
@@ -103,7 +103,7 @@ impl Members {
     ) -> Vec<Newcomer> {
         let mut newcomers = Vec::new();
         let mut waiting = context.lobby.take_waiting();
-        // Names of tokens come first, so that no other client takes one of them in the same tick.
+        // Names of tokens are handled first, so that no other client takes one of them in the same tick.
         waiting.sort_by_key(|client| matches!(client.name, Name::Asked(_)));
         for client in waiting {
             if client.has_left() {
@@ -160,7 +160,7 @@ impl Members {
         Newcomer { client, id, is_resumed: true, notice: None }
     }
 
-    /// Closes the connections of newcomers that the world refused. Returns the others.
+    /// Closes the connections of new clients that the world refused. Returns the others.
     pub(super) fn remove_refused(
         &mut self,
         context: &RoomContext,
@@ -249,7 +249,7 @@ impl Members {
         self.granted = granted;
     }
 
-    /// Answers the new owners. To be called after the entities were sent.
+    /// Answers the new owners. Call it after the entities were sent.
     pub(super) fn send_granted(&mut self) {
         for (player, entity, number) in std::mem::take(&mut self.granted) {
             if let Some(member) = self.find(player) {

@@ -37,9 +37,9 @@ impl Opened {
     }
 }
 
-/// Why a room has no world.
+/// Reason why a room has no world.
 pub(super) enum OpenError {
-    /// Its rules raise an error as it begins.
+    /// The rules raise an error when the world begins.
     Begin { world: String, fault: Fault },
     /// The stored world cannot be read.
     Store(StoreError),
@@ -70,8 +70,8 @@ impl OpenError {
             }
             Self::Store(cause) => cause.to_string(),
             Self::Unfit { room, cause } => format!(
-                "the world that is kept of room {room} cannot go on: {cause}. Nothing was changed. Serve the rules that it had, or \
-                 take it away with `nowcast world export` and `nowcast world remove`"
+                "the stored world of room {room} cannot continue: {cause}. Nothing was changed. Serve its former rules, or remove \
+                 it with `nowcast world export` and `nowcast world remove`"
             ),
         };
         error!(room, cause, "the world cannot be loaded");
@@ -92,7 +92,7 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
         if !rooms.persistence.take_place() {
             warn!(
                 room,
-                "the store holds as many worlds as it may, so this one is not kept; remove some with `nowcast world remove`"
+                "the store has reached its limit of worlds, so this one is not stored; remove some with `nowcast world remove`"
             );
             return Ok(Opened::new(RecordedWorld::new(engine, None), seen));
         }
@@ -163,7 +163,7 @@ fn begun(
 pub(super) struct Resumed {
     pub(super) engine: Engine,
     seen: u64,
-    /// Whether it is exact to the last bit.
+    /// Whether the resumed world is exact to the last bit.
     pub(super) is_exact: bool,
     /// Rules that are newer than those of the stored world.
     newer: Option<Sources>,
@@ -174,7 +174,7 @@ impl Resumed {
         Self { seen, ..self }
     }
 
-    /// Continues the recording, removes players whose clients cannot come back, and hands newer rules to the world.
+    /// Continues the recording, removes players whose clients cannot return, and passes newer rules to the world.
     fn go_on(
         self,
         saved: &SavedWorld,
@@ -220,7 +220,7 @@ impl Resumed {
             hash = format!("{:016x}", world.world().hash()),
             left,
             held = held.len(),
-            "the world goes on where it was"
+            "the stored world continues"
         );
         if let Some(newer) = newer {
             info!(room = %saved.name, "the rules changed while the world was not open");
@@ -256,16 +256,16 @@ pub(super) fn resume_script(
             warn!(
                 room = %saved.name,
                 %error,
-                "the world goes on almost as it was: its rules keep something in variables, which a new process forgets \
-                 (`nowcast check` names it), or another release recorded it"
+                "the stored world continues with differences: its rules keep state in variables, which a new process loses \
+                 (`nowcast check` names them), or another release recorded it"
             );
             let live = replay(sources, false).map_err(|error| error.to_string())?;
             Ok(resumed(live, false, newer))
         }
         Err(ResumeError::World(error)) => Err(error.to_string()),
-        // This release refuses what an older one took.
+        // This release refuses rules that an older one accepted.
         Err(ResumeError::Rules(fault)) => {
-            warn!(room = %saved.name, %fault, "the rules that the world had do not load any more: it goes on with those of now");
+            warn!(room = %saved.name, %fault, "the former rules of the world no longer load: it continues with the present rules");
             let mut live =
                 replay(&newest, false).map_err(|error| format!("{fault}; with the rules of now: {error}"))?;
             live.upgrade_from_unknown();
@@ -288,7 +288,7 @@ pub(super) fn resume_program(saved: &SavedWorld, make: &MakeWorld, rooms: &Rooms
             Some(Resumed { engine, seen: 0, is_exact: true, newer: None })
         }
         Err(error) => {
-            warn!(room = %saved.name, %error, "the program does not go on with the world that is kept");
+            warn!(room = %saved.name, %error, "the program does not continue the stored world");
             None
         }
     }
@@ -298,8 +298,8 @@ fn is_divergence(error: &ReturnError<RestoreError>) -> bool {
     matches!(error, ReturnError::Replay(ReplayError::Diverged { .. } | ReplayError::Refused { .. }))
 }
 
-/// Returns for how long the seats of a resumed world are held: counted from its newest record, but not from before the start
-/// of this process, because no client could come back before that.
+/// Returns the time for which the seats of a resumed world are held. It is counted from its newest record, but not from
+/// before the start of this process, because no client could return before that.
 fn seats_held_for(saved: &SavedWorld, rooms: &Rooms) -> Duration {
     let since_kept = Duration::from_millis(now_ms().saturating_sub(saved.time_ms()));
     rooms.config.timeouts.seat_held.saturating_sub(since_kept.min(rooms.began.elapsed()))

@@ -1,4 +1,5 @@
-//! A room that shows the history of its world. No player is in it, nothing can be changed, and past steps can be replayed.
+//! A room that shows the history of its world. It has no players, its state cannot be changed, and past steps can be
+//! replayed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -42,13 +43,14 @@ const PRESENT_MS: u64 = 2_000;
 const MS_PER_STEP: u64 = 1_000_u64.div_ceil(STEP_HZ as u64);
 
 /// The welcome text.
-const WELCOME: &str = "This is the past: look around, nothing can be changed.";
+const WELCOME: &str = "This room shows the past: look around, nothing can be changed.";
 
 /// The refusal of an action.
 const READ_ONLY: &str = "this is the past: nothing can be done here";
 
 /// The refusal of a chat line.
-const NOBODY_HEARS: &str = "Nobody hears you in the past. For the server: /at -5m, /play, /pause, /copy NEW.";
+const NOBODY_HEARS: &str =
+    "Chat is not sent in the past. Commands of the server: /at -5m, /play, /pause, /copy NEW.";
 
 /// The moment that a room shows.
 pub(super) struct Past {
@@ -117,12 +119,12 @@ pub(super) fn open(
     Ok((Opened::new(RecordedWorld::new(engine, None), 0), Some(past)))
 }
 
-/// The world at a moment, or at the first that is kept. It waits for the disk, and steps the world from the snapshot before the
-/// moment to it.
+/// Loads the world at a moment, or at the first stored one. It waits for the disk, and steps the world from the
+/// snapshot before the moment to the moment.
 fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> Result<Loaded, Refusal> {
     let failed = |cause: String| {
         warn!(room = %name, cause, "the past cannot be shown");
-        Refusal::PastNotLoaded { room: name.to_string(), cause: "the server's log says why".into() }
+        Refusal::PastNotLoaded { room: name.to_string(), cause: "the server's log has the reason".into() }
     };
     let store = rooms.persistence.store().ok_or(Refusal::NoStore)?;
     let found = rooms.persistence.load_past(&store, name, moment, NEXT);
@@ -133,7 +135,7 @@ fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> R
     Ok(Loaded { engine, is_exact, stretch, span })
 }
 
-/// Restores the world with the rules that it had. Returns whether the result is exact to the last bit.
+/// Restores the world with its rules of that time. Returns whether the result is exact to the last bit.
 fn restore(saved: &SavedWorld, offered: &Offered, rooms: &Rooms) -> Result<(Engine, bool), String> {
     let state = HostState::from_bytes(&saved.snapshot.host).map_err(|error| error.to_string())?;
     let resumed = match (state.sources, offered.rules().0) {
@@ -275,7 +277,7 @@ impl Room {
         copied.map(|()| UtcTime(past.at_ms(tick)))
     }
 
-    /// Admits waiting clients as viewers. Their numbers are not those of any player of the world.
+    /// Admits waiting clients as viewers. Their numbers differ from those of all players of the world.
     fn admit_viewers(&mut self, past: &mut Past) -> Vec<Newcomer> {
         let waiting = self.context.lobby.take_waiting().into_iter().filter(|client| !client.has_left());
         waiting
@@ -309,7 +311,7 @@ impl Room {
         }
     }
 
-    /// Shows a moment that was loaded. Returns whether its definition is another one.
+    /// Shows a moment that was loaded. Returns whether its definition differs.
     fn show(&mut self, past: &mut Past, loaded: Loaded) -> bool {
         let Loaded { engine, is_exact, stretch, span } = loaded;
         let Stretch { saved, time_ms, next, through_tick, through_ms } = stretch;
@@ -377,7 +379,7 @@ impl Room {
 /// Stores a world under the name of a room that is not open.
 fn copy_closed(rooms: &Rooms, store: &SqliteStore, new: &str, saved: &SavedWorld) -> Result<(), String> {
     if rooms.is_open(new) {
-        return Err("somebody is in a room of that name: choose another one".into());
+        return Err("a room of that name has players: choose another name".into());
     }
     rooms.persistence.copy(store, saved).map_err(|error| error.to_string())
 }

@@ -12,8 +12,8 @@ use crate::client_sink::{ClientEvent, Greeting, RoomView, SharedEncodings, StepC
 use crate::dictionary::Dictionary;
 use crate::recorded_world::RecordedWorld;
 
-/// Clients of one rate are due in this many groups, one step after the other, because all of them in one step would make a
-/// burst of every snapshot. Clients of one group share encodings.
+/// Number of groups into which clients of one rate are divided. The groups are due one step after the other, because a
+/// burst of snapshots would result if all were due in one step. Clients of one group share encodings.
 pub(crate) const PHASES: u64 = 6;
 
 /// The state that the clients of a room have, and its encodings.
@@ -43,7 +43,7 @@ impl Publishing {
         Self { dictionary, replicated, interest_grid, of_room, of_step }
     }
 
-    /// Describes the definition and the assets anew.
+    /// Sends the definition and the assets again.
     pub(super) fn redefine(&mut self, world: &RecordedWorld, assets: &Assets) {
         self.dictionary = Dictionary::new(world.world().scene().definition(), assets, world.version());
     }
@@ -73,7 +73,8 @@ impl Publishing {
         }
     }
 
-    /// Sends a newcomer its number, the whole state of the world, and the events that the rules emit for it alone as it joins.
+    /// Sends a new client its number, the whole state of the world, and the events that the rules emit for it alone as
+    /// it joins.
     pub(super) fn greet(&self, room: SteppedRoom<'_>, newcomer: &Newcomer, world_events: &[WorldEvent]) {
         let Newcomer { client, id, is_resumed, .. } = newcomer;
         let greeting = Greeting { player: *id, is_resumed: *is_resumed, network_hz: client.network_hz() };

@@ -8,8 +8,8 @@ use crate::closing::Closing;
 use crate::lobby::Lobby;
 use crate::rooms::Rooms;
 
-/// A room's entry in the list of rooms. Dropping it removes the room from the list and closes the connections of its clients,
-/// even when the room's thread panicked before there was a world.
+/// A room's entry in the list of rooms. Dropping it removes the room from the list and closes the connections of its
+/// clients, even when the room's thread panicked before the world existed.
 pub(super) struct RoomRegistration {
     pub(super) name: String,
     pub(super) lobby: Arc<Lobby>,
@@ -35,7 +35,7 @@ impl Drop for RoomRegistration {
         match self.watch.outcome() {
             WatchOutcome::InTime => {}
             WatchOutcome::Abandoned => {
-                // Its name is free already, and another room may have it.
+                // The name is free already, and another room may have it.
                 self.rooms.abandoned_room_ended();
                 return self.lobby.end(&step_watch::closing(&self.name, &self.rooms));
             }

@@ -1,7 +1,7 @@
 //! The state that a room's clients have of its world, and the changes since.
 //!
-//! Changes are the difference between the world and the state that was sent, not a list of the engine's events. So they are right
-//! even when a world was taken back to an earlier step.
+//! Changes are the difference between the world and the state that was sent, not a list of the engine's events. So they
+//! are correct even when a world was restored to an earlier step.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -52,7 +52,7 @@ impl ApplyDelta for EntityDescriptions {
     }
 }
 
-/// The description of an entity, as clients have it.
+/// The description of an entity, as sent to clients.
 pub(crate) struct EntityDescription {
     pub(crate) id: EntityId,
     pub(crate) entity: Entity,
@@ -71,7 +71,7 @@ impl EntityDescription {
     }
 }
 
-/// A player, as clients have it.
+/// A player, as sent to clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReplicatedPlayer {
     pub(crate) name: String,
@@ -81,9 +81,9 @@ pub(crate) struct ReplicatedPlayer {
 /// The changes of one step.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Changes {
-    /// Entities that are new or described anew as a whole, ordered by id.
+    /// Entities that are new or whose whole description is sent again, ordered by id.
     pub(crate) described: Vec<EntityId>,
-    /// Entities of which only the attributes changed, ordered by id.
+    /// Entities with changes only in their attributes, ordered by id.
     pub(crate) attributes: Vec<EntityId>,
     /// Entities that are gone, ordered by id, without private ones, which the plain protocol does not replicate.
     pub(crate) gone: Vec<EntityId>,
@@ -98,21 +98,22 @@ pub(crate) struct Changes {
 /// The value at one place of a screen.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ScreenValue {
-    /// The number by which sessions know the place.
+    /// The number of the place on sessions.
     pub(crate) number: u32,
-    /// Whose screen; `None` for everybody's.
+    /// The player whose screen it is; `None` for the screens of all.
     pub(crate) player: Option<PlayerId>,
     pub(crate) place: String,
     pub(crate) value: Value,
 }
 
 impl ReplicatedState {
-    /// Compares everything anew in the next update, because the world has other rules or was taken back.
+    /// Compares the whole world again in the next update, because the world has other rules or was restored.
     pub(crate) fn invalidate(&mut self) {
         self.is_stale = true;
     }
 
-    /// Shows a value of the room on all screens, beside the values of the world. The place must be one that no world can use.
+    /// Shows a value of the room on all screens, in addition to the values of the world. The place must be one that no
+    /// world can use.
     pub(crate) fn show(&mut self, place: &'static str, value: Value) {
         self.screens.of_room = Some((place, value));
     }
@@ -225,7 +226,7 @@ impl ReplicatedState {
         self.players.iter().map(|(id, player)| (*id, player))
     }
 
-    /// A player, as clients have it.
+    /// A player, as sent to clients.
     pub(crate) fn player(&self, id: PlayerId) -> Option<&ReplicatedPlayer> {
         self.players.get(&id)
     }
@@ -270,7 +271,7 @@ impl Screens {
             if shown.get(&key).is_some_and(|(_, known)| known == value) {
                 continue;
             }
-            // As many numbers are in use as there are values on screens, which the world bounds.
+            // The numbers in use are as many as the values on screens, which the world bounds.
             let number = match shown.get(&key) {
                 Some((number, _)) => *number,
                 None => free.pop().unwrap_or(shown.len() as u32),
@@ -397,7 +398,7 @@ mod tests {
         let shown = replicated.update(live.world(), &dictionary).screens;
         assert_eq!((shown[0].number, shown[0].player), (1, Some(PlayerId(1))));
         assert_eq!(replicated.screens_of(PlayerId(1)).count(), 2);
-        assert_eq!(replicated.screens_of(PlayerId(2)).count(), 1, "the other is nobody else's");
+        assert_eq!(replicated.screens_of(PlayerId(2)).count(), 1, "the other value is for one player alone");
         act(&mut live, "clear");
         let shown = replicated.update(live.world(), &dictionary).screens;
         assert_eq!((shown[0].number, &shown[0].value), (0, &Value::Nil));

@@ -1,8 +1,8 @@
-//! Ends a room whose step takes too long, from a thread of its own.
+//! Ends a room whose step takes too long, from a separate thread.
 //!
-//! A script that spins is stopped where its work is counted. A thread that still does not come back is abandoned: its room is off the
-//! list, and whatever it computes is dropped when it comes back. Nothing of such a step is recorded, so that the journal ends with the
-//! last complete one.
+//! A script in an endless loop is stopped where its work is counted. A thread that still does not return is abandoned:
+//! its room is removed from the list, and its results are dropped when it returns. Such a step is not recorded, so that
+//! the journal ends with the last complete one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
@@ -22,10 +22,10 @@ const STOP_PATIENCE: Duration = Duration::from_millis(700);
 /// A step may take this long when the server ends.
 const STEP_AT_SHUTDOWN: Duration = Duration::from_millis(500);
 
-/// A step that takes longer than this part of the limit counts together with those before it that did, too.
+/// A step that takes longer than this part of the limit counts together with the slow steps before it.
 const SLOW_PART: u32 = 10;
 
-/// Opening a room replays what happened since the last snapshot, and may take this many limits.
+/// Opening a room replays the journal since the last snapshot, and may take this many limits.
 pub(super) const OPENING_FACTOR: u32 = 6;
 
 /// The activity of a room's thread.
@@ -33,7 +33,7 @@ pub(super) const OPENING_FACTOR: u32 = 6;
 struct Activity {
     /// The beginning of the present step, and the number of limits that it may take.
     busy: Option<(Instant, u32)>,
-    /// How long the slow steps in a row before this one took.
+    /// The duration of the consecutive slow steps before this one.
     slow: Duration,
     is_abandoned: bool,
 }
@@ -41,7 +41,7 @@ struct Activity {
 /// The end of a watched room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WatchOutcome {
-    /// By itself.
+    /// The step ended by itself.
     InTime,
     /// Its step took too long, and ended when it was stopped.
     Stopped,
@@ -49,7 +49,7 @@ pub(super) enum WatchOutcome {
     Abandoned,
 }
 
-/// Says how long the step of a room has taken, to the thread that watches it.
+/// Reports the duration of a room's step to the thread that watches it.
 #[derive(Default)]
 pub(super) struct StepWatch {
     pub(super) stop: Stop,
@@ -89,7 +89,7 @@ impl StepWatch {
         (elapsed + slow).checked_sub(step_max * factor)
     }
 
-    /// Abandons the thread, unless its step has ended meanwhile.
+    /// Abandons the thread, unless its step has ended in the meantime.
     fn abandon(&self) -> bool {
         let mut activity = self.lock();
         activity.is_abandoned = activity.busy.is_some();
@@ -97,7 +97,7 @@ impl StepWatch {
     }
 
     fn lock(&self) -> MutexGuard<'_, Activity> {
-        // It is plain data, and right between any two statements.
+        // It is plain data, and valid between any two statements.
         self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

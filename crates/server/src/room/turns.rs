@@ -17,8 +17,8 @@ const VIEW_AGE_GRAIN_MS: u16 = 4;
 const TICKS: f64 = 4_294_967_296.0;
 
 impl Room {
-    /// Steps the walker of a client that counts its steps. Earlier commands of the client come first, so that an action
-    /// finds the walker where its client had it.
+    /// Steps the walker of a client that counts its steps. Earlier commands of the client are applied first, so that an
+    /// action finds the walker at its position on the client.
     pub(super) fn take_turn(&mut self, index: usize, client: &ClientHandle, id: PlayerId) {
         let Self { context, world, members, was_used, .. } = self;
         let may_stride = world.world().scene().may_stride(id);
@@ -84,7 +84,7 @@ fn stated_behind_ms(tick: u64, shown: f64) -> Option<u16> {
 
 /// Returns the same for a client that did not state a moment, by its view delay and the round trip.
 fn measured_behind_ms(given: &Given, now: Instant) -> Option<u16> {
-    // The world is as it was sent a step ago.
+    // The world is in the state that was sent a step ago.
     let behind = (given.saw? + now.saturating_duration_since(given.at)).saturating_sub(STEP);
     // Smaller differences are within the precision of the network's measurements.
     Some(u16::try_from(behind.as_millis()).unwrap_or(u16::MAX) / VIEW_AGE_GRAIN_MS * VIEW_AGE_GRAIN_MS)

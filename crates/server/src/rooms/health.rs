@@ -25,7 +25,7 @@ pub(crate) enum Health {
 pub(crate) struct Troubles {
     /// The time and the cause of the last failure to open a room, if no room was opened since.
     failure: Mutex<Option<(Instant, String)>>,
-    /// The last room that was ended because a step took too long, and when.
+    /// The last room that was ended because a step took too long, and the time of its end.
     ended: Mutex<Option<(Instant, String)>>,
     /// Abandoned threads of rooms that have not ended yet.
     abandoned: AtomicUsize,

@@ -41,7 +41,7 @@ impl Directory for Rooms {
     }
 }
 
-/// Answers `GET /nowcast/{room}`: what there is, or the upgrade to a WebSocket.
+/// Answers `GET /nowcast/{room}` with the description of the endpoint, or the upgrade to a WebSocket.
 pub(crate) async fn answer(
     State(shared): State<Arc<Shared>>,
     Path(room): Path<String>,

@@ -17,8 +17,8 @@ use crate::closing::Closing;
 use crate::metrics::Metrics;
 use crate::room_metrics::{Class, RoomMetrics};
 
-/// Maximum entities that enter a client's interest set in one round. Further ones follow in the next rounds, the nearest first. A
-/// description has about 40 bytes.
+/// Maximum entities that enter a client's interest set in one round. The others follow in the next rounds, the nearest
+/// first. A description has about 40 bytes.
 const ENTITIES_PER_ROUND_MAX: usize = 400;
 
 /// Maximum entities in a newcomer's first interest set.
@@ -50,7 +50,7 @@ struct View {
     viewer: Viewer,
     /// The counters of the client's room.
     metrics: Arc<RoomMetrics>,
-    /// Entities in sight, as the room's gauge has them, and in which second that was.
+    /// Entities in the interest set, as counted in the room's gauge, and the second of that count.
     in_sight: i64,
     counted_second: Option<u64>,
 }
@@ -220,13 +220,13 @@ impl ClientReplicator {
                 }
                 // The client reads too slowly.
                 Refused::Full => return Some(Closing::TooSlow),
-                // Without the message the client would see a world with holes.
+                // Without the message the client would have a world with holes.
                 Refused::TooLarge { bytes, bytes_max } => {
                     let what =
                         format!("the world has a message of {bytes} bytes, the client takes {bytes_max}");
                     return Some(Closing::Protocol(what));
                 }
-                // A client whose channel is closed is gone anyway.
+                // A client whose channel is closed has left anyway.
                 _ => {}
             }
         }

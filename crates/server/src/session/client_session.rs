@@ -85,7 +85,7 @@ impl Early {
     }
 }
 
-/// Waits for the first event, which says who the client is.
+/// Waits for the first event, which identifies the client.
 async fn first_event(channel: &Channel) -> Result<(Message, Early), Closing> {
     let mut early = Early::default();
     loop {
@@ -139,11 +139,12 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<Joined, C
         shared.metrics.refuse(refusal.label());
         Closing::Refused(refusal)
     })?;
-    // A name in a token is the operator's word, the other one the client's.
+    // A name in a token is stated by the operator, any other name by the client.
     let name = entry.name.clone().map_or(Name::Asked(name), Name::Verified);
     let key = secret.map(|secret| ClientKey::of(&secret, &name, is_program));
     if let Some(token) = &entry.single_use {
-        // Nobody is welcomed before it is kept: a kill right afterwards would make the token good for anybody once more.
+        // No client is welcomed before its token is stored: after a kill right afterwards, any client could use the
+        // token once more.
         hold_token(token, key).map_err(|_| Closing::TokenUsed)?.wait().await;
     }
     let sink = Arc::new(SessionSink::new(Arc::clone(channel), network_hz, &shared.metrics));
@@ -205,8 +206,8 @@ impl ClientSession {
         closing
     }
 
-    /// The next message. It stays in the channel, whose window holds the client back, while the room has not taken the
-    /// commands before it.
+    /// Receives the next message. It stays in the channel, whose window delays the client, while the room has not taken
+    /// the commands before it.
     async fn receive(&self) -> Result<Message, Error> {
         self.handle.until_commands_fit().await;
         self.channel.receive().await
@@ -264,7 +265,7 @@ impl ClientSession {
         self.intake.submit(PlayerCommand::Input { input, number: controls.number }, rates)
     }
 
-    /// Applies the controls of a client that counts its steps: each change comes into force at its step.
+    /// Applies the input of a client that counts its steps: each change takes effect at its step.
     fn steer_by_steps(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         let Steps { number, steps } = read(message)?;
         if steps.is_empty() || steps.len() > STEPS_MAX {
@@ -306,7 +307,7 @@ impl ClientSession {
     /// Stops the avatar of a client that is gone or cut off.
     fn check_input_timeout(&mut self, changes: &mut StatusChanges) {
         if self.handle.counts_steps() {
-            // Its walker waits for the steps, and then stands.
+            // Its walker waits for the steps, and then stands still.
             return;
         }
         let is_interrupted = matches!(changes.now(), (Phase::Interrupted, _));

@@ -1,10 +1,10 @@
-//! When the controls of a client that counts its steps come into force: each step of the client is taken once, in its order, with the
-//! controls that it had there (`spec/MOVEMENT.md`, section 9).
+//! The times at which the input of a client that counts its steps takes effect: each step of the client is taken once,
+//! in its order, with the input that it had on the client (`spec/MOVEMENT.md`, section 9).
 //!
-//! A server that went on with old input while newer input is on its way would put the walker where its client never
-//! was. So a walker waits for its client's input: it stands still in a step of the world without known input. The steps
-//! that it missed make room for the next late message, and are made up later, by two steps in one where nothing else
-//! moves nearby.
+//! A server that continued with old input while newer input is in transit would move the walker to a position that its
+//! client never had. So a walker waits for its client's input: it stands still in a step of the world without known
+//! input. The missed steps make room for the next late message, and are caught up later, by two steps in one where
+//! nothing else moves nearby.
 
 use std::collections::VecDeque;
 
@@ -14,35 +14,35 @@ use nowcast_world::Input;
 const WAIT_STEPS: i32 = 3;
 /// A client without input for this many steps has come to rest.
 const REST_STEPS: u32 = 60;
-/// At rest controls wait no longer than this from then on.
+/// Maximum steps for which input waits after a rest.
 const WAIT_STEPS_MAX: i32 = 8;
 /// After this many messages in time the buffer is a step shorter.
 const TIMELY_MESSAGES: u32 = 300;
 /// Controls of a client at rest that come later than this have lost their place, and hold at once.
 const LATE_STEPS_MAX: i32 = PATIENCE_STEPS as i32;
-/// A client whose steps are farther from those expected has another clock than before.
+/// A client whose steps are farther from the expected ones than this has another clock than before.
 const APART_STEPS_MAX: i32 = 120;
 /// Changes that may wait.
 const CHANGES_MAX: usize = 128;
-/// A walker waits for at most this many steps in a row, a second; then it stands where it is without its client. A
-/// message that a stream loses twice usually arrives within that time.
+/// Maximum steps in a row for which a walker waits, one second; then it stands still without its client. A message that
+/// a stream loses twice usually arrives within that time.
 const PATIENCE_STEPS: u32 = 60;
-/// After every this many steps that it takes, it may wait one more again.
+/// After this many taken steps, the walker may wait one more step.
 const PATIENCE_EVERY_STEPS: u32 = 4;
-/// One step in this many takes two, so a walker looks at most a quarter faster.
+/// One step in this many is a double step, so a walker is at most a quarter faster.
 const STRIDE_EVERY_STEPS: u32 = 4;
 /// Input that is known in advance is measured for this many steps before it counts as too much.
 const WINDOW_STEPS: u32 = 60;
-/// So many known steps are kept in hand when steps are made up for.
+/// Number of known steps that remain buffered when steps are caught up.
 const RESERVE_STEPS: i32 = 2;
 
-// Only what was stood may be taken again.
+// Only steps in which the walker stood still may be taken again.
 const _: () = assert!(LATE_STEPS_MAX as u32 <= REST_STEPS && PATIENCE_STEPS <= REST_STEPS);
 // A player that is waited for is not taken for a stranger when it comes. Its controls may be different in each step.
 const _: () = assert!(PATIENCE_STEPS as i32 + WAIT_STEPS_MAX < APART_STEPS_MAX);
 const _: () = assert!(CHANGES_MAX as i32 >= APART_STEPS_MAX);
 
-/// The controls of one client from a step of its own on.
+/// The input of one client from one of its steps on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Change {
     /// The client's step.
@@ -55,19 +55,19 @@ pub(crate) struct Change {
 pub(crate) struct BufferedInput {
     /// Controls came for a step that had been taken without them.
     pub(crate) is_late: bool,
-    /// The client's clock is not the one that it had, or runs too fast: steps are left out.
+    /// The client's clock changed, or runs too fast: steps are left out.
     pub(crate) is_elsewhere: bool,
 }
 
 /// The act of a walker in a step of the world.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum DueStep {
-    /// It takes the client's step of this number, with these controls if they are others than before. Before it the walker takes
-    /// another step in the same step of the world, with the controls `first`, if there are some.
+    /// Takes the client's step of this number, with this input if it differs from the last one. If there is a `first`,
+    /// the walker takes one more step before it in the same step of the world, with that input.
     Steps { number: u16, input: Option<Input>, first: Option<Input> },
-    /// It waits for what its client says, and is where it was after the client's step of this number.
+    /// Waits for input of the client, at the position after the client's step of this number.
     Waits { number: u16 },
-    /// It waited long enough, and takes the step of this number with these controls, which ask for nothing.
+    /// The walker waited long enough, and takes the step of this number with this input, which asks for nothing.
     GivesUp { number: u16, input: Option<Input> },
 }
 
@@ -85,16 +85,17 @@ pub(crate) struct InputBuffer {
     current: Input,
     /// The walker's last input.
     replicated: Option<Input>,
-    /// For how many steps they have asked for nothing.
+    /// Number of steps for which the input has asked for nothing.
     still_steps: u32,
-    /// How many steps controls are to wait after a rest.
+    /// Number of steps for which input is to wait after a rest.
     wait: i32,
     timely: u32,
-    /// How long it may still wait for the client.
+    /// Number of steps for which the walker may still wait for the client.
     patience: u32,
-    /// Whether it stands because the client was waited for long enough.
+    /// Whether the walker stands still because its wait is over.
     has_given_up: bool,
-    /// Steps that it waited, or the world left out, and that it did not make up for yet. Nobody walks more steps than time passed.
+    /// Steps that the walker waited, or the world left out, and that are not caught up yet. No walker takes more steps
+    /// than time passed.
     owed: u32,
     /// Steps of the world that this client took part in.
     turns: u32,
@@ -131,7 +132,7 @@ impl InputBuffer {
         let is_new = self.newest.is_none();
         let stands = self.rests();
         let is_elsewhere = lead.abs() > APART_STEPS_MAX;
-        // While nothing moves, nobody notices that the wait is set right.
+        // While the walker stands still, a correction of the wait has no visible effect.
         if is_new || is_elsewhere || stands && !(self.wait..=self.wait + 2).contains(&lead) {
             let next = now.wrapping_sub(self.wait as u16);
             // Steps that were stood and are taken again are made up for, as those that were waited.
@@ -176,7 +177,7 @@ impl InputBuffer {
         heard
     }
 
-    /// How long controls have to wait after a rest for none to be late.
+    /// Learns the wait after a rest for which no input is late.
     fn learn(&mut self, lead: i32, late_steps: i32) {
         if late_steps > 0 && lead + late_steps > self.wait {
             self.wait = (lead + late_steps).min(WAIT_STEPS_MAX);
@@ -195,8 +196,8 @@ impl InputBuffer {
         self.newest.is_some()
     }
 
-    /// Notes that the world left out this many steps, because its machine was held up: the walker stood, as when it
-    /// waits.
+    /// Notes that the world left out this many steps, because its machine was held up: the walker stood still, as when
+    /// it waits.
     pub(crate) fn leave_out(&mut self, steps: u32) {
         self.owed = self.owed.saturating_add(steps).min(PATIENCE_STEPS);
     }
@@ -257,7 +258,7 @@ impl InputBuffer {
         (self.replicated.replace(input) != Some(input)).then_some(input)
     }
 
-    /// Whether its controls have asked for nothing for so long that it has come to rest.
+    /// Whether the input has asked for nothing for long enough that the walker has come to rest.
     fn rests(&self) -> bool {
         self.waiting.is_empty() && self.still_steps >= REST_STEPS
     }
@@ -278,7 +279,7 @@ impl InputBuffer {
     }
 }
 
-/// How many steps `a` is after `b`.
+/// The number of steps from `b` to `a`.
 fn apart(a: u16, b: u16) -> i32 {
     i32::from(a.wrapping_sub(b) as i16)
 }

@@ -1,14 +1,14 @@
-//! The input of one client. The avatar of a client that is silent stands still.
+//! The input of one client. The avatar of a silent client stands still.
 
 use std::time::Duration;
 
 use nowcast_world::Input;
 
-/// How often it is looked whether a client can be heard.
+/// Period of the check whether messages of a client arrive.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
 
-/// Without an answer for so long beyond a round trip, a client does not steer. Until the session ends its avatar stays,
-/// because it may come back.
+/// A client that has not answered for this time beyond a round trip does not steer. Its avatar stays until the session
+/// ends, because the client may return.
 pub(super) const SILENCE_MAX: Duration = Duration::from_millis(500);
 
 /// The newest controls of a client, and whether they hold.
@@ -19,12 +19,12 @@ pub(super) struct InputWatchdog {
 }
 
 impl InputWatchdog {
-    /// The client says something new.
+    /// Takes new input of the client.
     pub(super) fn steer(&mut self, input: Input) {
         *self = Self { newest: input, is_halted: false };
     }
 
-    /// Notes whether the client can be heard now. Returns the controls that hold from now on, if that changes them.
+    /// Notes whether messages of the client arrive now. Returns the input in force from now on, if it changes.
     pub(super) fn hear(&mut self, is_heard: bool) -> Option<Input> {
         let standing = Input { forward: 0.0, right: 0.0, jump: false, ..self.newest };
         if is_heard != self.is_halted || standing == self.newest {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_silent_client_stands_still_and_continues_when_heard_again() {
+    fn a_silent_client_stands_still_and_continues_when_its_messages_arrive_again() {
         let walking = Input { forward: 1.0, yaw: 0.5, run: true, ..Input::default() };
         let mut watchdog = InputWatchdog::default();
         watchdog.steer(walking);
@@ -58,6 +58,6 @@ mod tests {
         assert!(watchdog.hear(false).is_some());
         watchdog.steer(Input { yaw: 1.0, ..Input::default() });
         assert_eq!(watchdog.hear(true), None);
-        assert_eq!(watchdog.hear(false), None, "a client that stands need not be halted");
+        assert_eq!(watchdog.hear(false), None, "a client that stands still need not be stopped");
     }
 }

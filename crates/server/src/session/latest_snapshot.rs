@@ -8,10 +8,10 @@ use nowcast_world::PlayerId;
 
 use crate::room::replicated_state::EntityDescriptions;
 
-/// Places for snapshots: one that is read, one that is written, and two for readers that are held up.
+/// Places for snapshots: one being read, one being written, and two for delayed readers.
 const PLACES: usize = 4;
 
-/// A room after a step: immutable, so that any number of drivers work with it while the room goes on.
+/// A room after a step: immutable, so that any number of drivers use it while the room continues.
 #[derive(Default)]
 pub(crate) struct RoomSnapshot {
     /// The room's count of steps.
@@ -25,11 +25,11 @@ pub(crate) struct RoomSnapshot {
     pub(crate) far_metres: f32,
 }
 
-/// A player, as it sees and acts in a step.
+/// A player's view and input in a step.
 #[derive(Clone, Copy)]
 pub(crate) struct SeenPlayer {
     pub(crate) id: PlayerId,
-    /// Where its avatar is, in metres.
+    /// The position of the avatar, in metres.
     pub(crate) eye: Option<[f32; 3]>,
     /// The number of its controls that are in force.
     pub(crate) controls: u16,
@@ -44,7 +44,7 @@ impl RoomSnapshot {
         }
     }
 
-    /// How many entities are in these sections.
+    /// The number of entities in these sections.
     pub(super) fn count_members(&self, sections: &[SectionId]) -> u64 {
         sections.iter().map(|section| self.grid_snapshot.members(*section).len() as u64).sum()
     }
@@ -59,8 +59,8 @@ pub(crate) struct LatestSnapshot {
 }
 
 impl LatestSnapshot {
-    /// Publishes a snapshot. A place whose reader is held up while it takes a snapshot is skipped. If all places are, this
-    /// snapshot is skipped, and the next one replaces it.
+    /// Publishes a snapshot. A place is skipped if its reader is delayed while it takes a snapshot. If all places are
+    /// skipped, so is this snapshot, and the next one replaces it.
     pub(crate) fn put(&self, snapshot: RoomSnapshot) {
         let snapshot = Arc::new(snapshot);
         let newest = self.newest.load(Ordering::Relaxed);
@@ -73,19 +73,19 @@ impl LatestSnapshot {
                 self.newest.store(at, Ordering::Release);
             }
         }
-        // The place of the snapshot before is free once nobody reads it.
+        // The place of the previous snapshot is free when it has no reader.
         if is_put && let Ok(mut before) = self.places[newest].try_write() {
             *before = None;
         }
     }
 
-    /// The newest snapshot; `None` before there is one.
+    /// The newest snapshot; `None` before the first one.
     pub(super) fn newest(&self) -> Option<Arc<RoomSnapshot>> {
         for _ in 0..PLACES {
             let newest = self.newest.load(Ordering::Acquire);
             // A room that panicked while it wrote has ended, and closes its clients.
             let snapshot = self.places[newest].read().ok()?.clone();
-            // It is missing if the room published a newer one meanwhile.
+            // It is missing if the room published a newer one in the meantime.
             if snapshot.is_some() || newest == self.newest.load(Ordering::Acquire) {
                 return snapshot;
             }
@@ -118,7 +118,7 @@ mod tests {
             }
             assert_eq!(latest_snapshot.newest().unwrap().tick, tick);
         }
-        // The last free place is taken as well: what is there remains, and nobody waits.
+        // The last free place is taken as well: its content remains, and no reader waits.
         let at = latest_snapshot.newest.load(Ordering::Acquire);
         let other =
             (0..PLACES).find(|place| latest_snapshot.places[*place].try_write().is_ok() && *place != at);

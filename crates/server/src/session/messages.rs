@@ -8,25 +8,25 @@ use nowcast_world::{EntityId, Input, InputError, PlayerId, Pose, Velocity};
 /// The version of `spec/WORLD.md`.
 pub const PROTOCOL: u32 = 3;
 
-/// Actions, events of the world, and what there is.
+/// Actions, events of the world, and descriptions of its state.
 pub const WORLD_LANE: u8 = 0;
 
 /// Chat.
 pub const CHAT_LANE: u8 = 1;
 
-/// Where entities are.
+/// Movement of entities.
 pub const REPLICATION_LANE: u8 = 2;
 
 /// The key of a client's [`Controls`] on [`WORLD_LANE`].
 pub const CONTROLS_KEY: Key = Key::state(1);
-/// Where a client that counts its steps puts its controls instead, on lane 0.
+/// The key under which a client that counts its steps sends its input instead, on lane 0.
 pub const STEPS_KEY: Key = Key::state(2);
-/// Changes that one [`Steps`] may tell.
+/// Maximum changes in one [`Steps`].
 pub(super) const STEPS_MAX: usize = 64;
 
 /// The key of a client's [`View`] on [`WORLD_LANE`].
 pub const VIEW_KEY: Key = Key::state(3);
-/// The greatest delay that a client may say, in milliseconds: no client shows older things.
+/// The greatest view delay that a client may state, in milliseconds: no client shows older states.
 pub(super) const VIEW_DELAY_MS_MAX: u16 = 1_000;
 
 /// The key of [`Missed`] on [`CHAT_LANE`].
@@ -53,7 +53,7 @@ pub enum StateKey {
 }
 
 impl StateKey {
-    /// The key as the session has it.
+    /// The number of the key in the session.
     pub fn number(self) -> u64 {
         match self {
             Self::Entity(id) => id.0.into(),
@@ -62,7 +62,7 @@ impl StateKey {
         }
     }
 
-    /// Returns the meaning of a session's key; `None` for one that the specification does not name.
+    /// Returns the meaning of a session's key; `None` for one that the specification does not define.
     pub fn of(key: u64) -> Option<Self> {
         let low = key as u32;
         match key >> 32 {
@@ -77,7 +77,7 @@ impl StateKey {
 /// Events of a client.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub enum ToWorld {
-    /// The first of all: who comes.
+    /// The first message: the client joins.
     Join {
         /// [`PROTOCOL`].
         protocol: u32,
@@ -85,20 +85,20 @@ pub enum ToWorld {
         name: String,
         /// Rounds of movement a second; 0 leaves it to the server.
         network_hz: u32,
-        /// The client's secret, 16 random bytes, by which it is known again; or nothing.
+        /// The client's secret, 16 random bytes, which identifies it when it returns; or nothing.
         key: Vec<u8>,
     },
     /// Does something that the world declares.
     Act {
         /// The name of the action.
         action: String,
-        /// With what: a map, or nil.
+        /// The arguments: a map, or nil.
         arguments: Value,
-        /// Of this client's actions that happen once and are answered: the first, the second, and so on, from 1.
+        /// The number of a durable action of this client: 1, 2, and so on.
         number: Option<u32>,
-        /// The client's step at which it was given, if it counts steps: those up to it are taken before.
+        /// The client's step of the action, if it counts steps: the steps up to it are taken before.
         step: Option<u16>,
-        /// The moment of the world that the client showed of others then, in steps, if it knows.
+        /// The moment of the world at which the client showed others then, in steps, if it knows.
         shown: Option<f64>,
     },
     /// Takes another name.
@@ -106,14 +106,14 @@ pub enum ToWorld {
         /// The name.
         name: String,
     },
-    /// Asks for other rounds of movement.
+    /// Asks for another rate of movement.
     Rate {
         /// A second.
         network_hz: u32,
     },
-    /// The client lost what it knew of movement and is to be told all of it again.
+    /// The client lost its state of movement and asks for all of it again.
     Forget,
-    /// In the place of [`ToWorld::Join`], for a program.
+    /// Sent instead of [`ToWorld::Join`] by a program.
     JoinProgram {
         /// [`PROTOCOL`].
         protocol: u32,
@@ -128,14 +128,14 @@ pub enum ToWorld {
     Own {
         /// Which.
         entity: u32,
-        /// By which the answer is known.
+        /// Identifies the answer.
         number: u32,
     },
     /// Gives an entity back, or passes it on.
     Release {
         /// Which.
         entity: u32,
-        /// To which player; none for the server.
+        /// The new owner; none for the server.
         to: Option<u32>,
     },
     /// Sets attributes of an entity that the client owns.
@@ -147,11 +147,11 @@ pub enum ToWorld {
     },
     /// Makes an entity that the client owns.
     Spawn {
-        /// By which the answer is known.
+        /// Identifies the answer.
         number: u32,
         /// The name of its kind.
         kind: String,
-        /// Where it is.
+        /// The pose of the new entity.
         place: Place,
         /// The attributes that differ from their defaults: a map, or nil.
         attributes: Value,
@@ -163,30 +163,30 @@ pub enum ToWorld {
     },
 }
 
-/// Where an owner wants its entity to be: the state of [`OWNED_KEYS`] and the entity's id, from client to server.
+/// The target pose of an entity from its owner: the state of [`OWNED_KEYS`] and the entity's id, from client to server.
 #[derive(Wire, Clone, Copy, Debug, PartialEq)]
 pub struct Owned {
     /// In metres.
     pub position: [f32; 3],
     /// A unit quaternion: x, y, z, w.
     pub rotation: [f32; 4],
-    /// How that moves, if the client knows.
+    /// The velocity of the target, if the client knows it.
     pub velocity: Option<Moving>,
 }
 
-/// How something moves.
+/// A velocity and an angular velocity.
 #[derive(Wire, Clone, Copy, Debug, PartialEq)]
 pub struct Moving {
     /// In metres a second.
     pub linear: [f32; 3],
-    /// The axis of its turn, as long as its radians a second.
+    /// The axis of rotation; its length is the speed in radians a second.
     pub angular: [f32; 3],
 }
 
 /// The newest input: the state of [`CONTROLS_KEY`].
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Controls {
-    /// Grows by one, modulo 2^16, with each that differs from the one before.
+    /// Grows by one, modulo 2^16, with each state that differs from the one before.
     pub number: u16,
     /// −1 (back) to 1 (forward), in the direction that `yaw` faces.
     pub forward: f32,
@@ -205,14 +205,14 @@ pub struct Controls {
 pub struct Steps {
     /// The client's step, of 1/60 s each, modulo 2^16.
     pub number: u16,
-    /// How the controls changed, the newest first; 1 to 64.
+    /// The changes of the input, the newest first; 1 to 64.
     pub steps: Vec<Step>,
 }
 
 /// The input of a client from a step of its own on.
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Step {
-    /// So many steps ago.
+    /// Number of steps since the change.
     pub ago: u16,
     /// As in [`Controls`].
     pub forward: f32,
@@ -226,10 +226,10 @@ pub struct Step {
     pub jump: bool,
 }
 
-/// How old what a client shows of others is, beside what the network takes: the state of [`VIEW_KEY`].
+/// The age of the others that a client shows, in addition to the delay of the network: the state of [`VIEW_KEY`].
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
-    /// How long after the newest that may have arrived anything is shown, in milliseconds; 1,000 at most.
+    /// The view delay: the time between the arrival of a state and its display, in milliseconds; 1,000 at most.
     pub delay_ms: u16,
 }
 
@@ -243,7 +243,7 @@ pub struct Line {
 /// Events of the world for a client.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub enum FromWorld {
-    /// The first of all: who and where the client is.
+    /// The first message: the identity and the place of the client.
     Welcome {
         /// [`PROTOCOL`].
         protocol: u32,
@@ -257,17 +257,17 @@ pub enum FromWorld {
         step_hz: u32,
         /// Rounds of movement a second.
         network_hz: u32,
-        /// Steps so far.
+        /// Number of steps so far.
         tick: u64,
         /// Whether the client is the player that it was before.
         resumed: bool,
     },
     /// The definition that applies from now on.
     Define {
-        /// All of it.
+        /// The whole definition.
         definition: Definition,
     },
-    /// The rules tell something.
+    /// An event that the rules emitted.
     Happened {
         /// Its name.
         event: String,
@@ -278,7 +278,7 @@ pub enum FromWorld {
     Refused {
         /// Which.
         action: String,
-        /// Why.
+        /// The cause.
         reason: String,
         /// The number that the client gave it.
         number: Option<u32>,
@@ -299,25 +299,25 @@ pub enum FromWorld {
         outcome: Outcome,
         /// Which version.
         version: u64,
-        /// With file, line and cause; empty where there is nothing to say.
+        /// File, line and cause; empty if there is no text.
         text: String,
     },
     /// The client owns an entity that it asked for, or made.
     Granted {
         /// Which.
         entity: u32,
-        /// That of the request.
+        /// The number of the request.
         number: u32,
     },
     /// A request of this client as an owner was not carried out.
     Denied {
         /// `own`, `release`, `move`, `set`, `spawn` or `despawn`.
         request: String,
-        /// Of which entity; 0 for one that was to be made.
+        /// The entity; 0 if it was to be made.
         entity: u32,
-        /// That of the request; 0 where it has none.
+        /// The number of the request; 0 if it has none.
         number: u32,
-        /// Why.
+        /// The cause.
         reason: String,
     },
     /// A numbered action of this client is done, and is kept if the server keeps worlds.
@@ -329,7 +329,7 @@ pub enum FromWorld {
     Unsaid {
         /// The line.
         text: String,
-        /// Why.
+        /// The cause.
         reason: String,
     },
 }
@@ -337,9 +337,9 @@ pub enum FromWorld {
 /// The definition of a world.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Definition {
-    /// Of the rules, counted from 1 for each version that was tried in this room.
+    /// Version of the rules, counted from 1 for each version that was tried in this room.
     pub version: u64,
-    /// By whose index entities name their kind.
+    /// The kinds; entities name theirs by its index.
     pub kinds: Vec<Kind>,
     /// The actions of players.
     pub actions: Vec<Action>,
@@ -354,15 +354,15 @@ pub struct Definition {
 pub struct Kind {
     /// Its name.
     pub name: String,
-    /// How physics sees it: a map in the words of world folders, or nil.
+    /// The body: a map in the words of world folders, or nil.
     pub body: Value,
-    /// How controls move it: a map in the words of world folders, or nil.
+    /// The walker: a map in the words of world folders, or nil.
     pub walker: Value,
-    /// How it looks, as its author wrote it.
+    /// The look, as its author wrote it.
     pub look: Value,
     /// The shape of its attributes (`spec/WIRE.md`, section 3).
     pub attributes: Vec<u8>,
-    /// The ownership rules: a map in the words of world folders, or nil where no player can own one.
+    /// The ownership rules: a map in the words of world folders, or nil if no player can own one.
     pub owner: Value,
 }
 
@@ -373,9 +373,9 @@ pub struct Action {
     pub name: String,
     /// The shape of its arguments.
     pub arguments: Vec<u8>,
-    /// How people do it, as its author wrote it.
+    /// The binding, as its author wrote it.
     pub hint: Value,
-    /// Whether it is to happen once and to last: clients number such actions.
+    /// Whether the action is durable and happens once: clients number such actions.
     pub durable: bool,
 }
 
@@ -391,11 +391,11 @@ pub struct Declared {
 /// A file that clients may fetch from `/assets/` and its hash.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 pub struct Asset {
-    /// Its name in looks and sounds: its path in the world's folder.
+    /// The name in looks and sounds: its path in the world's folder.
     pub name: String,
     /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
     pub hash: String,
-    /// How long it is.
+    /// The size.
     pub bytes: u32,
     /// Its media type.
     #[wire(rename = "type")]
@@ -409,7 +409,7 @@ pub enum Outcome {
     Runs,
     /// It did not load; the one before runs on.
     Refused,
-    /// It failed in its first steps: rules and state are what they were before it.
+    /// The version failed in its first steps: rules and state are restored to those before it.
     RolledBack,
     /// It raised an error, and runs on.
     Failed,
@@ -420,11 +420,11 @@ pub enum Outcome {
 /// The state of an entity's id for one client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntityState {
-    /// It is in sight, and this is what it is.
+    /// The entity is in the interest set; this is its description.
     InSight(Entity),
     /// The client does not see it any more, since this step of the world, modulo 2^32.
     OutOfSight(u32),
-    /// It is not in the world any more.
+    /// The entity is no longer in the world.
     Gone,
 }
 
@@ -432,7 +432,7 @@ impl EntityState {
     /// Reads the value of a state.
     ///
     /// # Errors
-    /// What [`nowcast_wire::decode`] finds wrong with an [`Entity`].
+    /// Errors of [`nowcast_wire::decode`] for an [`Entity`].
     pub fn read(value: &[u8]) -> nowcast_wire::Result<Self> {
         // No entity has so few bytes.
         match <[u8; 4]>::try_from(value) {
@@ -452,7 +452,7 @@ pub struct Entity {
     pub scale: [f32; 3],
     /// The parent.
     pub parent: Option<u32>,
-    /// Where it is, if it has no rows of movement.
+    /// The pose, if the entity has no rows of movement.
     pub place: Option<Place>,
     /// A body of the kind's shape.
     pub attributes: Vec<u8>,
@@ -460,7 +460,7 @@ pub struct Entity {
     pub owner: Option<u32>,
 }
 
-/// Where something is that moves only by being put elsewhere.
+/// The pose of an entity that moves only when the rules set its position.
 #[derive(Wire, Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// In metres.
@@ -469,7 +469,7 @@ pub struct Place {
     pub rotation: [f32; 4],
 }
 
-/// Somebody who takes part. An empty value says that the player has left.
+/// A player. An empty value states that the player has left.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 pub struct Player {
     /// The name.
@@ -483,13 +483,13 @@ pub struct Player {
 pub struct Screen {
     /// Which place.
     pub place: String,
-    /// Whether it is for this client alone; such a value stands before the one for all.
+    /// Whether the value is for this client alone; such a value takes precedence over the one for all.
     pub personal: bool,
     /// The value; nil for nothing.
     pub value: Value,
 }
 
-/// A line of chat, as everybody hears it.
+/// A line of chat, as everybody receives it.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Said {
     /// The player who spoke.
@@ -503,7 +503,7 @@ pub struct Said {
 /// Lines of chat that a client was not sent, because it had not read those before: the state of [`MISSED_KEY`].
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missed {
-    /// How many since it joined.
+    /// Number of lines since it joined.
     pub lines: u32,
 }
 
@@ -520,14 +520,14 @@ impl Owned {
 }
 
 impl Controls {
-    /// As the world takes them.
+    /// Converts the controls for the world.
     pub(crate) fn to_input(self) -> Result<Input, InputError> {
         Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
     }
 }
 
 impl Step {
-    /// As the world takes it.
+    /// Converts the controls for the world.
     pub(crate) fn to_input(self) -> Result<Input, InputError> {
         Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
     }
@@ -541,7 +541,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_types_are_those_of_the_schema_from_which_the_other_implementation_is_made() {
+    fn the_types_equal_those_of_the_schema_for_the_typescript_implementation() {
         let text = include_str!("../../../../packages/nowcast/src/world/session/messages.schema");
         let written: Vec<String> = schema::parse(text).unwrap().iter().map(Shape::to_string).collect();
         let ours = [
@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_stand_for_what_they_were_made_of() {
+    fn keys_have_the_meaning_they_were_made_with() {
         for key in [
             StateKey::Entity(EntityId(1)),
             StateKey::Entity(EntityId(u32::MAX)),

@@ -1,4 +1,4 @@
-//! The world on sessions, as a client of it sees it: see `spec/WORLD.md`.
+//! The world on sessions, as its clients see it: see `spec/WORLD.md`.
 //!
 //! | file | contents |
 //! | --- | --- |
@@ -40,8 +40,8 @@ pub use messages::{
 /// Maximum of unread bytes that the client sends: a few seconds of the busiest client.
 const WINDOW_BYTES: u32 = 16 * 1024;
 
-/// Bounds of the messages that wait for a client: everything in a large world on the first lane, chat on the second,
-/// nothing on the third, whose source keeps it.
+/// Bounds of the messages that wait for a client: all entities of a large world on the first lane, chat on the second,
+/// nothing on the third, whose source stores them.
 const WAITING: [Bounds; 3] = [
     Bounds { entries_max: 65_536, bytes_max: 16 * 1024 * 1024 },
     Bounds { entries_max: 1_024, bytes_max: CHAT_BYTES_MAX },
@@ -50,8 +50,8 @@ const WAITING: [Bounds; 3] = [
 
 const _: () = assert!(MESSAGE_BYTES_MAX <= WINDOW_BYTES as usize / 4);
 
-/// The configuration of a server's sessions: events and descriptions go first, then chat, then movement. A session that lost its
-/// carrier may go on within `resume_timeout`.
+/// The configuration of a server's sessions: events and descriptions go first, then chat, then movement. A session that
+/// lost its carrier may continue within `resume_timeout`.
 pub(crate) fn session_config(resume_timeout: Duration) -> nowcast::session::Config {
     let lane = |class: u8| LaneConfig {
         class,

@@ -28,7 +28,7 @@ pub(super) enum Delivery {
     Event(Vec<u8>),
     /// The client lost its baselines of movement.
     Forget,
-    /// Holds up the driver until the other end is dropped.
+    /// Delays the driver until the other end is dropped.
     #[cfg(test)]
     Hold(Receiver<()>),
 }
@@ -69,7 +69,7 @@ struct Flags {
     waiting: AtomicUsize,
     /// A round of movement is due.
     is_due: AtomicBool,
-    /// Why the client may not stay.
+    /// Reason why the client must leave.
     closing: OnceLock<Closing>,
 }
 
@@ -90,11 +90,11 @@ impl DeliverySender {
             self.flags.waiting.fetch_sub(1, Ordering::AcqRel);
             return self.close(Closing::TooSlow);
         }
-        // Without a receiver, the client is gone.
+        // Without a receiver, the client has left.
         let _ = self.deliveries.send(delivery);
     }
 
-    /// Requests a round of movement. To be called after the round's snapshot was published.
+    /// Requests a round of movement. Call it after the round's snapshot was published.
     pub(super) fn ask_for_round(&self) {
         self.flags.is_due.store(true, Ordering::Release);
     }
@@ -106,12 +106,12 @@ impl DeliverySender {
 }
 
 impl DeliveryReceiver {
-    /// Why the client is ended, if it is.
+    /// Reason why the client is ended, if it is.
     pub(super) fn closing(&self) -> Option<&Closing> {
         self.flags.closing.get()
     }
 
-    /// Whether a round was asked for since this was last called.
+    /// Whether a round was requested since the last call.
     pub(super) fn take_round(&self) -> bool {
         self.flags.is_due.swap(false, Ordering::AcqRel)
     }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_asked_for_once_however_often() {
+    fn a_round_is_taken_once_however_often_it_is_requested() {
         let (sender, receiver) = outbox();
         assert!(!receiver.take_round());
         (0..3).for_each(|_| sender.ask_for_round());

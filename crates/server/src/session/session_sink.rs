@@ -120,7 +120,7 @@ impl ClientSink for SessionSink {
         self.event(&message_of(event));
     }
 
-    /// Ends the session. The client's task learns of it by its next read.
+    /// Ends the session. The client's task is notified by its next read.
     fn close(&self, closing: Closing) {
         self.sender.close(closing);
         self.channel.source_has_more();
@@ -208,7 +208,7 @@ impl Publication {
     }
 }
 
-/// The entities that can move and are replicated to anybody, ordered by id.
+/// The entities that can move and are replicated to at least one client, ordered by id.
 fn moving(world: &World, interest_grid: &InterestGrid) -> impl Iterator<Item = Moving> {
     let mut placed = interest_grid.entities().peekable();
     world.poses().filter_map(move |(id, pose)| {

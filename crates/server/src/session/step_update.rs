@@ -27,13 +27,13 @@ struct EntityUpdate {
     to: Option<SectionId>,
     /// Whether clients that had it before need the new description.
     is_changed: bool,
-    /// `None` if it is gone.
+    /// `None` if the entity is gone.
     entity: Option<Arc<EntityDescription>>,
 }
 
 /// The events and changes of a step, in the order in which they are sent.
 pub(crate) struct StepUpdate {
-    /// When it happened.
+    /// The time of the step.
     at: Instant,
     /// The new definition, if it changed.
     define: Option<Vec<u8>>,
@@ -44,7 +44,7 @@ pub(crate) struct StepUpdate {
     /// Entities that changed or moved to another section, ordered by id.
     entities: Vec<EntityUpdate>,
     /// The changed states, by key, in the order in which they are put; empty for removed ones. A state with a player is
-    /// for that player alone: a key of one player may be everybody's next, so the two stay in one order.
+    /// for that player alone. A key of one player may later belong to all, so the two stay in one order.
     states: Vec<State>,
     events: Vec<(Audience, Vec<u8>)>,
     said: Vec<Vec<u8>>,
@@ -101,7 +101,7 @@ impl StepUpdate {
         Self { at: Instant::now(), define: None, tick: 0, created, entities, states, events, said }
     }
 
-    /// When it happened.
+    /// The time of the step.
     pub(super) fn at(&self) -> Instant {
         self.at
     }

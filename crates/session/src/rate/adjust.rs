@@ -1,4 +1,4 @@
-//! The rate after a round: whether the link has a queue, what it delivers, and how fast to send now.
+//! The rate after a round: whether the link has a queue, its delivery rate, and the new rate.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use super::round::{Arrived, Round};
 use super::{BYTES_PER_SECOND_MIN, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, PACKET_BYTES_MIN, Rate};
 use crate::time::Time;
 
-/// A queue that never drains below this within a round is a standing one.
+/// A queue that never drains below this within a round is a standing queue.
 const QUEUE_TARGET_MICROS: f64 = 4_000.0;
 const QUEUE_TARGET_MICROS_MAX: f64 = 20_000.0;
 /// The least delay of a round may reach this multiple of the noise without any queue: on ordered paths each packet
 /// waits for the slowest before it.
 const QUEUE_NOISES: f64 = 3.0;
-/// From this share of the capacity found, the rate grows gently.
+/// From this share of the known capacity on, the rate grows gently.
 const NEAR_SHARE: f64 = 0.85;
-/// And from this, half as fast: what is too much becomes queue until it is noticed.
+/// From this share on, the rate grows half as fast: the excess becomes queue until it is noticed.
 const SURE_SHARE: f64 = 0.97;
-/// A link was faster if it delivered more than this multiple of what was found.
+/// A link was faster if it delivered more than this multiple of the known capacity.
 const FASTER: f64 = 1.3;
-/// On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays.
+/// On a carrier that sends lost packets again, all later packets wait for them. This delay passes; a queue stays.
 const RECOVERY_MAX: Duration = Duration::from_millis(500);
 /// Losses above this share of a round, and above this number of bytes, occur only on a full link without a buffer.
 const NOISE_SHARE: f64 = 0.3;
@@ -51,7 +51,7 @@ impl Rate {
             Some(competitive) => self.competitive = self.compete(now, competitive, round, arrived, queue),
             None if self.drain.is_some() => {}
             None if overflows => self.fall(now, round),
-            // The carrier decides: a rate below its own would only keep it from finding out what the link takes.
+            // The carrier decides: a rate below its own would only keep it from finding the capacity of the link.
             None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
             None if recovers || round.follows_fall => {}
             None if has_queue && is_reliable && self.is_of_others(round) => self.begin_competing(now),
@@ -73,15 +73,15 @@ impl Rate {
         self.bytes_per_second = self.bytes_per_second.clamp(BYTES_PER_SECOND_MIN, self.budget);
     }
 
-    /// How long a queue may always be there, µs: where a single packet takes longer than the usual target, a packet
-    /// that waits for the previous one sees no standing queue. The more the path jitters, the longer.
+    /// The queueing delay that is always acceptable, µs: where a single packet takes longer than the usual target, a
+    /// packet that waits for the previous one sees no standing queue. The more the path jitters, the greater it is.
     pub(super) fn queue_target(&self) -> f64 {
         let packet = PACKET_BYTES_MIN as f64 / self.bytes_per_second * 1e6;
         packet.clamp(QUEUE_TARGET_MICROS, QUEUE_TARGET_MICROS_MAX) + QUEUE_NOISES * self.noise.mean()
     }
 
-    /// There is a queue, but the sender had less to send than its rate allows. So the queue is that of others, or the peer
-    /// was slow to read, and the round says nothing of the capacity of the link.
+    /// There is a queue, but the sender had less to send than its rate allows. So the queue is that of others, or the
+    /// peer was slow to read, and the round does not show the capacity of the link.
     fn yield_somewhat(&mut self) {
         let lowered = (0.9 * self.bytes_per_second).max(INITIAL_BYTES_PER_SECOND);
         self.bytes_per_second = self.bytes_per_second.min(lowered);
@@ -103,7 +103,7 @@ impl Rate {
             self.before_falls = delivered;
         }
         self.fall_to(delivered, kept);
-        // A sender that only yields to others that fill the queue is left with nothing.
+        // A sender that always yields to others that fill the queue has no capacity left in the end.
         if self.falls > FALLS_MAX {
             self.begin_competing(now);
         }
@@ -118,7 +118,7 @@ impl Rate {
         self.bytes_per_second = self.bytes_per_second.min(kept * delivered);
     }
 
-    /// The pacer held packets back, and no queue came of it.
+    /// The pacer delayed packets, and no queue resulted.
     fn grow(&mut self) {
         if self.is_starting {
             self.bytes_per_second *= 2.0;
@@ -133,7 +133,7 @@ impl Rate {
         let is_faster = self.peak.highest() > FASTER * capacity;
         let step = if is_faster { f64::from(1 << self.probes.min(4)) } else { 1.0 };
         self.bytes_per_second *= match ratio {
-            // Not beyond what was found, in one step.
+            // In one step, not beyond the known capacity.
             ..NEAR_SHARE => (0.9 / ratio).min(1.25),
             ..SURE_SHARE => 1.0 + (0.02 * step).min(0.25),
             ..1.15 => 1.0 + (0.01 * step).min(0.25),

@@ -1,4 +1,4 @@
-//! Competitive mode: beside other senders that fill the queue of the narrowest hop and answer only to loss.
+//! Competitive mode: with other senders that fill the queue of the narrowest hop and answer only to loss.
 
 use std::time::Duration;
 
@@ -14,14 +14,15 @@ const COMPETITIVE_STEP_BYTES: f64 = 1_200.0;
 const COMPETITIVE_GROWTH_PER_SECOND: f64 = 0.08;
 /// Until the first loss it grows by this share in each round.
 const COMPETITIVE_START: f64 = 0.5;
-/// A reliable carrier hides loss and competes by itself: the rate stays so far above what it delivers that it decides.
+/// A reliable carrier hides loss and competes by itself: the rate stays above its delivery rate by this factor, so that
+/// the carrier decides.
 const COMPETITIVE_HEADROOM: f64 = 2.0;
-/// While a queue of our own drains, more arrives than is sent. Where others fill it, as much does.
+/// While our own queue drains, more arrives than is sent. Where others fill the queue, as much arrives as is sent.
 const OTHERS_DELIVERED: std::ops::RangeInclusive<f64> = 0.85..=1.1;
-/// The first trial comes so soon, later ones after twice the last time.
+/// Time until the first trial; later ones follow after twice the last time.
 const COMPETITIVE_FIRST: Duration = Duration::from_secs(2);
 const COMPETITIVE_LONGEST: Duration = Duration::from_secs(16);
-/// A competitive mode that begins so soon after one that ended is the same.
+/// A competitive mode that begins within this time after one that ended continues it.
 const COMPETITIVE_RESUMED: Duration = Duration::from_secs(10);
 const TRIAL_ROUNDS: u32 = 5;
 /// Share of the rate that is sent during a trial.
@@ -37,9 +38,9 @@ pub(super) struct CompetitiveMode {
     lasts: Duration,
     /// Nothing was lost yet: the rate grows as fast as on a link of its own.
     is_starting: bool,
-    /// The last round ended with less.
+    /// The rate fell in the last round.
     has_fallen: bool,
-    /// The rate fell to see whether they are still there.
+    /// The rate fell to test whether the others still send.
     trial: Option<Trial>,
 }
 
@@ -60,7 +61,7 @@ struct Trial {
 pub(super) struct Ended {
     at: Time,
     rate: f64,
-    /// How long it would have gone on until the next trial.
+    /// The time until its next trial, had it continued.
     lasts: Duration,
 }
 
@@ -71,8 +72,8 @@ impl CompetitiveMode {
 }
 
 impl Rate {
-    /// Whether a long queue does not answer to the rate that fell before this round, on a carrier that competes by itself: as
-    /// much arrives as is sent.
+    /// Whether a long queue does not react to the fall of the rate before this round, on a carrier that competes by
+    /// itself: as much arrives as is sent.
     pub(super) fn is_of_others(&self, round: &Round) -> bool {
         let has_fallen = self.falls > 0 && !round.follows_fall;
         let delivered = round.delivered() / self.bytes_per_second;
@@ -88,9 +89,9 @@ impl Rate {
         self.ended.is_some_and(|ended| now.since(ended.at) < COMPETITIVE_RESUMED)
     }
 
-    /// The queue stays though the rate fell again and again: others fill it.
+    /// The queue stays although the rate fell repeatedly: others fill it.
     pub(super) fn begin_competing(&mut self, now: Time) {
-        // Competitive mode that ended just now had not ended: it goes on with the rate that it had.
+        // Competitive mode that ended just now had not ended: it continues with its rate.
         let ended = self.ended.filter(|_| self.has_just_ended(now));
         let before = ended.map_or(self.before_falls, |ended| ended.rate.max(self.before_falls));
         self.bytes_per_second = self.bytes_per_second.max(COMPETITIVE_SHARE * before);
@@ -100,8 +101,8 @@ impl Rate {
         });
     }
 
-    /// Others keep the queue full: the rate now answers to loss, as theirs does. Now and then it falls on trial; if that
-    /// empties the queue, nobody else was left to fill it.
+    /// Others keep the queue full: the rate now answers to loss, as theirs does. Now and then it falls in a trial; if
+    /// the queue then empties, no other sender filled it.
     pub(super) fn compete(
         &mut self,
         now: Time,
@@ -139,7 +140,7 @@ impl Rate {
         Some(CompetitiveMode { has_fallen: falls, is_starting, ..competitive })
     }
 
-    /// A trial looks at the queue with each acknowledgement.
+    /// A trial examines the queue with each acknowledgement.
     pub(super) fn watch_trial(
         &self,
         mut competitive: CompetitiveMode,
@@ -194,14 +195,14 @@ mod tests {
     /// The capacity of the carrier, bytes a second.
     const CARRIER: f64 = 300_000.0;
 
-    /// Sends all that it may over a reliable carrier for 40 s, of which others fill the queue from the third on until `until`.
-    /// Returns the mean rate of the last ten, bytes a second.
+    /// Sends at full rate over a reliable carrier for 40 s, while others fill the queue from the third second on until
+    /// `until`. Returns the mean rate of the last ten, bytes a second.
     fn send_beside_others(until: f64) -> f64 {
         let at = |seconds: f64| Time::from_micros((seconds * 1e6) as u64);
         let (mut rate, mut under_way) = (Rate::new(None), VecDeque::<(f64, Arrived)>::new());
         let (mut now, mut number, mut newest, mut late_bytes) = (0.0, 0, 0.0_f64, 0.0);
         while now < 40.0 {
-            // Between 100 and 200 ms, as CUBIC's comes and goes.
+            // Between 100 and 200 ms, like the varying queue of CUBIC.
             let queue = if (2.0..until).contains(&now) { 0.1 + 0.1 * (now / 2.0).fract() } else { 0.0 };
             newest = newest.max(now + 0.025 + queue);
             number += 1;
@@ -229,13 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn a_reliable_carrier_takes_what_it_can_beside_others_that_fill_the_queue() {
+    fn a_reliable_carrier_takes_its_share_while_others_fill_the_queue() {
         let sent = send_beside_others(f64::INFINITY);
         assert!(sent > 0.8 * CARRIER, "{sent:.0} bytes a second");
     }
 
     #[test]
-    fn when_they_are_gone_it_takes_all_again() {
+    fn a_reliable_carrier_takes_the_whole_link_again_after_the_others_leave() {
         let sent = send_beside_others(15.0);
         assert!(sent > 0.95 * CARRIER, "{sent:.0} bytes a second");
     }

@@ -1,8 +1,8 @@
-//! A long queue: noticed within a few acknowledgements, drained at once, and tested for whose it is.
+//! A long queue: noticed within a few acknowledgements, drained at once, and tested for its owner.
 //!
-//! While the sender pauses, its own queue becomes shorter by the whole rate of the link, but a queue that others fill only by
-//! the sender's share of it. Rates and delays alone cannot tell the two apart: beside a competitor as on a link whose
-//! capacity fell, as much arrives as is sent, and the queue stays as long as it is.
+//! While the sender pauses, its own queue becomes shorter by the whole rate of the link, but a queue that others fill
+//! only by the sender's share of it. Rates and delays alone cannot distinguish the two: with a competitor as on a link
+//! whose capacity fell, as much arrives as is sent, and the queue keeps its length.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub(super) struct GrowingQueue {
 /// Bytes that arrived within a time.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
-    /// When the first and the last packet arrived, by the peer's clock, µs.
+    /// Arrival times of the first and the last packet, by the peer's clock, µs.
     arrived: [i64; 2],
     /// Bytes that arrived after the first packet.
     bytes: u64,
@@ -87,7 +87,7 @@ impl Delivery {
 pub(super) struct QueueTest {
     /// Packets from this number on left after the test began.
     first: u64,
-    /// Queueing delay of the last packet before, µs, when it left, and its size.
+    /// Queueing delay of the previous packet, µs, the time at which it left, and its size.
     queue: f64,
     left: Time,
     packet_bytes: u32,
@@ -120,7 +120,7 @@ impl QueueTest {
         is_earlier
     }
 
-    /// By how much the queue became shorter, and by how much our own would have, µs.
+    /// The reduction of the queue, and the reduction that our own queue would have had, µs.
     fn shrunk(&self, arrived: &Arrived, queue: f64) -> [f64; 2] {
         let elapsed = arrived.sent.since(self.left).as_micros() as f64;
         let bytes = (u64::from(self.packet_bytes) + self.bytes).saturating_sub(arrived.packet_bytes.into());
@@ -142,7 +142,7 @@ pub(super) struct Drain {
     least: f64,
     /// The pause lasts at least until then.
     pauses_until: Time,
-    /// When the flight had become small enough to go on.
+    /// The time at which the flight had become small enough to continue.
     resumed: Option<Time>,
 }
 
@@ -217,7 +217,8 @@ impl Rate {
     fn begin_drain(&mut self, now: Time, arrived: &Arrived, queue: f64, delivery: Delivery) {
         let delivered = delivery.rate();
         let was_held_back = self.held_back || self.round.is_some_and(|round| round.was_held_back);
-        // If nothing was held back, the delivery rate is the application's. A short queue after a fall may be that of others.
+        // If no packet was delayed, the delivery rate is the application's. A short queue after a fall may be that of
+        // others.
         let least = match was_held_back {
             false => INITIAL_BYTES_PER_SECOND.min(self.bytes_per_second),
             true if self.falls == 0 || self.is_long(queue) => 0.0,
@@ -241,7 +242,7 @@ impl Rate {
         self.round = Some(Round::begin(now, *arrived));
     }
 
-    /// How long a pause has to be to tell whose queue it is, µs.
+    /// The length of a pause that can show whose queue it is, µs.
     fn pause_micros(&self, queue: f64) -> f64 {
         (PAUSE_MICROS + PAUSE_NOISES * self.noise.mean()).min(queue.max(0.0))
     }
@@ -277,7 +278,7 @@ impl Rate {
         }
         self.round = Some(Round::begin(now, *arrived));
         if !is_of_others {
-            // A queue that was hardly longer before says nothing.
+            // A queue that was hardly longer before gives no information.
             if drain.test.queue > 2.0 * self.drained() {
                 (self.falls, self.others) = (0, 0);
             }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::time::Time;
 
-/// The least delay is that of the last two such spans.
+/// The least delay is the least of the last two such spans.
 const BASE_SPAN: Duration = Duration::from_secs(5);
-/// While others keep the queue full, an empty one is rarer.
+/// While others keep the queue full, an empty queue is rarer.
 const BASE_SPAN_COMPETING: Duration = Duration::from_secs(30);
 const USUAL_SPAN: Duration = Duration::from_secs(1);
 /// The noise is the mean of about this number of samples; while there are fewer, of at least the minimum.
@@ -15,7 +15,7 @@ const NOISE_SAMPLES_MIN: u32 = 8;
 /// A sample counts for at most this more than twice the mean.
 const NOISE_STEP_MICROS: f64 = 500.0;
 
-/// The least one-way delay of late; it contains the offset of the clocks, which cancels out in differences.
+/// The least recent one-way delay; it contains the offset of the clocks, which cancels out in differences.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BaseDelay {
     current: Option<(Time, i64)>,
@@ -87,8 +87,9 @@ impl Usual {
     }
 }
 
-/// How much the one-way delay varies from sample to sample, whatever is sent. A queue grows and drains steadily, while jitter comes
-/// and goes; so a sample is how far a delay lies from the middle of the delays before and after it.
+/// The variation of the one-way delay from sample to sample, independent of the traffic. A queue grows and drains
+/// steadily, while jitter comes and goes; so a sample is the distance of a delay from the middle of the delays before
+/// and after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Noise {
     last: [Option<f64>; 2],
@@ -102,7 +103,7 @@ impl Noise {
         self.last = [Some(delay), last];
         let (Some(last), Some(before)) = (last, before) else { return };
         let bend = (delay - 2.0 * last + before).abs() / 2.0;
-        // A single delay that stands out is that of an event that left alone, or of a packet after a pause.
+        // A single outlying delay is that of an event that left alone, or of a packet after a pause.
         let bend = bend.min(2.0 * self.mean + NOISE_STEP_MICROS);
         self.samples = (self.samples + 1).min(NOISE_SAMPLES);
         self.mean += (bend - self.mean) / f64::from(self.samples.max(NOISE_SAMPLES_MIN));

@@ -1,8 +1,9 @@
-//! How fast to send (`spec/SESSION.md`, section 11): by the queueing delay that the peer's arrival times reveal, not by
-//! loss, so that a narrow link's buffer stays nearly empty and a noisy link is not taken for a narrow one.
+//! The rate of sending (`spec/SESSION.md`, section 11). It follows the queueing delay that the peer's arrival times
+//! reveal, not loss, so that a narrow link's buffer stays nearly empty and a noisy link is not mistaken for a narrow
+//! one.
 //!
-//! The idea of adjusting to one-way delay is that of LEDBAT (RFC 6817); probing gently around the capacity found, and
-//! leaving quickly when it has grown, is that of CUBIC (RFC 9438).
+//! The adjustment to one-way delay follows LEDBAT (RFC 6817). The gentle probing around the known capacity, and the
+//! quick departure when it has grown, follow CUBIC (RFC 9438).
 
 mod adjust;
 mod competitive;
@@ -26,20 +27,22 @@ const BYTES_PER_SECOND_MIN: f64 = 2_000.0;
 const BYTES_PER_SECOND_MAX: f64 = 4e9;
 /// Share of the delivery rate that is sent after a queue was found.
 const KEPT_SHARE: f64 = 0.9;
-/// Share of the rate that remains after a loss beside competitors, as in CUBIC.
+/// Share of the rate that remains after a loss in competition, as in CUBIC.
 const COMPETITIVE_SHARE: f64 = 0.7;
 const BURST: Duration = Duration::from_millis(2);
 const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
-/// With jitter, packets and their acknowledgements take longer than the least round trip by some of this.
+/// With jitter, packets and their acknowledgements take longer than the least round trip by this multiple of the
+/// jitter.
 const FLIGHT_NOISES: f64 = 4.0;
 const FLIGHT_BYTES_MIN: u64 = 2 * 1_200;
 /// On a reliable carrier everything behind a lost packet waits for it, so packets stay in flight for more round trips.
 const FLIGHT_ROUND_TRIPS_RELIABLE: u32 = 3;
-/// A packet is no larger than what leaves in this time: the first message of the next packet waits that long.
+/// A packet is no larger than the bytes that leave in this time: the first message of the next packet waits that long.
 const PACKET_TIME: Duration = Duration::from_millis(5);
-/// But no smaller than this, because of what every packet costs on the link.
+/// A packet is no smaller than this, because of the cost of every packet on the link.
 const PACKET_BYTES_MIN: usize = 600;
-/// With what TLS and WebSocket add it fits into one segment of TCP: more segments for the same would be lost more often.
+/// With the overhead of TLS and WebSocket it fits into one segment of TCP: if the same bytes took more segments, they
+/// would be lost more often.
 const SEGMENT_BYTES: usize = 1_380;
 
 /// The sender's rate, and when the next packet may leave.
@@ -61,7 +64,7 @@ pub(crate) struct Rate {
     usual: Usual,
     /// Drains in a row that found the queue to be that of others.
     others: u32,
-    /// Rounds in a row in which the rate grew beyond what was found.
+    /// Rounds in a row in which the rate grew beyond the known capacity.
     probes: u32,
     competitive: Option<CompetitiveMode>,
     ended: Option<Ended>,
@@ -121,7 +124,7 @@ impl Rate {
         self.queue
     }
 
-    /// Bytes that may be in flight, given the least round trip and that of late.
+    /// Bytes that may be in flight, given the least and the recent round trip.
     pub(crate) fn flight_bytes_max(&self, least: Duration, smoothed: Duration, is_reliable: bool) -> u64 {
         // A queue that others keep full is part of the path.
         let round_trip = match (is_reliable, self.competitive) {
@@ -135,11 +138,11 @@ impl Rate {
         (bytes as u64).max(FLIGHT_BYTES_MIN)
     }
 
-    /// How large a packet may become, if its first message does not need more.
+    /// The size that a packet may have, if its first message does not need more.
     pub(crate) fn packet_bytes(&self, is_reliable: bool) -> usize {
         let bytes = |per_second: f64| (per_second * PACKET_TIME.as_secs_f64()) as usize;
         if is_reliable {
-            // The rate may be far above what such a carrier really takes.
+            // The rate may be far above the real rate of such a carrier.
             let segments = bytes(self.bytes_per_second.min(self.mean)) / SEGMENT_BYTES;
             return segments.max(1) * SEGMENT_BYTES;
         }
@@ -161,13 +164,13 @@ impl Rate {
         self.carrier_is_full = true;
     }
 
-    /// A packet leaves; says whether the bytes in flight leave room for more.
+    /// A packet leaves; returns whether the bytes in flight leave room for more.
     pub(crate) fn spend(&mut self, now: Time, bytes: usize, has_room_in_flight: bool) {
         let share = self.share_in_drain(now, has_room_in_flight);
         self.spend_at(share * self.bytes_per_second, now, bytes);
     }
 
-    /// A packet leaves for a peer that is silent, at a share of what was delivered to it until then.
+    /// A packet leaves for a silent peer, at a share of the former delivery rate.
     pub(crate) fn spend_silently(&mut self, now: Time, bytes: usize, share: f64) {
         let delivered = if self.mean > 0.0 { self.mean } else { self.bytes_per_second };
         let per_second = (share * delivered.max(BYTES_PER_SECOND_MIN)).min(self.bytes_per_second);
@@ -179,7 +182,7 @@ impl Rate {
         self.next_at = self.next_at.max(earliest) + Duration::from_secs_f64(bytes as f64 / per_second);
     }
 
-    /// A packet was lost. That says something only where others fill the queue, or if much is.
+    /// A packet was lost. A loss matters only if others fill the queue, or if many packets are lost.
     pub(crate) fn lost(&mut self, bytes: u32) {
         if let Some(round) = &mut self.round {
             round.lost += u64::from(bytes);
@@ -193,20 +196,21 @@ impl Rate {
         }
     }
 
-    /// The path was silent for a while: what was learned about delay no longer holds.
+    /// The path was silent for a while: earlier knowledge of its delay no longer holds.
     pub(crate) fn slow_down(&mut self) {
         let (mean, noise) = (self.mean, self.noise);
         self.restart(0.5);
         (self.mean, self.noise) = (mean, noise);
     }
 
-    /// The path is another one: what was learned about delay no longer holds.
+    /// The path changed: earlier knowledge of its delay no longer holds.
     pub(crate) fn restart(&mut self, share: f64) {
         let kept = (self.bytes_per_second * share).max(BYTES_PER_SECOND_MIN);
         *self = Self { bytes_per_second: kept.min(self.budget), budget: self.budget, ..Self::new(None) };
     }
 
-    /// The peer is back after an outage: as fast as before, but what was in flight meanwhile says nothing of the path.
+    /// The peer returned after an outage: the rate stays the same, but packets in flight during the outage do not
+    /// describe the path.
     pub(crate) fn go_on(&mut self) {
         *self = Self {
             bytes_per_second: self.bytes_per_second,

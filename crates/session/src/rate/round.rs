@@ -1,4 +1,4 @@
-//! A round: what arrived from one acknowledgement until that of a packet sent after it.
+//! A round: the packets that arrived from one acknowledgement until that of a packet sent after it.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ pub(super) struct Round {
     /// It ends when a packet of this number or a later one is acknowledged.
     end: u64,
     pub(super) began: Time,
-    /// When its first and its last packet arrived, by the peer's clock, µs.
+    /// Arrival times of its first and its last packet, by the peer's clock, µs.
     arrived: [i64; 2],
-    /// Of that time, µs: what passed while nothing was in flight.
+    /// The part of that time, µs, in which nothing was in flight.
     idle: i64,
     busy_period: u32,
     /// Bytes.
@@ -41,9 +41,9 @@ pub(crate) struct Arrived {
     pub(crate) packet_bytes: u32,
     /// All bytes newly acknowledged.
     pub(crate) bytes: u64,
-    /// Another one than that of the packet before it: nothing was in flight in between.
+    /// Differs from the one of the packet before it if nothing was in flight in between.
     pub(crate) busy_period: u32,
-    /// The carrier loses nothing, so that loss says nothing of the link.
+    /// The carrier loses nothing, so loss does not describe the link.
     pub(crate) is_reliable: bool,
 }
 
@@ -64,7 +64,7 @@ impl Round {
         }
     }
 
-    /// Takes in what an acknowledgement says, and the queueing delay that its packet saw, µs.
+    /// Adds an acknowledgement, and the queueing delay that its packet saw, µs.
     pub(super) fn note(&mut self, arrived: Arrived, queue: f64) {
         let [_, last] = &mut self.arrived;
         if arrived.busy_period != self.busy_period {
@@ -85,7 +85,7 @@ impl Round {
         self.span_micros() as f64 / 1e6
     }
 
-    /// When its first and its last packet arrived, by the peer's clock, µs.
+    /// Arrival times of its first and its last packet, by the peer's clock, µs.
     pub(super) fn arrived(&self) -> [i64; 2] {
         self.arrived
     }

@@ -1,7 +1,7 @@
-//! The vectors of `spec/vectors/session/rate.json`: what the rate is after each acknowledgement.
+//! The vectors of `spec/vectors/session/rate.json`: the rate after each acknowledgement.
 //!
-//! `NOWCAST_BLESS=1 cargo test -p nowcast-session --lib rate::vectors` writes the file anew; look at the difference before you
-//! commit it.
+//! `NOWCAST_BLESS=1 cargo test -p nowcast-session --lib rate::vectors` writes the file again; read the difference
+//! before you commit it.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ const TICK_MICROS: u64 = 500;
 const OTHERS_QUEUE_MICROS: f64 = 150_000.0;
 const PACKET_BYTES: u32 = 3_000;
 
-/// A link on which a sender always has something to send, and what others send beside it.
+/// A link on which a sender always has data to send, and the traffic of others on it.
 struct Case {
     name: &'static str,
     /// The capacity at a time, bytes a second.
@@ -50,7 +50,7 @@ const CASES: [Case; 3] = [
     },
 ];
 
-/// Drives the rate over the link of a case; one step an acknowledgement of one packet.
+/// Drives the rate over the link of a case; each acknowledgement of one packet is one step.
 fn steps(case: &Case) -> Vec<Value> {
     let mut rate = Rate::new(None);
     let mut under_way = VecDeque::<(u64, Arrived)>::new();

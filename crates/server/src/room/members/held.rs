@@ -1,4 +1,4 @@
-//! Seats of lost clients. Their players stay in the world until the client comes back, or until the time is over.
+//! Seats of disconnected clients. Their players stay in the world until the client returns, or until the time is over.
 
 use std::time::Instant;
 
@@ -24,8 +24,8 @@ pub(in crate::room) struct HeldSeat {
 }
 
 impl Members {
-    /// Removes members whose clients are gone. The seats of those that may come back are held, unless the room `is_past`:
-    /// viewers of history have no players.
+    /// Removes members whose clients are gone. The seats of clients that may return are held, unless the room
+    /// `is_past`: viewers of history have no players.
     pub(in crate::room) fn dismiss_leavers(
         &mut self,
         context: &RoomContext,
@@ -61,7 +61,8 @@ impl Members {
         self.names.forget(id);
     }
 
-    /// Returns the player that a client had before, if it has stayed. From now on the player is this client's alone.
+    /// Returns the former player of a client, if it is still in the world. From now on the player belongs to this
+    /// client alone.
     pub(in crate::room) fn take_seat_of(
         &mut self,
         context: &RoomContext,
@@ -86,7 +87,7 @@ impl Members {
         Some(newcomer.id)
     }
 
-    /// Gives up the held seat that ends first if the world is full: a client that joins takes precedence.
+    /// Releases the held seat that ends first if the world is full: a client that joins takes precedence.
     pub(in crate::room) fn make_room(
         &mut self,
         world: &mut RecordedWorld,
@@ -102,7 +103,7 @@ impl Members {
         }
     }
 
-    /// Closes the connections of players that the rules removed, and gives up the seats that are held for them.
+    /// Closes the connections of players that the rules removed, and releases the seats that are held for them.
     pub(in crate::room) fn kick(
         &mut self,
         context: &RoomContext,
@@ -121,7 +122,7 @@ impl Members {
         }
     }
 
-    /// Closes the connections of banned members, and gives up the seats that are held for banned clients.
+    /// Closes the connections of banned members, and releases the seats that are held for banned clients.
     pub(in crate::room) fn remove_banned(
         &mut self,
         context: &RoomContext,
@@ -144,7 +145,7 @@ impl Members {
     }
 }
 
-/// The input of a player that nobody controls.
+/// The input of a player without a client.
 pub(in crate::room) fn standing(input: Input) -> Input {
     Input { forward: 0.0, right: 0.0, jump: false, ..input }
 }

@@ -10,12 +10,12 @@ use crate::recorded_world::RecordedWorld;
 use crate::room::context::RoomContext;
 use crate::room::replicated_state::ReplicatedState;
 
-/// The text for a player whose token states its name, and who asks for another.
-const NAME_BOUND: &str = "Your name stands in your token, so it stays.";
+/// The text for a player whose token contains its name, and who asks for another.
+const NAME_BOUND: &str = "Your token contains your name, so it cannot change.";
 
 /// The text for a player who asks for the name of a player with a token.
 const NAME_TAKEN: &str =
-    "Somebody here shows a token with that name, or one that looks like it: choose another.";
+    "A player here has a token with that name, or with one that looks like it: choose another.";
 
 impl Members {
     /// Returns the name of a newcomer, and a notice about it.
@@ -28,7 +28,7 @@ impl Members {
         }
     }
 
-    /// Reserves the name that a newcomer's token states. Other members with that name lose it.
+    /// Reserves the name in a new client's token. Other members with that name lose it.
     pub(in crate::room) fn bind_name(
         &mut self,
         world: &mut RecordedWorld,

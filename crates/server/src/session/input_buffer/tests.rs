@@ -1,11 +1,11 @@
-//! The steps of a client, over a network that delivers them when it likes.
+//! The steps of a client, over a network with arbitrary delays.
 
 use super::*;
 
 const WALK: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: false, jump: false };
 const STAND: Input = Input { forward: 0.0, ..WALK };
 
-/// A client that says every second step what it did, and a network that delivers it when it likes.
+/// A client that reports its input in every second step, over a network with arbitrary delays.
 struct Play {
     input_buffer: InputBuffer,
     /// The client's input at each of its steps.
@@ -17,7 +17,7 @@ struct Play {
     turns: Vec<DueStep>,
 }
 
-/// Beyond the end of the numbers on the way.
+/// Beyond the end of the numbers during the test.
 const START: u16 = u16::MAX - 200;
 
 impl Play {
@@ -51,7 +51,7 @@ impl Play {
         }
     }
 
-    /// Lets the client take steps up to `until`; of each message `delay` says how many steps it is on its way.
+    /// Lets the client take steps up to `until`; `delay` gives the steps for which each message is in transit.
     fn run(&mut self, until: u16, delay: impl Fn(u16) -> u16) {
         for world in 0..until + 40 {
             // Messages do not overtake one another.
@@ -64,7 +64,8 @@ impl Play {
         }
     }
 
-    /// Every step was taken once, in its order, with its controls; before its first step nobody knows what the client did.
+    /// Checks that every step was taken once, in its order, with its input. The input before the client's first step is
+    /// unknown.
     fn check(&self, of: &str) {
         for (step, input) in self.walked.iter().filter(|(step, _)| step.wrapping_sub(START) < 60_000) {
             assert_eq!(*input, (self.script)(step.wrapping_sub(START)), "{of}, step {step}");
@@ -95,7 +96,7 @@ fn at(step: u16, input: Input) -> Change {
     Change { step, input }
 }
 
-/// Walks to and fro, and stands between.
+/// Walks to and fro, with pauses.
 fn pacing(step: u16) -> Input {
     match step / 40 % 4 {
         0 => STAND,
@@ -110,13 +111,13 @@ fn looking_about(step: u16) -> Input {
     Input { yaw: f32::from(step % 97) / 20.0, ..WALK }
 }
 
-/// As TCP delivers what is lost once: nothing for a while, then all at once.
+/// A TCP stream after a loss: nothing arrives for a while, then everything at once.
 fn stalls(sent: u16) -> u16 {
     6 + if sent % 150 >= 130 { 150 - sent % 150 } else { 0 }
 }
 
 #[test]
-fn every_step_of_the_client_is_taken_once_with_its_controls_whatever_the_network_does() {
+fn every_step_of_the_client_is_taken_once_with_its_input_over_any_network() {
     let delays: [fn(u16) -> u16; 4] = [|_| 6, |sent| 6 + sent % 6 / 2, stalls, |sent| 3 + stalls(sent)];
     for (index, delay) in delays.into_iter().enumerate() {
         let mut play = Play::new(pacing);
@@ -133,7 +134,7 @@ fn a_burst_that_is_a_second_late_is_taken_step_by_step() {
         let mut late = vec![6_u16; 3_000];
         let mut at = 100_usize;
         while at < 2_500 {
-            // A stream stalls: what is sent meanwhile comes at its end.
+            // A stream stalls: messages sent during the stall arrive at its end.
             let stall = 1 + random.below(PATIENCE_STEPS as u16);
             for sent in 0..stall {
                 late[at + usize::from(sent)] = 6 + stall - sent;
@@ -185,7 +186,7 @@ fn steps_that_the_world_left_out_are_made_up_for() {
 }
 
 #[test]
-fn nobody_walks_more_steps_than_time_passed_whatever_it_says() {
+fn no_client_walks_more_steps_than_time_passed_whatever_it_reports() {
     for seed in 1..120 {
         let mut random = Random(seed);
         let mut input_buffer = InputBuffer::default();
@@ -230,7 +231,7 @@ fn missed_steps_are_made_up_gradually_and_never_exceeded() {
 }
 
 #[test]
-fn a_client_that_says_nothing_is_waited_for_a_second_and_then_stands() {
+fn the_walker_of_a_silent_client_waits_for_a_second_and_then_stands_still() {
     let mut play = Play::new(|_| WALK);
     play.hear(0);
     play.turns.clear();
@@ -240,7 +241,7 @@ fn a_client_that_says_nothing_is_waited_for_a_second_and_then_stands() {
     let waits = play.turns.iter().filter(|turn| matches!(turn, DueStep::Waits { .. })).count();
     assert_eq!(waits as u32, PATIENCE_STEPS);
     assert_eq!(play.input, STAND);
-    // Its key is still down: it walks on when it is heard again, without another change.
+    // Its key is still down: the walker continues when messages arrive again, without another change.
     play.hear(100);
     for _ in 0..WAIT_STEPS {
         play.turn();
@@ -256,7 +257,7 @@ fn a_resting_client_is_not_waited_for_and_its_late_first_step_is_taken_in_place(
         play.turn();
         play.turn();
     }
-    // Nothing is said any more for two seconds, as of one who stands.
+    // No message arrives for two seconds, as from a client that stands still.
     (0..120).for_each(|_| play.turn());
     assert_eq!(play.waits, 0);
     assert_eq!(play.hear(204), BufferedInput::default());
@@ -265,7 +266,7 @@ fn a_resting_client_is_not_waited_for_and_its_late_first_step_is_taken_in_place(
 }
 
 #[test]
-fn a_clock_that_runs_too_fast_gets_nobody_further_than_time_allows() {
+fn a_clock_that_runs_too_fast_moves_no_walker_further_than_time_allows() {
     let mut input_buffer = InputBuffer::default();
     let (mut taken, mut elsewhere) = (0, 0);
     for world in 0..6_000_u32 {
@@ -286,7 +287,7 @@ fn a_clock_that_runs_too_fast_gets_nobody_further_than_time_allows() {
 }
 
 #[test]
-fn a_client_that_says_as_little_as_it_can_hangs_in_the_air_a_fifth_of_the_time_at_most() {
+fn a_client_with_the_fewest_possible_messages_hangs_in_the_air_a_fifth_of_the_time_at_most() {
     let mut play = Play::new(|_| Input { jump: true, ..WALK });
     for world in 0..2_000_u16 {
         if world % 40 == 0 {

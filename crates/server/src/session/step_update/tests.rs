@@ -223,9 +223,9 @@ enum Deed {
     Leave(prop::sample::Index),
     Rename(prop::sample::Index),
     Step,
-    /// Other rules come, and the world as it is now is kept for the case that they are taken back.
+    /// New rules are loaded, and the present world is stored for a rollback.
     Redefine,
-    /// The rules are taken back, and the world with them; who came or went stays so.
+    /// The rules are rolled back, and the world with them; players who joined or left stay so.
     TakeBack,
 }
 
@@ -354,7 +354,7 @@ proptest! {
 }
 
 #[test]
-fn a_key_that_was_one_players_place_and_is_everybodys_now_says_the_newer() {
+fn the_newer_value_wins_if_the_key_of_one_players_place_becomes_everybodys() {
     let [ada, everybody] = [Some(PlayerId(1)), None];
     let shown = |player, place: &str, value| ScreenValue { number: 0, player, place: place.into(), value };
     let shown = vec![shown(ada, "prompt", Value::Nil), shown(everybody, "score", 3.into())];
