@@ -30,7 +30,7 @@ pub enum PeerMissing {
     /// The peer runs the compiled output of the package.
     #[error("the TypeScript session is not built: run `npm install && npm run build --workspace nowcast`")]
     Build,
-    /// Nothing to run it with.
+    /// Node is not available.
     #[error("cannot start `node`: install Node 20 or newer (Debian: `apt-get install nodejs`): {0}")]
     Node(io::Error),
 }
@@ -40,7 +40,7 @@ pub const PEER_VARIABLE: &str = "NOWCAST_TYPESCRIPT_PEER";
 /// The path of the script in a checkout.
 pub const PEER_PATH: &str = "packages/nowcast/test/session/peer.mjs";
 
-/// A process that can be the end of one pair at a time.
+/// A process that serves as the end of one pair at a time.
 #[derive(Clone, Debug)]
 pub struct Peer(Rc<RefCell<Process>>);
 
@@ -67,12 +67,12 @@ impl Peer {
     }
 
     fn tell(&self, request: &Request) {
-        self.0.borrow_mut().send(request).expect("the foreign end lives");
+        self.0.borrow_mut().send(request).expect("the foreign end is running");
     }
 
     fn ask(&self, request: &Request) -> Answer {
         self.tell(request);
-        let answer = self.0.borrow_mut().receive().expect("the foreign end lives");
+        let answer = self.0.borrow_mut().receive().expect("the foreign end is running");
         let (operation, body) = answer.split_first().expect("an answer names its operation");
         let text = String::from_utf8_lossy(body);
         assert_ne!(*operation, FAILED, "the TypeScript end threw: {text}");
@@ -84,7 +84,7 @@ impl Peer {
 #[derive(Debug)]
 struct Process {
     child: Child,
-    /// Gone once the process shall end.
+    /// `None` when the process is to end.
     requests: Option<BufWriter<ChildStdin>>,
     answers: BufReader<ChildStdout>,
 }
@@ -107,7 +107,7 @@ impl Process {
 }
 
 impl Drop for Process {
-    /// It ends when its input does.
+    /// The process ends when its input closes.
     fn drop(&mut self) {
         self.requests = None;
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! Many random lives of a session, each checked against the laws of the queue at both ends.
+//! Many random scenarios of a session, each checked against the laws of the queue at both ends.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,25 +8,25 @@ use serde::Serialize;
 
 use crate::foreign::{PEER_PATH, PEER_VARIABLE, Peer, PeerMissing};
 
-/// How much to soak.
+/// The extent of the soak.
 #[derive(Debug)]
 pub struct Soak {
     /// The first seed.
     pub first: u64,
-    /// How many seeds.
+    /// Number of seeds.
     pub seeds: u64,
     /// Stop after so long, even if seeds are left.
     pub time_max: Option<Duration>,
-    /// The TypeScript session to have at one end, by turns; without it Rust is at both.
+    /// The TypeScript session at one end, alternating; without it both ends are in Rust.
     pub typescript: Option<Peer>,
-    /// Whether processes are killed, and durable actions have to outlast them.
+    /// Whether processes are killed, and durable actions must survive that.
     pub restarts: bool,
 }
 
-/// Starts the TypeScript session of the checkout that this runs in, or the one that the environment names.
+/// Starts the TypeScript session of the present checkout, or the one that the environment names.
 ///
 /// # Errors
-/// What is missing, and the cure.
+/// The missing part, and the cure.
 pub fn typescript() -> Result<Peer, PeerMissing> {
     let named = std::env::var_os(PEER_VARIABLE).map(PathBuf::from);
     let here = std::env::current_dir().unwrap_or_default();
@@ -62,7 +62,8 @@ pub struct Outcome {
 }
 
 impl Soak {
-    /// Lives the seeds one after the other, and tells `progress` how many are done; stops at the first failure.
+    /// Runs the seeds one after the other, and reports to `progress` the number of finished ones; stops at the first
+    /// failure.
     pub fn run(&self, mut progress: impl FnMut(u64)) -> Outcome {
         let start = Instant::now();
         let mut total = Lived::default();

@@ -1,7 +1,7 @@
 //! The laws of the queue with Rust at one end and TypeScript at the other.
 //!
-//! They need Node and the built SDK, so they run where `NOWCAST_TYPESCRIPT_PEER` names `peer.mjs`, as `cargo xtask test`
-//! does; elsewhere they say that they were left out.
+//! They need Node and the built SDK, so they run if `NOWCAST_TYPESCRIPT_PEER` names `peer.mjs`, as `cargo xtask test`
+//! does; elsewhere they print that they were skipped.
 
 #![cfg(target_os = "linux")]
 
@@ -39,7 +39,7 @@ fn twenty_lives_with_killed_processes_obey_the_laws_across_languages() {
 }
 
 #[test]
-fn the_same_seed_lives_the_same_life_across_languages() {
+fn the_same_seed_has_the_same_outcome_across_languages() {
     let Some(peer) = peer() else { return };
     for seed in [3, 14] {
         let live =

@@ -1,4 +1,4 @@
-//! Links whose capacity changes: a sender must not take its own queue for that of a competitor.
+//! Links whose capacity changes: a sender must not mistake its own queue for that of a competitor.
 
 #![cfg(target_os = "linux")]
 
@@ -27,7 +27,7 @@ fn unsteady(variation: Variation) -> LinkConfig {
     }
 }
 
-/// Checks the 99th percentiles of age and events, in ms, and how much of the link is used, in percent.
+/// Checks the 99th percentiles of age and events, in ms, and the use of the link, in percent.
 fn check(what: &str, outcome: &Outcome, [age_max, event_max]: [f32; 2], used_min: f64) {
     let (age, event) = (quantile(&outcome.ages, 0.99), quantile(&outcome.event_latencies, 0.99));
     let figures = format!("{what}: age {age:.0} ms, events {event:.0} ms, {:.1} % used", outcome.utilisation);

@@ -8,7 +8,7 @@ use nowcast_lab_links::freshness::tcp::Control;
 use nowcast_lab_links::freshness::workload::{Outcome, Workload, measure, quantile};
 use nowcast_sim::link::LinkConfig;
 
-/// 24 Mbit/s offered to a narrower link of 50 ms there and back, beside TCP up to `until`.
+/// 24 Mbit/s offered to a narrower link of 50 ms there and back, in competition with TCP up to `until`.
 fn beside(control: Control, rate_bits: u64, queue_bytes: usize, until: Duration) -> Outcome {
     let link = LinkConfig {
         delay: Duration::from_millis(25),
@@ -26,7 +26,7 @@ fn beside(control: Control, rate_bits: u64, queue_bytes: usize, until: Duration)
 }
 
 #[test]
-fn beside_tcp_both_get_a_usable_share() {
+fn a_session_and_tcp_both_get_a_usable_share() {
     for control in [Control::Reno, Control::Cubic] {
         for (rate, queue) in [(2_000_000, 64_000), (10_000_000, 32_000), (10_000_000, 128_000)] {
             let outcome = beside(control, rate, queue, Duration::MAX);
@@ -40,8 +40,8 @@ fn beside_tcp_both_get_a_usable_share() {
     }
 }
 
-/// The rate fell five times before it took the queue for that of others, which behind a long queue lasted seconds, and by then
-/// it was next to nothing.
+/// The rate fell five times before the queue was attributed to others. Behind a long queue that took seconds, and by
+/// then the rate was next to nothing.
 #[test]
 fn behind_a_long_queue_of_others_the_rate_neither_starves_nor_takes_all() {
     for seed in 1..=4 {
@@ -63,7 +63,7 @@ fn behind_a_long_queue_of_others_the_rate_neither_starves_nor_takes_all() {
 }
 
 #[test]
-fn when_tcp_has_gone_the_link_is_used_and_its_queue_is_short_again() {
+fn after_tcp_ends_the_link_is_used_and_its_queue_is_short_again() {
     let outcome = beside(Control::Cubic, 10_000_000, 128_000, Duration::from_secs(12));
     assert!(outcome.session_bits > 7_500_000.0, "{}", outcome.session_bits);
     assert!(quantile(&outcome.link_queue, 0.6) < 20.0, "{}", quantile(&outcome.link_queue, 0.6));

@@ -80,8 +80,8 @@ fn narrow_and_lossy(rate_bits: u64, share: f64, seed: u64) -> Outcome {
     measure(&Workload { link, seed, duration: Duration::from_secs(60), ..Workload::default() })
 }
 
-/// The first packets after the handshake end an idle time. When one of them was lost, the rate fell to what had been
-/// delivered in that time, and took seconds to come back.
+/// The first packets after the handshake end an idle time. When one of them was lost, the rate fell to the delivery
+/// rate of that time, and took seconds to recover.
 #[test]
 fn idle_time_is_not_taken_for_a_slow_link() {
     for (rate_bits, share, seed) in [(500_000, 0.01, 4), (500_000, 0.05, 6), (700_000, 0.02, 7)] {
@@ -90,8 +90,8 @@ fn idle_time_is_not_taken_for_a_slow_link() {
     }
 }
 
-/// Rounds that still held older packets counted against the rate that had just fallen, so that the session took its own
-/// queue for that of others.
+/// Rounds that still held older packets counted against the rate that had just fallen, so that the session mistook its
+/// own queue for that of others.
 #[test]
 fn its_own_queue_is_not_taken_for_that_of_others() {
     for seed in [1, 3, 6] {
@@ -101,7 +101,7 @@ fn its_own_queue_is_not_taken_for_that_of_others() {
     }
 }
 
-/// 20 s over a link that delays packets by one to the other of these times, evenly distributed.
+/// Runs 20 s over a link whose delay varies evenly between these two times.
 fn jittery([least, most]: [u64; 2], overtakes: bool, loss: Loss, rate_bits: Option<u64>) -> Outcome {
     let jitter = Jitter::Uniform(ms(most - least));
     let link = LinkConfig { delay: ms(least), jitter, overtakes, loss, rate_bits, ..LinkConfig::default() };

@@ -1,4 +1,4 @@
-//! The emulated link does what it was asked to, as programs on its hosts see it.
+//! The emulated link has the configured properties, as measured by programs on its hosts.
 
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ fn hosts_measure_the_configured_link() {
     let findings = match check(7) {
         Ok(findings) => findings,
         Err(CheckError::Host(error @ (HostError::Namespace(_) | HostError::Tun(_)))) => {
-            // `NOWCAST_WITHOUT` names what a machine lacks, with commas between.
+            // `NOWCAST_WITHOUT` lists the missing abilities of a machine, separated by commas.
             let is_without =
                 std::env::var("NOWCAST_WITHOUT").is_ok_and(|without| without.contains("namespaces"));
             assert!(

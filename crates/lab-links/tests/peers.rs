@@ -42,17 +42,17 @@ fn there_and_back(peer: Peer) {
     });
 }
 
-/// A port that is free for TCP, and was just now.
+/// Returns a port that was free for TCP a moment ago.
 fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// As the programs on hosts do.
+/// Runs `work` as the programs on hosts do.
 fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
-/// Events once; states with every tick, as a program does, because some peers lose them.
+/// Sends the event once and the states with every tick, as a program does, because some peers lose states.
 async fn ask(peer: Peer, address: SocketAddr) -> Result<(), PeerError> {
     let mut connection = peers::open(peer, End::Near, address, &mut || {}).await?;
     let (mut events, mut keys) = (Vec::new(), BTreeSet::new());
@@ -91,7 +91,7 @@ async fn ask(peer: Peer, address: SocketAddr) -> Result<(), PeerError> {
     Ok(())
 }
 
-/// Sends back what comes, until it is over.
+/// Sends back arriving messages until the end.
 async fn answer(
     peer: Peer,
     address: SocketAddr,

@@ -1,4 +1,4 @@
-//! Several reports as one page, with what they have in common said once.
+//! Several reports as one page; common facts are printed once.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub struct Book {
     pub title: String,
     /// The command that repeats all of it.
     pub command: String,
-    /// Where the run took place.
+    /// The machine of the run.
     pub machine: Machine,
     /// The measured programs, by version.
     pub versions: Vec<(String, String)>,
@@ -25,7 +25,8 @@ pub struct Book {
 }
 
 impl Book {
-    /// An empty book on this machine. `measured` are the packages of Cargo.lock whose versions it names beside Nowcast's.
+    /// Makes an empty book on this machine. The versions of the packages of Cargo.lock in `measured` are listed with
+    /// Nowcast's.
     pub fn new(title: impl Into<String>, command: impl Into<String>, measured: &[&str]) -> Self {
         Self {
             title: title.into(),

@@ -6,11 +6,11 @@ use super::Axis;
 use super::escape::escape;
 use super::stats::thousands;
 
-/// How many colours the page has; further series repeat them.
+/// Number of colours of the page; further series repeat them.
 pub(super) const SERIES_MAX: usize = 10;
 
 pub(super) const WIDTH: f64 = 1000.0;
-/// How much is kept free for labels on the left: a letter is about 7 units wide in the 12-unit font.
+/// Space that stays free for labels on the left: a letter is about 7 units wide in the 12-unit font.
 pub(super) fn label_room<'a>(labels: impl Iterator<Item = &'a str>) -> f64 {
     let longest = labels.map(|label| label.chars().count()).max().unwrap_or(0);
     (longest as f64 * 7.0 + 16.0).min(380.0)
@@ -59,14 +59,14 @@ impl Scale {
             return None;
         }
         if log {
-            // Whole decades, with a little room so that the smallest bar still has a length.
+            // Whole decades, with some space so that the smallest bar still has a length.
             let (low, high) = (10f64.powf((low * 0.8).log10().floor()), 10f64.powf(high.log10().ceil()));
             return Some(Self { low, high: if high <= low { low * 10.0 } else { high }, log });
         }
         Some(Self { low, high: if high <= low { low + 1.0 } else { high }, log })
     }
 
-    /// Without the room that whole decades leave on a logarithmic axis.
+    /// Without the space that whole decades leave on a logarithmic axis.
     pub(super) fn close(values: impl Iterator<Item = f64>, log: bool) -> Option<Self> {
         let mut bounds: Option<(f64, f64)> = None;
         for value in values.filter(|value| value.is_finite() && (!log || *value > 0.0)) {
@@ -116,7 +116,7 @@ impl Scale {
     }
 }
 
-/// A figure with three significant digits, which is what a chart can show.
+/// A figure with three significant digits, the precision of a chart.
 pub(super) fn short(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {

@@ -1,6 +1,6 @@
 //! Text inside HTML and SVG.
 
-/// `text` with the five signs that mean something in HTML replaced.
+/// Replaces the five special characters of HTML in `text`.
 pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for sign in text.chars() {

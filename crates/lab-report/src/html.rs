@@ -6,7 +6,7 @@ use super::drawing::SERIES_MAX;
 use super::escape::escape;
 use super::{Align, Machine, Report, Section, Table, svg};
 
-/// Ten hues that stay apart for colour-blind readers, a light and a dark variant of each.
+/// Ten hues that colour-blind readers can distinguish, a light and a dark variant of each.
 const STYLE: &str = "
 :root{color-scheme:light dark;--page:#fbfbf9;--ink:#1c1d1f;--soft:#5d6166;--line:#dcdcd6;--band:#f1f1ec;
 --s0:#2563b0;--s1:#c2571a;--s2:#2f8556;--s3:#8a4fb5;--s4:#a87400;--s5:#c23a6b;--s6:#1f8a94;--s7:#6d6f73;--s8:#7a5c3e;--s9:#5a7d1f}
@@ -58,7 +58,7 @@ pub(super) fn head(title: &str) -> String {
     out
 }
 
-/// Seed, command, notes and sections; the machine where it is not said elsewhere.
+/// Seed, command, notes and sections; the machine if it is not stated elsewhere.
 pub(super) fn body(out: &mut String, report: &Report, machine: Option<&Machine>) {
     out.push_str("<dl>");
     if let Some(machine) = machine {

@@ -44,7 +44,7 @@ pub struct Report {
     pub command: String,
     /// The seed from which every random choice of the run was drawn, if it made any.
     pub seed: Option<u64>,
-    /// Where the run took place.
+    /// The machine of the run.
     pub machine: Machine,
     /// Notes for comparing figures: settings, warnings, omissions and their reasons.
     pub notes: Vec<String>,
@@ -173,9 +173,9 @@ impl Table {
 pub struct Column {
     /// The content of the column.
     pub name: String,
-    /// The unit of its figures; empty where there is none.
+    /// The unit of its figures; empty if there is none.
     pub unit: String,
-    /// On which side the cells line up.
+    /// The alignment of the cells.
     pub align: Align,
 }
 
@@ -190,17 +190,17 @@ impl Column {
         Self { name: name.into(), unit: unit.into(), align: Align::Right }
     }
 
-    /// The name with its unit, as it stands in a head.
+    /// The name with its unit, as in a table head.
     pub fn head(&self) -> String {
         if self.unit.is_empty() { self.name.clone() } else { format!("{}, {}", self.name, self.unit) }
     }
 }
 
-/// On which side the cells of a column line up.
+/// The alignment of the cells of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Align {
-    /// Words.
+    /// For text.
     Left,
     /// Figures.
     Right,
@@ -210,13 +210,13 @@ pub enum Align {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Words.
+    /// Text.
     Text(String),
     /// One figure.
     Number {
         /// The figure, in the unit of its column.
         value: f64,
-        /// How many digits to show after the point.
+        /// Number of digits after the point.
         #[serde(skip)]
         decimals: usize,
     },
@@ -228,9 +228,9 @@ pub enum Cell {
         quartile_low: f64,
         /// A quarter of the samples is above this.
         quartile_high: f64,
-        /// How many samples there were.
+        /// Number of samples.
         samples: usize,
-        /// How many digits to show after the point.
+        /// Number of digits after the point.
         #[serde(skip)]
         decimals: usize,
     },
@@ -242,9 +242,9 @@ pub enum Cell {
         low: f64,
         /// The highest run.
         high: f64,
-        /// How many runs there were.
+        /// Number of runs.
         runs: usize,
-        /// How many digits to show after the point.
+        /// Number of digits after the point.
         #[serde(skip)]
         decimals: usize,
     },
@@ -253,7 +253,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// Words.
+    /// A cell of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
@@ -307,7 +307,7 @@ impl Cell {
             ),
             Self::Range { median, low, high, decimals, .. } => {
                 let [median, low, high] = [median, low, high].map(|&value| thousands(value, *decimals));
-                // Equal as shown: brackets would say nothing.
+                // Equal as displayed: brackets would add nothing.
                 if low == high { median } else { format!("{median} ({low}–{high})") }
             }
             Self::Missing => "–".into(),
@@ -322,9 +322,9 @@ pub enum Chart {
     Bars(BarChart),
     /// One quantity against another.
     Lines(LineChart),
-    /// The same where each pair stands for itself.
+    /// The same, with each pair as a separate point.
     Points(LineChart),
-    /// How often each value of one quantity was measured, for several peers above each other.
+    /// The frequency of each value of one quantity, for several peers above each other.
     Histograms(HistogramChart),
 }
 
@@ -344,7 +344,7 @@ pub struct BarChart {
 }
 
 impl BarChart {
-    /// Draws columns `values` of a table against the words of its column `label`.
+    /// Draws columns `values` of a table against the texts of its column `label`.
     pub fn from_table(
         title: impl Into<String>,
         unit: impl Into<String>,
@@ -380,7 +380,7 @@ pub struct LineChart {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// The lines, as points from left to right; points alone in any order.
+    /// The lines, as points from left to right; separate points in any order.
     pub series: Vec<Series<(f64, f64)>>,
 }
 
@@ -389,7 +389,7 @@ pub struct LineChart {
 pub struct Axis {
     /// The name of the axis.
     pub name: String,
-    /// In which unit.
+    /// The unit.
     pub unit: String,
     /// Whether it is logarithmic.
     pub log: bool,

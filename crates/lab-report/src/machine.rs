@@ -4,7 +4,7 @@ use std::fs;
 
 use serde::Serialize;
 
-/// The machine and build of a run. Fields that the system does not tell are empty.
+/// The machine and build of a run. Fields that the system does not provide are empty.
 #[derive(Debug, Clone, Serialize)]
 pub struct Machine {
     /// The processor's own name.
@@ -15,14 +15,14 @@ pub struct Machine {
     pub memory_gib: f64,
     /// Operating system, kernel release and architecture.
     pub system: String,
-    /// Whether the binary was built with optimisation; figures from others don't count.
+    /// Whether the binary was built with optimisation; figures of other builds are not valid.
     pub release_build: bool,
     /// Average number of runnable tasks in the minute before the run: above the number of cores, timings are noisy.
     pub load_before: f64,
 }
 
 impl Machine {
-    /// Looks at this machine.
+    /// Describes this machine.
     pub fn here() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let field = |text: &str, name: &str| {

@@ -32,7 +32,7 @@ impl Samples {
         &self.values
     }
 
-    /// How many there are.
+    /// The number of samples.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -42,8 +42,8 @@ impl Samples {
         self.values.is_empty()
     }
 
-    /// The value below which the share `p` (0 to 1) of the samples lies, by the nearest rank: always one that was
-    /// measured. Zero when there are none.
+    /// The value below which the share `p` (0 to 1) of the samples lies, by the nearest rank: always a measured value.
+    /// Zero without samples.
     pub fn quantile(&mut self, p: f64) -> f64 {
         if self.values.is_empty() {
             return 0.0;
@@ -91,7 +91,7 @@ pub struct Summary {
     pub min: f64,
     /// The largest.
     pub max: f64,
-    /// How many there were.
+    /// Number of samples.
     pub samples: usize,
 }
 

@@ -79,7 +79,7 @@ fn bars(out: &mut String, chart: &BarChart) {
     out.push_str("</svg></figure>");
 }
 
-/// Draws what a chart has of one series, by its number, once its pairs are places of the drawing.
+/// Draws one series of a chart, by its number, after its pairs were converted to coordinates.
 type Draw = fn(&mut String, usize, &[(f64, f64)]);
 
 fn plot(out: &mut String, chart: &LineChart, draw: Draw) {

@@ -21,7 +21,7 @@ use nowcast_lab_links::link::{EmulatedLink, HostError, HostProcess, Jitter, Link
 use nowcast_lab_report::Report;
 
 const PORT: u16 = 7_777;
-/// The script that walks and watches; Node finds the SDK from there.
+/// Steps the three worlds in turns, so that noise of the machine affects all of them.
 const SCRIPT: &str = "packages/lab/motion.mjs";
 const SDK: &str = "packages/nowcast/dist/world/index.js";
 /// Minimum distance of the ground's edge from the middle, in metres.
@@ -32,7 +32,7 @@ const TRIES: u32 = 2;
 /// The conditions of a link in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
-    /// There and back.
+    /// Round trip.
     pub rtt: Duration,
     /// The share of packets that each direction loses, 0 to 1.
     pub loss: f64,
@@ -100,9 +100,9 @@ pub const HANDS: [Conditions; 2] = [Conditions::new(100, 0.0, 1.0, 0), Condition
 /// The ground of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ground {
-    /// On a floor with a ball on it.
+    /// A floor with a ball.
     Free,
-    /// Among three hundred blocks that can be pushed, and stood upon.
+    /// Three hundred blocks that can be pushed and climbed.
     Blocks,
 }
 
@@ -149,7 +149,7 @@ impl Client {
 /// The plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// One run each, for each client on each ground.
+    /// One run for each of these, for each client on each ground.
     pub conditions: Vec<Conditions>,
     /// The runtimes of the SDK.
     pub clients: Vec<Client>,
@@ -167,10 +167,10 @@ pub struct Plan {
     pub command: String,
 }
 
-/// The reason why there are no figures.
+/// Reason why there are no figures.
 #[derive(Debug, thiserror::Error)]
 pub enum MotionError {
-    /// No hosts.
+    /// The hosts could not be made.
     #[error(transparent)]
     Host(#[from] HostError),
     /// The checkout is not there.
@@ -179,7 +179,7 @@ pub enum MotionError {
     /// The SDK is not built.
     #[error("the SDK is not built: `npm ci && npm run build --workspace nowcast` builds it")]
     NoSdk,
-    /// No browser.
+    /// There is no browser.
     #[error("{} is not there: install Chromium, or name another one with `nowcast lab motion --browser PROGRAM`", .0.display())]
     NoBrowser(PathBuf),
     /// Node is missing or does not run.
@@ -287,7 +287,7 @@ impl Plan {
         Ok(Run { of: *of, client, ground, found, is_trustworthy })
     }
 
-    /// Serves a room of a world on one host, and lets the script do `what` there on the other. Returns its findings,
+    /// Serves a room of a world on one host, and lets the script run `what` there on the other. Returns its findings,
     /// and whether the relay was in time.
     fn play<F: DeserializeOwned>(
         &self,

@@ -17,7 +17,7 @@ const IPC_SECONDS_QUICK: f64 = 70.0;
 const CODEC_SECONDS: f64 = 45.0;
 const CODEC_SECONDS_QUICK: f64 = 45.0;
 
-/// The packages that are measured beside our own.
+/// The packages that are compared with our own.
 const MEASURED: &[&str] = &[
     "quinn",
     "tokio-tungstenite",
@@ -94,7 +94,7 @@ impl Everything {
         let plans = self.plans();
         let mut book = Book::new("Measurements of Nowcast", self.command.clone(), MEASURED);
         book.notes.push(
-            "Every figure is shown beside those of other programs, measured in the same run. Links are emulated between the network stacks of real kernels; a seed decides the fate of every packet. This page loads no other file."
+            "Every figure is shown together with those of other programs, measured in the same run. Links are emulated between the network stacks of real kernels; a seed decides the fate of every packet. This page loads no other file."
                 .into(),
         );
         let browser = self.browser();

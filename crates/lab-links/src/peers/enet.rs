@@ -14,13 +14,13 @@ use super::{Connection, DATAGRAM_BYTES, End, Message, PeerError, Work};
 const EVENTS: u8 = 0;
 const STATES: u8 = 1;
 const CHANNELS: usize = 2;
-/// `ENet` counts in milliseconds and has to be called for its timers.
+/// `ENet` counts in milliseconds and must be called for its timers.
 const SERVICE_INTERVAL: Duration = Duration::from_millis(1);
 
 pub(super) struct Enet {
     host: Host<UdpSocket>,
     peer: PeerID,
-    /// Tells when a datagram has come; the host reads it.
+    /// Becomes readable when a datagram has arrived; the host reads it.
     readable: tokio::net::UdpSocket,
     states: Vec<u8>,
     incoming: Deframer,
@@ -64,7 +64,7 @@ impl Enet {
     async fn wait(&mut self, until: Instant) -> Result<(), PeerError> {
         if let Ok(ready) = timeout_at(until, self.readable.readable()).await {
             ready.map_err(PeerError::socket("wait"))?;
-            // The host is about to read all there is, so what follows is news.
+            // The host is about to read all datagrams, so any later readiness means a new one.
             let _ =
                 self.readable.try_io(Interest::READABLE, || Err::<(), _>(io::ErrorKind::WouldBlock.into()));
         }
@@ -83,7 +83,7 @@ impl Enet {
         self.send(STATES, &packet)
     }
 
-    /// Lets the host send, receive and repeat until it has nothing to say.
+    /// Lets the host send, receive and repeat until it has no more work.
     fn service(&mut self) -> Result<(), PeerError> {
         while let Some(event) = self.host.service().map_err(PeerError::stack("service"))? {
             match event {

@@ -20,7 +20,7 @@ pub(super) fn push(out: &mut Vec<u8>, key: u16, bytes: &[u8]) {
 #[cfg(any(test, feature = "peers"))]
 pub(super) const HELLO: [u8; HEADER_BYTES] = [0; HEADER_BYTES];
 
-/// Takes frames out of bytes that arrive in pieces.
+/// Extracts frames from bytes that arrive in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Deframer {
     bytes: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Deframer {
 }
 
 impl Deframer {
-    /// Appends what arrived.
+    /// Appends arrived bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         // Consumed bytes are removed once they fill most of the buffer, so that every byte moves about once.
         if self.read > self.bytes.len() / 2 {
@@ -68,7 +68,7 @@ impl Deframer {
     }
 }
 
-/// Takes messages that a task of the peer's hands over as frames: as many as are there, or else waits for the first.
+/// Takes messages that a task of the peer passes as frames: all that have arrived, or else waits for the first.
 pub(super) async fn receive(
     arrived: &mut mpsc::Receiver<Vec<u8>>,
     incoming: &mut Deframer,

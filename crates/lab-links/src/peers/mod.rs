@@ -1,8 +1,9 @@
-//! Nowcast, and what people use today, to send state and events between two machines, each behind the same small trait.
+//! Nowcast and the transports in common use for state and events between two machines, each behind the same small
+//! trait.
 //!
-//! Every peer is used as its manual suggests and a careful program would: no delay of small segments, one write a tick,
-//! states packed into datagrams of about the size of a packet. A peer knows nothing of the measurement, and the
-//! measurement nothing of the peer but [`Connection`].
+//! Every peer is used as its manual suggests and as a careful program would use it: no delay of small segments, one
+//! write a tick, states packed into datagrams of about the size of a packet. A peer does not know the measurement, and
+//! the measurement uses a peer only by [`Connection`].
 
 #[cfg(feature = "peers")]
 mod enet;
@@ -26,10 +27,10 @@ use nowcast::CarrierKind;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-/// How long opening a connection may take: a lost first packet costs some of these stacks seconds.
+/// Maximum time for opening a connection: a lost first packet costs some of these stacks seconds.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The most bytes of states that peers which have datagrams put into one.
+/// Maximum bytes of states in one datagram, for peers that have datagrams.
 #[cfg(feature = "peers")]
 const DATAGRAM_BYTES: usize = 1_150;
 
@@ -62,22 +63,22 @@ pub enum Peer {
     OursWebTransport,
     /// Nowcast over WebSocket.
     OursWebSocket,
-    /// Plain TCP, written as fast as the socket takes it, under the kernel's most common congestion control.
+    /// Plain TCP, written as fast as the socket accepts it, under the kernel's most common congestion control.
     TcpCubic,
     /// The same under BBR.
     TcpBbr,
-    /// TCP as the clever engineer writes it: the newest value per key, events first, decided when `poll` says that the kernel
-    /// has sent nearly all it was given.
+    /// TCP with a conflating sender: the newest value per key, events first, decided when `poll` reports that the
+    /// kernel has sent nearly all its bytes.
     TcpConflating,
-    /// The same in an event loop, which writes until the socket takes no more.
+    /// The same in an event loop, which writes until the socket accepts no more.
     TcpConflatingEager,
     /// A WebSocket library with its usual unlimited buffer.
     WebSocket,
     /// QUIC with everything on one stream.
     QuicStream,
-    /// QUIC with a stream of its own for every message; so without an order.
+    /// QUIC with a separate stream for every message, so without an order.
     QuicStreams,
-    /// QUIC with states in datagrams and events on a stream, as the library comes.
+    /// QUIC with states in datagrams and events on a stream, with the library's defaults.
     QuicDatagrams,
     /// The same with a small buffer for datagrams and BBR.
     QuicDatagramsTuned,
@@ -151,7 +152,7 @@ impl Peer {
         Peer::ALL.into_iter().find(|peer| peer.word() == word)
     }
 
-    /// Whether this program was built with it, and this system has it.
+    /// Whether this program was built with it, and this system supports it.
     #[must_use]
     pub fn is_available(self) -> bool {
         self.missing().is_none()
@@ -174,8 +175,7 @@ impl Peer {
             ),
             Peer::Zenoh => (
                 cfg!(feature = "zenoh"),
-                "this program was built without Zenoh; `cargo run --release -p nowcast-cli --features zenoh -- lab …` \
-                 builds one that has it",
+                "this program was built without Zenoh; `cargo run --release -p nowcast-cli --features zenoh -- lab …` builds one with Zenoh",
             ),
         };
         (!is_there).then_some(cure)
@@ -188,7 +188,7 @@ impl Peer {
     }
 }
 
-/// Why a peer could not be measured.
+/// The reason why a peer could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
     /// A socket failed.
@@ -204,16 +204,16 @@ pub enum PeerError {
     Stack {
         /// The attempt.
         what: &'static str,
-        /// In its own words.
+        /// The peer's own error text.
         cause: String,
     },
-    /// The other end went away.
+    /// The other end closed.
     #[error("the other end closed the connection")]
     Closed,
-    /// The other end did not come.
+    /// The other end did not connect.
     #[error("no connection within {} s", OPEN_TIMEOUT.as_secs())]
     Timeout,
-    /// Bytes arrived that nobody sent.
+    /// Bytes arrived that were never sent.
     #[error("a frame arrived that was not sent: {0}")]
     Frame(&'static str),
 }
@@ -233,18 +233,18 @@ impl PeerError {
 pub struct Message {
     /// The key of a state; 0 for an event.
     pub key: u16,
-    /// Its bytes.
+    /// The content.
     pub bytes: Vec<u8>,
 }
 
-/// The work of a peer until a message comes or a time is reached.
+/// The work of a peer until a message arrives or a time is reached.
 pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), PeerError>> + 'a>>;
 
 /// One end of a connection, as a program with one thread and a tick uses it.
 ///
-/// Per tick: `put` what is new, `flush`, then `work` until the next tick.
+/// Per tick: `put` the new messages, `flush`, then `work` until the next tick.
 pub trait Connection {
-    /// Hands a message to the peer: a state if `key` is not 0, else an event. Never waits.
+    /// Passes a message to the peer: a state if `key` is not 0, else an event. Never waits.
     ///
     /// # Errors
     /// Fails if the connection is over.
@@ -258,14 +258,14 @@ pub trait Connection {
         Ok(())
     }
 
-    /// Whether the program may go on. A program that writes to a plain socket waits there while the socket is full, so
-    /// it puts nothing while this says no.
+    /// Whether the program may continue. A program that writes to a plain socket waits there while the socket is full,
+    /// so it puts nothing while this is false.
     fn is_ready(&self) -> bool {
         true
     }
 
-    /// Does the connection's work until at least one message came, the program may go on, or `until`; appends at most
-    /// `messages_max` messages.
+    /// Does the connection's work until at least one message arrived, the program may continue, or `until` is reached;
+    /// appends at most `messages_max` messages.
     fn work<'a>(&'a mut self, until: Instant, messages_max: usize, inbox: &'a mut Vec<Message>) -> Work<'a>;
 }
 

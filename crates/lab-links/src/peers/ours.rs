@@ -1,4 +1,5 @@
-//! Nowcast: events on a lane of the first class and states on one of the second, so that neither waits for the other.
+//! Nowcast: events on a lane of the first class and states on a lane of the second, so that neither waits for the
+//! other.
 
 use std::net::SocketAddr;
 
@@ -14,7 +15,7 @@ const STATES: u8 = 1;
 
 pub(super) struct Ours {
     channel: Channel,
-    /// Kept by the end that listens, because its end ends the channel.
+    /// Stored by the end that listens, because dropping it ends the channel.
     _endpoint: Option<(Listener, Service)>,
 }
 
@@ -29,7 +30,7 @@ impl Ours {
             End::Far => {
                 let mut config = ListenConfig::on([address.ip()], address.port());
                 config.accept.session = session();
-                // The emulated link leads to nobody else.
+                // No other machine can reach the emulated link.
                 config.entry.anonymous = true;
                 let listener = Listener::bind(config).await.map_err(PeerError::stack("listen"))?;
                 let mut service = listener.advertise(NAME).await.map_err(PeerError::stack("advertise"))?;
@@ -47,7 +48,7 @@ impl Ours {
         }
     }
 
-    /// Whether a message came.
+    /// Takes waiting messages. Returns whether one arrived.
     fn take(&self, messages_max: usize, inbox: &mut Vec<Message>) -> Result<bool, PeerError> {
         let before = inbox.len();
         while inbox.len() - before < messages_max {

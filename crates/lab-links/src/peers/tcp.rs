@@ -23,7 +23,7 @@ pub(super) fn congestion_control_by_default() -> Option<String> {
     Some(name.trim().to_owned())
 }
 
-/// Opens a stream without delay of small segments, under the congestion control that is named.
+/// Opens a stream without delay of small segments, under the named congestion control.
 pub(super) async fn stream(
     end: End,
     address: SocketAddr,
@@ -54,7 +54,7 @@ pub(super) async fn stream(
     Ok(stream)
 }
 
-/// A stream and what waits on this side of it.
+/// A stream and the bytes that wait on this side of it.
 #[derive(Debug)]
 pub(super) struct Tcp {
     stream: TcpStream,
@@ -85,8 +85,8 @@ impl Tcp {
     }
 }
 
-/// Moves what one look at the stream gives to a deframer. No more than that: what a program that is behind has not asked
-/// for stays in the kernel.
+/// Moves the bytes of one read from the stream to a deframer. It reads no more, so that bytes for which a slow program
+/// has not asked stay in the kernel.
 pub(super) fn read(stream: &TcpStream, incoming: &mut Deframer) -> Result<(), PeerError> {
     let mut buffer = [0; 16 * 1_024];
     match stream.try_read(&mut buffer) {

@@ -1,5 +1,5 @@
-//! TCP as the clever engineer uses it: before each piece it asks with `poll` whether the kernel would send it at once, and
-//! only then decides what the piece holds: events first, then the newest values.
+//! TCP with a conflating sender. Before each piece it asks with `poll` whether the kernel would send it at once. Only
+//! then does it decide the content of the piece: events first, then the newest values.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read as _, Write as _};
@@ -18,11 +18,11 @@ use super::frame::{self, Deframer};
 use super::{Connection, End, PeerError, Work, tcp};
 use crate::peers::Message;
 
-/// How much the kernel may hold that it has not sent. `poll` says that there is room from half of it downwards.
+/// Maximum unsent bytes in the kernel. `poll` reports room when half of it or less is used.
 pub(super) const BACKLOG_BYTES: u32 = 4 * 1_024;
-/// How much is written at once; decided anew before each piece.
+/// Bytes that are written at once; the content is decided before each piece.
 pub(super) const PIECE_BYTES: usize = 1_400;
-/// Reads whose messages the program has not asked for.
+/// Maximum reads before the program asked for their messages.
 const UNREAD_MAX: usize = 16;
 
 pub(super) struct TcpConflating {
@@ -38,7 +38,7 @@ struct Shared {
     changed: Condvar,
 }
 
-/// Messages that are put and not yet in a piece.
+/// Messages that are put and not yet part of a piece.
 #[derive(Default)]
 pub(super) struct Waiting {
     events: VecDeque<Vec<u8>>,
@@ -82,7 +82,7 @@ impl Shared {
     }
 }
 
-/// A stream with little unsent in the kernel, under BBR where the kernel has it.
+/// A stream with few unsent bytes in the kernel, under BBR if the kernel supports it.
 pub(super) async fn stream(
     end: End,
     address: SocketAddr,
@@ -151,7 +151,7 @@ fn wait_for_room(socket: &TcpStream) -> Result<(), Errno> {
     }
 }
 
-/// Reads until the connection ends; then the channel closes, and that is how the connection learns it.
+/// Reads until the connection ends; then the channel closes, by which the connection notices the end.
 fn read(mut socket: TcpStream, arrivals: &mpsc::Sender<Vec<u8>>) {
     let mut buffer = [0; 16 * 1_024];
     while let Ok(length @ 1..) = socket.read(&mut buffer) {
@@ -181,7 +181,7 @@ impl Drop for TcpConflating {
     fn drop(&mut self) {
         self.shared.lock().is_over = true;
         self.shared.changed.notify_one();
-        // Wakes both threads; a socket that is gone already has ended them.
+        // Wakes both threads. If the socket is closed already, they have ended.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 }

@@ -1,7 +1,8 @@
-//! The same program, but non-blocking, as an event loop suggests it: it writes until the socket takes no more.
+//! The same program, but non-blocking, as in an event loop: it writes until the socket accepts no more.
 //!
-//! That hides a trap. Linux holds the bytes that wait against `TCP_NOTSENT_LOWAT` only when it begins another buffer; what
-//! is written behind one that has not left is appended to it until it has 64 KB. So during every loss decided values wait.
+//! This has a pitfall. Linux compares waiting bytes with `TCP_NOTSENT_LOWAT` only when it begins another buffer; bytes
+//! behind an unsent buffer are appended to it until it has 64 KB. So during every loss, values wait that were decided
+//! already.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +19,7 @@ pub(super) struct TcpConflatingEager {
     stream: TcpStream,
     incoming: Deframer,
     waiting: Waiting,
-    /// Bytes that are chosen and not yet taken by the kernel.
+    /// Bytes that were chosen and not yet accepted by the kernel.
     piece: Vec<u8>,
 }
 

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message as Packet;
 use super::frame::{self, Deframer};
 use super::{Connection, End, Message, PeerError, Work, tcp};
 
-/// Packets that were read and that the program has not asked for.
+/// Maximum packets that were read before the program asked for them.
 const UNREAD_MAX: usize = 16;
 
 pub(super) struct WebSocket {
@@ -43,7 +43,7 @@ impl WebSocket {
     }
 }
 
-/// Writes and reads until either side ends; then its channels close, and that is how the connection learns it.
+/// Writes and reads until either side ends; then its channels close, by which the connection notices the end.
 async fn carry(
     socket: WebSocketStream<TcpStream>,
     mut packets: mpsc::UnboundedReceiver<Vec<u8>>,

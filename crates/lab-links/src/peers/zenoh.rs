@@ -1,11 +1,11 @@
-//! Zenoh between two peers without a router, as its authors suggest for such traffic: one session over two links, of
-//! which every message takes the one that suits it.
+//! Zenoh between two peers without a router, as its authors suggest for such traffic: one session over two links, and
+//! each message takes the suitable one.
 //!
-//! Zenoh itself sends nothing again; its `Reliability` chooses a link. So events are reliable, block where they cannot
-//! go, have the highest priority and are not batched, and go over TCP; states are best effort, dropped where they would
-//! wait, and go over UDP. Every key is a resource of its own, and batches are as large as a packet, because a larger one
+//! Zenoh itself never retransmits; its `Reliability` chooses a link. So events are reliable, block where they cannot be
+//! sent, have the highest priority, are not batched, and use TCP. States are best effort, are dropped where they would
+//! wait, and use UDP. Every key is a separate resource, and batches are as large as a packet, because a larger one
 //! would be lost with any of its fragments. Scouting and gossip are off and the endpoints are given. The `lowlatency`
-//! transport is off: it knows neither priorities nor batches, and a hundred keys a tick would be a hundred packets.
+//! transport is off: it has neither priorities nor batches, and a hundred keys a tick would be a hundred packets.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -29,17 +29,17 @@ const BATCH_BYTES: usize = 1_400;
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) struct Zenoh {
-    /// There until the end, which has a thread of its own.
+    /// `Some` until the end, which has a thread of its own.
     node: Option<Node>,
 }
 
-/// Fields are dropped in this order: what was declared goes before its session.
+/// Fields are dropped in this order: declarations before their session.
 struct Node {
     /// By key, each declared when it is first used.
     publishers: HashMap<u16, Publisher<'static>>,
     subscriber: Subscriber<FifoChannelHandler<Sample>>,
     session: zenoh::Session,
-    /// Where the other end listens.
+    /// The address on which the other end listens.
     to: &'static str,
 }
 
@@ -51,10 +51,10 @@ impl Zenoh {
     ) -> Result<Self, PeerError> {
         let (listens, is_listening) = oneshot::channel();
         let (opened, open) = oneshot::channel();
-        // It refuses to wait inside a runtime of one thread.
+        // Zenoh refuses to wait inside a runtime of one thread.
         thread::spawn(move || {
             let node = Node::open(end, address).and_then(|node| {
-                // The asking thread may be gone.
+                // The thread that asked may have ended.
                 let _ = listens.send(());
                 node.meet()
             });
@@ -75,7 +75,7 @@ impl Zenoh {
 impl Drop for Zenoh {
     fn drop(&mut self) {
         let node = self.node.take();
-        // Closing waits too. That it fails is of no use to anybody any more.
+        // Closing waits too. Its failure no longer matters.
         let _ = thread::spawn(move || drop(node)).join();
     }
 }
@@ -91,7 +91,7 @@ impl Node {
         Ok(Node { publishers: HashMap::new(), subscriber, session, to })
     }
 
-    /// Waits for both links and for the other end to listen: what is put before is heard by nobody.
+    /// Waits for both links and for the other end to listen: messages put before that would be lost.
     fn meet(mut self) -> Result<Node, zenoh::Error> {
         let deadline = Instant::now() + OPEN_TIMEOUT;
         loop {
@@ -130,7 +130,7 @@ fn config(end: End, address: SocketAddr) -> Result<Config, zenoh::Error> {
         End::Far => (endpoints.as_str(), "[]"),
         End::Near => ("[]", endpoints.as_str()),
     };
-    // A lost packet of the opening is noticed after a second and not ten.
+    // A lost packet of the opening is noticed after one second instead of ten.
     Config::from_json5(&format!(
         r#"{{
             mode: "peer",

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Ends this program with one line when it is interrupted. Nothing is left behind: the programs on the hosts end with
-/// the threads that started them, and hosts with the programs on them.
+/// Ends this program with one line when it is interrupted. No process or host remains: the programs on the hosts end
+/// with the threads that started them, and hosts with the programs on them.
 ///
 /// # Errors
 /// When signals cannot be watched.

@@ -1,7 +1,7 @@
 //! One measurement between two hosts of an emulated link: this program runs again on each host, with orders.
 //!
 //! Both hosts are on one machine and share its clock, so the age of a value is exact. The relay may be late when the
-//! machine stalls; such a trial is run again, and what is still not trustworthy then says so.
+//! machine stalls. Such a trial is run again, and figures that remain unreliable are marked.
 
 mod bulk;
 mod child;
@@ -33,15 +33,15 @@ use crate::link::{EmulatedLink, HostError, HostProcess, Lateness, LinkConfig, Su
 use crate::local::now_ns;
 use crate::peers::{End, Peer};
 
-/// How often a trial is run again when the relay was late.
+/// Maximum repetitions of a trial whose relay was late.
 pub const REPEATS_MAX: u32 = 2;
 
 const PORT: u16 = 4_000;
-/// How long opening a connection and stragglers may take beside the measurement.
+/// Time for opening a connection and for stragglers, in addition to the measurement.
 const PATIENCE: Duration = Duration::from_secs(45);
-/// A bulk transfer begins so long after the connection, which then has seen the link without it.
+/// Time from the opening of the connection to a bulk transfer, so that the connection has measured the link without it.
 const BULK_AFTER: Duration = Duration::from_secs(1);
-/// How often the bytes on the link are noted.
+/// Interval at which the bytes on the link are recorded.
 const METER_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The work of the two hosts.
@@ -56,7 +56,7 @@ pub enum Task {
 }
 
 impl Task {
-    /// The congestion control of the bulk transfer that shares the link, if one does.
+    /// The congestion control of the bulk transfer that shares the link, if there is one.
     fn beside(&self) -> Option<&str> {
         match self {
             Task::Stream(stream) => stream.beside.as_deref(),
@@ -64,7 +64,7 @@ impl Task {
         }
     }
 
-    /// How long the measurement itself takes.
+    /// The duration of the measurement itself.
     #[must_use]
     pub fn duration(&self) -> Duration {
         match self {
@@ -81,27 +81,27 @@ struct Orders {
     peer: Peer,
     end: End,
     address: SocketAddr,
-    /// When the link was made, on the machine's monotonic clock.
+    /// The time at which the link was made, on the machine's monotonic clock.
     link_start_ns: u64,
     task: Task,
 }
 
-/// Why there is no figure.
+/// Reason why there is no figure.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// No hosts.
+    /// The hosts could not be made.
     #[error(transparent)]
     Host(#[from] HostError),
     /// A program did not start.
     #[error("this program could not be started on a host: {0}")]
     Start(#[source] io::Error),
     /// The transfer that shares the link did not begin.
-    #[error("the bulk transfer beside it could not begin: {0}")]
+    #[error("the bulk transfer on the same link could not begin: {0}")]
     Bulk(#[source] io::Error),
-    /// A program ended without a report; it has said why on the standard error.
+    /// A program ended without a report; the reason is on its standard error.
     #[error("{peer}: the {end} host ended without a report")]
     NoReport {
-        /// Of which peer.
+        /// The peer.
         peer: &'static str,
         /// Which one.
         end: &'static str,
@@ -109,14 +109,14 @@ pub enum TrialError {
     /// A program hangs.
     #[error("{peer}: the {end} host did not finish within {seconds} s")]
     Hangs {
-        /// Of which peer.
+        /// The peer.
         peer: &'static str,
         /// Which one.
         end: &'static str,
         /// The limit.
         seconds: u64,
     },
-    /// A report is not what it should be.
+    /// A report has another form than expected.
     #[error("a host's report cannot be read: {0}")]
     Report(#[from] serde_json::Error),
 }
@@ -129,14 +129,14 @@ pub struct Outcome {
     meter: Vec<Reading>,
     /// The behaviour of the link.
     pub summary: Summary,
-    /// How often it was run again because the relay was late.
+    /// Number of repetitions because the relay was late.
     pub repeats: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     at_ns: u64,
-    /// Toward the far host, toward the near one, and of a bulk transfer that shares the link.
+    /// Bytes toward the far host, toward the near one, and of a bulk transfer that shares the link.
     bytes: [u64; 3],
 }
 
@@ -144,7 +144,7 @@ impl Outcome {
     /// The report of the host that connected.
     ///
     /// # Errors
-    /// When it is another one.
+    /// If the report has another type.
     pub fn near<T: DeserializeOwned>(&self) -> Result<T, TrialError> {
         Ok(serde_json::from_str(&self.near)?)
     }
@@ -152,7 +152,7 @@ impl Outcome {
     /// The report of the host that listened.
     ///
     /// # Errors
-    /// When it is another one.
+    /// If the report has another type.
     pub fn far<T: DeserializeOwned>(&self) -> Result<T, TrialError> {
         Ok(serde_json::from_str(&self.far)?)
     }
@@ -163,13 +163,13 @@ impl Outcome {
         self.summary.lateness.is_trustworthy()
     }
 
-    /// How late the relay was.
+    /// The lateness of the relay.
     #[must_use]
     pub fn lateness(&self) -> Lateness {
         self.summary.lateness
     }
 
-    /// Bytes a second that came out of the link between two moments of the machine's clock: toward the far and the near host,
+    /// Bytes a second that left the link between two moments of the machine's clock: toward the far and the near host,
     /// and those that the receiver of a bulk transfer read.
     #[must_use]
     pub fn bytes_per_second(&self, from_ns: u64, to_ns: u64) -> [f64; 3] {
@@ -254,11 +254,11 @@ fn once(config: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outco
             Ok(line) => break line,
         }
     };
-    // The near host still does its connection's work, until the far one has had its grace.
+    // The near host still does its connection's work, until the grace time of the far one is over.
     let found = far.line(deadline).map_err(|error| named("far", error))?;
     meter.push(read_meter(&link, bulk.as_ref()));
     drop(bulk);
-    // Before the link, so that neither sees it go.
+    // Dropped before the link, so that neither notices its end.
     drop((near, far));
     Ok(Outcome { near: asked, far: found, meter, summary: link.finish(), repeats: 0 })
 }
@@ -269,7 +269,7 @@ fn read_meter(link: &EmulatedLink, bulk: Option<&Bulk>) -> Reading {
     Reading { at_ns: now_ns(), bytes: [toward[1].delivered_bytes, toward[0].delivered_bytes, of_bulk] }
 }
 
-/// A program, and the lines that it says.
+/// A program, and the lines that it prints.
 struct HostReports {
     lines: mpsc::Receiver<String>,
     _process: HostProcess,

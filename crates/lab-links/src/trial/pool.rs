@@ -18,21 +18,21 @@ pub struct Job {
     pub seed: u64,
     /// The measured peer.
     pub peer: Peer,
-    /// How.
+    /// The task.
     pub task: Task,
     /// The name shown meanwhile.
     pub name: String,
 }
 
 impl Job {
-    /// About how long it takes, in seconds, with opening and stragglers.
+    /// The approximate duration, in seconds, with opening and stragglers.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.task.duration().as_secs_f64() + 1.5
     }
 }
 
-/// About how many seconds all jobs take, `at_once` of them at a time.
+/// The approximate duration of all jobs in seconds, if `at_once` of them run at a time.
 #[must_use]
 pub fn seconds_of(jobs: impl Iterator<Item = Job>, at_once: usize) -> f64 {
     let (mut sum, mut count) = (0.0, 0);
@@ -43,9 +43,9 @@ pub fn seconds_of(jobs: impl Iterator<Item = Job>, at_once: usize) -> f64 {
     sum / at_once.clamp(1, count.max(1)) as f64
 }
 
-/// Runs all jobs, `at_once` of them at a time; the outcomes are in their order.
+/// Runs all jobs, `at_once` of them at a time; the outcomes have the order of the jobs.
 ///
-/// A job without an outcome has an error in its place: that one peer fails must not cost the others their figures.
+/// A failed job has an error in its place, because the failure of one peer must not cost the others their figures.
 pub fn run_all(jobs: &[Job], at_once: usize, progress: &Mutex<Progress>) -> Vec<Result<Outcome, TrialError>> {
     let next = AtomicUsize::new(0);
     let at_once = at_once.clamp(1, jobs.len().max(1));

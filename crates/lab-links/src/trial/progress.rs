@@ -1,4 +1,4 @@
-//! A bar with an estimate of the time that is left.
+//! A bar with an estimate of the remaining time.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, Weak};
@@ -6,21 +6,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const WIDTH: usize = 24;
-/// How often a terminal sees the time that is left.
+/// Interval at which the terminal's estimate is updated.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Of the line, how much says what is being done.
+/// Maximum characters of the line that describe the current work.
 const WHAT_CHARS_MAX: usize = 90;
 
-/// How far a run is.
+/// The progress of a run.
 ///
-/// Its parts weigh the seconds that they should take of the whole; a part of which several run at once weighs less than
-/// it lasts.
+/// The weight of a part is its expected share of the seconds of the whole; a part weighs less than its duration if
+/// several run at once.
 #[derive(Debug)]
 pub struct Progress {
     start: Instant,
     total: f64,
     done: f64,
-    /// Taken out when they end, so that the others keep their places.
+    /// Removed when they end, so that the indices of the others stay valid.
     running: Vec<Option<Running>>,
     what: String,
     is_terminal: bool,
@@ -36,14 +36,14 @@ struct Running {
 }
 
 impl Running {
-    /// The seconds until it ends. It is run again when the machine was busy, so one that takes longer than it should
-    /// takes as long once more.
+    /// The seconds until it ends. It is run again when the machine was busy, so a part that exceeds its time is
+    /// expected to take the same time once more.
     fn left(&self, now: Instant) -> f64 {
         let elapsed = (now - self.since).as_secs_f64();
         if self.seconds > 0.0 { self.seconds - elapsed % self.seconds } else { 0.0 }
     }
 
-    /// How much of its weight is done.
+    /// The finished share of its weight.
     fn done(&self, now: Instant) -> f64 {
         let elapsed = (now - self.since).as_secs_f64();
         if self.seconds > 0.0 { self.weight * (elapsed / self.seconds).min(1.0) } else { 0.0 }
@@ -51,7 +51,7 @@ impl Running {
 }
 
 impl Progress {
-    /// Nothing done of what should take `total` seconds.
+    /// No work is done yet of a run of about `total` seconds.
     #[must_use]
     pub fn new(total: f64) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Progress {
         }
     }
 
-    /// The same, and a terminal sees every second how it goes.
+    /// Like [`Progress::new`], and the terminal shows the progress every second.
     #[must_use]
     pub fn shown(total: f64) -> Arc<Mutex<Self>> {
         let progress = Arc::new(Mutex::new(Self::new(total)));
@@ -94,7 +94,7 @@ impl Progress {
         self.show();
     }
 
-    /// Says something above the bar.
+    /// Prints a line above the bar.
     pub fn say(&mut self, line: &str) {
         if self.is_terminal {
             eprintln!("\r\x1b[K{line}");
@@ -140,12 +140,12 @@ impl Progress {
         if self.total > 0.0 { (self.done(now) / self.total).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// Returns the remaining time, at the pace so far; at least until the last part that has begun will have ended,
-    /// because toward the end there is nothing to run beside it.
+    /// Returns the remaining time at the pace so far. It is at least the time until the last running part ends, because
+    /// towards the end no other part runs at the same time.
     fn left(&self, now: Instant) -> Duration {
         let done = self.done(now);
         let elapsed = (now - self.start).as_secs_f64();
-        // The first seconds say little of the pace.
+        // The first seconds give a poor estimate of the pace.
         let pace = (elapsed + INTERVAL.as_secs_f64()) / (done + INTERVAL.as_secs_f64());
         let longest = self.running.iter().flatten().map(|running| running.left(now)).fold(0.0, f64::max);
         let at_this_pace = (self.total - done) * pace.max(1.0);
@@ -165,7 +165,7 @@ fn show_while_it_lasts(progress: &Weak<Mutex<Progress>>) {
     }
 }
 
-/// The progress, whatever happened to those that had it before.
+/// Locks the progress, even if a former holder of the lock panicked.
 pub fn locked(progress: &Mutex<Progress>) -> std::sync::MutexGuard<'_, Progress> {
     progress.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

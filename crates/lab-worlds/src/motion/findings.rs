@@ -22,7 +22,7 @@ impl Plan {
         for ground in &self.grounds {
             report.section(own(*ground, &on(*ground)));
         }
-        // Others and keys are the same matter on every ground.
+        // Figures of others and of keys are the same on every ground.
         let ground = self.grounds.first().copied().unwrap_or(Ground::Free);
         report.section(others(&on(ground)));
         report.section(keys(&on(ground)));
@@ -50,7 +50,7 @@ fn label(run: &Run) -> [Cell; 2] {
 fn histogram(title: &str, runs: &[&Run], values: impl Fn(&Found) -> &[f64]) -> Chart {
     let rows = runs.iter().map(|run| Series {
         name: format!("{} · {}", run.of.name(), run.client.name()),
-        // On an axis of powers nothing is nothing: what is below what can be told apart counts as that.
+        // A logarithmic axis has no zero: values below the resolution count as the resolution.
         values: values(&run.found).iter().map(|metres| (metres * 100.0).max(0.01)).collect(),
     });
     Chart::Histograms(HistogramChart {

@@ -1,4 +1,4 @@
-//! Two bots play football over a slow link: does the server judge a kick by what the one who kicked saw?
+//! Two bots play football over a slow link: does the server judge a kick by the view of the player who kicked?
 
 use serde::Deserialize;
 
@@ -8,13 +8,13 @@ use nowcast_lab_report::{Axis, Cell, Chart, Column, LineChart, Report, Section, 
 
 /// The folder of the world, and its room.
 pub(super) const WORLD: (&str, &str) = ("worlds/football", "football");
-/// How far from the ball somebody may be who kicks it, in metres, as the world has it.
+/// Maximum distance of a kicking player from the ball in the rules of the world, in metres.
 const REACH_M: f64 = 1.6;
 /// Views older than this are judged as of this age, in milliseconds.
 const REWIND_MS: f64 = 500.0;
 /// Number of dots on the edge of reach, less one.
 const REACH_DOTS: u32 = 30;
-/// A player shown farther than this from the server's place is one of the causes, in metres.
+/// A player shown farther than this from the server's position counts as a cause, in metres.
 const OWN_M: f64 = 0.15;
 
 /// One kick, as the script writes it.
@@ -27,20 +27,21 @@ struct Kick {
     at_s: f64,
     /// Distance of the ball on the screen of the player who kicked, in metres.
     shown_m: f64,
-    /// How far the server found it.
+    /// Distance of the ball as judged by the server.
     judged_m: f64,
     /// Whether the kick counted.
     is_counted: bool,
-    /// How long ago what was on the screen was when the server judged.
+    /// The age of the screen's moment when the server judged.
     behind_ms: f64,
-    /// Whether news of the ball was late, so that it was shown going on as it did.
+    /// Whether an update of the ball was late, so that the ball was extrapolated.
     is_guessed: bool,
-    /// How far who kicked was shown from where the server had it after the same step; `None` where that is not known any more.
+    /// Distance between the displayed position of the kicking player and the server's position after the same step;
+    /// `None` if it is no longer known.
     own_error_m: Option<f64>,
 }
 
 impl Kick {
-    /// Whether the server's word is what the screen showed.
+    /// Whether the server's verdict agrees with the screen.
     fn agrees(&self) -> bool {
         self.is_counted == (self.shown_m <= REACH_M)
     }
@@ -199,7 +200,7 @@ fn record(run: &Run) -> Section {
         Column::text("counted"),
         Column::number("seen before", "ms"),
         Column::number("own error", "cm"),
-        Column::text("where they disagree, why"),
+        Column::text("causes of disagreement"),
     ]);
     for kick in &run.found.kicks {
         table.row(vec![

@@ -1,4 +1,4 @@
-//! Somebody with a headset waves its hands: how far off does somebody else see them, and what does that cost?
+//! A player with a headset waves both hands: how exactly does another player see them, and at what cost?
 
 use serde::Deserialize;
 
@@ -26,7 +26,7 @@ struct Run {
 }
 
 impl Plan {
-    /// Has somebody wave its hands and somebody else watch at each link with each client, instead of walks.
+    /// Lets one player wave both hands and another watch at each link with each client, instead of walks.
     ///
     /// # Errors
     /// [`MotionError`]
@@ -36,7 +36,7 @@ impl Plan {
         for of in &self.conditions {
             for client in &self.clients {
                 progress(&format!("hands: {}, {}", of.name(), client.name()));
-                // That world has heads and hands, and nothing else moves there before somebody kicks the ball.
+                // That world has heads and hands, and no other entity moves there before a player kicks the ball.
                 let (found, is_trustworthy) = self.play("hands", football::WORLD, of, *client)?;
                 runs.push(Run { of: *of, client: *client, found, is_trustworthy });
             }

@@ -50,9 +50,9 @@ fn of_thousand(thousand: Thousand) -> Section {
 }
 
 fn of_runaways(runaways: Vec<Beside>) -> Section {
-    let mut section = Section::new("Runaway scripts, and the rooms beside them");
+    let mut section = Section::new("Runaway scripts, and their effect on other rooms");
     section.text(format!(
-        "{ROOMS} rooms of football with {PLAYERS} players each, a thread for each room, sixty steps a second. Beside them runs another such room, and then one whose script runs away in every step. Times are those of the other rooms' steps, by the clock. The goal is a ratio of at most 1.2. A step that begins a whole period late counts as lost.",
+        "{ROOMS} rooms of football with {PLAYERS} players each, a thread for each room, sixty steps a second. First another such room runs at the same time, and then one whose script runs away in every step. Times are those of the other rooms' steps, by the clock. The goal is a ratio of at most 1.2. A step that begins a whole period late counts as lost.",
     ));
     let mut table = Table::new(vec![
         Column::text("script"),

@@ -1,7 +1,8 @@
-//! `lab script`: what rules in Luau cost, beside the same rules in Rust, and what a script that runs away costs others.
+//! `lab script`: the cost of rules in Luau compared with the same rules in Rust, and the cost of a runaway script for
+//! other rooms.
 //!
-//! Processor time is that of the thread that steps the world, so that other programs on the machine hardly count; where others
-//! are the question, the time is that of the clock on the wall.
+//! Processor time is that of the thread that steps the world, so that other programs on the machine hardly count; the
+//! effect on other rooms is measured in wall-clock time.
 
 mod findings;
 mod play;
@@ -17,21 +18,21 @@ use thiserror::Error;
 
 use nowcast_lab_report::Report;
 
-/// Why something could not be measured.
+/// Reason why a measurement failed.
 #[derive(Debug, Error)]
 pub enum ScriptError {
     /// The instrument's own rules do not load.
     #[error("the rules of {of} do not load: {fault}")]
     Rules {
-        /// Of which world.
+        /// The world.
         of: &'static str,
-        /// Why.
+        /// The cause.
         fault: Fault,
     },
-    /// The same of what the rules declare.
+    /// The same for the declarations of the rules.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// A world did something else than it had to, so that no figure of it would count.
+    /// A world had another result than required, so its figures would not be valid.
     #[error("{of}: {reason}")]
     Wrong {
         /// Which world.
@@ -51,9 +52,9 @@ type Result<T> = std::result::Result<T, ScriptError>;
 pub struct Plan {
     /// Steps of each world of a thousand entities.
     pub steps: usize,
-    /// How long rooms step beside a script that runs away, and as long without it.
+    /// Seconds for which rooms step at the same time as a runaway script, and the same time without it.
     pub room_seconds: u64,
-    /// How often each of these is measured.
+    /// Number of repetitions of each measurement.
     pub rounds: usize,
     /// Edits of the running world.
     pub edits: usize,
@@ -74,7 +75,7 @@ impl Plan {
 /// Measures everything.
 ///
 /// # Errors
-/// When a world does not load, or does something else than it had to; no figure is made up for it.
+/// If a world does not load, or has another result than required; no figure is invented for it.
 pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Report> {
     progress("a thousand entities with ten lines each");
     let thousand = thousand::run(plan)?;
@@ -86,7 +87,7 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
     Ok(findings::report(plan, command, thousand, runaways, reloads, &play))
 }
 
-/// The modules of the football world, as the repository has it.
+/// The modules of the football world of the repository.
 fn football() -> Sources {
     Sources::from_iter([
         ("world.luau", include_str!("../../../../worlds/football/world.luau")),

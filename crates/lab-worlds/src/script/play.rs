@@ -1,4 +1,4 @@
-//! How fast `nowcast test` plays.
+//! The speed of `nowcast test`.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use super::{Plan, Result, ScriptError, football};
 pub(super) struct Play {
     pub(super) cases: usize,
     pub(super) steps: u64,
-    /// On the wall's clock, with the loading of the world for every case.
+    /// Wall-clock time, with the loading of the world for every case.
     pub(super) took: Duration,
 }
 
 impl Play {
-    /// How many times as fast as in real time.
+    /// The speed as a multiple of real time.
     pub(super) fn speed(&self) -> f64 {
         self.steps as f64 / f64::from(STEP_HZ) / self.took.as_secs_f64()
     }

@@ -1,4 +1,4 @@
-//! How long it takes from a saved text to the first step that follows it.
+//! The time from a saved text to the first step under it.
 
 use std::time::Instant;
 
@@ -12,10 +12,10 @@ const PLAYERS: u32 = 22;
 /// Steps between two edits.
 const STEPS_BETWEEN: usize = 3;
 
-/// Milliseconds from a text to the end of the step that it first ruled.
+/// Milliseconds from a text to the end of its first step.
 pub(super) struct Reloads {
     pub(super) live: Samples,
-    /// How many there are, all of which every edit writes down and restores.
+    /// Number of entities, all of which every edit saves and restores.
     pub(super) entities: usize,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn run(plan: &Plan) -> Result<Reloads> {
     Ok(reloads)
 }
 
-/// Football with another length of a match, as somebody would change it.
+/// Football with another length of a match, like a typical edit.
 fn edited(edit: usize) -> Sources {
     let mut sources = football();
     let text = sources.text(MAIN).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Scripts that run away in one room, while others step beside it as a server's rooms do: a thread each, sixty times a second.
+//! Runaway scripts in one room, while other rooms step at the same time as on a server: a thread each, sixty times a
+//! second.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,9 +12,9 @@ use nowcast_world::{Command, Input, PlayerId, STEP_HZ};
 use super::{Plan, Result, ScriptError, football, milliseconds};
 use nowcast_lab_report::Samples;
 
-/// Rooms of football beside the one with the script.
+/// Rooms of football that run at the same time as the one with the script.
 pub(super) const ROOMS: usize = 4;
-/// People in each of them.
+/// Players in each room.
 pub(super) const PLAYERS: u32 = 10;
 /// A step that begins this many periods late is lost.
 const LATE_PERIODS: u32 = 1;
@@ -34,13 +35,13 @@ pub(super) const KINDS: [(&str, &str); 6] = [
 /// The effect of one script on others.
 pub(super) struct Beside {
     pub(super) name: &'static str,
-    /// Milliseconds of the others' steps beside a room of football like theirs.
+    /// Milliseconds of the others' steps while the extra room is football like theirs.
     pub(super) before: Samples,
-    /// The same beside the script.
+    /// The same with the runaway script.
     pub(super) during: Samples,
     /// Steps of the others that began a period late or more, without and with the script.
     pub(super) late: [usize; 2],
-    /// Steps of the room itself, and how often its script failed.
+    /// Steps of the room itself, and the number of failures of its script.
     pub(super) steps: usize,
     pub(super) failed: u64,
 }
@@ -50,7 +51,7 @@ pub(super) fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<Bes
     let mut all: Vec<Beside> = KINDS.iter().map(|(name, _)| Beside::new(name)).collect();
     for round in 1..=plan.rounds {
         for (beside, (name, text)) in all.iter_mut().zip(KINDS) {
-            progress(&format!("round {round} of {}: {name} beside {ROOMS} rooms", plan.rounds));
+            progress(&format!("round {round} of {}: {name} next to {ROOMS} rooms", plan.rounds));
             let seed = plan.seed + round as u64;
             let (others, _) = rooms(plan, football(), seed)?;
             beside.before.merge(others.times);
@@ -88,7 +89,7 @@ struct Stepped {
     failed: u64,
 }
 
-/// Steps `ROOMS` rooms of football beside one with `neighbour`, and returns both.
+/// Steps `ROOMS` rooms of football and one with `neighbour` at the same time, and returns both.
 fn rooms(plan: &Plan, neighbour: Sources, seed: u64) -> Result<(Stepped, Stepped)> {
     let is_over = Arc::new(AtomicBool::new(false));
     let room = |sources: Sources, seed: u64| {
@@ -133,7 +134,7 @@ fn step_room(sources: Sources, seed: u64, is_over: &AtomicBool) -> Result<Steppe
         while live.poll_report().is_some() {}
         stepped.times.push(milliseconds(begun.elapsed()));
         due += period;
-        // A late schedule begins anew, as in a server.
+        // A late schedule starts again, as in a server.
         if Instant::now() > due + period * LATE_PERIODS {
             stepped.late += 1;
             due = Instant::now();

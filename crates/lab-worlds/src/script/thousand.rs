@@ -1,4 +1,4 @@
-//! A thousand entities, each of which rules of ten lines move in every step: in Luau, in Rust, and not at all.
+//! A thousand entities, each moved in every step by ten lines of rules: in Luau, in Rust, and not at all.
 
 use nowcast_script::{Console, Limits, Script, Sources};
 use nowcast_world::{Attributes, Behaviour, Definition, EntityId, Kind, Pose, Scene, Spawn, Value, World};
@@ -75,7 +75,7 @@ fn scripted(plan: &Plan, text: String) -> Result<(World, Console)> {
     Ok((World::new(definition, plan.seed, Box::new(script))?, console))
 }
 
-/// The two did the same, or their times would say nothing about each other.
+/// Checks that both had the same results, because otherwise their times could not be compared.
 fn same_places(luau: &World, rust: &World) -> Result<()> {
     let apart = luau.entities().iter().zip(rust.entities().iter()).map(|(a, b)| {
         let ways = a.pose.position.iter().zip(b.pose.position).map(|(a, b)| (a - b).abs());

@@ -1,4 +1,4 @@
-//! Endpoints whose certificates nobody verifies: on an emulated link there is nobody else.
+//! Endpoints whose certificates are not verified: an emulated link has only these two ends.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ fn client(transport: Arc<TransportConfig>) -> Result<ClientConfig, PeerError> {
     Ok(config)
 }
 
-/// Takes any certificate; signatures are still checked, so that the cost of a handshake is the real one.
+/// Accepts any certificate; signatures are still checked, so that the cost of a handshake is realistic.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! QUIC (quinn) in the four ways in which people use it for messages.
+//! QUIC (quinn) in the four ways in which programs use it for messages.
 
 mod endpoint;
 
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::frame::{self, Deframer};
 use super::{Connection, DATAGRAM_BYTES, End, Message, PeerError, Work};
 
-/// Messages that were read and that the program has not asked for.
+/// Maximum messages that were read before the program asked for them.
 const UNREAD_MAX: usize = 16;
 /// The longest message that is read from a stream of its own.
 const MESSAGE_BYTES_MAX: usize = 4_096;
@@ -31,7 +31,7 @@ pub(super) enum Use {
 
 pub(super) struct Quic {
     usage: Use,
-    /// Kept, because its end ends the connection.
+    /// Stored, because dropping it ends the connection.
     _endpoint: quinn::Endpoint,
     link: Link,
     to_stream: mpsc::UnboundedSender<Vec<u8>>,
@@ -107,8 +107,8 @@ async fn stream(end: End, link: &Link) -> Result<(SendStream, RecvStream), PeerE
     }
 }
 
-// These tasks end with the connection or with the program's interest; either closes a channel, and that is how the
-// other side of it learns the end.
+// These tasks end with the connection, or when the program drops its end. Both close a channel, by which the other side
+// of the channel notices the end.
 
 async fn write_stream(mut sink: SendStream, mut frames: mpsc::UnboundedReceiver<Vec<u8>>) {
     while let Some(frame) = frames.recv().await {
@@ -122,7 +122,7 @@ async fn read_stream(mut source: RecvStream, arrivals: mpsc::Sender<Vec<u8>>) {
     let mut incoming = Deframer::default();
     while let Ok(Some(chunk)) = source.read_chunk(MESSAGE_BYTES_MAX, true).await {
         incoming.feed(&chunk.bytes);
-        // Whole frames only, because those of datagrams come in between.
+        // Only whole frames, because frames of datagrams are inserted between them.
         let mut messages = Vec::new();
         if incoming.take(usize::MAX, &mut messages).is_err() {
             return;
@@ -157,7 +157,7 @@ async fn write_streams(link: Link, mut frames: mpsc::UnboundedReceiver<Vec<u8>>)
 async fn read_streams(link: Link, arrivals: mpsc::Sender<Vec<u8>>) {
     while let Ok(mut source) = link.accept_uni().await {
         let arrivals = arrivals.clone();
-        // A stream that waits for a lost packet must not hold up the others.
+        // A stream that waits for a lost packet must not delay the others.
         tokio::spawn(async move {
             if let Ok(bytes) = source.read_to_end(MESSAGE_BYTES_MAX).await {
                 let _ = arrivals.send(bytes).await;
