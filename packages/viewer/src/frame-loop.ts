@@ -1,24 +1,85 @@
 import { type Frame, startLoop } from "@nowcast/three";
+import { Vector3 } from "three";
 import type { Viewer } from "./viewer.js";
+
+/** Turn of the camera by keys, in radians a second. */
+const TURN_PER_SECOND = 2.2;
+
+const EARS = new Vector3();
+const AHEAD = new Vector3();
 
 /** The steps of a frame, in order. */
 function runFrame(viewer: Viewer, frame: Frame): void {
   const { nowMs, frameMs, seconds } = frame;
-  viewer.readDevices(frame);
-  viewer.sendInput();
-  viewer.samplePoses(nowMs);
-  viewer.placeProps();
-  viewer.animatePeople(seconds);
-  viewer.moveCamera(seconds);
-  viewer.updateActions(seconds);
-  viewer.updateScene(seconds);
-  viewer.updateLabels(nowMs);
-  viewer.updateFigures(frameMs);
-  viewer.render();
-  viewer.governResolution(frameMs);
+  readDevices(viewer, frame);
+  viewer.avatar.sendInput();
+  viewer.connection?.sample(nowMs);
+  placeEntities(viewer, seconds);
+  moveCamera(viewer, seconds);
+  updateActions(viewer, seconds);
+  updateSurroundings(viewer, seconds);
+  updateLabels(viewer, nowMs);
+  updateFigures(viewer, frameMs);
+  viewer.picture.render();
+  // Headsets keep their rate by other means, and changes of the resolution would be visible.
+  if (!viewer.headset) viewer.picture.governResolution(frameMs);
 }
 
-/** Draws frames as long as the page is open. */
+/** Draws frames for as long as the page lives. */
 export function startFrameLoop(viewer: Viewer): void {
   startLoop(viewer.stage.renderer, (frame) => runFrame(viewer, frame));
+}
+
+function readDevices({ devices, headset, inputs, camera }: Viewer, { nowMs, seconds, xr }: Frame): void {
+  devices.poll(seconds);
+  headset?.read(xr, nowMs, seconds);
+  if (!headset) {
+    camera.turn(inputs.lookYaw + devices.turning * TURN_PER_SECOND * seconds, inputs.lookPitch);
+    camera.zoom(inputs.zoom);
+  }
+  inputs.consumeLook();
+}
+
+function placeEntities({ connection, scene, backdrop, picture, avatar }: Viewer, seconds: number): void {
+  if (connection) {
+    scene.placeProps(connection);
+    scene.placePeople(connection);
+  } else {
+    backdrop.animate(picture.seconds);
+  }
+  scene.animate(seconds, avatar.hidden);
+}
+
+function moveCamera({ connection, backdrop, stage, picture, avatar }: Viewer, seconds: number): void {
+  if (connection) avatar.follow(seconds, connection);
+  else backdrop.aim(stage.camera, picture.motionSeconds);
+}
+
+function updateActions({ connection, actions, headset, camera }: Viewer, seconds: number): void {
+  const canAct = connection?.status === "open";
+  actions.update(seconds, headset?.pitch ?? camera.pitch, canAct);
+  if (canAct) headset?.act();
+}
+
+function updateSurroundings(viewer: Viewer, seconds: number): void {
+  const { connection, avatar, backdrop, stage, sounds, voice } = viewer;
+  viewer.picture.update(seconds, avatar.actor ?? (connection ? avatar.watched : backdrop.focus));
+  const ears = stage.camera.getWorldPosition(EARS);
+  const { x, y, z } = stage.camera.getWorldDirection(AHEAD);
+  sounds.listenAt(ears.x, ears.y, ears.z, x, y, z);
+  voice.update(performance.now(), ears, AHEAD);
+}
+
+function updateLabels({ connection, headset, scene, stage }: Viewer, nowMs: number): void {
+  if (!headset) return scene.updateLabels(nowMs, stage.camera, connection?.avatar);
+  scene.labels.hide(nowMs);
+  headset.write(connection?.avatar);
+}
+
+function updateFigures({ connection, screens, hud, past, figures }: Viewer, frameMs: number): void {
+  if (!connection) return;
+  screens.update(connection.screen);
+  hud.connection.update(connection.status, connection.world.connection);
+  past.animate(performance.now());
+  figures.update(frameMs, connection);
 }

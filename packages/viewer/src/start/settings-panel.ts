@@ -52,13 +52,13 @@ export class SettingsPanel {
     this.#vrWalk.checked = settings.vrWalk;
     this.#vrSmoothTurn.checked = settings.vrSmoothTurn;
     this.#vrVignette.checked = settings.vrVignette;
-    element("set-about", HTMLElement).textContent = this.#viewer.describeMachine();
+    element("set-about", HTMLElement).textContent = this.#viewer.picture.describeMachine();
     this.#dialog.showModal();
   }
 
   /** Not stored for the next visit, because phones ask again, and require a tap before. */
   async #lookAround(): Promise<void> {
-    this.#gyroscope.checked = await this.#viewer.lookByGyroscope(this.#gyroscope.checked);
+    this.#gyroscope.checked = await this.#viewer.gyroscope.set(this.#gyroscope.checked);
   }
 
   #apply(): void {
@@ -76,6 +76,6 @@ export class SettingsPanel {
       vrSmoothTurn: this.#vrSmoothTurn.checked,
       vrVignette: this.#vrVignette.checked,
     });
-    element("set-about", HTMLElement).textContent = this.#viewer.describeMachine();
+    element("set-about", HTMLElement).textContent = this.#viewer.picture.describeMachine();
   }
 }

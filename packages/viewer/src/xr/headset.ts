@@ -161,7 +161,7 @@ export class Headset implements XrSession {
     this.#isSteered = walks || way !== undefined;
     if (way) Object.assign(input, way, { run: true });
     if (this.#isSteered) room.steer();
-    else if (viewer.ownMember) Object.assign(input, room.follow() ?? {});
+    else if (viewer.avatar.member) Object.assign(input, room.follow() ?? {});
   }
 
   /** The head is above this body from now on, and faces its direction. */
@@ -183,7 +183,8 @@ export class Headset implements XrSession {
     const room = this.#room;
     const viewer = this.#viewer;
     const input = this.#input;
-    const { own, ownMember: member } = viewer;
+    const { own } = viewer;
+    const { member } = viewer.avatar;
     if (!member) room.sit();
     const eyes = own ? own.halfHeight + SEATED_EYES_M : WATCHED_EYES_M;
     room.stand(place.x, member ? place.y - member.halfHeight : place.y + eyes - input.head.y, place.z);
@@ -248,8 +249,8 @@ export class Headset implements XrSession {
     const { connection } = viewer;
     const contents = {
       screen: connection?.screen ?? new Map(),
-      chat: viewer.latestChat,
-      notice: viewer.notice,
+      chat: viewer.chat.latest,
+      notice: viewer.hud.notices,
     };
     panel.mesh.visible = panel.write(contents) && left.input.isTracked;
     if (!panel.mesh.visible) return;
@@ -315,8 +316,8 @@ export class Headset implements XrSession {
     const isAiming = arc.group.visible
       ? stickY < -STICK_BACK
       : stickY < -STICK_OUT && Math.abs(stickX) < STICK_OUT;
-    if (isAiming && isTracked && viewer.ownMember) {
-      arc.aim(this.#right.ray, viewer.scene.obstacles, viewer.ownMember.body.holding);
+    if (isAiming && isTracked && viewer.avatar.member) {
+      arc.aim(this.#right.ray, viewer.scene.obstacles, viewer.avatar.member.body.holding);
     } else if (arc.group.visible) {
       if (arc.landing) this.#teleport(arc.landing);
       arc.hide();

@@ -1,0 +1,133 @@
+import { createPose, type Member, type WorldScene, wrapAngle, yawOf } from "@nowcast/three";
+import { Vector3 } from "three";
+import type { OrbitCamera } from "../camera.js";
+import type { Input, InputCollector } from "../input/input-collector.js";
+import type { Actor } from "../targets.js";
+import type { WorldConnection } from "../world-connection.js";
+import type { XrSession } from "../xr/xr-session.js";
+
+/** Nearer than this the own avatar would fill the picture. */
+const HIDE_NEARER_M = 1.15;
+/** Height of the eyes above the centre of a person. */
+const EYES_M = 0.62;
+/** Speed of the camera for players without a body, in metres a second. */
+const WATCHING_SPEED = 9;
+
+/** The parts of the page that follow the own avatar. */
+export interface AvatarParts {
+  readonly connection: WorldConnection | undefined;
+  readonly scene: WorldScene;
+  readonly camera: OrbitCamera;
+  readonly inputs: InputCollector;
+  readonly headset: XrSession | undefined;
+}
+
+/** The own avatar as it is shown, and the camera that follows it. */
+export class OwnAvatar {
+  /** The camera's target for players without a body. */
+  readonly watched = new Vector3(0, 1.5, 0);
+  readonly #page: AvatarParts;
+  readonly #pose = createPose();
+  readonly #input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+  /** The avatar that the camera faces with already. */
+  #faced: number | undefined;
+  #yaw = 0;
+
+  constructor(page: AvatarParts) {
+    this.#page = page;
+  }
+
+  /** The own body, if it is a walking player. */
+  get member(): Member | undefined {
+    const id = this.#page.connection?.avatar;
+    return id === undefined ? undefined : this.#page.scene.crowd.get(id);
+  }
+
+  /** The entity that the own input moves, as it is shown: a walking player or another entity. */
+  get actor(): Actor | undefined {
+    const id = this.#page.connection?.avatar;
+    return this.member ?? (id === undefined ? undefined : this.#page.scene.get(id));
+  }
+
+  /** The avatar that would fill the picture, and is not drawn. */
+  get hidden(): number | undefined {
+    const { connection, camera, headset } = this.#page;
+    return headset !== undefined || camera.nearness < HIDE_NEARER_M ? connection?.avatar : undefined;
+  }
+
+  /** The direction in which an avatar is shown at once; `undefined` while the camera does not face with it. */
+  yawOf(avatar: number): number | undefined {
+    return avatar === this.#faced ? this.#page.camera.yaw : undefined;
+  }
+
+  /** The camera faces with the avatar again, once it is there. */
+  forget(): void {
+    this.#faced = undefined;
+  }
+
+  /** Sends the present input, if the camera faces with the avatar. */
+  sendInput(): void {
+    const { connection, inputs, camera, headset } = this.#page;
+    if (connection?.status !== "open" || connection.avatar !== this.#faced) return;
+    Object.assign(this.#input, inputs.combine());
+    this.#input.yaw = camera.yaw;
+    headset?.updateInput(this.#input);
+    connection.setInput(this.#input);
+  }
+
+  /** Moves the camera, or the room of a headset, to the avatar. */
+  follow(seconds: number, connection: WorldConnection): void {
+    const { actor } = this;
+    const { camera, headset, scene } = this.#page;
+    if (actor === undefined) {
+      this.#watch(seconds, connection);
+      const { x, y, z } = this.watched;
+      if (headset) return headset.move(seconds, this.watched);
+      return camera.follow(seconds, x, y, z, scene.obstacles, undefined);
+    }
+    if (this.#faced !== actor.id) this.#faceWith(actor);
+    const { member } = this;
+    const eyes = member ? EYES_M * member.size : actor.halfHeight;
+    if (!member) this.#turnWith(actor);
+    if (headset) return headset.move(seconds, actor);
+    const { x, y, z } = actor;
+    camera.follow(seconds, x, y + eyes, z, scene.obstacles, member?.body.holding ?? actor.id);
+  }
+
+  #faceWith(own: Actor): void {
+    const { camera, headset } = this.#page;
+    this.#faced = own.id;
+    this.#yaw = yawOf(own);
+    camera.face(own);
+    camera.jump();
+    headset?.faceWith(own);
+  }
+
+  /** The camera of a driver turns with the vehicle. */
+  #turnWith(own: Actor): void {
+    const { camera, headset } = this.#page;
+    const yaw = yawOf(own);
+    const turned = wrapAngle(yaw - this.#yaw);
+    if (headset) headset.turnWith(turned);
+    else camera.turn(turned, 0);
+    this.#yaw = yaw;
+  }
+
+  /** Players without a drawn body move the camera's target by their input. */
+  #watch(seconds: number, connection: WorldConnection): void {
+    const { avatar } = connection;
+    if (avatar !== undefined) {
+      if (!connection.pose(avatar, this.#pose)) return;
+      this.#faced = avatar;
+      this.watched.set(this.#pose.x, this.#pose.y, this.#pose.z);
+      return;
+    }
+    this.#faced = undefined;
+    const { camera, inputs } = this.#page;
+    const { forward, right, run } = inputs.combine();
+    const metres = WATCHING_SPEED * (run ? 2 : 1) * seconds;
+    const [sin, cos] = [Math.sin(camera.yaw), Math.cos(camera.yaw)];
+    this.watched.x += (right * cos - forward * sin) * metres;
+    this.watched.z += (-right * sin - forward * cos) * metres;
+  }
+}

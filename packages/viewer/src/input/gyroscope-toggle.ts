@@ -1,0 +1,28 @@
+import { words } from "../words.js";
+import type { Gyroscope } from "./gyroscope.js";
+import type { InputCollector } from "./input-collector.js";
+
+/** Turns looking by moving the phone on and off. Its code is loaded when it is turned on. */
+export class GyroscopeToggle {
+  readonly #inputs: InputCollector;
+  readonly #say: (text: string) => void;
+  #gyroscope: Gyroscope | undefined;
+
+  constructor(inputs: InputCollector, say: (text: string) => void) {
+    this.#inputs = inputs;
+    this.#say = say;
+  }
+
+  /** Returns whether it is on afterwards, and shows why it is not. */
+  async set(isWanted: boolean): Promise<boolean> {
+    this.#gyroscope?.end();
+    this.#gyroscope = undefined;
+    if (!isWanted) return false;
+    const { Gyroscope } = await import("./gyroscope.js");
+    const gyroscope = new Gyroscope(this.#inputs);
+    const state = await gyroscope.begin();
+    if (state === "on") this.#gyroscope = gyroscope;
+    else this.#say(words.gyroscopeStates[state]);
+    return state === "on";
+  }
+}

@@ -1,0 +1,47 @@
+import type { WorldScene } from "@nowcast/three";
+import { Vector3 } from "three";
+import { Actions, buttonOf } from "./actions.js";
+import type { Hud } from "./hud/hud.js";
+import { promptFor } from "./hud/key-hints.js";
+import type { Devices } from "./input/devices.js";
+import type { Stage } from "./scene/stage.js";
+import { type Actor, findTarget } from "./targets.js";
+import type { WorldConnection } from "./world-connection.js";
+import type { XrSession } from "./xr/xr-session.js";
+
+/** The parts of the page that actions need. */
+export interface ActionParts {
+  readonly connection: WorldConnection | undefined;
+  readonly headset: XrSession | undefined;
+  /** The entity that the own input moves. */
+  readonly own: Actor | undefined;
+  readonly scene: WorldScene;
+  readonly stage: Stage;
+  readonly devices: Devices;
+  readonly hud: Hud;
+}
+
+/** The actions of a world, with the targets, texts and buttons of the page. */
+export function createActions(page: ActionParts): Actions {
+  const ahead = new Vector3();
+  return new Actions({
+    findTarget: (rule) => {
+      const { own, scene, stage, devices } = page;
+      if (!own) return undefined;
+      if (page.headset) return page.headset.findTarget(own, rule);
+      // The mouse points at the target, or else the middle of the picture does.
+      const { x, y } = devices.pointer ?? { x: window.innerWidth / 2, y: window.innerHeight / 2 };
+      const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, ahead) };
+      return findTarget(own, aim, rule, scene.all, scene.crowd.members);
+    },
+    has: (attribute) => page.connection?.hasAttribute(attribute) ?? false,
+    send: (action, args) => page.connection?.act(action, args),
+    showCharge: (share) => page.hud.setCharge(share),
+    showOffers: (offers) => {
+      const { hud, devices } = page;
+      hud.setPrompt(devices.touching ? "" : promptFor(offers));
+      if (devices.touching) devices.markButtons(new Set(offers.map(({ action }) => buttonOf(action))));
+    },
+    highlight: (target) => page.scene.highlight(target),
+  });
+}

@@ -1,0 +1,43 @@
+import type { Actions } from "./actions.js";
+import type { ChatPanel } from "./chat/chat-panel.js";
+import type { Figures } from "./hud/figures.js";
+import { helpLines, type KeyBar } from "./hud/key-hints.js";
+import type { RulesConsole } from "./hud/rules-console.js";
+import type { Devices } from "./input/devices.js";
+import type { Command } from "./input/input-collector.js";
+import type { WorldConnection } from "./world-connection.js";
+
+/** The parts of the page that keys and chat lines control. */
+export interface CommandParts {
+  readonly connection: WorldConnection | undefined;
+  readonly devices: Devices;
+  readonly chat: ChatPanel;
+  readonly figures: Figures;
+  readonly console: RulesConsole;
+  readonly keyBar: KeyBar;
+  readonly actions: Actions;
+}
+
+/** Runs the command of a key; none on the start screen. */
+export function runCommand(page: CommandParts, command: Command): void {
+  if (!page.connection) return;
+  switch (command) {
+    case "chat":
+      page.devices.release();
+      return page.chat.open();
+    case "hud":
+      return page.figures.flip();
+    case "console":
+      return page.console.flip();
+    case "help":
+      return page.keyBar.flip();
+    case "escape":
+      return page.actions.cancel();
+  }
+}
+
+/** Sends a line of chat. The page answers `/help` itself, because the server would send it to all players. */
+export function sayLine({ connection, keyBar, chat }: CommandParts, text: string): void {
+  if (!/^\/help\b/i.test(text)) return connection?.chat(text);
+  for (const line of helpLines(keyBar.hints)) chat.addEvent(line);
+}

@@ -1,0 +1,67 @@
+import type { WorldScene } from "@nowcast/three";
+import type { Settings } from "./settings.js";
+import { type Entry, WorldConnection, type WorldConnectionListener } from "./world-connection.js";
+
+/** The parts of the page that a visit needs. */
+export interface VisitParts {
+  readonly settings: Settings;
+  readonly scene: WorldScene;
+  readonly events: WorldConnectionListener;
+  /** The direction in which the own avatar is shown at once. */
+  yawOf(avatar: number): number | undefined;
+  /** Removes what is shown of a world. */
+  clear(): void;
+  /** A connection begins. */
+  began(connection: WorldConnection): void;
+}
+
+/** The connection to the world of a room, from entering to leaving. */
+export class Visit {
+  connection: WorldConnection | undefined;
+  readonly #page: VisitParts;
+  #address = "";
+  #entry: Entry = {};
+
+  constructor(page: VisitParts) {
+    this.#page = page;
+    // A session outlives its carrier. Without a close the avatar would stay until the server gives it up.
+    window.addEventListener("pagehide", () => this.connection?.close());
+    window.addEventListener("pageshow", (event) => {
+      if (event.persisted && this.connection) this.rejoin();
+    });
+  }
+
+  enter(address: string, entry: Entry): void {
+    this.#address = address;
+    this.#entry = entry;
+    this.rejoin();
+  }
+
+  leave(): void {
+    this.connection?.close();
+    this.connection = undefined;
+    this.#page.clear();
+  }
+
+  rejoin(): void {
+    this.leave();
+    const { settings, scene, events, yawOf } = this.#page;
+    const { name, transport, networkHz } = settings;
+    const options = { name, transport, networkHz, ...this.#entry };
+    this.connection = new WorldConnection(this.#address, options, events, scene, yawOf);
+    this.#page.began(this.connection);
+  }
+
+  /** Applies settings that differ from those `before`; joins the world again only if necessary. */
+  applySettings(before: Readonly<Settings>): void {
+    const { connection } = this;
+    const { name, transport, networkHz } = this.#page.settings;
+    if (!connection) return;
+    if (before.transport !== transport) return this.rejoin();
+    if (before.name !== name && name !== "") connection.rename(name);
+    if (before.networkHz === networkHz) return;
+    // The protocol has no value for the default, so a new connection omits the rate.
+    if (networkHz === 0) this.rejoin();
+    else connection.setRate(networkHz);
+  }
+}
