@@ -78,16 +78,15 @@ export class WorldView implements PoseSource {
   }
 
   /**
-   * All steps of a frame. `nowMs` is the frame's time (`performance.now()`), `seconds` the time since the previous
-   * frame. With a camera, labels are placed at its view of the entities. Move a camera that follows an entity before
-   * this call: first {@link WorldView.sample}, then {@link WorldView.pose}, then the camera.
+   * All steps of a frame: {@link WorldView.sample}, {@link WorldView.place} and, with a camera,
+   * {@link WorldView.writeLabels}. `nowMs` is the frame's time (`performance.now()`), `seconds` the time since the
+   * previous frame. Move a camera that follows an entity before this call: first `sample`, then {@link WorldView.pose},
+   * then the camera.
    */
   update(nowMs: number, seconds: number, camera?: PerspectiveCamera): void {
     if (nowMs !== this.#sampledMs) this.sample(nowMs);
-    this.scene.placeProps(this);
-    this.scene.placePeople(this);
-    this.scene.animate(seconds);
-    if (camera) this.scene.updateLabels(nowMs, camera, this.world.avatarId);
+    this.place(seconds);
+    if (camera) this.writeLabels(nowMs, camera);
   }
 
   /** Whether the own avatar is shown at its predicted pose. */
@@ -102,6 +101,21 @@ export class WorldView implements PoseSource {
   sample(nowMs: number): void {
     this.#sampledMs = nowMs;
     this.#poses.sample(nowMs);
+  }
+
+  /**
+   * Moves all entities to their poses at the moment of the last {@link WorldView.sample}, and animates them by
+   * `seconds`. The entity `hidden` is not drawn, because the camera is inside it.
+   */
+  place(seconds: number, hidden?: number | undefined): void {
+    this.scene.placeProps(this);
+    this.scene.placePeople(this);
+    this.scene.animate(seconds, hidden);
+  }
+
+  /** Places labels at the camera's view of the entities. The own avatar has no name there. */
+  writeLabels(nowMs: number, camera: PerspectiveCamera): void {
+    this.scene.updateLabels(nowMs, camera, this.world.avatarId);
   }
 
   /** Writes the shown pose of an entity at the moment of the last `sample`; returns false while it is unknown. */

@@ -70,7 +70,7 @@ it("an entity whose parent and attribute change in one step is drawn on its pare
   });
 });
 
-it("a pose that is read between sample and update is the one that the frame draws", async () => {
+it("a pose that is read between sample and place is the one that the frame draws", async () => {
   const { world } = await joined("cy");
   const view = new WorldView(world);
   cleanups.push(() => view.dispose());
@@ -81,7 +81,7 @@ it("a pose that is read between sample and update is the one that the frame draw
     const nowMs = performance.now();
     view.sample(nowMs);
     if (!view.pose(world.avatarId!, own)) return false;
-    view.update(nowMs, 1 / 60);
+    view.place(1 / 60);
     const member = view.scene.crowd.get(world.avatarId!)!;
     expect([member.x, member.y, member.z]).toEqual([own.x, own.y, own.z]);
     frames += own.z < -1 ? 1 : 0;

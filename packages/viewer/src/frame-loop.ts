@@ -41,13 +41,9 @@ function readDevices({ devices, headset, inputs, camera }: Viewer, { nowMs, seco
 }
 
 function placeEntities({ connection, scene, backdrop, picture, avatar }: Viewer, seconds: number): void {
-  if (connection) {
-    scene.placeProps(connection);
-    scene.placePeople(connection);
-  } else {
-    backdrop.animate(picture.seconds);
-  }
-  scene.animate(seconds, avatar.hidden);
+  if (connection) return connection.place(seconds, avatar.hidden);
+  backdrop.animate(picture.seconds);
+  scene.animate(seconds);
 }
 
 function moveCamera({ connection, backdrop, stage, picture, avatar }: Viewer, seconds: number): void {

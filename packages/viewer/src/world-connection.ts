@@ -1,7 +1,7 @@
 // The only module of the viewer that uses the SDK, besides `xr/presence.ts`, which owns head and hands. The others
 // handle drawn objects.
 
-import { type Pose, type PoseSource, type WorldScene, WorldView } from "@nowcast/three";
+import { type Pose, type WorldScene, WorldView } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import {
   createPredictor,
@@ -83,7 +83,7 @@ export interface WorldConnectionOptions extends Entry {
 }
 
 /** A joined world, and its drawing. */
-export class WorldConnection implements PoseSource {
+export class WorldConnection {
   readonly world: World;
   readonly #view: WorldView;
   readonly #predictor: Predictor;
@@ -197,6 +197,11 @@ export class WorldConnection implements PoseSource {
 
   pose(id: number, out: Pose): boolean {
     return this.#view.pose(id, out);
+  }
+
+  /** Moves all entities to their poses at that moment; `hidden` is not drawn. */
+  place(seconds: number, hidden: number | undefined): void {
+    this.#view.place(seconds, hidden);
   }
 
   close(): void {
