@@ -14,16 +14,27 @@ export interface ShownPrediction extends Pick<Predictor, "sample" | "place" | "h
   pose(out: WorldPose, interpolated: WorldPose): boolean;
 }
 
+/** A prediction of bodies that the own avatar touches, such as the `BodyPredictor` of `@nowcast/predict-rapier`. */
+export interface ShownBodies {
+  /** Advances to this moment; called once a frame, after the prediction of the avatar. */
+  sample(nowMs: number): void;
+  /** Changes an interpolated pose to the predicted one; returns false, without writing, for other entities. */
+  place(id: EntityId, pose: WorldPose): boolean;
+}
+
 /** Longest chain of parents that is followed from an entity to the avatar. */
 const PARENTS_MAX = 16;
 
 /**
- * The one source of poses in a frame. The own avatar is predicted, and everything attached to it or held by it moves with the
- * prediction. All other entities are interpolated.
+ * The one source of poses in a frame. The own avatar is predicted, and everything attached to it or held by it moves with
+ * the prediction. Bodies that it touches are predicted if {@link ShownPoses.bodies} is set. All other entities are
+ * interpolated.
  */
 export class ShownPoses {
   /** Whether the own avatar is shown at its predicted pose. */
   isPredicted = false;
+  /** Predicts bodies around the avatar, once it is loaded. */
+  bodies: ShownBodies | undefined;
 
   readonly #interpolated = { position: new Float64Array(3), quaternion: new Float64Array(4) };
   readonly #predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
@@ -50,6 +61,7 @@ export class ShownPoses {
   sample(nowMs: number): void {
     this.#interpolator.sample(nowMs);
     this.#predictor?.sample(nowMs);
+    this.bodies?.sample(nowMs);
     const { avatarId } = this.#world;
     this.isPredicted =
       avatarId !== undefined &&
@@ -69,9 +81,10 @@ export class ShownPoses {
   /** Writes the pose of an entity; returns false for an entity that is not in the world. */
   pose(id: EntityId, out: Pose): boolean {
     if (!this.#interpolator.pose(id, this.#interpolated)) return false;
+    const isBody = id !== this.#world.avatarId && this.bodies?.place(id, this.#interpolated) === true;
     POSITION.fromArray(this.#interpolated.position);
     QUATERNION.fromArray(this.#interpolated.quaternion);
-    if (this.isPredicted) this.#predict(id);
+    if (this.isPredicted && !isBody) this.#predict(id);
     out.x = POSITION.x;
     out.y = POSITION.y;
     out.z = POSITION.z;

@@ -13,7 +13,7 @@ import { describeBody, isShown } from "./look/body.js";
 import { trackedPartOf } from "./people/tracked/tracked-kinds.js";
 import type { Pose } from "./pose.js";
 import type { PoseSource } from "./pose-source.js";
-import { ShownPoses, type ShownPrediction } from "./shown-poses.js";
+import { type ShownBodies, ShownPoses, type ShownPrediction } from "./shown-poses.js";
 import { WorldScene, type WorldSceneOptions } from "./world-scene.js";
 
 export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
@@ -87,6 +87,14 @@ export class WorldView implements PoseSource {
     if (nowMs !== this.#sampledMs) this.sample(nowMs);
     this.place(seconds);
     if (camera) this.writeLabels(nowMs, camera);
+  }
+
+  /**
+   * Shows bodies around the own avatar at their predicted poses from now on, as `createBodyPredictor` of
+   * `@nowcast/predict-rapier` returns them; `undefined` interpolates them again.
+   */
+  set bodies(bodies: ShownBodies | undefined) {
+    this.#poses.bodies = bodies;
   }
 
   /** Whether the own avatar is shown at its predicted pose. */
