@@ -1,4 +1,4 @@
-//! Rebuilds the crate when the web client was built anew.
+//! Rebuilds the crate when the web client was built again.
 
 use std::path::Path;
 

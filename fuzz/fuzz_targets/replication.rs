@@ -1,4 +1,4 @@
-//! Payloads of movement, each behind a length of two bytes: whatever input a replica gets, its rows stay within their
+//! Payloads of movement, each behind a length of two bytes: for any input, the rows of a replica stay within their
 //! bounds.
 #![no_main]
 

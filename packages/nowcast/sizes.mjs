@@ -3,7 +3,7 @@
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
-/** Bytes after gzip of everything that a page loads to call it; what it loads later, when it is needed, stands apart. */
+/** Bytes after gzip of everything that a page loads for the call; code that is loaded later is counted separately. */
 const BUDGET = [
   // The code that runs a session is loaded while the endpoint is asked and a carrier opens.
   { entry: "nowcast", name: "connect", bytesMax: 13_600, laterMax: 23_900 },

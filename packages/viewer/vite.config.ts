@@ -68,7 +68,7 @@ export default defineConfig({
       "/nowcast": { target: server, ws: true },
       "/ws": { target: server, ws: true },
       "/api": server,
-      // Files of worlds; what the page itself is made of lies elsewhere while it is worked on.
+      // Files of worlds; while the page itself is developed, its own assets lie elsewhere.
       "/assets/": server,
       "/healthz": server,
     },

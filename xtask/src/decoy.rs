@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 
 use crate::{step, tools};
 
-/// The variable that names the folder below which programs keep what belongs to a person.
+/// The variable with the folder below which programs store a person's data.
 const VARIABLE: &str = "XDG_DATA_HOME";
 
 /// Runs a command with tests at the root of the checkout, and fails if one of them touches the data folder of the person.

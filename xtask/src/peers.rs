@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use crate::{console, step, tools};
 
-/// Installs Colyseus below target/, apart from the packages of this repository, or says why it cannot.
+/// Installs Colyseus below target/, separate from the packages of this repository, or returns the reason why it cannot.
 pub(crate) fn run() -> anyhow::Result<()> {
     let folder = colyseus_folder();
     eprintln!(

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     if shapes.is_empty() {
-        bail!("no type is described in what was given: a schema has `struct Name {{ field: type }}`");
+        bail!("the input describes no type: a schema has `struct Name {{ field: type }}`");
     }
     let module = typescript::generate(&shapes, &args.import_from);
     match &args.out {

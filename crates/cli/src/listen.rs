@@ -72,7 +72,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         config.multicast = args.mdns;
     }
     if args.mdns && config.hosts.iter().all(IpAddr::is_loopback) {
-        output::note("Others will hear of the name, but only this machine can reach it: leave out --host.");
+        output::note(
+            "Other machines will learn the name, but only this machine can reach it: leave out --host.",
+        );
     }
     runtime()?.block_on(async {
         let listener = Listener::bind(config).await?;

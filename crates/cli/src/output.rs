@@ -21,7 +21,7 @@ pub(crate) struct OutputLost(io::Error);
 
 impl Display for OutputLost {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the standard output takes no more ({}): what was printed is not complete", self.0)
+        write!(formatter, "the standard output accepts no more ({}): the output is not complete", self.0)
     }
 }
 

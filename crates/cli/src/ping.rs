@@ -145,7 +145,7 @@ fn summarise(args: &Args, channel: &Channel, tally: &Tally) -> Result<(), Output
         output::line(format_args!("round trip min {least}, avg {mean}, max {most}, jitter {jitter}"))?;
     }
     if status.resumed > 0 {
-        output::line(format_args!("the session went on over another carrier {} times", status.resumed))?;
+        output::line(format_args!("the session continued over another carrier {} times", status.resumed))?;
     }
     Ok(())
 }

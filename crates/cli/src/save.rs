@@ -27,7 +27,7 @@ enum Command {
     Pack {
         /// JSON or MessagePack (msgpackr's records too)
         input: PathBuf,
-        /// The save file; by default beside the input, with the extension ncs
+        /// The save file; by default next to the input, with the extension ncs
         output: Option<PathBuf>,
         #[command(flatten)]
         options: WriteOptions,

@@ -404,7 +404,7 @@ fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<
             vec![format!("Other machines open https://HOST:{}, with the host that the certificate names.", first.port())]
         }
         Encryption::SelfSigned => vec![format!(
-            "Other machines open https://{place}. Their browsers warn once, because nobody vouches for the certificate: go on."
+            "Other machines open https://{place}. Their browsers warn once, because no authority signed the certificate: continue anyway."
         )],
         Encryption::Plain => vec![format!(
             "Other machines open http://{place}. Nothing is encrypted, so their browsers have neither WebTransport nor VR."

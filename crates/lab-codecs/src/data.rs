@@ -25,7 +25,7 @@ const SAVE: Kept = Kept {
     crc: 0xa021_7f80,
 };
 
-/// How many cubes a frame of `cubes.i32` has.
+/// Number of cubes in a frame of `cubes.i32`.
 pub(super) const CUBES_PER_FRAME: usize = 901;
 
 struct Kept {

@@ -1,8 +1,8 @@
 //! Instruments for hosted worlds.
 //!
-//! - `bots` play worlds, and `load` fills a server with readers, beside Colyseus.
-//! - `crash` kills servers and cuts the power of disks, and checks what lasts.
-//! - `motion` compares what players see with the server's world, `script` measures rules in Luau.
+//! - `bots` play worlds, and `load` fills a server with readers, compared with Colyseus.
+//! - `crash` kills servers and cuts the power of disks, and checks the stored data.
+//! - `motion` compares displayed poses with the server's world, `script` measures rules in Luau.
 //! - `browser` has a page measure itself.
 
 #![cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Bots in the playground, as somebody sees them who is there too.
+//! Bots in the playground, as another client sees them.
 
 use std::path::Path;
 use std::thread;
@@ -51,7 +51,7 @@ fn somebody_sees_bots_carry_blocks(protocol: Protocol) {
     });
 }
 
-/// Waits until the world tells an event of this name.
+/// Waits until the world emits an event of this name.
 async fn happens(channel: &Channel, name: &str) {
     loop {
         let message = channel.receive().await.expect("the server stays");

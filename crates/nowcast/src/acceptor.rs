@@ -137,7 +137,7 @@ impl Accepted {
         self.ready.recv().await
     }
 
-    /// Like [`next`](Self::next). The error says that no channel will come any more.
+    /// Like [`next`](Self::next). The error means that no channel will arrive any more.
     ///
     /// # Errors
     /// [`crate::Error::Closed`] with `going_away`.
@@ -244,7 +244,7 @@ impl Inner {
             return refuse(carrier, hello, CloseCode::BUSY, "the service does not accept now");
         };
         let Some(permit) = permit.become_session() else {
-            return refuse(carrier, hello, CloseCode::BUSY, "the service takes no more sessions");
+            return refuse(carrier, hello, CloseCode::BUSY, "the service accepts no more sessions");
         };
         if let Some(Err(refusal)) = entry.ticket.take().map(|ticket| ticket.redeem(Now::read())) {
             let code = if refusal.word() == "full" { CloseCode::BUSY } else { CloseCode::UNAUTHORISED };

@@ -321,7 +321,7 @@ fn the_doomed_process() {
     for event in 0..3_u8 {
         channel.event(&[event]).expect("room");
     }
-    // It receives nothing, and is killed meanwhile.
+    // It receives nothing, and is killed during the wait.
     let _ = channel.receive_within(SOON);
 }
 

@@ -70,7 +70,7 @@ async fn subscribers_get_the_newest_values_and_then_every_event() {
     assert_eq!(tracker.state(0, b"no key"), Err(Error::Refused(Refused::KeyZero)));
 }
 
-/// The laws hold for each subscriber over its carrier, whatever happens to the carrier.
+/// The laws hold for each subscriber over its carrier, also when the carrier is cut.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_laws_hold_for_every_subscriber_over_every_carrier() {
     for seed in 0..4 {

@@ -18,7 +18,7 @@ const SPARE_MAX: usize = 8;
 /// Number of groups that may fail to fit into a packet before the rest waits for the next packet.
 const MISFITS_MAX: usize = 3;
 
-/// At this distance an entity has half the weight that it has beside the viewer.
+/// At this distance an entity has half the weight that it has next to the viewer.
 const NEAR_METRES: f32 = 8.0;
 
 /// An entity that moves this far in a step has twice the weight of a resting one; faster entities have no more.
@@ -366,7 +366,7 @@ impl Viewer {
     }
 }
 
-/// Returns the weight of a group for a viewer at `eye`, and its distance in metres. The weight is 1 beside the viewer
+/// Returns the weight of a group for a viewer at `eye`, and its distance in metres. The weight is 1 next to the viewer
 /// and at rest, less with the distance, and up to twice as much for fast groups. Large entities count as near.
 fn weight(newest: &Kept, eye: Option<[f32; 3]>) -> (f32, f32) {
     let speed = 1.0 + (newest.moved / FAST_METRES).min(1.0);

@@ -182,7 +182,7 @@ fn quoted_length(text: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// `[[…]]` or `[=[…]=]` at the beginning of a text: what is inside, and the length of all of it.
+/// `[[…]]` or `[=[…]=]` at the beginning of a text: the content, and the whole length.
 fn long_bracket(text: &str) -> Option<(&str, usize)> {
     let inside = text.strip_prefix('[')?;
     let level = inside.len() - inside.trim_start_matches('=').len();

@@ -65,7 +65,7 @@ impl<'a> Resolver<'a> {
             return;
         }
         let message = format!(
-            "`{}` is not defined, and globals cannot be set; {cure}, or keep what must last in `world.state`",
+            "`{}` is not defined, and globals cannot be set; {cure}, or store lasting values in `world.state`",
             name.text
         );
         self.find(name, true, message);

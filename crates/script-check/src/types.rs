@@ -107,9 +107,9 @@ impl Type {
         let message = match (self, meant) {
             (Type::Player, meant) => format!(
                 "a player has no field `{name}`{}",
-                meant.unwrap_or_else(
-                    || "; what your world keeps of a player belongs in `player.private`".into()
-                )
+                meant.unwrap_or_else(|| {
+                    "; values that your world stores for a player belong in `player.private`".into()
+                })
             ),
             (Type::Entity(Some(kind)), meant) => format!(
                 "kind `{}` has no attribute `{name}`{}",

@@ -1,4 +1,4 @@
-//! The binding of an action: the last argument of `world.action`, which says how people give the action.
+//! The binding of an action: the last argument of `world.action`, which defines how people give the action.
 
 use mlua::{Table, Value as Luau};
 use nowcast_world::{Attributes, Definition, Value};

@@ -75,7 +75,7 @@ pub(crate) fn install(lua: &mlua::Lua, lines: Lines, lines_max: usize) -> mlua::
             }
             line.add_value(value, &to_text, 0)?;
         }
-        // A `__tostring` may have printed meanwhile.
+        // A `__tostring` may have printed in the meantime.
         if !lines.is_full(lines_max) {
             lines.push(line.text);
         }
@@ -157,7 +157,7 @@ impl Line {
                 self.add(", ");
             }
             match key {
-                // A list is written without its indices, as long as none is missing.
+                // A list is written without its indices while none is missing.
                 Key::Place(place) if *place == index + 1 => {}
                 Key::Place(place) => self.add(&format!("[{place}] = ")),
                 Key::Name(name) if is_word(name) => self.add(&format!("{name} = ")),

@@ -200,7 +200,7 @@ impl Sandbox {
         self.meter.clone()
     }
 
-    /// Gives the script the budget of a load, for code that runs beside a world.
+    /// Gives the script the budget of a load, for code that runs outside of steps.
     pub(crate) fn begin_load(&self) {
         self.meter.refill(self.limits.work_per_load_max);
     }

@@ -74,7 +74,7 @@ impl Sources {
         Ok(())
     }
 
-    /// Returns the module that `require(name)` in `from` means: a path beside or below it, without `.luau`.
+    /// Returns the module that `require(name)` in `from` names: a path next to or below it, without `.luau`.
     pub(crate) fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
         if !name.starts_with("./") && !name.starts_with("../") {
             return Err(format!(

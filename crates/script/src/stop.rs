@@ -37,7 +37,7 @@ impl Stop {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Puts scripts that `work` makes on this thread under this stop, for as long as they live.
+    /// Puts scripts that `work` makes on this thread under this stop, while they exist.
     pub fn watch<R>(&self, work: impl FnOnce() -> R) -> R {
         /// Restores the stop before, also after a panic.
         struct Restore(Stop);

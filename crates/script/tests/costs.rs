@@ -147,7 +147,8 @@ fn cost_in_world(row: &Row) -> Cost {
         costs.push(Cost { units: console.work(), time: begin.elapsed() });
     }
     assert_eq!(console.poll_fault(), None, "{}", row.name);
-    // The work of a step is known in the next one. The steps before and after the call show what a step costs without it.
+    // The work of a step is known in the next one. The steps before and after the call show the cost of a step without
+    // it.
     let most = costs.iter().enumerate().skip(3).max_by_key(|(_, cost)| cost.units).expect("there are steps");
     let (at, least) = (most.0 - 1, costs.iter().skip(3).map(|cost| cost.units).min().unwrap_or(0));
     let time = costs[at].time.saturating_sub(costs[at - 1].time);

@@ -1,4 +1,4 @@
-//! Sample worlds and their restored copies stay equal to the last bit, whatever their players do.
+//! Sample worlds and their restored copies stay equal to the last bit, for any input of players.
 //!
 //! The long form: `NOWCAST_SEEDS=1000 cargo test -p nowcast-script --test script determinism`.
 

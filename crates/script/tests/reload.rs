@@ -90,7 +90,7 @@ fn a_version_that_fails_in_its_first_steps_is_rolled_back_with_its_changes() {
     let Some(Report::RolledBack { version, to, fault }) = reports.last() else { panic!("{reports:?}") };
     assert_eq!((*version, to.number), (bad, 1));
     assert_eq!((fault.line, fault.message.as_str()), (Some(4), "broken"));
-    // A player that joined meanwhile is still there.
+    // A player that joined in the meantime is still there.
     steps(&mut live, 2);
     assert_eq!(count(&live), 12.0);
     assert!(live.world().scene().player(PlayerId(4)).is_some());

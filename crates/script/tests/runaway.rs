@@ -68,7 +68,7 @@ fn bodies_spawned_or_teleported_to_one_point_are_refused_by_name_in_every_step()
         for fault in faults {
             let cause = fault.to_string();
             assert!(cause.contains("too many bodies overlap here"), "{cause}");
-            assert!(cause.contains("Put bodies beside one another"), "{cause}");
+            assert!(cause.contains("Put bodies next to one another"), "{cause}");
         }
         assert!(world.entities().len() < 500, "{work}: {} bodies", world.entities().len());
     }

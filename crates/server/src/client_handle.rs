@@ -31,7 +31,7 @@ pub(crate) struct ClientHandle {
     pub(crate) address: Option<IpAddr>,
     /// Whether the client has the role `editor`.
     pub(crate) may_edit: bool,
-    /// Whether the client takes part as a program.
+    /// Whether the client is a program.
     pub(crate) is_program: bool,
     network_hz: AtomicU32,
     /// The number of the newest input.

@@ -1,4 +1,4 @@
-//! Why a client's connection ends (section 5 of the plain protocol).
+//! Reason why a client's connection ends (section 5 of the plain protocol).
 
 use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
@@ -17,7 +17,7 @@ pub(crate) const REFUSED_ACTIONS: &str = "refused actions: at most 4 a second, 4
 /// The reason for a client whose single-use token was used by another client.
 const TOKEN_USED: &str = "the token has been used by another client: ask for a new one";
 
-/// Why a client's connection ends.
+/// Reason why a client's connection ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Closing {
     /// The client closed.

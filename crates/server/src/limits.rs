@@ -1,6 +1,6 @@
 //! Maximum counts of a server.
 
-/// How many of everything a server allows.
+/// All limits of a server.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Rooms at the same time. Each has a thread of its own.

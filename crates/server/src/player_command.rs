@@ -1,4 +1,4 @@
-//! Commands of players. The messages of both protocols become this one type, with the player's number beside it.
+//! Commands of players. The messages of both protocols become this one type, together with the player's number.
 
 use std::time::{Duration, Instant};
 

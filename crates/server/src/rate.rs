@@ -110,8 +110,8 @@ impl Rates {
     }
 }
 
-/// Detects times in which nothing arrives from a client, so that the messages that waited meanwhile are not over the
-/// rate.
+/// Detects times in which nothing arrives from a client, so that the messages that waited in the meantime are not over
+/// the rate.
 #[derive(Default)]
 pub(crate) struct Quiet {
     /// The start of the current silence, if there is one.

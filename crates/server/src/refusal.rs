@@ -134,7 +134,7 @@ impl Refusal {
             Self::NotKept(_) => row("no_such_name", 503, "not_kept", "enter the room itself"),
             Self::TooManyPast { .. } => row("full", 503, "past_rooms_max", "try again when others have left"),
             Self::Stopped { .. } => {
-                row("full", 503, "step_too_long", "enter another room, and tell the author of the world")
+                row("full", 503, "step_too_long", "enter another room, and inform the author of the world")
             }
             Self::ShuttingDown => row("full", 503, "shutdown", "try again in a moment"),
             Self::NoThread(_) => row("full", 503, "no_thread", "try again in a moment"),

@@ -223,7 +223,8 @@ async fn a_silent_client_is_closed_and_an_idle_one_that_answers_pings_stays() {
     let quiet = server.join("plaza", "").await;
     // The client sends nothing, but reading answers the server's pings.
     let mut quiet = tokio::spawn(quiet.until_closed());
-    // The client never reads, so it answers no ping. The messages sent to it meanwhile fit in the kernel's buffers.
+    // The client never reads, so it answers no ping. The messages sent to it in the meantime fit in the kernel's
+    // buffers.
     let silent = server.join("plaza", "hz=5").await;
     server
         .until_metric(r#"nowcast_client_closed_total{code="4010",reason="idle"}"#, |count| count == 1.0)

@@ -122,7 +122,7 @@ async fn forbidden_owner_commands_are_denied_and_counted_and_the_client_stays() 
         ("move", HAND, "you do not own it"),
         ("own", 4_000_000_000, "there is no such entity"),
         ("own", HAND, &format!("player {} owns it", tracker.id)),
-        ("own", STONE, "nobody may ask for a \"stone\""),
+        ("own", STONE, "no player may ask for a \"stone\""),
         ("own", TARGET, "a \"target\" is for programs"),
         ("release", TARGET, "you do not own it"),
         ("set", HAND, "you do not own it"),

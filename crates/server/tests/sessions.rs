@@ -1,4 +1,4 @@
-//! Clients on sessions: over both carriers, beside plain clients, and with violations of the protocol.
+//! Clients on sessions: over both carriers, together with plain clients, and with violations of the protocol.
 
 use std::time::Duration;
 

@@ -69,7 +69,7 @@ impl Carrier {
         Self { is_reliable: false, is_checked: true, packet_bytes_max: PACKET_BYTES_MIN };
     /// Datagrams that may arrive changed.
     pub const BARE_DATAGRAMS: Self = Self { is_checked: false, ..Self::DATAGRAMS };
-    /// A reliable, ordered stream of messages, as WebSocket has it.
+    /// A reliable, ordered stream of messages, such as WebSocket.
     pub const STREAM: Self = Self { is_reliable: true, is_checked: true, packet_bytes_max: 16_384 };
 
     /// Whether the carrier delivers exactly the peer's bytes, complete and in order, so that only the peer can be at

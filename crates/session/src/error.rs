@@ -33,7 +33,7 @@ impl CloseCode {
     pub const UNKNOWN_SESSION: Self = Self(6);
     /// The resuming peer does not know the token.
     pub const WRONG_TOKEN: Self = Self(7);
-    /// The acceptor takes no more sessions.
+    /// The acceptor accepts no more sessions.
     pub const BUSY: Self = Self(8);
     /// The initiator may not enter.
     pub const UNAUTHORISED: Self = Self(9);

@@ -78,7 +78,7 @@ pub struct Dropped {
     pub stale_states: u64,
     /// Events received already.
     pub late_events: u64,
-    /// Replies to commands that were given up.
+    /// Replies to commands that had already expired.
     pub late_replies: u64,
     /// Notices that were dropped for newer ones, because the application did not read them.
     pub notices: u64,

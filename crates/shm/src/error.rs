@@ -1,8 +1,8 @@
-//! Why a channel could not be opened.
+//! Reason why a channel could not be opened.
 
 use std::io;
 
-/// Why a segment, a name or a peer was rejected. The text names the party at fault.
+/// Reason why a segment, a name or a peer was rejected. The text names the party at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -41,7 +41,7 @@ pub enum OpenError {
     /// The peer's segment could still change its length, which could end this process.
     #[error("the peer's segment is not sealed against changes of its length")]
     NotSealed,
-    /// The segment is not as long as its header says, or too short to have one.
+    /// The segment is shorter than its header states, or too short for a header.
     #[error("the peer's segment has {bytes} bytes where {needed} are needed")]
     TooShort {
         /// Its length.

@@ -142,8 +142,8 @@ impl<M: Memory> LaneWriter<M> {
             self.append(key, prepared);
             return Ok(Put::Queued);
         };
-        // The check whether the reader has taken the entry takes as long as the transfer of the cell. Meanwhile the
-        // value is written to its probable place.
+        // The check whether the reader has taken the entry takes as long as the transfer of the cell. In the meantime
+        // the value is written to its probable place.
         self.memory.will_write(self.cell(position), 1);
         let block = if self.ahead { self.block_elsewhere(bytes)? } else { self.block_at_tail(bytes)? };
         let mut prepared = self.prepare(block, key, value);

@@ -38,7 +38,7 @@
 //! | the laws, on random operations in one and two threads | `cargo xtask conformance` |
 //! | every interleaving and weak-memory outcome of the protocol, complete for short scripts | `RUSTFLAGS="--cfg loom" cargo test -p nowcast-shm --release --lib models` |
 //! | processes killed at random moments and at every named step | `NOWCAST_KILLS=10000 cargo test -p nowcast-shm --release --test death` |
-//! | segments damaged in every byte, garbage written meanwhile, wrong owners, lengths, versions, greetings | `cargo test -p nowcast-shm --lib` |
+//! | segments damaged in every byte, garbage written in the meantime, wrong owners, lengths, versions, greetings | `cargo test -p nowcast-shm --lib` |
 //! | no system call while both sides are awake: the kernel forbids them | `cargo test -p nowcast-shm --test channel` |
 //! | data races, with a nightly toolchain that has the sources of the standard library | `RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu -p nowcast-shm --test conformance` |
 //! | undefined behaviour of the queue in process, where Miri is installed (it knows no shared mappings) | `cargo +nightly miri test -p nowcast-queue --lib --test queue -- --skip million` |

@@ -206,7 +206,7 @@ fn a_sleeping_writer_is_woken() {
     });
 }
 
-/// A reader that only checks whether a message waits, beside a writer that replaces.
+/// A reader that only checks whether a message waits, concurrent with a writer that replaces.
 #[test]
 fn looking_disturbs_nothing() {
     loom::model(|| {

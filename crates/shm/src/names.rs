@@ -69,7 +69,7 @@ pub fn advertised() -> Result<Vec<Advertised>, OpenError> {
         else {
             continue;
         };
-        // A file that vanished meanwhile belonged to a service that has just closed.
+        // A file that vanished in the meantime belonged to a service that has just closed.
         if let Ok(entry) = inspect(&directory, name) {
             names.push(entry);
         }
@@ -238,7 +238,7 @@ fn connect_once(
     channel::greet(socket, bounds, deadline)
 }
 
-/// Locks a name and signs it, or returns `None` if its file was removed meanwhile and a retry may succeed.
+/// Locks a name and signs it, or returns `None` if its file was removed in the meantime and a retry may succeed.
 fn lock_name(directory: &Path, name: &str) -> Result<Option<File>, OpenError> {
     let path = lock_path(directory, name);
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;

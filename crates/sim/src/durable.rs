@@ -1,5 +1,4 @@
-//! Durable actions across the lives of processes, like in the engine's clients and servers (`spec/WORLD.md`, section
-//! 3).
+//! Durable actions across several processes, like in the engine's clients and servers (`spec/WORLD.md`, section 3).
 //!
 //! A client numbers its actions from 1, and sends unanswered ones again in its next session. A server applies each
 //! number of a client once, stores its actions by commits, and answers after the commit. A killed server continues from

@@ -5,8 +5,8 @@
 //! be repeated in the other.
 //!
 //! A packet passes, in this order: an outage, the buffer before the narrowest hop (tail drop), that hop's rate, random
-//! loss, and the path, with its delay and jitter. Every packet draws the same number of random values, whatever its
-//! fate, so that the same seed treats the n-th packet the same way in every run.
+//! loss, and the path, with its delay and jitter. Every packet draws the same number of random values, even if it is
+//! lost, so that the same seed treats the n-th packet the same way in every run.
 
 use std::collections::BinaryHeap;
 use std::ops::Range;
@@ -78,7 +78,7 @@ pub enum Jitter {
     /// Nothing for most packets, as on Wi-Fi and mobile links; every now and then a packet takes evenly distributed
     /// [`SPIKE_MIN`] to [`SPIKE_MAX`] more.
     Spikes {
-        /// How many of 10,000 packets take longer.
+        /// Number of packets in 10,000 that take longer.
         per_10_000: u16,
     },
 }
@@ -114,8 +114,8 @@ impl Jitter {
 }
 
 /// Approximately normally distributed with a deviation of 1, at most 3.47 from 0: the sum of four uniform numbers
-/// (Irwin and Hall). They are the digits of one number, because every packet draws one number for its jitter, whatever
-/// its kind.
+/// (Irwin and Hall). They are the digits of one number, because every packet draws one number for its jitter, for every
+/// kind of jitter.
 fn normal(share: f64) -> f64 {
     const DIGIT: f64 = 8_192.0;
     let mut rest = share;

@@ -107,7 +107,7 @@ impl Direction {
         Ok(())
     }
 
-    /// A reply to command `id` arrived, or the command was given up.
+    /// A reply to command `id` arrived, or the command expired.
     pub(crate) fn ended(&mut self, id: u64) -> Result<(), String> {
         if self.commands_ended.insert(id) { Ok(()) } else { Err(format!("command {id} ended twice")) }
     }

@@ -1,4 +1,4 @@
-//! Random lives of a session, checked against the laws at both ends.
+//! Random scenarios of a session, checked against the laws at both ends.
 
 mod restarts;
 

@@ -100,11 +100,11 @@ impl Problem {
             Problem::ReadOnly => {
                 "Give this user the right to write there, remount the disk, or choose another folder."
             }
-            Problem::Full => "Make room, or let old states go (prune); what waits is written then.",
+            Problem::Full => "Make room, or prune old states; waiting data is written then.",
             Problem::Disk(_) => "Check the system's log for this disk; waiting data is tried again.",
             Problem::NoStore => "Choose the folder that the server names when it starts.",
             Problem::Damaged { .. } => {
-                "Keep a copy of the folder, read with salvage what can be read, or restore a backup."
+                "Keep a copy of the folder, read the undamaged data with salvage, or restore a backup."
             }
             Problem::Exists => "Choose another name.",
             Problem::Missing => "Check the list of worlds.",

@@ -63,7 +63,7 @@ pub trait Store: Send + Sync {
     /// Fails if the store cannot be read or written.
     fn prune(&self, retention: &Retention, now_ms: u64) -> Result<Pruned, StoreError>;
 
-    /// Stores a mark with an expiry, such as a used token. The completion says whether it was new. If the mark is
+    /// Stores a mark with an expiry, such as a used token. The completion receives whether it was new. If the mark is
     /// refused, the completion is dropped.
     ///
     /// # Errors

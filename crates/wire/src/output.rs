@@ -1,4 +1,4 @@
-//! Output: the caller's buffer, with a text area that grows beside it until the end.
+//! Output: the caller's buffer, and a separate text area that is appended at the end.
 
 use crate::limits::{DEPTH_MAX, PLAIN_ROWS_MAX};
 

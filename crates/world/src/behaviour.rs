@@ -65,8 +65,8 @@ pub trait Behaviour {
     fn start(&mut self, _scene: &mut Scene) {}
 
     /// The world continues with this behaviour: called after a restore or a reload, before the next step. The entities
-    /// that [`start`](Self::start) made exist. Compute here the values that the behaviour keeps beside the world. This
-    /// hook must not change the world. Otherwise the restored world would differ from one that was not restored.
+    /// that [`start`](Self::start) made exist. Compute here the values that the behaviour stores outside of the world.
+    /// This hook must not change the world. Otherwise the restored world would differ from one that was not restored.
     fn resume(&mut self, _scene: &Scene) {}
 
     /// The world continues with other rules than before. Called once after [`resume`](Self::resume) and before the next

@@ -26,7 +26,7 @@ pub struct Definition {
     pub gravity: [f32; 3],
     /// The limits of the world.
     pub limits: Limits,
-    /// The interest policy of kinds that have none of their own.
+    /// The interest policy of kinds without their own.
     pub interest: Interest,
     /// Whether the world records the last half second, so that rules can judge by a player's view
     /// ([`crate::Scene::rewind`]).
@@ -75,7 +75,7 @@ impl EventDeclaration {
     /// Makes an event with a payload in the notation of [`Attributes::parse`].
     ///
     /// # Errors
-    /// Fails if the payload is malformed, as [`Attributes::parse`] says.
+    /// Fails if the payload is malformed; see [`Attributes::parse`].
     pub fn new(name: &str, payload: &str) -> Result<EventDeclaration, DefinitionError> {
         let payload = Attributes::parse(payload).map_err(|error| error.within("events", name))?;
         Ok(EventDeclaration { name: name.to_owned(), payload })
@@ -86,7 +86,7 @@ impl Action {
     /// Makes an action with arguments in the notation of [`Attributes::parse`].
     ///
     /// # Errors
-    /// Fails if the arguments are malformed, as [`Attributes::parse`] says.
+    /// Fails if the arguments are malformed; see [`Attributes::parse`].
     pub fn new(name: &str, arguments: &str) -> Result<Action, DefinitionError> {
         let arguments = Attributes::parse(arguments).map_err(|error| error.within("actions", name))?;
         Ok(Action { name: name.to_owned(), arguments, hint: Value::Nil, durable: false })

@@ -40,7 +40,7 @@ impl ColliderShape {
     ///
     /// # Errors
     ///
-    /// Returns the reason why the shape cannot be scaled like this, or that it has no volume.
+    /// Returns the reason if the shape cannot be scaled like this, or has no volume.
     pub fn solids(&self, scale: [f32; 3], pose: &Pose) -> Result<Vec<Solid>, &'static str> {
         let shape = self.build(scale)?;
         let mut solids = Vec::new();

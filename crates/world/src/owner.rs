@@ -231,7 +231,7 @@ pub enum OwnerError {
     #[error("no kind is called {0:?}")]
     UnknownKind(String),
     /// No player may ask for this kind.
-    #[error("nobody may ask for a {0:?}")]
+    #[error("no player may ask for a {0:?}")]
     NotGiven(String),
     /// Only people, or only programs, may own it.
     #[error("a {kind:?} is for {whom}")]

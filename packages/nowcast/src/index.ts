@@ -1,4 +1,4 @@
-/** Channels: four verbs over whatever carries them, newest state first, events never lost. */
+/** Channels: four verbs over any carrier, newest state first, events never lost. */
 
 export type { CarrierKind } from "./carrier/carrier.js";
 export { Channel, type ChannelEvents, type Entry } from "./channel/channel.js";

@@ -80,7 +80,7 @@ export interface BodyPredictor {
    */
   offsetM(id: EntityId): number;
   readonly stats: BodyPredictorStats;
-  /** Why prediction stopped, if Rapier failed. The avatar is then predicted without it. */
+  /** The reason why prediction stopped, if Rapier failed. The avatar is then predicted without it. */
   readonly failure: BodyPredictionError | undefined;
   /** Frees its memory in WebAssembly. */
   close(): void;

@@ -1,4 +1,4 @@
-/** Why bodies are not predicted, for programs. The text of an error is for people and may change. */
+/** The reason why bodies are not predicted, for programs. The text of an error is for people and may change. */
 export type BodyPredictionErrorCode =
   /** WebAssembly could not be loaded: no network, or a content security policy without `'wasm-unsafe-eval'`. */
   | "not_loaded"

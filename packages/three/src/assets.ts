@@ -13,7 +13,7 @@ export interface AssetEntry {
   readonly type: string;
 }
 
-/** Why a file could not be used, with its name, for the author of the world. */
+/** The reason why a file could not be used, with its name, for the author of the world. */
 export class AssetError extends Error {
   constructor(
     readonly asset: string,

@@ -321,7 +321,7 @@ export class WorldScene {
 
   async #loadTextureOf(prop: Prop, picture: string): Promise<void> {
     const texture = await this.#textures.get(picture);
-    // The entity may have been removed or changed meanwhile.
+    // The entity may have been removed or changed in the meantime.
     if (!texture || this.#props.get(prop.id) !== prop) return;
     if (!prop.isModelled) this.#rendererOf(prop).remove(prop);
     prop.texture = texture;

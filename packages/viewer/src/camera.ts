@@ -5,7 +5,7 @@ const PITCH_MIN = -0.5;
 const PITCH_MAX = 1.35;
 const DISTANCE_MIN = 1.6;
 const DISTANCE_MAX = 16;
-/** The camera is a sphere of this radius, so that the near plane cuts no object beside it. */
+/** The camera is a sphere of this radius, so that the near plane cuts no object next to it. */
 const RADIUS = 0.22;
 
 /**

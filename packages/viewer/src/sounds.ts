@@ -123,7 +123,7 @@ export class Sounds {
     const context = this.#context;
     if (!this.#isOn || !context || this.#voices >= VOICES_MAX) return;
     if (context.state !== "running") {
-      // A phone call or another page may have interrupted the sound. Sounds that were due meanwhile are dropped.
+      // A phone call or another page may have interrupted the sound. Sounds that were due in the meantime are dropped.
       void context.resume();
       return;
     }

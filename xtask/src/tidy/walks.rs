@@ -1,4 +1,5 @@
-//! The walks of ARCHITECTURE.md, which follow a key press or a datagram by file and function name: what they name is there.
+//! The walks of ARCHITECTURE.md, which follow a key press or a datagram by file and function name: every file and
+//! function must exist.
 //!
 //! In code marks on that page, a word that ends in `.rs`, `.ts` or `.luau` is a file, and one that ends in `()` is a function
 //! of the file named before it, or of that after it where the page says "`function()` of `file`" or "`one()` and `other()` of

@@ -13,7 +13,7 @@ const WORLD: &str = include_str!("../../../../packages/nowcast/src/world/session
 /// Parts of other messages, which never appear alone.
 const PARTS: [&str; 6] = ["Definition", "Kind", "Action", "Declared", "Outcome", "Place"];
 
-/// The shapes by which values are read.
+/// The shapes for reading values.
 pub(super) struct Shapes {
     shapes: Vec<Shape>,
     is_world: bool,

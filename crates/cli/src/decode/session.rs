@@ -45,7 +45,7 @@ pub(super) fn packet(fields: &mut Fields<'_>, has_checksum: bool, shapes: &mut S
 }
 
 fn limits(fields: &mut Fields<'_>) -> Result<(), Fault> {
-    fields.title("limits: what the sender accepts");
+    fields.title("limits: accepted by the sender");
     fields.inside(|fields| {
         fields.varint("lanes_max", as_is)?;
         fields.varint("window_bytes", as_is)?;
@@ -156,7 +156,7 @@ fn frame(fields: &mut Fields<'_>, shapes: &mut Shapes) -> Result<(), Fault> {
     let name = match first {
         0x00 => "PADDING".to_owned(),
         0x01 => "PING: asks for an acknowledgement".to_owned(),
-        0x02 => "PROOF: the initiator receives what is sent to it".to_owned(),
+        0x02 => "PROOF: the initiator receives packets sent to it".to_owned(),
         0x03 => "CLOSE: the session is over".to_owned(),
         0x10..=0x1f => format!("STATES on lane {lane}"),
         0x20..=0x2f => format!("EVENT on lane {lane}"),

@@ -12,8 +12,8 @@ use super::links;
 use crate::output;
 use crate::show::Show;
 
-/// Measure the cost of clients for a server, beside Colyseus: processor time, packets, bytes, memory, and the clients'
-/// delays
+/// Measure the cost of clients for a server, compared with Colyseus: processor time, packets, bytes, memory, and the
+/// clients' delays
 ///
 /// Runs `nowcast serve` on one core, with a world of avatars that walk at random, and readers in processes on another
 /// core. They use WebTransport, WebSocket, and the plain protocol: clients that see all, 300 that see a fifth, and

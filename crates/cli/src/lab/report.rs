@@ -12,7 +12,7 @@ use crate::show::check_writable;
 
 /// Run every instrument and write one page with all tables and charts
 ///
-/// The page needs no other file and no network. The same figures are written beside it as JSON.
+/// The page needs no other file and no network. The same figures are written next to it as JSON.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Fewer runs: less than ten minutes instead of two hours
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let json = args.html.with_extension("json");
     anyhow::ensure!(
         json != args.html,
-        "--html is the page; its figures are written to {} beside it",
+        "--html is the page; its figures are written to {} next to it",
         json.display()
     );
     check_writable(&args.html)?;

@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     tokio::runtime::Runtime::new().context("cannot start the runtime")?.block_on(async {
         let server = NameServer::bind(config).await.with_context(|| {
             format!(
-                "cannot listen on port {}: stop what listens there, or try another --port or --host",
+                "cannot listen on port {}: stop the program that listens there, or try another --port or --host",
                 args.port
             )
         })?;

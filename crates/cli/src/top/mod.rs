@@ -22,7 +22,7 @@ use overview::Overview;
 /// Interval between the two samples of rates, for output of one line.
 const ONCE: Duration = Duration::from_secs(1);
 
-/// Show what a server does: rooms, clients, ticks, scripts, bytes, ages
+/// Show the activity of a server: rooms, clients, ticks, scripts, bytes, ages
 ///
 /// A live view in a terminal, from the server's /metrics, until q or Ctrl-C. Otherwise, or with --once, a single
 /// sample. The server shows its metrics to programs on its own machine, to others with a token of the role operator, or

@@ -50,6 +50,6 @@ pub(super) fn run(
         .snapshot(name, migration.snapshot, Continuity::BeginsAnew, Vec::new())
         .map_err(|refused| refused.why)?;
     store.commit(PATIENCE)?;
-    output::line(format_args!("{name} has these rules now; as it was it is kept as {aside}"))?;
+    output::line(format_args!("{name} now has these rules; its former state is stored as {aside}"))?;
     Ok(ExitCode::SUCCESS)
 }

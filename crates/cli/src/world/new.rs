@@ -41,8 +41,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let dir = args.dir.display();
     output::line(format_args!(
         "made {dir}; its rules are in {dir}/world.luau\n  \
-         nowcast serve {dir}    and open what it prints in two browser tabs; save a file, and it holds at once\n  \
-         nowcast check {dir}    tells mistakes with file and line\n  \
+         nowcast serve {dir}    and open the printed address in two browser tabs; a saved file takes effect at once\n  \
+         nowcast check {dir}    reports mistakes with file and line\n  \
          nowcast test {dir}     plays its tests"
     ))?;
     Ok(ExitCode::SUCCESS)
@@ -81,19 +81,18 @@ fn readme(dir: &Path) -> String {
         "# {name}\n\n\
          A world for Nowcast: a folder whose rules change while people are in it.\n\n\
          ```text\n\
-         nowcast serve {name}     open what it prints in two browser tabs: both are in this world\n\
-         nowcast check {name}     tells mistakes with file, line, and what helps\n\
+         nowcast serve {name}     open the printed address in two browser tabs: both are in this world\n\
+         nowcast check {name}     reports mistakes with file, line and cure\n\
          nowcast test {name}      plays its tests in virtual time\n\
          ```\n\n\
-         Walk with W, A, S, D or the arrow keys, run with Shift, jump with Space. What else can be done stands on the\n\
-         screen.\n\n\
-         | file | what is in it |\n\
+         Walk with W, A, S, D or the arrow keys, run with Shift, jump with Space. The screen lists all other actions.\n\n\
+         | file | content |\n\
          | --- | --- |\n\
          | `world.luau` | the rules; the world begins here |\n\
          | `tests/` | cases that play the world |\n\
          | `.nowcast/`, `.luaurc` | types for your editor; `nowcast new` made them |\n\n\
-         Save a file while people are in the world: the new rules hold at the next step, and what is in `world.state`,\n\
-         in attributes and in `private` stays. A version that does not load changes nothing, and one that fails within\n\
+         Save a file while people are in the world: the new rules take effect at the next step, and the values in\n\
+         `world.state`, in attributes and in `private` stay. A version that does not load changes nothing, and one that fails within\n\
          two seconds is taken back with what it did; the page's console says why, with file and line.\n\n\
          The guide is docs/WORLDS.md of Nowcast.\n"
     )

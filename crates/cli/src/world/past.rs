@@ -56,7 +56,7 @@ pub(super) fn replay(folder: &Path, name: &WorldName, moment: Moment, port: u16)
         let stop = asked_to_stop();
         let server = Server::bind(config).await?;
         announce(format_args!(
-            "{name} as it was {when} is at {}/r/{room}\nIt goes on from there, and nothing of that is kept. Ctrl-C ends it.",
+            "{name} as it was {when} is at {}/r/{room}\nIt continues from there, and nothing is stored. Ctrl-C ends it.",
             web_address(&server.addresses())
         ));
         server.run(stop).await;

@@ -39,7 +39,7 @@ pub(super) fn run(folder: &Path, name: &WorldName, to: To, is_to_replace: bool) 
     let shown = printable(name.as_str());
     let Some(store) = store else {
         output::note(format_args!(
-            "nothing was changed; --replace restores {shown}, and keeps what is there under another name"
+            "nothing was changed; --replace restores {shown}, and stores the present world under another name"
         ));
         return Ok(ExitCode::FAILURE);
     };
@@ -51,7 +51,7 @@ pub(super) fn run(folder: &Path, name: &WorldName, to: To, is_to_replace: bool) 
         }
         Some(tick) => {
             let aside = past::aside(name, tick, |aside| store.replace(name, aside, &file))?;
-            output::line(format_args!("{shown} is restored; what was there is kept as {aside}"))?;
+            output::line(format_args!("{shown} is restored; the former world is stored as {aside}"))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -12,7 +12,7 @@ use crate::own;
 /// The next line comes before this or never.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A program that runs until the test ends, and what it prints.
+/// A program that runs until the test ends, and its output.
 struct Running {
     child: Child,
     lines: mpsc::Receiver<String>,

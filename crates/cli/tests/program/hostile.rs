@@ -19,7 +19,7 @@ use crate::serve::{end, get, join, port_of, upgrade};
 /// Maximum wait for a condition, on a machine that is busy with other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Maximum time for the program to end after a request, whatever its scripts do.
+/// Maximum time for the program to end after a request, even while its scripts run.
 const SHUTDOWN_MAX: Duration = Duration::from_secs(3);
 
 /// Memory of the process that a hostile world may bring about, in kilobytes.

@@ -52,7 +52,7 @@ fn loses_its_output(args: &[&str]) {
     let said = String::from_utf8_lossy(&full.stderr);
     assert_eq!(full.status.code(), Some(1), "{args:?}: {said}");
     assert!(
-        said.contains("standard output takes no more") && said.contains("No space left"),
+        said.contains("standard output accepts no more") && said.contains("No space left"),
         "{args:?}: {said}"
     );
     assert!(!said.contains("panicked"), "{args:?}: {said}");
@@ -234,7 +234,7 @@ impl Heard {
     }
 }
 
-/// Limits the wait to far less than the time after which a session is given up.
+/// Limits the wait to far less than the resume time-out of a session.
 async fn soon<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), work).await.expect("it happens soon")
 }

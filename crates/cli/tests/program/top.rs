@@ -90,7 +90,7 @@ fn a_sample_whose_output_is_lost_fails_with_a_message() {
         let full = nowcast(args).stdout(full).output().unwrap();
         let said = String::from_utf8_lossy(&full.stderr);
         assert_eq!(full.status.code(), Some(1), "{args:?}: {said}");
-        assert!(said.contains("standard output takes no more"), "{args:?}: {said}");
+        assert!(said.contains("standard output accepts no more"), "{args:?}: {said}");
         let (reader, writer) = pipe().unwrap();
         drop(reader);
         let closed = nowcast(args).stdout(writer).output().unwrap();

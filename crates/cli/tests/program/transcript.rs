@@ -53,7 +53,7 @@ struct Client {
 struct Server {
     session: Session,
     world: Live,
-    /// The event that says what there can be.
+    /// The event with the definition of the world.
     define: Vec<u8>,
     /// The name and rate of the client that is about to join.
     join: Option<(String, u32)>,
@@ -273,7 +273,7 @@ impl Server {
         }
     }
 
-    /// A step of the world, and what there is to tell of it: first what there is, then what happened.
+    /// A step of the world and its messages: first the state, then the events.
     fn step(&mut self, ms: u64) {
         let newcomer = self.join.take();
         if let Some((name, _)) = &newcomer {
@@ -319,7 +319,7 @@ impl Server {
         self.session.put_event(now(1, ms), 0, event, None).unwrap();
     }
 
-    /// Puts what differs from what the client was told. Nothing goes in this world.
+    /// Puts the values that differ from those the client has. No entity moves in this world.
     fn put_states(&mut self, ms: u64) {
         for (key, value) in states(self.world.world().scene()) {
             if self.told.get(&key) != Some(&value) {

@@ -46,7 +46,7 @@ impl Finding {
     }
 }
 
-/// Why a link could not be checked.
+/// Reason why a link could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// No hosts.

@@ -50,8 +50,8 @@ pub enum CommandError {
 
 /// Runs `main` on host 1, and each of `others` as a shell line on host 2, 3, …; ends with `main`.
 ///
-/// The programs find the hosts in the environment: `NOWCAST_HOST_1=10.77.0.1`, `NOWCAST_HOST_2`, … Whatever happens, no
-/// program is left running.
+/// The programs find the hosts in the environment: `NOWCAST_HOST_1=10.77.0.1`, `NOWCAST_HOST_2`, … No program is left
+/// running, even after an error.
 ///
 /// # Errors
 /// [`CommandError`]; the exit status of `main` is not an error.

@@ -28,7 +28,7 @@ pub struct Host {
     namespace: OwnedFd,
 }
 
-/// Why a host could not be made.
+/// Reason why a host could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The kernel does not let us make namespaces.

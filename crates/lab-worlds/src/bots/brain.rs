@@ -185,7 +185,7 @@ impl Brain {
         self.fetching().iter().map(Ability::reach).fold(ARRIVED, f64::min)
     }
 
-    /// Returns the actions on entities. If the world has none, all other actions are used beside an entity.
+    /// Returns the actions on entities. If the world has none, all other actions are used next to an entity.
     fn fetching(&self) -> &[Ability] {
         let Abilities { targeted, untargeted, .. } = &self.abilities;
         if targeted.is_empty() { untargeted } else { targeted }
@@ -317,7 +317,7 @@ mod tests {
         ]
     }
 
-    /// A bot as player 2 and entity 9 beside an entity 4, with these actions.
+    /// A bot as player 2 and entity 9 next to an entity 4, with these actions.
     fn bot_beside_a_block(actions: &[ActionOffer]) -> Brain {
         let mut brain = Brain::new(3);
         brain.welcomed(2);

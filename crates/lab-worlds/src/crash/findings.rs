@@ -55,10 +55,10 @@ fn of_power(power: &Survived) -> Section {
     let failures = usize::try_from(power.failures).unwrap_or(usize::MAX);
     for (name, count) in [
         ("power cuts", power.cuts),
-        ("of these beside a sync", power.cuts_at_syncs),
+        ("of these next to a sync", power.cuts_at_syncs),
         ("of these before anything was kept", power.cuts_before_first),
         ("of these with more data than was confirmed", power.found_more),
-        ("lives of the store", power.lives),
+        ("runs of the store", power.lives),
         ("writes, syncs and names in them", power.steps),
         ("writes and syncs that failed", failures),
         ("durable actions confirmed", actions),

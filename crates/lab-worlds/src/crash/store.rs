@@ -155,7 +155,7 @@ fn of_journal(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
 
 /// Measures the time to restore a world.
 fn of_return(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
-    progress("a world that comes back");
+    progress("a world that is resumed");
     let folder = TrialFolder::new("store")?;
     let store = SqliteStore::open(&folder.path, Options::default())?;
     let mut yard = Yard::new(plan, plan.players);

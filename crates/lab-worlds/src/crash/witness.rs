@@ -47,9 +47,9 @@ pub(super) struct Seen {
     pub(super) first_update: Option<Instant>,
     /// When its own avatar had moved.
     pub(super) moved: Option<Instant>,
-    /// Why its last attempt to join failed.
+    /// Reason why its last attempt to join failed.
     pub(super) last_try: Option<String>,
-    /// Why its connections ended, which requests were refused, and when.
+    /// Reasons why its connections ended, refused requests, and their times.
     pub(super) troubles: Vec<(Instant, String)>,
 }
 

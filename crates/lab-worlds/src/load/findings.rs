@@ -1,4 +1,4 @@
-//! The report: costs of a client, what goes to and fro, and what clients feel.
+//! The report: costs of a client, traffic, and delays of clients.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub(super) fn report(
     let trials = Trials::of(measured);
     report.section(costs(&trials, Sight::All, "Everybody sees everything"));
     let others = [
-        (Sight::Near, "Everybody sees what is near"),
+        (Sight::Near, "Clients receive entities that are near"),
         (Sight::Crowd, "Among more things than a client sees"),
     ];
     for (sight, title) in others {
@@ -78,7 +78,7 @@ fn note_settings(report: &mut Report, plan: &Plan, is_apart: bool) {
         "Processor time is that of the server's process, in its own code and in the kernel's, from /proc. The time of the same server with the same avatars and one client is subtracted, and the rest is divided among the other clients. On a loopback the kernel does the receiver's work where the packet is sent, for each server alike.",
     );
     report.note(
-        "Readers acknowledge updates and record their times and steps; on sessions the library does that, with all its checks. The cost of a reader is shown beside its cost for the server.",
+        "Readers acknowledge updates and record their times and steps; on sessions the library does that, with all its checks. The cost of a reader is shown next to its cost for the server.",
     );
     report.note(if is_apart {
         "Packets and bytes are those of both directions, counted by the kernel in a separate network: bytes with the headers of IP, UDP and TCP. Several datagrams or segments that one system call sends to the same address count as one packet."
@@ -98,7 +98,7 @@ fn note_trouble(report: &mut Report, one: &Measured) {
     }
     if one.server.steps_skipped.is_some_and(|skipped| skipped > 0.0) {
         report.note(format!(
-            "{name}: the server skipped {} steps, and delays count from a clock that stood still meanwhile.",
+            "{name}: the server skipped {} steps, and delays count from a clock that stood still during them.",
             one.server.steps_skipped.unwrap_or_default()
         ));
     }
@@ -171,7 +171,7 @@ impl<'a> Trials<'a> {
             if let Some(left) = one.resident_bytes_left {
                 cost.memory_left_megabytes.push(left as f64 / 1e6);
             }
-            // The trial measured beside it.
+            // The trial that was measured with it.
             let Some(base) = alone.get(at) else { continue };
             let others = f64::from(one.joined.saturating_sub(1).max(1));
             let base_a_second = milliseconds(base.server_time) / base.time.as_secs_f64();

@@ -67,7 +67,7 @@ pub enum AcceptRefusal {
     #[error("too many sessions from this address")]
     TooMany,
     /// A limit of the service is reached.
-    #[error("the service takes no more sessions")]
+    #[error("the service accepts no more sessions")]
     Full,
 }
 

@@ -265,7 +265,7 @@ impl Ticket {
     /// Redeems the ticket when a session begins.
     ///
     /// # Errors
-    /// If the token was used meanwhile, or the carrier was opened for resuming.
+    /// If the token was used in the meantime, or the carrier was opened for resuming.
     pub fn redeem(self, now: Now) -> Result<(), AdmissionRefusal> {
         let TicketKind::Once { id, exp } = self.kind else {
             return Err(self.admission.count(AdmissionRefusal::OnlyResuming));

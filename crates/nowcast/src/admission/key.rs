@@ -88,7 +88,7 @@ impl TokenKey {
     ///
     /// # Errors
     /// [`KeyError::Short`] below 32 bytes, [`KeyError::NotSecret`] for a public key in one of its usual forms, because
-    /// all who know it could sign.
+    /// everybody who knows it could sign.
     pub fn secret(secret: &[u8]) -> Result<TokenKey, KeyError> {
         if secret.len() < SECRET_BYTES_MIN {
             return Err(KeyError::Short { length: secret.len() });

@@ -31,8 +31,8 @@ pub enum AdmissionRefusal {
     /// The table of tokens for one entry is full.
     #[error("too many tokens for one entry are in use")]
     TooManyTokens,
-    /// The service takes no more sessions.
-    #[error("the service takes no more sessions")]
+    /// The service accepts no more sessions.
+    #[error("the service accepts no more sessions")]
     Full,
 }
 
@@ -76,7 +76,7 @@ impl AdmissionRefusal {
             Self::NoSuchName(_) => "check the name, or start the service that has it",
             Self::Crowded(Crowded::Address) => "close other connections of this address",
             Self::Crowded(Crowded::TooOften) => "wait a second",
-            Self::Crowded(Crowded::Full) | Self::TooManyTokens | Self::Full => "come again later",
+            Self::Crowded(Crowded::Full) | Self::TooManyTokens | Self::Full => "try again later",
         }
     }
 

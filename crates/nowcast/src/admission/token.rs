@@ -123,7 +123,7 @@ impl TokenError {
                 "try again at that time, or correct the clock of the machine that issued it"
             }
             Self::OtherRoom => "ask for one for this name",
-            Self::Claim(_) => "see section 7 of spec/CARRIERS.md for what claims there are",
+            Self::Claim(_) => "section 7 of spec/CARRIERS.md lists the claims",
         }
     }
 }

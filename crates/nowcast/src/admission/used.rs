@@ -80,7 +80,7 @@ impl UsedTokens {
     /// Sets the holder of a used id. Returns false if another client holds it.
     pub(super) fn hold(&mut self, id: &str, holder: Option<Holder>) -> bool {
         match self.ids.get_mut(id) {
-            // Its token has expired meanwhile, so no client can use it.
+            // The token has expired in the meantime, so no client can use it.
             None => true,
             Some(known @ None) => {
                 *known = holder;
@@ -136,7 +136,7 @@ mod tests {
     fn an_id_has_one_holder() {
         let mut used = UsedTokens::new(8);
         used.use_id("a", 1_010, NOW);
-        assert!(used.is_spent("a") && used.hold("a", None) && used.is_spent("a"), "nobody holds it yet");
+        assert!(used.is_spent("a") && used.hold("a", None) && used.is_spent("a"), "no client holds it yet");
         assert!(used.hold("a", Some([1; 16])) && !used.is_spent("a"));
         assert!(used.hold("a", Some([1; 16])), "it comes back");
         assert!(!used.hold("a", Some([2; 16])) && !used.hold("a", None));

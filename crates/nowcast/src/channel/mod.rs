@@ -173,7 +173,7 @@ impl Channel {
     }
 
     /// Puts several messages at once. Nothing leaves before the batch is dropped, so related messages are sent
-    /// together. Drop a batch soon, because no other message leaves meanwhile either.
+    /// together. Drop a batch soon, because no other message leaves in the meantime either.
     #[must_use]
     pub fn batch(&self) -> Batch<'_> {
         Batch::new(&*self.link)

@@ -20,7 +20,7 @@ const KEPT_BYTES: usize = 1_024;
 /// open. If it panics, or writes more than there is room for, the channel ends with the code `APPLICATION` on both
 /// sides.
 ///
-/// The bytes that it wrote may be unable to leave if other messages took the room meanwhile. The source then learns at
+/// The written bytes may be unable to leave if other messages took the room in the meantime. The source then learns at
 /// once that the bytes did not arrive, and is called again, possibly for a packet of the same number.
 ///
 /// ```no_run

@@ -12,7 +12,7 @@ use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::clock;
 use crate::driver::Shared;
 
-/// Head start of WebTransport before a WebSocket is opened beside it.
+/// Head start of WebTransport before a WebSocket is opened in parallel.
 const HEAD_START: Duration = Duration::from_millis(300);
 /// Number of probe time-outs after which a carrier is silent, within these bounds.
 const SILENCE_PROBES: u32 = 3;
@@ -215,7 +215,7 @@ fn silent_at(session: &nowcast_session::Session) -> Option<Time> {
     Some(since + patience.max(shortest * 3 / 2))
 }
 
-/// Opens WebTransport, and a WebSocket beside it if WebTransport is not open after the head start or has failed. The
+/// Opens WebTransport, and in parallel a WebSocket if WebTransport is not open after the head start or has failed. The
 /// first that is ready is used.
 pub(super) async fn open_first(
     remote: &Remote,

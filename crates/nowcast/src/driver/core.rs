@@ -56,7 +56,7 @@ pub(crate) struct Core {
     writers: WakerSet,
     /// The number of acknowledged packets when the writers were last woken.
     acknowledged: u64,
-    /// Open batches. Nothing is sent meanwhile.
+    /// Open batches. Nothing is sent while one exists.
     pub(crate) open_batches: usize,
     /// The beginning of the latest batch.
     pub(crate) batch_began: Time,

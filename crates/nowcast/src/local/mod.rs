@@ -1,6 +1,6 @@
 //! Names and queues of one machine: through shared memory on Linux, elsewhere over a local socket (a Unix socket, or
-//! TCP on loopback with a secret on Windows). [`CARRIER`] says which. The guarantees are the same, and only programs of
-//! the same user can connect. The feature `portable` uses the socket on Linux, too.
+//! TCP on loopback with a secret on Windows). [`CARRIER`] is the one in use. The guarantees are the same, and only
+//! programs of the same user can connect. The feature `portable` uses the socket on Linux, too.
 //!
 //! [`Listener::advertise`](crate::Listener::advertise) advertises a name here and on the network, and
 //! [`connect`](crate::connect) searches here first. Threads that need no network and no runtime use

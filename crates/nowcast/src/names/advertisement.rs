@@ -31,7 +31,7 @@ pub struct Advertisement {
 pub enum AdvertisementStatus {
     /// Not tried yet.
     Trying,
-    /// The name server has it.
+    /// The name is registered at the name server.
     Registered,
     /// No name server answers; it is tried again.
     NoServer,

@@ -53,7 +53,7 @@ pub enum Refused {
     )]
     TooManyNames,
     /// A limit of the name server is reached.
-    #[error("the name server takes no more: come again later")]
+    #[error("the name server accepts no more names: try again later")]
     Full,
     /// The line is not a request.
     #[error("the line is not a request of spec/CARRIERS.md, section 8")]

@@ -1,5 +1,5 @@
-//! Interest over lossy links: whatever moves in or out of sight, a client shows exactly the rows that the server would
-//! show it.
+//! Interest over lossy links: a client shows exactly the rows that the server would show it, for all entities that
+//! enter or leave its sight.
 //!
 //! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` only one. `NOWCAST_PLAYS=FILE` writes the
 //! clients' input there, one play a line. `packages/nowcast/test/world/sight.test.ts` plays it to the other

@@ -146,7 +146,7 @@ impl Play {
             self.step(step + more);
         }
         for client in &mut self.clients {
-            // Packets in flight arrive meanwhile.
+            // Packets in flight arrive in the meantime.
             client.packets.iter_mut().filter(|(at, ..)| *at < LOST).for_each(|(at, ..)| *at = 0);
             client.receive(step + BEFORE_LULL_STEPS, &self.link, &mut self.chance);
             client.lull(self.tick);

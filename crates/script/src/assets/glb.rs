@@ -307,7 +307,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Checks that nodes are trees (section 3.5.1), and none of them too deep.
+    /// Checks that nodes are trees (section 3.5.1), and that none is too deep.
     fn check_nodes(&self) -> Checked {
         let nodes = &self.root.nodes.0;
         let mut parents: Vec<Option<usize>> = vec![None; nodes.len()];

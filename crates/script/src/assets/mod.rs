@@ -74,10 +74,10 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// Checks a file against the kind that its name says.
+    /// Checks a file against the kind of its name.
     ///
     /// # Errors
-    /// A [`Fault`] of kind [`FaultKind::Asset`] names the file, what is wrong with it, and what helps.
+    /// A [`Fault`] of kind [`FaultKind::Asset`] names the file, the fault and the cure.
     pub fn new(name: &str, content: Vec<u8>) -> Result<Asset, Fault> {
         let hash = hash_of(&content);
         Asset::with_hash(name, content, hash)

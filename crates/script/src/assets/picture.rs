@@ -33,8 +33,7 @@ impl Format {
     }
 }
 
-/// Checks that a picture has the format that its name says, and is no larger than a texture should be. Returns its
-/// media type.
+/// Checks that a picture has the format of its name, and is no larger than a texture may be. Returns its media type.
 pub(super) fn check(bytes: &[u8], format: Format) -> Checked<&'static str> {
     let size = match format {
         Format::Png => png(bytes),

@@ -1,5 +1,5 @@
-//! Checks that sounds begin as their names say. A page's own decoder decides about the rest; a sound that it refuses is
-//! silent.
+//! Checks that sounds begin with the bytes of their formats. A page's own decoder checks the rest; a sound that it
+//! refuses is silent.
 
 use super::{Checked, Problem};
 
@@ -11,7 +11,7 @@ pub(super) enum Format {
     Wav,
 }
 
-/// Checks that a sound has the format that its name says. Returns its media type.
+/// Checks that a sound has the format of its name. Returns its media type.
 pub(super) fn check(bytes: &[u8], format: Format) -> Checked<&'static str> {
     let (is_such, media_type) = match format {
         Format::Ogg => (bytes.starts_with(b"OggS"), "audio/ogg"),

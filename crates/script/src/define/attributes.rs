@@ -114,7 +114,7 @@ fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
                 }
                 written = Type::Range(Range { low: min, high: max, step });
             } else if bounds.0.is_some() || bounds.1.is_some() || bounds.2.is_some() {
-                return Err(format!("{}: `min` and `max` go together, `step` beside them", inner.path));
+                return Err(format!("{}: `min` and `max` go together, with `step`", inner.path));
             }
             inner.nothing_else(&["min", "max", "step", "default", "formerly"])?;
             let default = Some(inner.value("default")?).filter(|default| !matches!(default, Value::Nil));

@@ -48,7 +48,7 @@ pub(super) fn read_body(fields: &Fields<'_>) -> Declared<Body> {
 pub(crate) const SHAPE_FIELDS: [&str; 10] =
     ["shape", "size", "radius", "height", "points", "vertices", "triangles", "heights", "columns", "parts"];
 
-/// Fields of a body beside those of its shape.
+/// Fields of a body in addition to those of its shape.
 const BODY_FIELDS: [&str; 10] = [
     "motion",
     "mass",

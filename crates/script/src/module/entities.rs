@@ -18,7 +18,7 @@ use crate::namespace::{Name, Namespace, Quoted, Shared};
 use crate::reference::names_of;
 use crate::suggest::{closest, instead};
 
-/// Units of work for making and removing a body, beside the cost of its searches.
+/// Units of work for making and removing a body, in addition to the cost of its searches.
 const UNITS_A_BODY: u64 = 100;
 
 /// Items that cost one unit of work to search.

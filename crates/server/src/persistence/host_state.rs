@@ -1,4 +1,4 @@
-//! The server's records beside a stored world.
+//! The server's records that are stored with a world.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const NOTE_VERSION: u8 = 1;
 
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 8 * HOST_BYTES_MAX, ..WireLimits::MESSAGE };
 
-/// The server's records beside a stored world.
+/// The server's records that are stored with a world.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct HostState {
     /// Which of the offered worlds it is.

@@ -458,7 +458,7 @@ world.action("kick", {}, function() end)
     fn a_world_of_another_program_is_left_unchanged() {
         let mut saved = kept(RULES);
         saved.snapshot.host = Vec::new();
-        let error = migrate(&saved, Sources::of_main(RULES), &[], 9).expect_err("nobody knows its rules");
+        let error = migrate(&saved, Sources::of_main(RULES), &[], 9).expect_err("its rules are unknown");
         assert!(matches!(error, MigrationError::World(_)), "{error}");
     }
 }

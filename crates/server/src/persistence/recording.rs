@@ -86,7 +86,7 @@ impl Recording {
         self.recorder.when_kept(then);
     }
 
-    /// Begins the stored history anew, because the world has other rules or another past.
+    /// Starts a new stored history, because the world has other rules or another past.
     pub(crate) fn begin_anew(&mut self, world: &World, sources: Option<&Sources>) {
         self.recorder.set_origin(origin(world, sources, self.seed));
     }

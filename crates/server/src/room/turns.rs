@@ -51,7 +51,7 @@ impl Room {
         }
     }
 
-    /// Tells the world the age of a player's view when it gave an action, if the rules ask for it.
+    /// Informs the world of the age of a player's view when it gave an action, if the rules ask for it.
     pub(super) fn set_view_age(&mut self, index: usize, given: Given, now: Instant) {
         let Self { context, world, members, tick, .. } = self;
         if !world.world().scene().definition().rewinds {

@@ -208,7 +208,7 @@ impl InputBuffer {
     }
 
     /// Returns the walker's act in the next step of the world; `None` before the client counted any step. `may_stride`
-    /// says whether it can take two steps in one.
+    /// is true if it can take two steps in one.
     pub(crate) fn take(&mut self, may_stride: bool) -> Option<DueStep> {
         self.newest?;
         self.turns = self.turns.wrapping_add(1);

@@ -232,8 +232,8 @@ impl Root {
         Ok(())
     }
 
-    /// Reads a regular file inside the folder. It reads at most `max` bytes, even if the file grows meanwhile. A link
-    /// must lead to such a file.
+    /// Reads a regular file inside the folder. It reads at most `max` bytes, even if the file grows in the meantime. A
+    /// link must lead to such a file.
     fn read(
         &self,
         path: &Path,

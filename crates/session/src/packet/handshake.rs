@@ -187,13 +187,13 @@ impl Welcome {
 pub struct Refuse {
     /// As in the HELLO.
     pub nonce: [u8; 8],
-    /// Why.
+    /// The code of the end.
     pub code: CloseCode,
     /// The lowest version the acceptor speaks.
     pub version_min: u64,
     /// The highest version the acceptor speaks.
     pub version_max: u64,
-    /// Why, for people; at most 64 bytes.
+    /// The reason for people; at most 64 bytes.
     pub text: String,
 }
 

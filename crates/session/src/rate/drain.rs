@@ -31,12 +31,12 @@ const DRAINED_MICROS: f64 = 10_000.0;
 pub(super) const DRAINED_ALLOWANCE: Duration = Duration::from_millis(25);
 /// The delivery rate is known after this time, by the peer's clock, µs.
 const DELIVERY_MICROS: i64 = 30_000;
-/// A queue that became shorter by less than this share of what our own would have is that of others.
+/// A queue that became shorter by less than this share of our own queue's expected reduction is that of others.
 const OTHERS_SHARE: f64 = 0.6;
 /// The difference must be at least this, µs, and this multiple of the noise.
 const OTHERS_MICROS: f64 = 10_000.0;
 const OTHERS_NOISES: f64 = 2.0;
-/// A queue that became shorter by more than this share of what our own would have is our own.
+/// A queue that became shorter by more than this share of our own queue's expected reduction is our own.
 const OWN_SHARE: f64 = 0.8;
 /// Others fill the queue if this number of drains in a row found it so.
 const OTHERS_DRAINS: u32 = 2;

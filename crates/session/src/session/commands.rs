@@ -1,5 +1,5 @@
-//! Commands that wait for replies, and the times at which they, and events with a time to live, are given up
-//! (`spec/SESSION.md`, section 9).
+//! Commands that wait for replies, and their deadlines and those of events with a time to live (`spec/SESSION.md`,
+//! section 9).
 //!
 //! **Invariant**: every open command has its deadline in the table; an event has one until it arrives or expires.
 
@@ -86,7 +86,7 @@ impl Commands {
         Some(id)
     }
 
-    /// When the next entry is given up.
+    /// The time of the next deadline.
     pub(super) fn next_at(&self) -> Option<Time> {
         self.deadlines.first().map(|deadline| deadline.at)
     }

@@ -178,18 +178,18 @@ impl Lanes {
         (sender, &mut self.store)
     }
 
-    /// How many lanes may have something to send: all, if sources feed some, or those that were put on.
+    /// Number of lanes that may have messages to send: all, if sources feed some, or those on which messages were put.
     fn in_use(&self, peer: &Limits) -> usize {
         let used = if self.has_sources { LANES_MAX } else { self.highest_lane + 1 };
         self.usable(peer).min(used).into()
     }
 
-    /// A source that does not read what became of its bytes gets no more of them sent.
+    /// A source that does not read the outcomes of its bytes may send no more.
     fn may_ask_sources(&self) -> bool {
         self.has_sources && self.outcomes.len() < OUTCOMES_UNREAD_MAX
     }
 
-    /// The one pass that decides what a packet will hold. Without `source` its last answer counts.
+    /// The one pass that decides the content of a packet. Without `source` its last answer counts.
     pub(super) fn plan(&mut self, now: Time, peer: &Limits, source: Option<&dyn Replication>) -> Plan {
         let in_use = self.in_use(peer);
         let asks = self.may_ask_sources();
@@ -228,7 +228,7 @@ impl Lanes {
         Plan { has_content: !self.planned.is_empty(), leads_with_event }
     }
 
-    /// Puts into the packet what the lanes of the last plan have.
+    /// Puts the messages of the last plan into the packet.
     pub(super) fn fill(&mut self, source: &mut dyn Replication, departure: &mut Departure<'_, '_>) {
         let asks = self.may_ask_sources();
         self.planned.sort_unstable();
@@ -299,12 +299,12 @@ impl Lanes {
         }
     }
 
-    /// Whether messages wait before what would be put now.
+    /// Whether messages wait that precede a new put.
     pub(super) fn have_waiting(&self) -> bool {
         self.outgoing.iter().flatten().any(|lane| lane.waiting() > 0 || lane.is_sending_parts())
     }
 
-    /// When the peer is to be told what the application has consumed. A time that has passed means now.
+    /// Time at which the application's consumption is reported to the peer. A time in the past means now.
     pub(super) fn report_at(&self, own: &Limits) -> Option<Time> {
         let lanes = self.incoming[..self.heard.into()].iter().flatten();
         lanes.filter_map(|lane| lane.window_due(own)).min()

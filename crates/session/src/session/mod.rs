@@ -1,16 +1,16 @@
 //! The session: its parts, and the verbs in the order in which a driver calls them.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! | --- | --- |
-//! | `outgoing.rs` | what leaves: puts, and [`Session::poll_packet`] |
-//! | `incoming.rs` | what arrives: [`Session::handle_packet`], and [`Session::poll_message`] |
-//! | `timers.rs` | what time demands: [`Session::handle_timeout`], [`Session::poll_timeout`] |
+//! | `outgoing.rs` | outgoing: puts, and [`Session::poll_packet`] |
+//! | `incoming.rs` | incoming: [`Session::handle_packet`], and [`Session::poll_message`] |
+//! | `timers.rs` | time: [`Session::handle_timeout`], [`Session::poll_timeout`] |
 //! | `handshake.rs` | beginning, resuming and ending |
 //! | `recovery.rs` | packets in flight: acknowledgement, loss, probes, silence |
-//! | `acks.rs` | when to acknowledge what arrived |
+//! | `acks.rs` | when to acknowledge packets |
 //! | `redundancy.rs` | small events that are sent again before any loss is known |
 //! | `commands.rs` | commands without a reply, and times to live |
-//! | `lanes.rs` | the lanes, and what a packet will hold |
+//! | `lanes.rs` | the lanes, and the content of a packet |
 
 mod acks;
 mod commands;
@@ -103,7 +103,7 @@ impl Session {
         }
     }
 
-    /// Goes on with the session over another carrier; the old one is no longer used. `entropy` must be fresh.
+    /// Continues the session over another carrier; the old one is no longer used. `entropy` must be fresh.
     ///
     /// An acceptor that serves many sessions reads a HELLO with [`Hello::read`], finds the session it names, asks it
     /// [`check_resume`](Self::check_resume), attaches the carrier and handles the HELLO.
@@ -254,8 +254,8 @@ impl Session {
         self.recovery.rtt().probe_timeout()
     }
 
-    /// Since when packets need an answer without any arrival: the silence by which a driver judges a carrier. `None`
-    /// while no answer is awaited.
+    /// Time since which packets need an answer and nothing arrived: the silence by which a driver judges a carrier.
+    /// `None` while no answer is awaited.
     pub fn unanswered_since(&self) -> Option<Time> {
         let asked = match self.handshake.connecting_since() {
             None if self.is_open() => self.recovery.unanswered_since(),

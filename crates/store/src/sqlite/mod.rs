@@ -46,7 +46,7 @@ pub struct SqliteStore {
     folder: PathBuf,
     places: schema::Places,
     writer: Option<JoinHandle<()>>,
-    /// Whether the writer did not end in time, so that nobody waits for it any more.
+    /// Whether the writer did not end in time, so that no call waits for it any more.
     is_abandoned: AtomicBool,
 }
 
@@ -95,8 +95,8 @@ impl SqliteStore {
         Ok(SqliteStore { queue, folder: folder.to_owned(), places, writer: Some(writer), is_abandoned })
     }
 
-    /// Writes the waiting jobs and ends the writer, for at most the given time. Nothing is accepted any more. The folder stays locked
-    /// as long as the writer runs.
+    /// Writes the waiting jobs and ends the writer, for at most the given time. Nothing is accepted any more. The
+    /// folder stays locked while the writer runs.
     ///
     /// # Errors
     /// The reason why the writer did not end in time, or lost the jobs.

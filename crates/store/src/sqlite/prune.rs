@@ -45,7 +45,7 @@ impl History {
         Ok(History { world, stretches })
     }
 
-    /// Drops what is older than the newest snapshot before a time.
+    /// Drops everything older than the newest snapshot before a time.
     fn drop_before(&mut self, cutoff_ms: u64) {
         let newest = self.stretches.iter().rposition(|stretch| stretch.time_ms <= cutoff_ms);
         self.stretches.drain(..newest.unwrap_or(0));

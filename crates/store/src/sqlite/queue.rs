@@ -18,7 +18,7 @@ use crate::store::{
 /// Age of the oldest waiting bytes from which on the health reports them.
 const BEHIND_AFTER: Duration = Duration::from_secs(1);
 
-/// The size of a job beside its payload.
+/// The size of a job in addition to its payload.
 const JOB_BYTES: usize = 256;
 
 /// One thing to write.
@@ -136,7 +136,7 @@ struct State {
     /// Worlds whose journal has a hole until their next snapshot.
     holes: BTreeSet<WorldName>,
     failure: Option<(String, &'static str)>,
-    /// The file that was removed or replaced, while it is not back. Nothing is accepted meanwhile.
+    /// The file that was removed or replaced, until it is back. Nothing is accepted in the meantime.
     gone: Option<PathBuf>,
     stats: Stats,
 }
@@ -256,7 +256,7 @@ impl Queue {
         self.finish(group, true);
     }
 
-    /// Gives up jobs that can never be written. Their worlds continue with a snapshot.
+    /// Drops jobs that can never be written. Their worlds continue with a snapshot.
     pub(super) fn lose(&self, jobs: Vec<Job>) {
         {
             let mut state = self.lock();
@@ -303,7 +303,7 @@ impl Queue {
         !self.lock().jobs.is_empty()
     }
 
-    /// Notes that a file of the store was removed or replaced, and gives up the waiting jobs.
+    /// Notes that a file of the store was removed or replaced, and drops the waiting jobs.
     pub(super) fn detach(&self, path: PathBuf) {
         let jobs = {
             let mut state = self.lock();
@@ -343,7 +343,7 @@ impl Queue {
         false
     }
 
-    /// Waits until every job that was given before is written or lost. The error says why that took too long.
+    /// Waits until every earlier job is written or lost. The error states the cause of a delay.
     pub(super) fn wait(&self, within: Duration) -> Result<(), Problem> {
         let until = Instant::now() + within;
         let mut state = self.lock();

@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `worlds.db` | the database, with `-wal` and `-shm` beside it while it is open |
+//! | `worlds.db` | the database, with `-wal` and `-shm` next to it while it is open |
 //! | `worlds.db.new` | a database under construction; it becomes `worlds.db` when it is complete |
 //! | `lock` | locked by the writing process |
 
@@ -250,7 +250,7 @@ pub(super) fn open_reader(folder: &Path) -> Result<Database, StoreError> {
     })
 }
 
-/// Opens one file at a time, and tells `make` whether this process has it open already.
+/// Opens one file at a time, and passes to `make` whether this process has it open already.
 fn open(
     folder: &Path,
     make: impl FnOnce(&Path, bool) -> Result<Connection, Problem>,
@@ -333,7 +333,7 @@ fn examine(path: &Path) -> Result<bool, Problem> {
         return Err(Problem::damaged("the header", "the file was cut off"));
     };
     judge(id, version.into())?;
-    // With a log beside it the file may be shorter than its header states, because the log has the rest.
+    // With a log next to it the file may be shorter than its header states, because the log has the rest.
     let log = path.with_file_name("worlds.db-wal");
     if !log.metadata().is_ok_and(|log| log.len() > 0) {
         check_length(&header, pages, file.metadata()?.len())?;

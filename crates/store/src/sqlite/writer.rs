@@ -127,7 +127,7 @@ impl Writer {
         pass(FailPoint::BeforeCommit);
         transaction.commit()?;
         pass(FailPoint::AfterCommit);
-        // A folder that was removed meanwhile took the transaction with it.
+        // A folder that was removed in the meantime took the transaction with it.
         self.lock.places().check()?;
         let has_freed = group.iter().any(|job| matches!(job.work, Work::Prune { .. } | Work::Remove { .. }));
         let (kept, lost): (Vec<_>, Vec<_>) =

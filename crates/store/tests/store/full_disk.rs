@@ -47,7 +47,7 @@ fn the_process_on_a_small_disk() {
     let ballast = folder.join("ballast");
     assert!(std::fs::write(&ballast, vec![1; 4 << 20]).is_err(), "the disk is small, and full now");
     let deadline = Instant::now() + PATIENCE;
-    // No call waits: the world takes its steps, whatever happens to the written data.
+    // No call waits: the world takes its steps, even if the written data is lost.
     while store.stats().batches_dropped == 0 || !matches!(store.health(), Health::Failing { .. }) {
         story.play(&store, 30);
         assert!(Instant::now() < deadline, "{:?}, {:?}", store.health(), store.stats());

@@ -26,7 +26,7 @@ fn the_committed_module_of_the_world_session_is_up_to_date() {
     );
 }
 
-/// A module beside its schema.
+/// A module next to its schema.
 fn holds(schema: &str, import_from: &str) {
     is_kept(schema, &schema.replace(".schema", ".ts"), import_from);
 }

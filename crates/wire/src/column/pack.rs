@@ -77,7 +77,7 @@ pub(crate) fn pack_steps<T: Number>(values: &[T], step: i64, width: u8, out: &mu
 /// Packs several steps into a byte, from two slices side by side, which vectorises well.
 #[inline]
 fn put_steps<const PER_BYTE: usize, T: Number>(tail: &mut [u8], values: &[T], step: i64) {
-    // The remaining bits are equal in 32 bits, whatever the whole difference is.
+    // The remaining bits are equal in 32 bits, for any whole difference.
     let above = |before: &T, after: &T| {
         (exact(after) as u32).wrapping_sub(exact(before) as u32).wrapping_sub(step as u32) as u8
     };

@@ -11,7 +11,7 @@ use crate::limits::{DICTIONARY_MAX, PLAIN_ROWS_MAX};
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Nesting {
     Top,
-    /// Inside of decimal, single or short: none of them again.
+    /// Inside of decimal, single or short, which cannot contain each other.
     Scaled,
     /// Inside of sparse: none that holds another column.
     Sparse,

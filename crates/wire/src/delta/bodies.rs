@@ -4,11 +4,12 @@
 //!
 //! 1. A body's own motion (velocity and rotation from the last baselines, gravity, the floor) is extrapolated. The weight of each part
 //!    depends on whether the motion was recently free or full of contacts, and is learned for each such class.
-//! 2. Bodies in contact move together. The rigid motion of their group at the baseline is one input of step 1. The group's motion
-//!    since then is learned while the frame is decoded, as an affine field that the first few bodies determine for the others.
+//! 2. Bodies in contact move together. The rigid motion of their group at the baseline is one input of step 1. The
+//!    group's motion since then is learned while the frame is decoded, as an affine field that the first few bodies
+//!    determine for the others.
 //! 3. The remaining error is similar for neighbours: the nearest bodies that are already decoded correct the guess.
 //!
-//! The errors of the neighbours also tell the entropy coder how reliable the guess is.
+//! The errors of the neighbours also indicate to the entropy coder how reliable the guess is.
 
 use super::fit::Fit;
 use super::frame::Layout;
@@ -361,7 +362,7 @@ impl Predictor for Bodies {
         let Expected { motion, move_inputs, turn_inputs, .. } = self.expected;
         let (place, orientation) = (self.place(values), self.orientation(values));
         let left = difference(place, self.expected.place);
-        // A body with a large error was hit by something; its error says little about the others.
+        // A body with a large error had a collision; its error gives little information about the others.
         let noise = NOISE_MOVE + dot(left, left);
         let moved = rotation(self.expected.orientation_start, orientation);
         let left_turn = difference(moved, self.expected.turn);

@@ -146,8 +146,8 @@ impl<P: Predictor> Codec<P> {
 
     /// Like [`Codec::encode`], for ends that keep only frames: the bytes depend on the frames alone.
     ///
-    /// Use it if many receivers share one encoding, whatever packets each of them lost, or if a baseline for
-    /// each receiver takes too much memory. It costs some bytes, because nothing is learned from packet to packet.
+    /// Use it if many receivers with different losses share one encoding, or if a baseline for each receiver takes too
+    /// much memory. It costs some bytes, because nothing is learned from packet to packet.
     ///
     /// # Errors
     /// [`DeltaError::Frame`] if a frame does not fit the layout.

@@ -33,7 +33,7 @@
 //! | a link is narrow, or there are many viewers of one encoding | [`Mode::Small`] |
 //! | entities are rigid bodies under physics | [`Bodies`] as predictor |
 //! | you know better how your entities move | your own [`Predictor`] |
-//! | many viewers share one encoding, whatever each has lost | [`Codec::encode_against_frames`] |
+//! | many viewers with different losses share one encoding | [`Codec::encode_against_frames`] |
 //!
 //! This module does not know sessions: the protocol that carries the bytes states the tick of the frame and those of its baselines, and
 //! tracks acknowledgements. `spec/DELTA.md` specifies the format.
@@ -87,7 +87,7 @@ impl Default for Limits {
     }
 }
 
-/// Why a frame could not be coded.
+/// Reason why a frame could not be coded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum DeltaError {
     /// The caller described an impossible layout.

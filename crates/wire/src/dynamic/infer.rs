@@ -188,7 +188,7 @@ impl Definitions {
         let ty = match &guess.kind {
             // Nothing but nil: the unit is read as nil.
             Kind::Nothing => return Type::Unit,
-            // Nil is one of the values that MessagePack has.
+            // Nil is a value of MessagePack.
             Kind::Mixed => return Type::Any,
             Kind::Bool => Type::Bool,
             Kind::Integer(low, high) => integer_type(*low, *high),

@@ -190,7 +190,7 @@ fn fields(
     Ok(())
 }
 
-/// The value of a field, which is usually where the shape has it.
+/// The value of a field, usually at the index of the shape.
 fn find<'v>(row: &'v Value, index: usize, name: &str) -> Option<&'v Value> {
     match row {
         Value::Map(pairs) => match pairs.get(index) {

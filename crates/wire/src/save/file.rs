@@ -17,7 +17,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Begins a file beside `target`, which is not changed yet.
+    /// Begins a file next to `target`, which is not changed yet.
     ///
     /// # Errors
     /// Fails if no file can be made in the folder of `target`.

@@ -10,8 +10,8 @@ use super::{Built, Handles, Physics, id_of};
 use crate::id::EntityId;
 use crate::pose::{Pose as PublicPose, rapier_pose};
 
-/// Metres by which a body may be elsewhere than the engine's index has it, if it was not teleported: walkers are
-/// corrected after a step by less than one step at full speed.
+/// Maximum distance in metres between a body and its position in the engine's index, if it was not teleported: walkers
+/// are corrected after a step by less than one step at full speed.
 const STALE_MAX: f32 = 1.0;
 
 impl Built {

@@ -34,7 +34,7 @@ pub enum SceneError {
     #[error(transparent)]
     Misfit(#[from] MisfitError),
     /// A number is not finite, or outside the limits of all worlds.
-    #[error("{0} is not finite, or beyond what a world can hold")]
+    #[error("{0} is not finite, or exceeds the bounds of a world")]
     BadNumber(&'static str),
     /// A name is empty, too long or has control characters.
     #[error("{0:?} is no name: it has 1 to 64 bytes, and no control characters")]
@@ -44,7 +44,7 @@ pub enum SceneError {
     BadScale(&'static str),
     /// Too many bodies would overlap at one place.
     #[error(
-        "too many bodies overlap here: a new or teleported body may overlap {max} others. Put bodies beside one another, or give one kind a shape = \"compound\""
+        "too many bodies overlap here: a new or teleported body may overlap {max} others. Put bodies next to one another, or give one kind a shape = \"compound\""
     )]
     Crowded {
         /// The maximum of overlapping bounding boxes.
@@ -74,6 +74,6 @@ pub enum SceneError {
         max: usize,
     },
     /// Ids are never used again, and the world has used all of them.
-    #[error("this world has used all {max} {0} ids, which are never used again: let entities move instead of removing and spawning them, or start the world anew", max = u32::MAX)]
+    #[error("this world has used all {max} {0} ids, which are never used again: let entities move instead of removing and spawning them, or start a new world", max = u32::MAX)]
     OutOfIds(&'static str),
 }

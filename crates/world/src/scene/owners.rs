@@ -87,7 +87,7 @@ impl Scene {
         if to == player {
             return Ok(());
         }
-        // What others give must not take the place of what the new owner asks for.
+        // Gifts must not take the place of entities that the new owner asks for.
         if self.owned_count(to, true) >= GIFTS_MAX {
             return Err(OwnerError::TooManyGifts { player: to, max: GIFTS_MAX });
         }

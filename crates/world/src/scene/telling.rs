@@ -17,7 +17,7 @@ const KICK_REASON_CHARS_MAX: usize = 100;
 pub(super) const WAIT_SECONDS_MAX: f64 = 28.0 * 86_400.0;
 
 impl Scene {
-    /// Returns a value of the world's state, which exists as long as the world; `None` if it is not set.
+    /// Returns a value of the world's state, which exists while the world exists; `None` if it is not set.
     pub fn state(&self, key: &str) -> Option<&Value> {
         self.state.get(key)
     }

@@ -1,4 +1,4 @@
-//! How many bodies may be at one place.
+//! Limits on bodies in one place.
 
 use nowcast_world::{Command, Limits, Player, Pose, SceneError};
 

@@ -125,7 +125,8 @@ impl Targets {
             return Ok(());
         };
         let attributes = decode_value(shape, &entity.attributes)?;
-        self.known.push((id, base(&attributes).ok_or("a target says no place of its arm")?));
+        self.known
+            .push((id, base(&attributes).ok_or("a target without the attribute for the place of its arm")?));
         if entity.owner.is_none() {
             self.free.push(id);
         }

@@ -39,7 +39,7 @@ export async function openSession(
 function refusedError({ code, reason }: Closed): NowcastError | undefined {
   const [word, cure] =
     code === CloseCode.busy
-      ? (["full", "come again later"] as const)
+      ? (["full", "try again later"] as const)
       : code === CloseCode.unauthorised
         ? (["unauthorised", "ask for a new token"] as const)
         : [];

@@ -145,7 +145,7 @@ export class BodyPredictor implements DeltaPredictor {
   }
 
   #learnFits(motion: BodyMotion, place: Vector, left: Vector, leftTurn: Vector): void {
-    // A body with a large error was hit by something; it says little about the others.
+    // A body with a large error had a collision; its error gives little information about the others.
     const noise = NOISE_MOVE + dot(left, left);
     const noiseTurn = NOISE_TURN + dot(leftTurn, leftTurn);
     const field = this.#fieldInputs(place);

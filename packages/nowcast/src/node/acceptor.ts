@@ -161,7 +161,7 @@ export class Acceptor {
   #crowded(address: string, service: Service): Refusal | undefined {
     const { sessionsMax, sessionsPerAddressMax } = this.#limits;
     if (this.#sessions.size >= sessionsMax || !service.hasRoom) {
-      return new Refusal("full", "the service takes no more sessions", "come again later");
+      return new Refusal("full", "the service accepts no more sessions", "try again later");
     }
     let here = 0;
     for (const session of this.#sessions.values()) if (session.address === address) here += 1;

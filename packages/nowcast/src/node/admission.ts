@@ -131,7 +131,7 @@ export class Admission {
       for (const [id, exp] of this.#used) if (exp + 60 < nowS) this.#used.delete(id);
     }
     if (this.#used.size >= usedTokensMax) {
-      throw new Refusal("full", "too many tokens for one entry are in use", "come again later");
+      throw new Refusal("full", "too many tokens for one entry are in use", "try again later");
     }
     this.#used.set(claims.jti, claims.exp);
   }
@@ -148,7 +148,7 @@ export class Admission {
       throw new Refusal("too_many", cause, "close other connections of this address");
     }
     if (this.#total >= carriersMax && !giveWay(undefined)) {
-      throw new Refusal("full", "the endpoint takes no more carriers", "come again later");
+      throw new Refusal("full", "the endpoint accepts no more carriers", "try again later");
     }
     this.#carriers.set(address, open() + 1);
     this.#total += 1;

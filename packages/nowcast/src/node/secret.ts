@@ -10,7 +10,7 @@ const DER_INNER: ReadonlySet<number | undefined> = new Set([DER_SEQUENCE, 0x02])
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
 
-/** Describes why a text cannot be a secret: it is public, or too easy to guess. */
+/** Describes the reason why a text cannot be a secret: it is public, or too easy to guess. */
 export function knownToOthers(secret: Uint8Array): string | undefined {
   if (secret.every((byte) => byte === secret[0])) return "one byte over and over";
   if (isDer(secret)) return "a key in DER";

@@ -4,7 +4,7 @@ const MATCH_MIN = 4;
 
 /**
  * Decodes one LZ4 block (https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md) with a known decoded length. It
- * never reads or writes out of bounds, whatever the block contains.
+ * never reads or writes out of bounds, even for malformed blocks.
  */
 export function decodeLz4Block(block: Uint8Array, rawLength: number): Uint8Array<ArrayBuffer> {
   // The format cannot grow data more than 255 times, so a greater claim is a bomb.

@@ -134,7 +134,7 @@ class SaveReader implements SaveFile {
   #addChunk(payload: WireInput): void {
     const schema = payload.count("the shape of a chunk");
     const plan = this.#plans[schema];
-    if (plan === undefined) return payload.fail(`a chunk of shape ${schema}, which has not been told`, 0);
+    if (plan === undefined) return payload.fail(`a chunk of shape ${schema}, which was not announced`, 0);
     const rows = payload.count("the rows of a chunk");
     if (rows === 0) payload.fail("a chunk of no rows", 0);
     const compression = payload.u8("the compression of a chunk");

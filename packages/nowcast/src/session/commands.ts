@@ -1,6 +1,6 @@
 /**
- * Commands that wait for replies, and the times at which they, and events with a time to live, are given up
- * (`spec/SESSION.md`, section 9).
+ * Commands that wait for replies, and their deadlines and those of events with a time to live (`spec/SESSION.md`,
+ * section 9).
  */
 interface Deadline {
   readonly atUs: number;

@@ -15,7 +15,7 @@ export const CARRIER_TRAITS = {
   datagrams: { isReliable: false, isChecked: true, packetBytesMax: 1_200 },
   /** Datagrams that may arrive changed. */
   bareDatagrams: { isReliable: false, isChecked: false, packetBytesMax: 1_200 },
-  /** A reliable, ordered stream of messages, as WebSocket has it. */
+  /** A reliable, ordered stream of messages, such as WebSocket. */
   stream: { isReliable: true, isChecked: true, packetBytesMax: 16_384 },
 } as const satisfies Record<string, CarrierTraits>;
 

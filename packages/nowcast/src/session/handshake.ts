@@ -241,7 +241,7 @@ export class Handshake {
     this.#phase = { name: "refusing", refuse, ends };
   }
 
-  /** Whether a refusal is for us, and not too late. `isTrusted` says that only the peer can have sent it. */
+  /** Whether a refusal is for us, and not too late. `isTrusted` means that only the peer can have sent it. */
   #awaits({ nonce }: Refuse, isTrusted: boolean): boolean {
     const isOurs = equalBytes(this.#entropy.subarray(0, 8), nonce);
     // The peer may not have been able to read our nonce.

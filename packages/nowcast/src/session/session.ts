@@ -191,7 +191,7 @@ export class Session {
     return this.#lanes.sending(lane, this.#peer).putState(count, { value, producedAtUs: nowUs });
   }
 
-  /** Puts an event, delivered once and in order. After `timeToLiveUs` it is given up and reported as expired. */
+  /** Puts an event, delivered once and in order. After `timeToLiveUs` it is reported as expired. */
   putEvent(nowUs: number, lane: number, value: Uint8Array, timeToLiveUs?: number): number | PutOutcome {
     return this.#put(nowUs, lane, EventKind.event, undefined, value, timeToLiveUs);
   }

@@ -1,4 +1,6 @@
-/** Packets are outstanding without an acknowledgement: when to probe, and how much to send meanwhile (section 10). */
+/**
+ * Packets are outstanding without an acknowledgement: when to probe, and how much to send in the meantime (section 10).
+ */
 import type { RoundTrip } from "./rtt.js";
 
 const PROBE_TIMEOUT_US_MAX = 2_000_000;

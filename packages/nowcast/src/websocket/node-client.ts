@@ -50,7 +50,7 @@ interface Listeners {
 }
 
 class NodeWebSocket implements WebSocketLike {
-  /** Only array buffers are created, whatever this is set to. */
+  /** Only array buffers are created; other values have no effect. */
   binaryType = "arraybuffer";
   /** The subprotocol that the server chose; empty if none was requested. */
   readonly protocol: string;

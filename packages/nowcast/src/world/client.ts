@@ -379,7 +379,7 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#waiting.end(error);
   }
 
-  /** A resumed player keeps its name, whatever name the connection requested. */
+  /** A resumed player keeps its name, even if the connection requested another. */
   #sendName(isResumed: boolean): void {
     const { name } = this;
     const isKnown = !isResumed || name === undefined || name === this.#sentName;

@@ -56,7 +56,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
 
 const WHEN_CROWDED = "try again in a moment, or enter another room";
 const WHEN_TOO_MANY =
-  "send fewer: docs/SERVER.md names the rates under Limits, and what is over them is told by refused and unsaid";
+  "send fewer: docs/SERVER.md names the rates under Limits, and messages over them are answered by refused and unsaid";
 
 /** The error for the end of a connection to a world, from the server's number and text. */
 export function worldEnd(closeCode: number, reason: string): NowcastError {

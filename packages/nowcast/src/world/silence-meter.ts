@@ -1,4 +1,6 @@
-/** A longer gap in which the program ran nothing is a stall: messages that arrived meanwhile were not read yet. */
+/**
+ * A longer gap in which the program ran nothing is a stall: messages that arrived in the meantime were not read yet.
+ */
 const STALL_MS = 900;
 
 /** Measures how long nothing arrived, in time during which the program was able to read a message. */

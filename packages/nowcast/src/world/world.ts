@@ -236,7 +236,7 @@ export interface WorldStats {
 export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed" | "printed";
 
 /**
- * Why entities are no longer here: they are `gone` from the world for good, or `out_of_sight` of this client, which
+ * Reason why entities left the state: they are `gone` from the world for good, or `out_of_sight` of this client, which
  * receives no more updates of them.
  */
 export type DespawnReason = "gone" | "out_of_sight";
@@ -336,8 +336,8 @@ export interface JoinOptions {
   /** The player's name, shortened to 24 characters; the server picks one when there is none. */
   readonly name?: string | undefined;
   /**
-   * A `program` joins beside the people. It gets no avatar, and may own entities that allow programs. It needs a token
-   * with the role `program`, or to be on the server's own machine if no tokens are required. `player` by default.
+   * A `program` joins without an avatar, and may own entities that allow programs. It needs a token with the role
+   * `program`, or to be on the server's own machine if no tokens are required. `player` by default.
    */
   readonly role?: "player" | "program" | undefined;
   /** The encoding of movement in the plain protocol. `custom16` by default, which is the smallest. */

@@ -1,4 +1,4 @@
-/** A page whose own long tasks delay its reads, beside a worker without such tasks, in one world over one network. */
+/** A page whose own long tasks delay its reads, and a worker without such tasks, in one world over one network. */
 import type { Server } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { waitFor } from "../wait-for.js";

@@ -137,7 +137,7 @@ describe("before a session", () => {
     expect(listener.stats.withoutHello).toBe(withoutHello + 1);
   });
 
-  /** Opens a WebSocket that sends nothing. Resolves to how it ended, or to why it was refused. */
+  /** Opens a WebSocket that sends nothing. Resolves to the way it ended, or the reason why it was refused. */
   function silent(port: number, query = ""): { readonly socket: WebSocket; readonly end: Promise<string> } {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/nowcast/tracker${query}`, "nowcast.1");
     const end = new Promise<string>((resolve) => {
@@ -264,7 +264,7 @@ describe("on a carrier", () => {
     two.advertise("tracker");
     const url = `nowcast://127.0.0.1:${two.port}/tracker`;
     const channels = [await connect(url), await connect(url)];
-    await expect(connect(url)).rejects.toThrow(/refuses: full; .*; come again later/);
+    await expect(connect(url)).rejects.toThrow(/refuses: full; .*; try again later/);
     channels[0]!.close();
     await waitFor("room", () => two.stats.sessions < 2);
     await connect(url);

@@ -69,7 +69,7 @@ it("continues after the other process was paused, with the newest value and ever
   await waitFor("the time of a stop", () => put > before + 200);
   expect(channel.status.closed).toBeUndefined();
   own.pause(false);
-  await waitFor("the values put meanwhile", () => got.length > before + 200);
+  await waitFor("the values put in the meantime", () => got.length > before + 200);
   clearInterval(timer);
   const last = put;
   await waitFor("the rest", () => got.length === last && states.at(-1) === last - 1);

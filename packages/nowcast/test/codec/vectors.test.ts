@@ -134,7 +134,7 @@ describe("vectors: values", () => {
   });
 });
 
-describe("vectors: what must be refused", () => {
+describe("vectors: invalid input that must be refused", () => {
   it.each(cases("invalid.json"))("$name", ({ shape, body }) => {
     expect(() => new BodyReader(decodeWireSchema(bytes(shape))).read(bytes(body ?? ""))).toThrow(
       NowcastError,

@@ -50,7 +50,7 @@ describe("an error", () => {
     expect(await caught(connect(url("tracker")))).toMatchObject({
       fault: "refused",
       code: "full",
-      cure: "come again later",
+      cure: "try again later",
     });
     const late = channel.command(Uint8Array.of(1), { deadlineMs: 10 });
     expect(await caught(late)).toMatchObject({ fault: "network", code: "timed_out" });

@@ -1,4 +1,4 @@
-/** Reliable carriers beside senders that fill the queue of the narrowest hop. */
+/** Reliable carriers in competition with senders that fill the queue of the narrowest hop. */
 import { expect, test } from "vitest";
 import { SendRate } from "../../src/session/rate/rate.js";
 import type { Arrived } from "../../src/session/rate/round.js";
@@ -42,7 +42,7 @@ function sendBesideOthers(untilUs: number): number {
   return lateBytes / 10;
 }
 
-test("a reliable carrier gets its share beside others that fill the queue", () => {
+test("a reliable carrier gets its share in competition with others that fill the queue", () => {
   expect(sendBesideOthers(Number.POSITIVE_INFINITY)).toBeGreaterThan(0.8 * CARRIER);
 });
 

@@ -319,7 +319,7 @@ describe("interpolation", () => {
     let next = 0;
     for (let frameMs = 0; frameMs < 20_000; frameMs += 333) {
       interpolator.sample(frameMs);
-      // All snapshots that arrived meanwhile are read after the frame.
+      // All snapshots that arrived in the meantime are read after the frame.
       for (; next * STEP_MS <= frameMs + 333; next += 3) world.snapshot(next, frameMs + 333);
       free();
     }
@@ -342,7 +342,7 @@ describe("interpolation", () => {
       interpolator.sample(frameMs);
       clock.mockReturnValue(frameMs + 150);
       free();
-      // Each snapshot that arrived meanwhile takes the page seven milliseconds.
+      // Each snapshot that arrived in the meantime takes the page seven milliseconds.
       for (let readMs = frameMs + 155; next * STEP_MS <= frameMs + 150; next += 3, readMs += 7) {
         world.snapshot(next, readMs);
       }

@@ -95,7 +95,7 @@ describe.each([
       const killedMs = performance.now();
       await server.kill();
       await waitFor("the loss", () => ada.status === "reconnecting");
-      // Actions wait meanwhile.
+      // Actions wait in the meantime.
       bought.push(ada.act("buy", { what: `glove-${kill}` }));
       const back = ada.once("welcome");
       server = await start(port);

@@ -64,7 +64,7 @@ describe.each<{ protocol: JoinOptions["protocol"]; address: string }>([
     program.on("refused", ({ action, request }) => refused.push([action, request?.entity]));
     await target(ada, 1);
     await expect(ada.own(one.id)).rejects.toMatchObject({ fault: "refused", message: /for programs/ });
-    await expect(program.spawn("target", { position: [0, 1, 0] })).rejects.toThrow(/nobody may ask/);
+    await expect(program.spawn("target", { position: [0, 1, 0] })).rejects.toThrow(/no player may ask/);
     await program.own(one.id);
     program.set(one.id, { base: [0, 0, 0] });
     program.despawn(one.id);

@@ -6,7 +6,7 @@ import { BLOCK, entityOf, GROUND, PERSON, Source, STILL, worldOf } from "../enti
 const FRAME_MS = 1000 / 60;
 const BLOCK_ID = 2 as EntityId;
 
-/** The shown position of the block after a walk of two seconds, or why it is not predicted. */
+/** The shown position of the block after a walk of two seconds, or the reason why it is not predicted. */
 async function walk(): Promise<string> {
   const entities = [
     entityOf(1, PERSON, [0, 0.9, 0]),

@@ -45,7 +45,7 @@ export class Models {
     this.#wanted.set(id, wanted);
     if (model) return this.#show(wanted, model);
     void this.#cache.get(look.name).then((loaded) => {
-      // The entity may have been removed or changed meanwhile.
+      // The entity may have been removed or changed in the meantime.
       if (loaded && this.#wanted.get(id) === wanted) this.#show(wanted, loaded);
     });
   }

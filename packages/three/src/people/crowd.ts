@@ -49,7 +49,7 @@ export interface BodyTracking {
   pose(member: Member, skeleton: Skeleton, root: Matrix4): boolean;
 }
 
-/** All players. Each kind of body part is one draw call, however many players there are. */
+/** All players. Each kind of body part is one draw call, for any number of players. */
 export class Crowd {
   readonly group = new Group();
   readonly #parts: readonly Part[] = createParts();

@@ -20,7 +20,10 @@ const FRAME_S_MAX = 0.1;
 export interface Steering {
   /** The direction in which the camera looks, once it faces with this avatar: its body is shown turned this way at once. */
   yawOf(avatar: EntityId): number | undefined;
-  /** The time from an input to the frame that shows its effect, beside {@link World.stats}' round trip, in milliseconds. */
+  /**
+   * The time from an input to the frame that shows its effect, without {@link World.stats}' round trip, in
+   * milliseconds.
+   */
   readonly viewDelayMs: number;
 }
 

@@ -48,7 +48,7 @@ export class ConnectionBanner {
   /** A connection ended and another attempt follows: shows the server's reason, if it gave one. */
   ended(error: Ending): void {
     const { cause, cure } = explainClose(error);
-    // A broken connection has no useful reason; the state says as much.
+    // A broken connection has no useful reason; the state is enough.
     const isBroken = error.code === "lost" || error.code === "unreachable" || error.code === "timed_out";
     if (isBroken && this.#reach !== "connecting") return;
     const isRefused = isRefusal(error);

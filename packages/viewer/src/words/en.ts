@@ -65,7 +65,7 @@ export const ENGLISH = {
   isNow: (before: string, now: string) => `${before} is now ${now}`,
   linesMissed: (lines: number) =>
     `${lines === 1 ? "One line was" : `${lines} lines were`} left out, because this connection is too slow`,
-  unsaid: (text: string, reason: string) => `Not said: “${text}” (${reason})`,
+  unsaid: (text: string, reason: string) => `Not sent: “${text}” (${reason})`,
   refused: (action: string, reason: string) => `${action}: ${reason}`,
   yes: "yes",
   no: "no",
@@ -83,7 +83,7 @@ export const ENGLISH = {
   // The answer to /help.
   helpKeys: (keys: string) => `Keys: ${keys}`,
   helpPage: "? shows the keys, H the network figures, ` the rules of this world, Esc cancels.",
-  helpChat: "Lines are for everybody in the room. Only you see what /help says.",
+  helpChat: "Lines are sent to everybody in the room. Only you see the answer to /help.",
 
   // The past of a room.
   past: "As it was",
@@ -142,14 +142,15 @@ export const ENGLISH = {
   dusk: "dusk",
   shadows: "Shadows",
   sound: "Sound",
-  soundOn: "Let the world be heard",
+  soundOn: "Play the sounds of the world",
   looking: "Looking",
   speed: "Speed",
   invert: "Invert up and down",
   gyroscope: "Look around by moving the device",
   gyroscopeStates: {
-    refused: "This device may not say how it is held: allow motion sensors for this page, and try again.",
-    silent: "This device does not say how it is held.",
+    refused:
+      "The page cannot read how this device is held: allow motion sensors for this page, and try again.",
+    silent: "This device does not report how it is held.",
     insecure: "Looking around by moving the device needs an encrypted page (https).",
   },
   headset: "Headset",
@@ -165,18 +166,18 @@ export const ENGLISH = {
   vrSmoothTurn: "Turn smoothly instead of in steps",
   vrVignette: "See less while being moved",
   voice: "Voice",
-  voiceOn: "Hear people who are near",
+  voiceOn: "Hear people nearby",
   voiceMicrophone: "Microphone",
   microphoneOn: "Turn the microphone on",
   microphoneOff: "Turn the microphone off",
   voiceStates: {
     notHere: "This world passes on no voices.",
-    impossible: "This browser cannot let people be heard: it has no WebRTC.",
+    impossible: "This browser cannot play voices: it has no WebRTC.",
     refused: "This page may not use the microphone: allow it, and try again.",
     missing: "There is no microphone that this page can use. Pages that are not encrypted (https) have none.",
   },
   voiceFailed: (name: string) =>
-    `You and ${name} cannot hear each other: a network between you lets no voice through.`,
+    `You and ${name} cannot hear each other: a network between you blocks voices.`,
   voiceVolume: "Volume",
   voiceBlock: "block",
   leaveRoom: "Leave the room",
@@ -231,7 +232,7 @@ export const ENGLISH = {
       cure,
     }),
     unauthorised: ({ cause }: Reason) => ({
-      cause: `This world lets in those who have a token: ${cause}.`,
+      cause: `This world requires a token: ${cause}.`,
       cure: "Ask the people who run it for a link with a new token: it ends in ?token=…",
     }),
     tooLarge: () => ({
@@ -256,11 +257,11 @@ export const ENGLISH = {
     }),
     replaced: () => ({
       cause: "This page joined again on another connection, which continues.",
-      cure: "Join again to take part here.",
+      cure: "Join again to play here.",
     }),
     banned: ({ cause }: Reason) => ({
       cause: `The server keeps you out: ${cause}.`,
-      cure: "Ask the people who run this world; another room may let you in.",
+      cure: "Ask the operators of this world, or try another room.",
     }),
     kicked: ({ cause }: Reason) => ({
       cause: `You left this room: ${cause}.`,

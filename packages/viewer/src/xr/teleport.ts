@@ -56,7 +56,7 @@ export function traceArc(
   return { count: STEPS, landing: undefined };
 }
 
-/** The ground under a place with room for a body; `undefined` beside a wall or a drop. */
+/** The ground under a place with room for a body; `undefined` next to a wall or a drop. */
 function groundAt(
   place: Vector3,
   obstacles: Pick<Obstacles, "cast">,

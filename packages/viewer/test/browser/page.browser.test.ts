@@ -263,7 +263,7 @@ it("lines_of_chat_that_are_not_passed_on_are_shown_with_the_reason", async () =>
   });
   const events = page.locator("#chat-log li.event");
   await waitFor("the unsaid line", async () =>
-    (await events.allTextContents()).some((text) => /Not said: “line \d+”/.test(text)),
+    (await events.allTextContents()).some((text) => /Not sent: “line \d+”/.test(text)),
   );
   await visitor.leave();
 });

@@ -140,7 +140,7 @@ describe("the page that shows a room's history", () => {
     const copied = await blocksOf(ben);
     expect(apart(copied.get(moved)!, before.get(moved)!)).toBeLessThan(0.05);
 
-    // Nothing happened to the room itself meanwhile.
+    // The room itself did not change in the meantime.
     expect(apart((await blocksOf(ada)).get(moved)!, after.get(moved)!)).toBeLessThan(0.01);
     await page.locator("#past-play").click();
     await waitFor("time to continue", async () => (await shownAtMs(eve)) > beforeMs + 700);

@@ -37,13 +37,13 @@ const FAILS_ONE_IN: u64 = 50;
 /// The findings. A lost, duplicated or torn state is an error that states how to repeat it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Survived {
-    /// Lives of the store.
+    /// Number of runs of the store.
     pub lives: usize,
     /// Writes, truncations, syncs and names of all lives.
     pub steps: usize,
     /// Cuts that were tried.
     pub cuts: usize,
-    /// The number of these cuts beside a sync.
+    /// The number of these cuts next to a sync.
     pub cuts_at_syncs: usize,
     /// Cuts before anything was kept.
     pub cuts_before_first: usize,
@@ -84,7 +84,7 @@ pub(super) fn watch(folder: &Path) -> std::io::Result<Arc<Disk>> {
     Disk::watch(folder)
 }
 
-/// Runs lives until this many cuts were tried.
+/// Runs stores until this many cuts were tried.
 pub(super) fn run(cuts: usize, seed: u64, progress: &mut dyn FnMut(&str)) -> Result<Survived, PowerError> {
     run_on(cuts, seed, false, progress)
 }
@@ -313,8 +313,8 @@ fn damage(store: &SqliteStore) -> Result<Vec<String>, StoreError> {
     Ok(damage)
 }
 
-/// Returns the steps at which power is cut, in order: all of them, or `wanted` of them, of which up to a half are
-/// beside syncs.
+/// Returns the steps at which power is cut, in order: all of them, or `wanted` of them, up to half of them next to
+/// syncs.
 fn places(cuts: &Cuts<'_>, from: usize, wanted: usize, random: &mut Random) -> Vec<usize> {
     let is_beside_sync = |step: &usize| cuts.is_sync(*step) || (*step > from && cuts.is_sync(*step - 1));
     let (mut places, mut others): (Vec<usize>, Vec<usize>) = (from..=cuts.len()).partition(is_beside_sync);

@@ -40,7 +40,7 @@ pub enum OpenError {
         ours: u32,
     },
     /// Bounds over the limits: at most 8 lanes, 16,777,216 entries and 1 GiB in each.
-    #[error("these bounds are beyond what a channel can hold")]
+    #[error("these bounds exceed the capacity of a channel")]
     Bounds,
     /// The peer broke the protocol while opening.
     #[error("the peer broke the handshake: {0}")]

@@ -90,7 +90,7 @@ impl Hello {
             bounds.push(Bounds { entries_max: entries_max as usize, bytes_max });
         }
         if !are_possible(&bounds) {
-            return Err(OpenError::Handshake("the bounds are beyond what a channel can hold"));
+            return Err(OpenError::Handshake("the bounds exceed the capacity of a channel"));
         }
         Ok(Hello { pid, bounds })
     }

@@ -244,7 +244,7 @@ impl Backlog {
 /// The files of an own name. Dropping them releases the name.
 #[derive(Debug)]
 struct Files {
-    /// Held as long as the name is ours.
+    /// Held while the name is ours.
     _lock: File,
     directory: PathBuf,
     name: String,

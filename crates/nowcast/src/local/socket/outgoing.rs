@@ -7,7 +7,7 @@ use nowcast_queue::{Bounds, Counters, Key, Put, Refusal, UpdatableQueue};
 use super::frame::{self, Receipt};
 use super::{WINDOW_BYTES, WINDOW_ENTRIES};
 
-/// Bytes that are written to the socket at once; the rest stays replaceable meanwhile.
+/// Bytes that are written to the socket at once; the rest stays replaceable in the meantime.
 const WRITE_BYTES_MAX: usize = 64 * 1_024;
 
 /// Queues, and their messages in flight.

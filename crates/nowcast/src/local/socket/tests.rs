@@ -106,9 +106,9 @@ fn a_greeting_that_is_not_ours_is_refused() {
     assert!(greet_with(newer).contains("speaks version 2"));
     assert!(greet_with(hello[..20].to_vec()).contains("hung up"));
     let no_room = Hello { pid: 1, bounds: vec![Bounds { entries_max: 0, bytes_max: 1 }] };
-    assert!(greet_with(no_room.write()).contains("beyond what a channel can hold"));
+    assert!(greet_with(no_room.write()).contains("exceed the capacity of a channel"));
     let lanes = Hello { pid: 1, bounds: vec![SMALL; 9] };
-    assert!(greet_with(lanes.write()).contains("beyond what a channel can hold"));
+    assert!(greet_with(lanes.write()).contains("exceed the capacity of a channel"));
 }
 
 #[test]

@@ -1,4 +1,7 @@
-/** Competitive mode: used beside other senders that fill the queue of the narrowest hop and react only to loss. */
+/**
+ * Competitive mode: used in competition with other senders that fill the queue of the narrowest hop and react only to
+ * loss.
+ */
 import type { QueueTest } from "./drain.js";
 
 /** Share of the rate that is kept after a loss, as in CUBIC. */

@@ -70,8 +70,8 @@ export class Usual {
 }
 
 /**
- * The variation of the one-way delay between samples, whatever is sent. A queue grows and drains steadily, while jitter
- * varies. A sample is therefore the distance of a delay from the middle of the delays before and after it.
+ * The variation of the one-way delay between samples, for any sending rate. A queue grows and drains steadily, while
+ * jitter varies. A sample is therefore the distance of a delay from the middle of the delays before and after it.
  */
 export class Noise {
   #last: number | undefined;

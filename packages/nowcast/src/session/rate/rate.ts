@@ -189,7 +189,7 @@ export class SendRate {
 
   /**
    * Handles a departing packet. For a silent peer, `silentShare` is the share of its earlier delivery rate.
-   * `hasRoomInFlight` says whether the bytes in flight leave room for more.
+   * `hasRoomInFlight` is true if the bytes in flight leave room for more.
    */
   spend(nowUs: number, bytes: number, silentShare: number | undefined, hasRoomInFlight: boolean): void {
     const isSilent = silentShare !== undefined;

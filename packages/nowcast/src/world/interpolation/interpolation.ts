@@ -198,7 +198,9 @@ const SAMPLES_MIN = 1;
 const STRIDE = 7;
 /** An entity is shown at most this many steps later than entities that are sent more often. */
 const LAG_MAX = 15;
-/** How fast the lag of an entity adapts, in steps a step. Meanwhile its motion is that much slower or faster. */
+/**
+ * Rate at which the lag of an entity adapts, in steps a step. In the meantime its motion is that much slower or faster.
+ */
 const LAG_WARP = 0.2;
 /** The needed lag shrinks by this share with each update of an entity that is not late. */
 const LAG_DECAY = 0.25;

@@ -1,4 +1,4 @@
-/** Interval of the timer that shows that this program reads what arrives. */
+/** Interval of the timer that shows that this program reads arrived packets. */
 const BEAT_MS = 10;
 /** A program whose beat is late by more than this is stalled: other timers and short tasks delay a beat by less. */
 const LATE_MS = 10;
@@ -6,8 +6,8 @@ const LATE_MS = 10;
 const QUEUE_MS = 8;
 
 /**
- * Notices when this program was too busy to read what had arrived: a long task anywhere in it delays a timer as it delays the read.
- * The time of such a read says nothing about the network.
+ * Notices when this program was too busy to read arrived packets: a long task anywhere in it delays a timer as it
+ * delays the read. The time of such a read does not describe the network.
  */
 export class StallWatch {
   #beatMs = performance.now();
@@ -41,7 +41,7 @@ export class StallWatch {
 
   #note(nowMs: number): void {
     const ranMs = Math.max(this.#beatMs, this.#endedMs);
-    // Timers of hidden pages run about once a second, while reads go on as ever.
+    // Timers of hidden pages run about once a second, while reads continue normally.
     if (nowMs - ranMs <= BEAT_MS + LATE_MS || globalThis.document?.hidden) return;
     this.#beganMs = this.#beatMs;
     this.#endedMs = nowMs;

@@ -29,7 +29,7 @@ const GLIDE_S_MAX = 1 / 60;
 const BELIEF_MPS = 1.5;
 /** Two places farther apart in time say little about velocity. */
 const VELOCITY_STEPS_MAX = 6;
-/** An avatar without updates for this many steps stands where it was, whatever was predicted. */
+/** An avatar without updates for this many steps has its old position, even if the prediction differs. */
 const QUIET_STEPS = 24;
 /** Solids within this distance of a walker can matter within a replay of half a second, in metres. */
 const REACH_M = 6;

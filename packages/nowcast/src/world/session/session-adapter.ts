@@ -268,7 +268,7 @@ export class SessionAdapter implements ProtocolAdapter {
     this.lastInputSequence = 0;
     this.#isWelcome = true;
     this.#link.proved();
-    // The server assumes that this client has it.
+    // The server assumes that this client has the baselines.
     if (this.#isMovementLost) this.#tell("Forget");
     this.#isMovementLost = false;
     const playerId = welcome.player as PlayerId;
