@@ -123,7 +123,7 @@ pub use random::Random;
 pub use scene::{Filter, Hit, Scene, SceneError};
 pub use shape::{ColliderShape, TRIANGLES_MAX};
 pub use snapshot::RestoreError;
-pub use solid::{Form, Solid, Triangle};
+pub use solid::{Form, Solid, SolidMotion, Triangle};
 pub use stats::Stats;
 pub use timer::{Timer, TimerId};
 pub use walker::{Walker, movement};

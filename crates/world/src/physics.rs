@@ -11,7 +11,7 @@ use crate::grounds::{Hulls, push_solids};
 use crate::id::EntityId;
 use crate::pose::{Pose as PublicPose, Velocity, rapier_pose};
 use crate::shape::ColliderShape;
-use crate::solid::Solid;
+use crate::solid::{Solid, SolidMotion};
 
 /// Maximum speed of all bodies, in metres a second, so that nothing tunnels through ground of usual thickness.
 pub const SPEED_MAX: f32 = 40.0;
@@ -24,6 +24,16 @@ const TINY_SECONDS: f32 = 1e-7;
 pub(crate) struct Handles {
     pub(crate) body: RigidBodyHandle,
     pub(crate) collider: ColliderHandle,
+}
+
+/// A surface that a body touches.
+pub(crate) struct SurfaceContact {
+    /// The normal toward the body.
+    pub(crate) normal: Vector,
+    /// In metres, negative inside.
+    pub(crate) distance: f32,
+    /// The velocity of a kinematic body at the place of the other, in metres a second.
+    pub(crate) velocity: Vector,
 }
 
 /// The initial state of a body.
@@ -271,27 +281,31 @@ impl Physics {
         self.pushed.push(handles.body);
     }
 
-    /// The surfaces that a body touches: the normal toward the body, and the distance (negative inside).
-    pub(crate) fn contacts(&self, handles: Handles) -> impl Iterator<Item = (Vector, f32)> {
+    /// The surfaces that a body touches.
+    pub(crate) fn contacts(&self, handles: Handles) -> impl Iterator<Item = SurfaceContact> {
         let collider = handles.collider;
+        let position = self.get(handles).translation();
         self.world.narrow_phase.contact_pairs_with(collider).flat_map(move |pair| {
-            let sign = if pair.collider1 == collider { -1.0 } else { 1.0 };
+            let (sign, other) =
+                if pair.collider1 == collider { (-1.0, pair.collider2) } else { (1.0, pair.collider1) };
+            let other = self.world.colliders[other].parent().and_then(|body| self.world.bodies.get(body));
+            let carrier = other.filter(|body| body.is_kinematic());
+            let velocity = carrier.map_or(Vector::ZERO, |body| body.velocity_at_point(position));
             pair.manifolds().iter().filter(|manifold| !manifold.data.solver_contacts.is_empty()).filter_map(
                 move |manifold| {
                     let nearest = manifold.points.iter().map(|point| point.dist).min_by(f32::total_cmp)?;
-                    Some((manifold.data.normal * sign, nearest))
+                    Some(SurfaceContact { normal: manifold.data.normal * sign, distance: nearest, velocity })
                 },
             )
         })
     }
 
     /// Returns the solids within `reach` (two corners) of an upright body, ordered by id, and the acceleration of its
-    /// fall, in metres a second squared. Returns `None` if only physics can move the body: near movable bodies, near a
-    /// surface with too many triangles, or under forces that clients do not know.
+    /// fall, in metres a second squared. Returns `None` if only physics can move the body: near dynamic bodies, near a surface with too many triangles, or under forces that clients do not know.
     ///
     /// The result depends only on the present bodies, not on their history. So the world's spatial index is not used
     /// here.
-    pub(crate) fn still_surroundings(
+    pub(crate) fn known_surroundings(
         &self,
         handles: Handles,
         reach: [[f32; 3]; 2],
@@ -303,7 +317,7 @@ impl Physics {
             && body.linear_damping() == 0.0
             && !self.pushed_in_step.contains(&handles.body)
             && self.world.impulse_joints_with(handles.body).next().is_none()
-            && !self.meets_moving(handles);
+            && !self.meets_dynamic(handles);
         if !is_free {
             return None;
         }
@@ -318,33 +332,34 @@ impl Physics {
             if !matters || !collider.compute_aabb().intersects(&reach) {
                 continue;
             }
-            let is_still = collider
-                .parent()
-                .and_then(|parent| self.world.bodies.get(parent))
-                .is_none_or(RigidBody::is_fixed);
-            if !is_still {
+            let parent = collider.parent().and_then(|parent| self.world.bodies.get(parent));
+            if parent.is_some_and(RigidBody::is_dynamic) {
                 return None;
             }
-            met.push((id_of(other), handle));
+            met.push((id_of(other), handle, parent.filter(|body| body.is_kinematic())));
         }
-        met.sort_unstable_by_key(|(id, _)| *id);
+        met.sort_unstable_by_key(|(id, _, _)| *id);
         let mut solids = Vec::with_capacity(met.len());
-        for (id, handle) in met {
+        for (id, handle, moving) in met {
             let collider = &self.world.colliders[handle];
             let hulls = self.hulls.get(&id).map_or(&[][..], Vec::as_slice);
-            push_solids(collider.shared_shape(), hulls, collider.position(), Some(&reach), &mut solids)?;
+            let before = solids.len();
+            // The collider of a body that moved follows it in the next step only.
+            let pose = moving.map_or(collider.position(), RigidBody::position);
+            push_solids(collider.shared_shape(), hulls, pose, Some(&reach), &mut solids)?;
+            let motion = moving.and_then(motion_of);
+            solids[before..].iter_mut().for_each(|solid| solid.motion = motion);
         }
         Some((-gravity.y * body.gravity_scale(), solids))
     }
 
-    /// Whether a body exchanged forces with a movable body, which may be out of reach already.
-    fn meets_moving(&self, handles: Handles) -> bool {
+    /// Whether a body exchanged forces with a dynamic body, which may be out of reach already.
+    fn meets_dynamic(&self, handles: Handles) -> bool {
         self.world.narrow_phase.contact_pairs_with(handles.collider).any(|pair| {
             let other = if pair.collider1 == handles.collider { pair.collider2 } else { pair.collider1 };
             let parent = self.world.colliders[other].parent();
-            let is_still =
-                parent.and_then(|parent| self.world.bodies.get(parent)).is_none_or(RigidBody::is_fixed);
-            !is_still && pair.has_any_active_contact()
+            let other = parent.and_then(|parent| self.world.bodies.get(parent));
+            other.is_some_and(RigidBody::is_dynamic) && pair.has_any_active_contact()
         })
     }
 
@@ -386,6 +401,18 @@ impl Physics {
         collider.user_data = tag(id, other);
         collider.set_active_hooks(hooks(other));
     }
+}
+
+/// The motion of a kinematic body in the last step; `None` if it stood still.
+fn motion_of(body: &RigidBody) -> Option<SolidMotion> {
+    let (linear, angular) = (body.linvel(), body.angvel());
+    let pivot = body.translation();
+    let moves = linear != Vector::ZERO || angular != Vector::ZERO;
+    moves.then(|| SolidMotion {
+        pivot: pivot.to_array(),
+        linear: body.velocity_at_point(pivot).to_array(),
+        angular: angular.to_array(),
+    })
 }
 
 /// Disables contacts between a body and the body that it passes.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::exact::{add, dot, scale, sub};
+use crate::STEP_SECONDS;
+use crate::exact::{add, cross, dot, scale, sub};
 
 /// Number of iterations that find the nearest points of a body and a walker's axis.
 const NEAREST_ROUNDS: u32 = 8;
@@ -12,6 +13,8 @@ const DISTANCE2_MIN: f32 = 1e-12;
 const NORMAL2_MIN: f32 = 1e-12;
 /// Smaller radii give no direction.
 const RADIUS_MIN: f32 = 1e-6;
+/// Half a step, in seconds.
+const HALF_STEP_SECONDS: f32 = STEP_SECONDS * 0.5;
 /// A triangle cannot touch a walker if its box is farther from the walker's axis than the radius plus this margin, in
 /// metres.
 const SKIP_MARGIN: f32 = 0.01;
@@ -45,13 +48,13 @@ impl Triangle {
     pub fn new(corners: [[f32; 3]; 3]) -> Option<Triangle> {
         let [a, b, c] = corners;
         let (u, v) = (sub(b, a), sub(c, a));
-        let cross = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
-        let length2 = dot(cross, cross);
+        let across = cross(u, v);
+        let length2 = dot(across, across);
         if length2 <= NORMAL2_MIN {
             return None;
         }
         let length = length2.sqrt();
-        Some(Triangle { corners, normal: [cross[0] / length, cross[1] / length, cross[2] / length] })
+        Some(Triangle { corners, normal: across.map(|part| part / length) })
     }
 
     /// Returns its point nearest to `p` (Ericson, Real-Time Collision Detection, 2005, section 5.1.5).
@@ -111,6 +114,29 @@ pub struct Solid {
     pub radius: f32,
     /// The form inside the half extents.
     pub form: Form,
+    /// The motion of its body; `None` for a body that stands still.
+    pub motion: Option<SolidMotion>,
+}
+
+/// The motion of the body of a solid in a step, which led it to where it is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SolidMotion {
+    /// A point of the body, in metres.
+    pub pivot: [f32; 3],
+    /// The velocity of this point, in metres a second.
+    pub linear: [f32; 3],
+    /// The rotation about this point, in radians a second.
+    pub angular: [f32; 3],
+}
+
+impl SolidMotion {
+    /// Returns the velocity that carries a point along with the body in the next step: that of half a step later on the
+    /// arc of the point, so that a point on a turning disc keeps its distance from the centre.
+    fn at(&self, point: [f32; 3]) -> [f32; 3] {
+        let arm = sub(point, self.pivot);
+        let middle = add(arm, scale(cross(self.angular, arm), HALF_STEP_SECONDS));
+        add(self.linear, cross(self.angular, middle))
+    }
 }
 
 /// The upright axis of a walker without its round ends, in the frame of a solid.
@@ -164,13 +190,24 @@ impl Solid {
             [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
             [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
         ];
-        Solid { center, axes, half, radius, form: Form::Box }
+        Solid { center, axes, half, radius, form: Form::Box, motion: None }
     }
 
     /// Sets another form.
     #[must_use]
     pub fn with_form(self, form: Form) -> Solid {
         Solid { form, ..self }
+    }
+
+    /// Sets the motion of its body.
+    #[must_use]
+    pub fn with_motion(self, motion: SolidMotion) -> Solid {
+        Solid { motion: Some(motion), ..self }
+    }
+
+    /// Returns the velocity with which the solid carries a walker at this place along.
+    pub(crate) fn velocity_at(&self, position: [f32; 3]) -> [f32; 3] {
+        self.motion.map_or([0.0; 3], |motion| motion.at(position))
     }
 
     /// Returns the contact with a walker of this size whose centre is at `position`.

@@ -3,8 +3,8 @@
 //! A walker is a dynamic body that cannot tip over. It is steered by its velocity, so pushing, being pushed, standing
 //! on a stack and knocking it over are ordinary contacts and need no special rules.
 //!
-//! Among fixed bodies, which is most of the time, its step is computed by [`movement`] instead. Clients predict that
-//! step to the last bit (`spec/MOVEMENT.md`).
+//! Among fixed and kinematic bodies, which is most of the time, its step is computed by [`movement`] instead.
+//! Clients predict that step to the last bit (`spec/MOVEMENT.md`).
 
 mod direction;
 pub mod movement;
@@ -122,6 +122,8 @@ pub(crate) struct WalkerState {
     pub(crate) steps_since_jump: u32,
     /// Upward normals of the surfaces under the feet after the last step; at most [`GROUNDS_MAX`].
     pub(crate) grounds: Vec<[f32; 3]>,
+    /// The velocities of these surfaces under the walker, in metres a second; empty if all of them stand still.
+    pub(crate) ground_velocities: Vec<[f32; 3]>,
     /// The state before the current step; `None` if the walker is not steered in it.
     before: Option<Mover>,
     /// The way in which it takes the next step. A snapshot between the command and its step drops this, in the running
@@ -138,6 +140,7 @@ impl WalkerState {
             steps_since_ground: GROUND_MEMORY_STEPS,
             steps_since_jump: JUMP_PAUSE_STEPS,
             grounds: Vec::new(),
+            ground_velocities: Vec::new(),
             before: None,
             pace: Pace::Walks,
             is_exact: false,
@@ -157,6 +160,7 @@ impl WalkerState {
             steps_since_ground,
             steps_since_jump,
             grounds,
+            ground_velocities: Vec::new(),
             before: None,
             pace: Pace::Walks,
             is_exact: false,
@@ -187,7 +191,7 @@ impl WalkerState {
         let gravity = physics.gravity();
         let velocity = physics.get(handles).linvel();
         let mut next = match ground {
-            Some(normal) => walk(walker, velocity, wish, normal, gravity),
+            Some((normal, carried)) => walk(walker, velocity, wish, normal, carried, gravity),
             None => drift(walker, velocity, wish),
         };
         // A walker that runs over the top of a ramp or stair stays on the ground; only a jump lifts it.
@@ -198,7 +202,7 @@ impl WalkerState {
             && self.steps_since_ground < GROUND_MEMORY_STEPS
             && self.steps_since_jump >= JUMP_PAUSE_STEPS
         {
-            next.y = walker.jump_speed;
+            next.y = walker.jump_speed + ground.map_or(0.0, |(_, carried)| carried.y.max(0.0));
             self.steps_since_jump = 0;
             self.steps_since_ground = GROUND_MEMORY_STEPS;
         }
@@ -209,46 +213,72 @@ impl WalkerState {
         }
     }
 
-    /// Called after physics. Among fixed bodies only, replaces the result of physics by the step that clients can
+    /// Called after physics. Among fixed and kinematic bodies only, replaces the result of physics by the step that clients can
     /// predict. Then finds the surfaces under the feet.
     pub(crate) fn settle(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
         let pace = std::mem::take(&mut self.pace);
         if pace == Pace::Stalls {
-            return self.stay(handles, physics);
+            return self.stay(walker, handles, physics);
         }
         self.is_exact = false;
         if physics.get(handles).is_sleeping() {
             return;
         }
         if let Some(mut mover) = self.before.take()
-            && let Some((gravity, solids)) = physics.still_surroundings(handles, mover.reach(walker))
+            && let Some((gravity, solids)) = physics.known_surroundings(handles, mover.reach(walker))
         {
-            self.is_exact = true;
+            // Two steps in one are no steps of a client where the ground moved only once.
+            self.is_exact = solids.iter().all(|solid| solid.motion.is_none());
             if let Pace::CatchesUp(first) = pace {
                 mover.step(walker, &first, gravity, &solids);
-                if let Some((_, further)) = physics.still_surroundings(handles, mover.reach(walker)) {
+                if let Some((_, further)) = physics.known_surroundings(handles, mover.reach(walker)) {
                     mover.step(walker, &self.input, gravity, &further);
                 }
             } else {
                 mover.step(walker, &self.input, gravity, &solids);
             }
             physics.place(handles, mover.position, mover.velocity);
-            self.grounds.clear();
-            self.grounds.extend_from_slice(&mover.grounds[..mover.ground_count]);
-            (self.steps_since_ground, self.steps_since_jump) =
-                (mover.steps_since_ground, mover.steps_since_jump);
+            self.keep(&mover);
             return;
         }
-        self.grounds.clear();
         let walkable = physics
             .contacts(handles)
-            .filter(|(normal, distance)| normal.y >= WALKABLE_COSINE && *distance < TOUCH_DISTANCE);
-        self.grounds.extend(walkable.map(|(normal, _)| normal.to_array()).take(GROUNDS_MAX));
+            .filter(|contact| contact.normal.y >= WALKABLE_COSINE && contact.distance < TOUCH_DISTANCE);
+        let found = walkable.map(|contact| (contact.normal.to_array(), contact.velocity.to_array()));
+        let (normals, velocities): (Vec<_>, Vec<_>) = found.take(GROUNDS_MAX).unzip();
+        self.set_grounds(&normals, &velocities);
     }
 
-    /// Called after physics for a stalled walker: restores its pose and velocity, unless something pushed it.
-    fn stay(&mut self, handles: Handles, physics: &mut Physics) {
-        let Some(Mover { position, velocity, .. }) = self.before.take() else { return };
+    /// Takes over the counts and the grounds of a step.
+    fn keep(&mut self, mover: &Mover) {
+        self.set_grounds(
+            &mover.grounds[..mover.ground_count],
+            &mover.ground_velocities[..mover.ground_count],
+        );
+        (self.steps_since_ground, self.steps_since_jump) = (mover.steps_since_ground, mover.steps_since_jump);
+    }
+
+    fn set_grounds(&mut self, normals: &[[f32; 3]], velocities: &[[f32; 3]]) {
+        self.grounds.clear();
+        self.grounds.extend_from_slice(normals);
+        self.ground_velocities.clear();
+        if velocities.iter().any(|velocity| *velocity != [0.0; 3]) {
+            self.ground_velocities.extend_from_slice(velocities);
+        }
+    }
+
+    /// Called after physics for a stalled walker: restores its pose and velocity, unless something pushed it. A ground
+    /// that moves carries it along.
+    fn stay(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
+        let Some(mut mover) = self.before.take() else { return };
+        if !self.ground_velocities.is_empty()
+            && let Some((gravity, solids)) = physics.known_surroundings(handles, mover.reach(walker))
+        {
+            mover.ride(walker, gravity, &solids);
+            physics.place(handles, mover.position, mover.velocity);
+            return self.keep(&mover);
+        }
+        let Mover { position, velocity, .. } = mover;
         let body = physics.get(handles);
         let (place, push) = (body.translation(), body.linvel());
         let is_pushed =
@@ -268,6 +298,9 @@ impl WalkerState {
         mover.steps_since_jump = self.steps_since_jump;
         mover.ground_count = self.grounds.len().min(GROUNDS_MAX);
         mover.grounds[..mover.ground_count].copy_from_slice(&self.grounds[..mover.ground_count]);
+        for (to, velocity) in mover.ground_velocities.iter_mut().zip(&self.ground_velocities) {
+            *to = *velocity;
+        }
         mover
     }
 
@@ -285,29 +318,37 @@ impl WalkerState {
         controls * if self.input.run { walker.run_speed } else { walker.walk_speed }
     }
 
-    /// The normal of the ground under the feet. If there are several walkable surfaces, it is the one that climbs most
-    /// in the desired direction, so that a foot at the first step of a stair uses that step.
-    fn ground(&self, wish: Vector) -> Option<Vector> {
+    /// The normal of the ground under the feet, and its velocity. If there are several walkable surfaces, it is the one
+    /// that climbs most in the desired direction, so that a foot at the first step of a stair uses that step.
+    fn ground(&self, wish: Vector) -> Option<(Vector, Vector)> {
         if self.steps_since_jump < JUMP_RISE_STEPS {
             return None;
         }
-        self.grounds
-            .iter()
-            .map(|normal| Vector::from_array(*normal))
-            .map(|normal| (normal.dot(wish) - normal.y, normal))
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, normal)| normal)
+        let normals = self.grounds.iter().map(|normal| Vector::from_array(*normal));
+        let (at, normal) = normals.enumerate().min_by(|(_, a), (_, b)| {
+            let height = |normal: &Vector| normal.dot(wish) - normal.y;
+            height(a).total_cmp(&height(b))
+        })?;
+        let velocity = self.ground_velocities.get(at).copied().unwrap_or_default();
+        Some((normal, Vector::from_array(velocity)))
     }
 }
 
 /// On ground: moves along its surface, at full speed on any slope, without sliding down while standing.
-fn walk(walker: &Walker, velocity: Vector, wish: Vector, normal: Vector, gravity: Vector) -> Vector {
+fn walk(
+    walker: &Walker,
+    velocity: Vector,
+    wish: Vector,
+    normal: Vector,
+    carried: Vector,
+    gravity: Vector,
+) -> Vector {
     let speed = wish.length();
     let along = tangent(wish, normal);
     let along = if speed > 0.0 { along * (speed / along.length().max(1e-3)) } else { along };
     // The solver adds gravity afterwards, so its part along the slope is subtracted here.
     let target = along - tangent(gravity, normal) * STEP_SECONDS;
-    let change = tangent(target - velocity, normal);
+    let change = tangent(target + carried - velocity, normal);
     velocity + shortened(change, walker.ground_acceleration * STEP_SECONDS)
 }
 

@@ -88,6 +88,7 @@ export class WorldConnection {
   readonly #view: WorldView;
   readonly #predictor: Predictor;
   readonly #prediction: AvatarPrediction;
+  #carriedYaw = 0;
   readonly #releases: (() => void)[] = [];
 
   constructor(
@@ -158,6 +159,14 @@ export class WorldConnection {
 
   get delayMs(): number {
     return this.interpolator.delayMs;
+  }
+
+  /** Returns the angle by which the ground has turned the own avatar since the last call, in radians. */
+  takeTurn(): number {
+    const { carriedYaw } = this.#predictor;
+    const turned = carriedYaw - this.#carriedYaw;
+    this.#carriedYaw = carriedYaw;
+    return turned;
   }
 
   setInput(input: Input): void {

@@ -194,6 +194,7 @@ impl Scene {
             let ahead = placed.rotation * -Vector::Z;
             walker.input.yaw = quantise_yaw(libm::atan2f(-ahead.x, -ahead.z));
             walker.grounds.clear();
+            walker.ground_velocities.clear();
             placed.rotation = rapier3d::prelude::Rotation::IDENTITY;
         }
         self.physics.get_mut(handles).set_position(placed, true);

@@ -19,7 +19,9 @@ use crate::id::EntityId;
 use crate::problem::DefinitionError;
 use crate::scene::Scene;
 use crate::world::World;
-use saved::{Saved, SavedPast, SavedPlans, SavedWithGifts, SavedWithPast, SavedWithPlans};
+use saved::{
+    Saved, SavedPast, SavedPlans, SavedRide, SavedWithGifts, SavedWithPast, SavedWithPlans, SavedWithRides,
+};
 
 /// The first bytes of a snapshot. The last of them is the version.
 const MAGIC: [u8; 8] = *b"nowworl\x02";
@@ -32,6 +34,9 @@ const MAGIC_WITH_PLANS: [u8; 8] = *b"nowworl\x04";
 /// The first bytes of the snapshot of a world with entities that players gave to others.
 const MAGIC_WITH_GIFTS: [u8; 8] = *b"nowworl\x05";
 
+/// The first bytes of the snapshot of a world with walkers on ground that moves.
+const MAGIC_WITH_RIDES: [u8; 8] = *b"nowworl\x06";
+
 /// The beginning of the first bytes in every version.
 const NAME: &[u8] = b"nowworl";
 
@@ -41,6 +46,7 @@ struct Parts {
     past: Option<SavedPast>,
     plans: SavedPlans,
     gifts: Vec<u32>,
+    rides: Vec<SavedRide>,
 }
 
 /// The reason why a world cannot be restored.
@@ -52,7 +58,7 @@ pub enum RestoreError {
     /// The snapshot has a version that this program does not know.
     #[error(
         "the snapshot has version {found}, and this program reads versions {} to {}: use the release that wrote it",
-        MAGIC[7], MAGIC_WITH_GIFTS[7]
+        MAGIC[7], MAGIC_WITH_RIDES[7]
     )]
     Version {
         /// The version of the snapshot.
@@ -150,7 +156,13 @@ impl Scene {
     }
 
     fn save_parts(&self) -> Parts {
-        Parts { now: self.save(), past: self.save_past(), plans: self.save_plans(), gifts: self.save_gifts() }
+        Parts {
+            now: self.save(),
+            past: self.save_past(),
+            plans: self.save_plans(),
+            gifts: self.save_gifts(),
+            rides: self.save_rides(),
+        }
     }
 
     /// Saves the ids of entities that players gave to others.
@@ -170,19 +182,46 @@ impl Scene {
         Ok(())
     }
 
+    /// Saves the velocities of the grounds of walkers, where any of them moves.
+    fn save_rides(&self) -> Vec<SavedRide> {
+        let riding = self.walkers.iter().filter(|(_, walker)| !walker.ground_velocities.is_empty());
+        riding
+            .map(|(id, walker)| SavedRide { id: id.0, velocities: walker.ground_velocities.clone() })
+            .collect()
+    }
+
+    fn load_rides(&mut self, rides: Vec<SavedRide>) -> Result<(), RestoreError> {
+        let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
+        if !rides.is_sorted_by(|a, b| a.id < b.id) {
+            return Err(invalid("its walkers on moving ground are not in order"));
+        }
+        for SavedRide { id, velocities } in rides {
+            let walker = self.walkers.get_mut(&EntityId(id));
+            let walker = walker.ok_or_else(|| invalid("no walker is on ground that moves"))?;
+            let are_numbers = velocities.iter().flatten().all(|v| v.is_finite());
+            if velocities.len() != walker.grounds.len() || velocities.is_empty() || !are_numbers {
+                return Err(invalid("the velocities of a walker's grounds are none"));
+            }
+            walker.ground_velocities = velocities;
+        }
+        Ok(())
+    }
+
     fn load_parts(definition: Arc<Definition>, parts: Parts) -> Result<Scene, RestoreError> {
         let mut scene = Scene::load(definition, parts.now)?;
         scene.load_past(parts.past.unwrap_or_default())?;
         scene.load_plans(parts.plans)?;
         scene.load_gifts(&parts.gifts)?;
+        scene.load_rides(parts.rides)?;
         Ok(scene)
     }
 }
 
-/// Decodes the parts of a snapshot of any of the four forms.
+/// Decodes the parts of a snapshot of any of the five forms.
 fn from_bytes(bytes: &[u8]) -> Result<Parts, RestoreError> {
     let (magic, body) = bytes.split_first_chunk::<8>().ok_or(RestoreError::Foreign)?;
-    let (mut past, mut plans, mut gifts) = (None, SavedPlans::default(), Vec::new());
+    let (mut past, mut plans) = (None, SavedPlans::default());
+    let (mut gifts, mut rides) = (Vec::new(), Vec::new());
     let now = match *magic {
         MAGIC => nowcast_wire::decode_with(body, &WireLimits::FILE)?,
         MAGIC_WITH_PAST => {
@@ -200,32 +239,44 @@ fn from_bytes(bytes: &[u8]) -> Result<Parts, RestoreError> {
             (past, plans, gifts) = (whole.past, whole.plans, whole.gifts);
             whole.now
         }
+        MAGIC_WITH_RIDES => {
+            let whole: SavedWithRides = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
+            (past, plans) = (whole.past, whole.plans);
+            (gifts, rides) = (whole.gifts, whole.rides);
+            whole.now
+        }
         [.., found] if magic.starts_with(NAME) => return Err(RestoreError::Version { found }),
         _ => return Err(RestoreError::Foreign),
     };
-    Ok(Parts { now, past, plans, gifts })
+    Ok(Parts { now, past, plans, gifts, rides })
 }
 
 /// Encodes the parts of a snapshot, in the smallest form that holds them. Returns the parts unchanged.
 fn to_bytes(parts: Parts) -> (Vec<u8>, Parts) {
-    let Parts { now, past, plans, gifts } = parts;
+    let Parts { now, past, plans, gifts, rides } = parts;
+    if !rides.is_empty() {
+        let whole = SavedWithRides { now, past, plans, gifts, rides };
+        let bytes = encoded(MAGIC_WITH_RIDES, &whole);
+        let SavedWithRides { now, past, plans, gifts, rides } = whole;
+        return (bytes, Parts { now, past, plans, gifts, rides });
+    }
     if !gifts.is_empty() {
         let whole = SavedWithGifts { now, past, plans, gifts };
         let bytes = encoded(MAGIC_WITH_GIFTS, &whole);
         let SavedWithGifts { now, past, plans, gifts } = whole;
-        return (bytes, Parts { now, past, plans, gifts });
+        return (bytes, Parts { now, past, plans, gifts, rides });
     }
     if !plans.repeats.is_empty() || !plans.moves.is_empty() {
         let whole = SavedWithPlans { now, past, plans };
         let bytes = encoded(MAGIC_WITH_PLANS, &whole);
-        return (bytes, Parts { now: whole.now, past: whole.past, plans: whole.plans, gifts });
+        return (bytes, Parts { now: whole.now, past: whole.past, plans: whole.plans, gifts, rides });
     }
     let Some(past) = past else {
-        return (encoded(MAGIC, &now), Parts { now, past: None, plans, gifts });
+        return (encoded(MAGIC, &now), Parts { now, past: None, plans, gifts, rides });
     };
     let whole = SavedWithPast { now, past };
     let bytes = encoded(MAGIC_WITH_PAST, &whole);
-    (bytes, Parts { now: whole.now, past: Some(whole.past), plans, gifts })
+    (bytes, Parts { now: whole.now, past: Some(whole.past), plans, gifts, rides })
 }
 
 fn encoded(magic: [u8; 8], whole: &impl nowcast_wire::Wire) -> Vec<u8> {

@@ -60,6 +60,24 @@ pub(super) struct SavedWithGifts {
     pub(super) gifts: Vec<u32>,
 }
 
+/// The same of a world with walkers on ground that moves.
+#[derive(Wire)]
+pub(super) struct SavedWithRides {
+    pub(super) now: Saved,
+    pub(super) past: Option<SavedPast>,
+    pub(super) plans: SavedPlans,
+    pub(super) gifts: Vec<u32>,
+    /// Ascending by their ids.
+    pub(super) rides: Vec<SavedRide>,
+}
+
+/// The velocities of the grounds of a walker, as many as it has grounds.
+#[derive(Wire)]
+pub(super) struct SavedRide {
+    pub(super) id: u32,
+    pub(super) velocities: Vec<[f32; 3]>,
+}
+
 #[derive(Wire, Default)]
 pub(super) struct SavedPlans {
     pub(super) repeats: Vec<SavedRepeat>,

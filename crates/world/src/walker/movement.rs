@@ -1,4 +1,4 @@
-//! One step of a walker among fixed bodies, to the last bit: `spec/MOVEMENT.md`.
+//! One step of a walker among fixed and kinematic bodies, to the last bit: `spec/MOVEMENT.md`.
 //!
 //! Clients predict their own avatar with the same arithmetic, in another language. This code therefore consists of
 //! single operations on 32-bit floats (`+ − × ÷ √`, comparisons) in a stated order, and depends only on its arguments.
@@ -38,6 +38,8 @@ pub struct Mover {
     pub steps_since_jump: u32,
     /// Upward normals of the surfaces that carry it; the first `ground_count` are valid.
     pub grounds: [[f32; 3]; GROUNDS_MAX],
+    /// The velocities of these surfaces under the walker, in metres a second.
+    pub ground_velocities: [[f32; 3]; GROUNDS_MAX],
     /// Number of surfaces that carry it.
     pub ground_count: usize,
 }
@@ -51,6 +53,7 @@ impl Mover {
             steps_since_ground: GROUND_MEMORY_STEPS,
             steps_since_jump: JUMP_PAUSE_STEPS,
             grounds: [[0.0; 3]; GROUNDS_MAX],
+            ground_velocities: [[0.0; 3]; GROUNDS_MAX],
             ground_count: 0,
         }
     }
@@ -72,7 +75,7 @@ impl Mover {
             if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
         self.steps_since_jump = self.steps_since_jump.saturating_add(1);
         let mut next = match ground {
-            Some(normal) => walk(walker, self.velocity, wish, normal),
+            Some(Ground { normal, velocity }) => walk(walker, self.velocity, wish, normal, velocity),
             None => drift(walker, self.velocity, wish),
         };
         // A walker that runs over the top of a ramp or stair stays on the ground; only a jump lifts it.
@@ -87,17 +90,36 @@ impl Mover {
             && self.steps_since_jump >= JUMP_PAUSE_STEPS;
         if jumps {
             next[1] = walker.jump_speed;
+            // A rising floor adds its speed.
+            if let Some(Ground { velocity, .. }) = ground
+                && velocity[1] > 0.0
+            {
+                next[1] += velocity[1];
+            }
             self.steps_since_jump = 0;
             self.steps_since_ground = GROUND_MEMORY_STEPS;
         }
         let fall = gravity * STEP_SECONDS;
         match ground {
             // The feet hold against the pull along a slope; the remaining force presses them onto it.
-            Some(normal) if !jumps => next = sub(next, scale(normal, fall * normal[1])),
+            Some(Ground { normal, .. }) if !jumps => next = sub(next, scale(normal, fall * normal[1])),
             _ => next[1] -= fall,
         }
         self.velocity = shortened(next, SPEED_MAX);
         self.travel(walker, solids);
+        self.feel(walker, solids);
+    }
+
+    /// Lets a walker that waits move with its ground for 1/60 s. Its velocity and its counts stay the same.
+    pub fn ride(&mut self, walker: &Walker, gravity: f32, solids: &[Solid]) {
+        let velocity = self.velocity;
+        if let Some(Ground { normal, velocity: carried }) = self.ground([0.0; 3]) {
+            // The weight keeps the feet on a floor that slows down.
+            let press = scale(normal, gravity * STEP_SECONDS * normal[1]);
+            self.position = add(self.position, scale(sub(carried, press), STEP_SECONDS));
+        }
+        self.push_out(walker, solids);
+        self.velocity = velocity;
         self.feel(walker, solids);
     }
 
@@ -108,6 +130,7 @@ impl Mover {
             let Contact { normal, gap } = solid.contact(self.position, walker.radius, walker.height);
             if self.ground_count < GROUNDS_MAX && gap < TOUCH_DISTANCE && normal[1] >= WALKABLE_COSINE {
                 self.grounds[self.ground_count] = normal;
+                self.ground_velocities[self.ground_count] = solid.velocity_at(self.position);
                 self.ground_count += 1;
             }
         }
@@ -134,17 +157,17 @@ impl Mover {
     fn push_out(&mut self, walker: &Walker, solids: &[Solid]) {
         for _ in 0..PUSHES_MAX {
             let mut deepest = Contact { normal: [0.0, 1.0, 0.0], gap: 0.0 };
+            let mut met = None;
             for solid in solids {
                 let contact = solid.contact(self.position, walker.radius, walker.height);
                 if contact.gap < deepest.gap {
                     deepest = contact;
+                    met = Some(solid);
                 }
             }
-            if deepest.gap >= 0.0 {
-                return;
-            }
+            let Some(solid) = met else { return };
             self.position = sub(self.position, scale(deepest.normal, deepest.gap));
-            let inward = dot(self.velocity, deepest.normal);
+            let inward = dot(sub(self.velocity, solid.velocity_at(self.position)), deepest.normal);
             if inward < 0.0 {
                 self.velocity = sub(self.velocity, scale(deepest.normal, inward));
             }
@@ -153,19 +176,27 @@ impl Mover {
 
     /// The ground under the feet. If there are several surfaces, it is the one that climbs most in the desired
     /// direction, so that a foot at the first step of a stair uses that step.
-    fn ground(&self, wish: [f32; 3]) -> Option<[f32; 3]> {
+    fn ground(&self, wish: [f32; 3]) -> Option<Ground> {
         if self.steps_since_jump < JUMP_RISE_STEPS {
             return None;
         }
-        let mut best: Option<([f32; 3], f32)> = None;
-        for normal in &self.grounds[..self.ground_count] {
+        let mut best: Option<(Ground, f32)> = None;
+        let grounds = self.grounds.iter().zip(&self.ground_velocities).take(self.ground_count);
+        for (normal, velocity) in grounds {
             let height = dot(*normal, wish) - normal[1];
             if best.is_none_or(|(_, least)| height < least) {
-                best = Some((*normal, height));
+                best = Some((Ground { normal: *normal, velocity: *velocity }, height));
             }
         }
-        best.map(|(normal, _)| normal)
+        best.map(|(ground, _)| ground)
     }
+}
+
+/// A surface that carries a walker.
+#[derive(Clone, Copy)]
+struct Ground {
+    normal: [f32; 3],
+    velocity: [f32; 3],
 }
 
 /// The horizontal velocity that the input demands.
@@ -184,15 +215,21 @@ fn wish(walker: &Walker, input: &Input) -> [f32; 3] {
     [x * speed, 0.0, z * speed]
 }
 
-/// On ground: moves along its surface, at full speed on any slope.
-fn walk(walker: &Walker, velocity: [f32; 3], wish: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+/// On ground: moves along its surface and together with it, at full speed on any slope.
+fn walk(
+    walker: &Walker,
+    velocity: [f32; 3],
+    wish: [f32; 3],
+    normal: [f32; 3],
+    carried: [f32; 3],
+) -> [f32; 3] {
     let mut target = tangent(wish, normal);
     let speed = dot(wish, wish).sqrt();
     if speed > 0.0 {
         let length = dot(target, target).sqrt();
         target = scale(target, speed / if length > 1e-3 { length } else { 1e-3 });
     }
-    let change = tangent(sub(target, velocity), normal);
+    let change = tangent(sub(target, sub(velocity, carried)), normal);
     add(velocity, shortened(change, walker.ground_acceleration * STEP_SECONDS))
 }
 

@@ -1,6 +1,7 @@
 //! The exact step of walkers: its rules, its use by worlds, and the vectors of `spec/MOVEMENT.md`.
 
 mod grounds;
+mod riding;
 
 use std::f32::consts::PI;
 use std::fmt::Write as _;

@@ -127,6 +127,52 @@ function groundHash(walk: number, solids: readonly Solid[]): string {
   return (hash >>> 0).toString(16).padStart(8, "0");
 }
 
+const SECONDS = f(1 / 60);
+
+/** One ride of the vectors: section 8. */
+function rideHash(ride: number): string {
+  const random = new Random(ride);
+  const floor = solid([0, -3.5, 0], [0, 0, 0, 1], [20, 0.5, 20], 0);
+  const [x, y, z] = random.three(-1, 1);
+  const mover = new Mover();
+  mover.restart(x, f(1 + f(f(y + 1) * 0.25)), z);
+  let [turnY, turnW, spin] = [0, 1, 0];
+  const center = [0, -0.5, 0];
+  const platform = solid(center, [0, 0, 0, 1], [6, 0.5, 6], 0);
+  platform.moves = true;
+  let input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+  let hash = 0x811c9dc5;
+  for (let step = 0; step < GROUND_STEPS; step++) {
+    if (step % 30 === 0) {
+      const [vx, vy, vz] = random.three(-3, 3);
+      platform.velocity.set([vx, f(vy * 0.25), vz]);
+      spin = random.within(-2, 2);
+      platform.spin.set([0, spin, 0]);
+    }
+    if (step % 8 === 0) input = random.input();
+    for (let axis = 0; axis < 3; axis++)
+      center[axis] = f(center[axis]! + f(platform.velocity[axis]! * SECONDS));
+    const half = f(f(spin * SECONDS) * 0.5);
+    const [wasY, wasW] = [turnY, turnW];
+    turnY = f(f(half * wasW) + wasY);
+    turnW = f(wasW - f(half * wasY));
+    const length = f(Math.sqrt(f(f(turnY * turnY) + f(turnW * turnW))));
+    [turnY, turnW] = [f(turnY / length), f(turnW / length)];
+    platform.place(center, [0, turnY, 0, turnW]);
+    platform.pivot.set(center);
+    mover.step(PERSON, input, [floor, platform]);
+    words.set([mover.px, mover.py, mover.pz, mover.vx, mover.vy, mover.vz]);
+    for (const word of bits) hash = Math.imul(hash ^ word, 0x01000193);
+  }
+  return (hash >>> 0).toString(16).padStart(8, "0");
+}
+
+it("rides the moving platforms of the specification to the last bit", () => {
+  const { rides } = vectors("rides.json");
+  expect(rides).toHaveLength(400);
+  for (const [ride, hash] of rides.entries()) expect(rideHash(ride), `ride ${ride}`).toBe(hash);
+});
+
 it("walks the walks that the specification spells out", () => {
   for (const { walk, start, steps } of vectors("walks.json")) {
     const random = new Random(walk);

@@ -7,7 +7,7 @@ import {
   type PredictionSource,
   type Predictor,
 } from "../../src/world/prediction/predictor.js";
-import type { Solid } from "../../src/world/prediction/solid.js";
+import { Solid } from "../../src/world/prediction/solid.js";
 import type { Entity, EntityId, Input, InputChange, Kind } from "../../src/world/world.js";
 import { mulberry32 } from "./random.js";
 
@@ -16,6 +16,7 @@ export const FRAME_MS = 1000 / 60;
 export const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 export const AHEAD: Input = { ...STILL, forward: 1 };
 const AVATAR = 9 as EntityId;
+const PLATFORM = 8 as EntityId;
 /** Equal to the server's: `crates/server/src/session/input_buffer.rs`. */
 const WAIT_STEPS = 3;
 const REST_STEPS = 60;
@@ -47,6 +48,12 @@ export const kind = (name: string, size: number[]): Kind => ({
   attributes: [],
   owner: undefined,
 });
+/** Returns the centre and the yaw of a platform at a time, in metres, radians and seconds. */
+export type Course = (seconds: number) => readonly [number, number, number, number];
+
+/** Half edges of the platform. */
+const PLATFORM_HALF = [4, 0.5, 4];
+
 const PERSON: Kind = {
   name: "person",
   body: undefined,
@@ -108,12 +115,27 @@ export class Rig {
   /** Messages of the client. */
   sent = 0;
   #pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  readonly #course: Course | undefined;
+  /** The platform where the server has it. */
+  readonly #platform = new Solid();
 
-  constructor(link: Link, seed: number, obstacles: Entity[] = []) {
+  /** With a course, the walker begins on a platform that the rules move. */
+  constructor(link: Link, seed: number, obstacles: Entity[] = [], course?: Course) {
+    this.#course = course;
     this.#link = link;
     this.#random = mulberry32(seed);
     const floor = entityOf(1, kind("floor", [200, 1, 200]), [0, -0.5, 0]);
-    this.#entities = new Map([floor, ...obstacles, this.#avatar].map((entity) => [entity.id, entity]));
+    const size = PLATFORM_HALF.map((half) => 2 * half);
+    const platformKind = {
+      ...kind("platform", size),
+      body: { motion: "kinematic", shape: "box", size },
+    } as Kind;
+    const platform = entityOf(PLATFORM, platformKind, courseAt(course, 0).place);
+    const platforms = course === undefined ? [] : [platform];
+    this.#platform.half.set(PLATFORM_HALF);
+    this.#platform.moves = true;
+    const entities = [floor, ...obstacles, ...platforms, this.#avatar];
+    this.#entities = new Map(entities.map((entity) => [entity.id, entity]));
     const on = (type: string, listener: Listener) => {
       this.#listeners.set(`${type}${this.#listeners.size}`, listener);
       return () => undefined;
@@ -134,7 +156,8 @@ export class Rig {
       countSteps: () => undefined,
     };
     this.source = source as unknown as PredictionSource;
-    this.mover.restart(0, 0.9, 0);
+    if (course !== undefined) this.#avatar.position = [0, course(0)[1] + 1.4, 0];
+    this.mover.restart(...this.#avatar.position);
     this.#surroundings = new CollisionWorld(this.source, 70);
     this.predictor = createPredictor(this.source, { nowMs: () => this.nowMs });
   }
@@ -220,8 +243,27 @@ export class Rig {
     return this.#waiting.length === 0 && this.#stillSteps >= REST_STEPS;
   }
 
+  /** Moves the platform to where it is after the present step of the world. */
+  #movePlatform(): void {
+    const course = this.#course;
+    if (course === undefined) return;
+    const [from, to] = [courseAt(course, this.#tick - 1), courseAt(course, this.#tick)];
+    this.#platform.place(to.place, [0, Math.sin(to.yaw / 2), 0, Math.cos(to.yaw / 2)]);
+    this.#platform.pivot.set(to.place);
+    this.#platform.velocity.set(to.place.map((metres, axis) => (metres - from.place[axis]!) * 60));
+    this.#platform.spin.set([0, (to.yaw - from.yaw) * 60, 0]);
+  }
+
+  /** How far the avatar is above the platform, both as shown, in metres. */
+  get feetM(): number {
+    const shown = [...this.#entities.get(PLATFORM)!.position];
+    this.predictor.place(PLATFORM, shown);
+    return this.shown[1]! - 0.9 - shown[1]! - PLATFORM_HALF[1]!;
+  }
+
   #serve(): void {
     this.#tick++;
+    this.#movePlatform();
     if (this.#newest === undefined) return;
     const inHand = apart(this.#known, this.#next);
     if (this.#tick % WINDOW_STEPS === 0) this.#least = [inHand, this.#least[0]!];
@@ -259,14 +301,16 @@ export class Rig {
     const { forward, right, jump } = input;
     this.#stillSteps = forward === 0 && right === 0 && !jump ? this.#stillSteps + 1 : 0;
     const { near } = this.#surroundings;
-    this.#surroundings.gather(this.mover.px, this.mover.py, this.mover.pz, 6, AVATAR, undefined);
+    const { px: x0, py: y0, pz: z0 } = this.mover;
+    this.#surroundings.gather(x0, y0, z0, 6, AVATAR, PLATFORM);
     const gait = { height: 1.8, radius: 0.35, walkSpeed: 3.2, runSpeed: 6.4 };
     const speeds = { groundAcceleration: 42, airAcceleration: 10, jumpSpeed: 4.95, gravity: 9.81 };
     const person = Object.fromEntries(
       Object.entries({ ...gait, ...speeds }).map(([name, value]) => [name, Math.fround(value)]),
     );
     const known = near.slice(0, this.#surroundings.count);
-    this.mover.step(person as never, input, [...known, ...this.hidden]);
+    const platforms = this.#course === undefined ? [] : [this.#platform];
+    this.mover.step(person as never, input, [...known, ...platforms, ...this.hidden]);
     const { px, py, pz } = this.mover;
     if (!this.predictor.predicted(step, this.#pose.position)) return;
     const [x, y, z] = this.#pose.position;
@@ -279,17 +323,34 @@ export class Rig {
     const { px, py, pz } = this.mover;
     const [tick, rounded] = [this.#tick, [px, py, pz].map((metres) => Math.round(metres * 1024) / 1024)];
     const ackedInputSequence = (this.#next - 1) & 0xffff;
+    const { place, yaw } = courseAt(this.#course, this.#tick);
     this.#fly("down", () => {
       if (tick <= this.#avatar.tick) return;
       const isMoved = rounded.some((metres, axis) => metres !== this.#avatar.position[axis]);
       this.#avatar.position = rounded as [number, number, number];
       this.#avatar.tick = tick;
-      const event = { tick, ackedInputSequence, moved: isMoved ? [this.#avatar] : [], receivedAtMs: 0 };
+      const moved: Entity[] = isMoved ? [this.#avatar] : [];
+      const platform = this.#entities.get(PLATFORM) as Mutable<Entity> | undefined;
+      if (platform !== undefined) {
+        platform.position = place.map((metres) => Math.round(metres * 1024) / 1024) as typeof place;
+        platform.euler = [0, Math.round(yaw * 8192) / 8192, 0];
+        platform.tick = tick;
+        moved.push(platform);
+      }
+      const event = { tick, ackedInputSequence, moved, receivedAtMs: 0 };
       for (const [type, listener] of this.#listeners) {
         if (type.startsWith("snapshot")) (listener as (event: unknown) => void)(event);
       }
     });
   }
+}
+
+function courseAt(
+  course: Course | undefined,
+  tick: number,
+): { place: [number, number, number]; yaw: number } {
+  const [x, y, z, yaw] = course?.(tick / 60) ?? [0, 0, 0, 0];
+  return { place: [x, y, z], yaw };
 }
 
 function apart(a: number, b: number): number {

@@ -32,6 +32,46 @@ const BLOCKS = [2, 3, 4, 5].map((id) =>
   entityOf(id, kind("block", [2, 1, 2]), [id * 4 - 14, 0.5 - 0.2 * id, -3]),
 );
 
+describe("one's own avatar on a moving platform", () => {
+  const link = { delayMs: 100, jitterMs: 5, loss: 0.05, burst: 1 };
+
+  it("rides it at 5 m/s within 2 cm of the server", () => {
+    const rig = new Rig(link, 3, [], (seconds) => [5 * seconds - 50, 2, 0.5 * seconds, 0]);
+    rig.teleport(-50, 3.4, 0);
+    rig.run(4_000, () => STILL);
+    rig.errors.length = 0;
+    rig.run(14_000, () => STILL);
+    expect(rig.errors.length).toBeGreaterThan(700);
+    expect(percentile(rig.errors, 0.99)).toBeLessThan(0.02);
+    expect(Math.abs(rig.mover.px - (5 * 18 - 50))).toBeLessThan(2);
+  });
+
+  it("keeps its feet on a lift that rises and descends", () => {
+    const rig = new Rig(link, 4, [], (seconds) => [0, 3 + 1.5 * Math.sin(0.8 * seconds), 0, 0]);
+    rig.run(4_000, () => STILL);
+    const gaps: number[] = [];
+    rig.errors.length = 0;
+    for (let frame = 0; frame < 900; frame++) {
+      rig.run(FRAME_MS, () => STILL);
+      gaps.push(Math.abs(rig.feetM));
+    }
+    expect(percentile(rig.errors, 0.99)).toBeLessThan(0.02);
+    expect(percentile(gaps, 0.99)).toBeLessThan(0.03);
+  });
+
+  it("turns with a disc, and keeps its distance from the centre", () => {
+    const rig = new Rig(link, 5, [], (seconds) => [0, 2, 0, 0.8 * seconds]);
+    rig.teleport(2.5, 3.4, 0);
+    rig.run(4_000, () => STILL);
+    const { carriedYaw } = rig.predictor;
+    rig.errors.length = 0;
+    rig.run(5_000, () => STILL);
+    expect(rig.predictor.carriedYaw - carriedYaw).toBeCloseTo(4, 1);
+    expect(Math.hypot(rig.mover.px, rig.mover.pz)).toBeCloseTo(2.5, 1);
+    expect(percentile(rig.errors, 0.99)).toBeLessThan(0.02);
+  });
+});
+
 describe("one's own avatar", () => {
   it("moves in the first frame after a key, and jumps in the first frame after the button", () => {
     const rig = new Rig({ delayMs: 150, jitterMs: 0, loss: 0, burst: 1 }, 1);

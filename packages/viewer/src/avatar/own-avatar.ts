@@ -86,6 +86,8 @@ export class OwnAvatar {
       return camera.follow(seconds, x, y, z, scene.obstacles, undefined);
     }
     if (this.#faced !== actor.id) this.#faceWith(actor);
+    const turned = connection.takeTurn();
+    if (turned !== 0) this.#turn(turned);
     const { member } = this;
     const eyes = member ? EYES_M * member.size : actor.halfHeight;
     if (!member) this.#turnWith(actor);
@@ -105,12 +107,15 @@ export class OwnAvatar {
 
   /** The camera of a driver turns with the vehicle. */
   #turnWith(own: Actor): void {
-    const { camera, headset } = this.#page;
     const yaw = yawOf(own);
-    const turned = wrapAngle(yaw - this.#yaw);
-    if (headset) headset.turnWith(turned);
-    else camera.turn(turned, 0);
+    this.#turn(wrapAngle(yaw - this.#yaw));
     this.#yaw = yaw;
+  }
+
+  #turn(radians: number): void {
+    const { camera, headset } = this.#page;
+    if (headset) headset.turnWith(radians);
+    else camera.turn(radians, 0);
   }
 
   /** Players without a drawn body move the camera's target by their input. */

@@ -75,8 +75,13 @@ export class Mover {
   groundCount = 0;
   /** Upward normals of the supporting surfaces: three numbers each. */
   readonly grounds = new Float32Array(3 * GROUNDS_MAX);
+  /** The velocities of these surfaces under the walker, in metres a second. */
+  readonly groundVelocities = new Float32Array(3 * GROUNDS_MAX);
+  /** A surface that carries it and moves. */
+  carrier: Solid | undefined;
 
   readonly #contact = new Contact();
+  readonly #carried = new Float32Array(3);
   /** The results of `#sineCosine` and `#wish`. */
   #sine = 0;
   #cosine = 1;
@@ -92,6 +97,7 @@ export class Mover {
     this.stepsSinceGround = GROUND_MEMORY_STEPS;
     this.stepsSinceJump = JUMP_PAUSE_STEPS;
     this.groundCount = 0;
+    this.carrier = undefined;
   }
 
   copy(other: Mover): void {
@@ -105,6 +111,8 @@ export class Mover {
     this.stepsSinceJump = other.stepsSinceJump;
     this.groundCount = other.groundCount;
     this.grounds.set(other.grounds);
+    this.groundVelocities.set(other.groundVelocities);
+    this.carrier = other.carrier;
   }
 
   /**
@@ -125,6 +133,8 @@ export class Mover {
       input.jump && this.stepsSinceGround < GROUND_MEMORY_STEPS && this.stepsSinceJump >= JUMP_PAUSE_STEPS;
     if (jumps) {
       this.vy = gait.jumpSpeed;
+      const rise = ground >= 0 ? this.groundVelocities[ground + 1]! : 0;
+      if (rise > 0) this.vy = f(this.vy + rise);
       this.stepsSinceJump = 0;
       this.stepsSinceGround = GROUND_MEMORY_STEPS;
     }
@@ -155,13 +165,17 @@ export class Mover {
   updateGround({ radius, height }: Gait, solids: readonly Solid[], count = solids.length): void {
     const contact = this.#contact;
     this.groundCount = 0;
+    this.carrier = undefined;
     for (let at = 0; at < count && this.groundCount < GROUNDS_MAX; at++) {
-      contact.measure(solids[at]!, this.px, this.py, this.pz, radius, height);
+      const solid = solids[at]!;
+      contact.measure(solid, this.px, this.py, this.pz, radius, height);
       if (contact.gap >= TOUCH_DISTANCE || contact.y < WALKABLE_COSINE) continue;
       const to = 3 * this.groundCount++;
       this.grounds[to] = contact.x;
       this.grounds[to + 1] = contact.y;
       this.grounds[to + 2] = contact.z;
+      solid.carry(this.px, this.py, this.pz, this.groundVelocities, to);
+      if (solid.moves) this.carrier = solid;
     }
   }
 
@@ -183,6 +197,7 @@ export class Mover {
     const contact = this.#contact;
     for (let push = 0; push < PUSHES_MAX; push++) {
       let [nx, ny, nz, gap] = [0, 1, 0, 0];
+      let met: Solid | undefined;
       for (let at = 0; at < count; at++) {
         const solid = solids[at]!;
         contact.measure(solid, this.px, this.py, this.pz, radius, height);
@@ -191,12 +206,18 @@ export class Mover {
         ny = contact.y;
         nz = contact.z;
         gap = contact.gap;
+        met = solid;
       }
-      if (gap >= 0) return;
+      if (met === undefined) return;
       this.px = f(this.px - f(nx * gap));
       this.py = f(this.py - f(ny * gap));
       this.pz = f(this.pz - f(nz * gap));
-      const inward = f(f(f(this.vx * nx) + f(this.vy * ny)) + f(this.vz * nz));
+      const carried = this.#carried;
+      met.carry(this.px, this.py, this.pz, carried);
+      const vx = f(this.vx - carried[0]!);
+      const vy = f(this.vy - carried[1]!);
+      const vz = f(this.vz - carried[2]!);
+      const inward = f(f(f(vx * nx) + f(vy * ny)) + f(vz * nz));
       if (inward >= 0) continue;
       this.vx = f(this.vx - f(nx * inward));
       this.vy = f(this.vy - f(ny * inward));
@@ -261,9 +282,10 @@ export class Mover {
       ty = f(ty * stretch);
       tz = f(tz * stretch);
     }
-    const dx = f(tx - this.vx);
-    const dy = f(ty - this.vy);
-    const dz = f(tz - this.vz);
+    const { groundVelocities } = this;
+    const dx = f(tx - f(this.vx - groundVelocities[ground]!));
+    const dy = f(ty - f(this.vy - groundVelocities[ground + 1]!));
+    const dz = f(tz - f(this.vz - groundVelocities[ground + 2]!));
     const beside = f(f(f(dx * nx) + f(dy * ny)) + f(dz * nz));
     this.#accelerate(
       f(dx - f(nx * beside)),

@@ -1,6 +1,7 @@
 import { checkedInput } from "../input-sender.js";
 import type { Pose } from "../interpolation/interpolation.js";
 import type { Entity, EntityId, Input, Kind, World, WorldRecord } from "../world.js";
+import { Carrier } from "./carrier.js";
 import { CollisionWorld } from "./collision-world.js";
 import type { PredictionCoupling } from "./coupling.js";
 import { HeldItemPrediction } from "./held-item-prediction.js";
@@ -91,6 +92,11 @@ export interface Predictor {
   readonly offsetM: number;
   /** Distance of the server's newest answer from the prediction of its step, in metres. */
   readonly errorM: number;
+  /**
+   * The sum of the angles by which the ground has turned the avatar, in radians. Add its changes to the yaw of the input and of the
+   * camera, so that they turn with the ground.
+   */
+  readonly carriedYaw: number;
   /** Answers that differed from the prediction. */
   readonly corrections: number;
   /** Steps that were not taken, because no frame was drawn for too long. */
@@ -162,6 +168,10 @@ class StepPredictor implements Predictor {
   #startMs: number | undefined;
   #sampledMs = 0;
   #share = 0;
+  /** The newest acknowledged own step, and the world's step in which the server took it. */
+  #tick = -1;
+  #tickStep = 0;
+  readonly #carrier: Carrier;
   /** The newest received position of the avatar: the world's step, and the own step. */
   #acknowledgedTick = -1;
   #acknowledgedStep = 0;
@@ -184,6 +194,7 @@ class StepPredictor implements Predictor {
       world.inputAtStep(number, changes),
     );
     this.#collisionWorld = new CollisionWorld(world, 70);
+    this.#carrier = new Carrier(this.#collisionWorld);
     this.#heldItems = new HeldItemPrediction(world, (id, velocity) =>
       this.#coupling?.threw(Math.round(this.moment), id, velocity),
     );
@@ -234,11 +245,13 @@ class StepPredictor implements Predictor {
     }
     target = Math.max(target, this.step);
     if (target > this.step) this.#gather();
+    const taken = target - this.step;
     while (this.step < target) this.#takeStep();
     this.#share = Math.min(1, Math.max(0, steps - this.step));
     this.#lookAhead();
     this.#glide(frameS);
     this.#show();
+    this.#carrier.follow(this.#mover.carrier, taken, frameS);
     this.#heldItems.advance(
       frameS,
       nowMs,
@@ -271,7 +284,10 @@ class StepPredictor implements Predictor {
   }
 
   place(id: EntityId, position: { [axis: number]: number }): boolean {
-    return this.#walks !== undefined && this.#heldItems.place(id, position);
+    if (this.#walks === undefined) return false;
+    const tick = this.#tickOf(this.moment);
+    if (this.#carrier.place(id, tick, position)) return true;
+    return this.#heldItems.place(id, position);
   }
 
   predicted(step: number, out: { [axis: number]: number }): boolean {
@@ -281,6 +297,10 @@ class StepPredictor implements Predictor {
     out[1] = this.#before.py;
     out[2] = this.#before.pz;
     return true;
+  }
+
+  get carriedYaw(): number {
+    return this.#carrier.yaw;
   }
 
   couple(coupling?: PredictionCoupling): void {
@@ -321,6 +341,8 @@ class StepPredictor implements Predictor {
       return;
     }
     this.#walks = entity.id;
+    this.#tick = -1;
+    this.#carrier.reset();
     this.#acknowledgedTick = -1;
     this.#offset.fill(0);
     this.#platform = undefined;
@@ -355,6 +377,7 @@ class StepPredictor implements Predictor {
   #move(step: number, input: Input): void {
     const mover = this.#mover;
     this.#from.copy(mover);
+    this.#collisionWorld.advance(this.#tickOf(step));
     mover.step(this.#gait, input, this.#collisionWorld.near, this.#collisionWorld.count);
     this.#isPushing = this.#coupling?.step(step, input, this.#gait, this.#from, mover) ?? false;
     this.#history.putMover(step, mover);
@@ -365,12 +388,18 @@ class StepPredictor implements Predictor {
     const ahead = this.#ahead;
     ahead.copy(this.#mover);
     if (!this.#isPushing) {
+      this.#collisionWorld.advance(this.#tickOf(this.step + 1));
       ahead.step(this.#gait, this.#nextInput(), this.#collisionWorld.near, this.#collisionWorld.count);
       return;
     }
     ahead.px += ahead.vx / 60;
     ahead.py += ahead.vy / 60;
     ahead.pz += ahead.vz / 60;
+  }
+
+  /** The step of the world in which the server takes a step of one's own; undefined before it has acknowledged any. */
+  #tickOf(step: number): number | undefined {
+    return this.#tick < 0 ? undefined : this.#tick + step - this.#tickStep;
   }
 
   /** Input that the server does not receive has no effect there, and its walker stops. */
@@ -398,6 +427,7 @@ class StepPredictor implements Predictor {
     const number = this.step + (((sequence - this.step) << 16) >> 16);
     const isKnown = sequence !== 0 && number <= this.step && number > this.step - STEPS_KEPT;
     const step = this.#walks !== undefined && isKnown ? number : undefined;
+    if (step !== undefined) [this.#tick, this.#tickStep] = [tick, step];
     const isWrong = this.#coupling?.onSnapshot(step, tick, moved) ?? false;
     if (step === undefined || this.#walks === undefined) return;
     if (!this.#acknowledge(step, tick, moved) && isWrong) {
@@ -475,6 +505,7 @@ class StepPredictor implements Predictor {
     const mover = this.#mover;
     this.#coupling?.rewind(step, this.step);
     this.#gather();
+    this.#collisionWorld.advance(this.#tickOf(step));
     mover.updateGround(this.#gait, this.#collisionWorld.near, this.#collisionWorld.count);
     this.#history.putMover(step, mover);
     for (let again = step + 1; again <= this.step; again++) this.#move(again, this.#history.input(again));

@@ -6,6 +6,7 @@ import type { Triangles } from "./triangles.js";
 const f = Math.fround;
 const NEAREST_ROUNDS = 8;
 const DISTANCE2_MIN = f(1e-12);
+const HALF_STEP_SECONDS = f(f(1 / 60) * 0.5);
 
 /** The extent of a solid: `half` is the size of a box, cylinder or cone; `triangles` enclose a hull or are a surface. */
 export type SolidForm = "box" | "cylinder" | "cone" | "hull" | "surface";
@@ -27,6 +28,14 @@ export class Solid {
   radius = 0;
   /** It carries a walker that stands on it, and blocks no walker. */
   isGroundOnly = false;
+  /** Whether its body moves. Otherwise `pivot`, `velocity` and `spin` have no meaning. */
+  moves = false;
+  /** A point of the body, in metres. */
+  readonly pivot = new Float32Array(3);
+  /** The velocity of this point, in metres a second. */
+  readonly velocity = new Float32Array(3);
+  /** The rotation about this point, in radians a second. */
+  readonly spin = new Float32Array(3);
   /** Position of a part in its compound body, in metres; `undefined` for a separate body. */
   at: readonly [number, number, number] | undefined;
   /** Rotation of a part in its body. */
@@ -51,6 +60,29 @@ export class Solid {
       f(f(f(f(w * c) + f(x * b)) - f(y * a)) + f(z * d)),
       f(f(f(f(w * d) - f(x * a)) - f(y * b)) - f(z * c)),
     );
+  }
+
+  /** Writes the velocity with which it carries a walker at this place along. */
+  carry(px: number, py: number, pz: number, out: Float32Array, at = 0): void {
+    if (!this.moves) {
+      out[at] = out[at + 1] = out[at + 2] = 0;
+      return;
+    }
+    const { pivot, velocity, spin } = this;
+    const [wx, wy, wz] = [spin[0]!, spin[1]!, spin[2]!];
+    let x = f(px - pivot[0]!);
+    let y = f(py - pivot[1]!);
+    let z = f(pz - pivot[2]!);
+    // Half a step later on the arc of the point: so it keeps its distance from the centre.
+    const tx = f(f(wy * z) - f(wz * y));
+    const ty = f(f(wz * x) - f(wx * z));
+    const tz = f(f(wx * y) - f(wy * x));
+    x = f(x + f(tx * HALF_STEP_SECONDS));
+    y = f(y + f(ty * HALF_STEP_SECONDS));
+    z = f(z + f(tz * HALF_STEP_SECONDS));
+    out[at] = velocity[0]! + f(f(wy * z) - f(wz * y));
+    out[at + 1] = velocity[1]! + f(f(wz * x) - f(wx * z));
+    out[at + 2] = velocity[2]! + f(f(wx * y) - f(wy * x));
   }
 
   #rotate(x: number, y: number, z: number, w: number): void {

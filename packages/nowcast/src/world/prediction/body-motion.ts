@@ -1,0 +1,105 @@
+/** The motion of a body that rules move: from its two newest poses, extrapolated to the steps of a prediction. */
+import type { NumberArray } from "../interpolation/rotation.js";
+
+const STEPS_PER_S = 60;
+/** Poses farther apart, in steps of the world, say nothing of a velocity. */
+const GAP_STEPS_MAX = 12;
+/** A body that is absent from snapshots for this many steps of the world stands. */
+const QUIET_STEPS = 6;
+/** A pose is extrapolated at most this many steps of the world. */
+const LEAD_STEPS_MAX = 45;
+/** A faster body jumped, in metres a second. */
+const SPEED_MAX = 100;
+
+export class BodyMotion {
+  /** In metres a second. */
+  readonly velocity = new Float64Array(3);
+  /** In radians a second. */
+  readonly spin = new Float64Array(3);
+  moves = false;
+  readonly #position = new Float64Array(3);
+  readonly #turn = new Float64Array([0, 0, 0, 1]);
+  #tick = -1;
+
+  /** The body was at this pose after the world's step `tick`. */
+  moved(tick: number, position: NumberArray, turn: NumberArray): void {
+    const steps = tick - this.#tick;
+    if (steps <= 0) return this.jumped(tick, position, turn);
+    const perS = STEPS_PER_S / steps;
+    for (let axis = 0; axis < 3; axis++)
+      this.velocity[axis] = (position[axis]! - this.#position[axis]!) * perS;
+    this.#setSpin(turn, perS);
+    const isKnown = this.#tick >= 0 && steps <= GAP_STEPS_MAX;
+    if (!isKnown || !(length(this.velocity) <= SPEED_MAX)) return this.jumped(tick, position, turn);
+    this.#put(tick, position, turn);
+    this.moves = length(this.velocity) > 0 || length(this.spin) > 0;
+  }
+
+  /** The body is at this pose, and nothing is known of its velocity. */
+  jumped(tick: number, position: NumberArray, turn: NumberArray): void {
+    this.#put(tick, position, turn);
+    this.#stop();
+  }
+
+  /** A snapshot of the world's step `tick` did not name the body. */
+  quiet(tick: number): void {
+    if (this.moves && tick - this.#tick >= QUIET_STEPS) this.#stop();
+  }
+
+  /** Writes the pose after the world's step `tick`; undefined for the newest known pose. */
+  at(tick: number | undefined, position: NumberArray, turn: NumberArray): void {
+    const steps = tick === undefined || !this.moves ? 0 : tick - this.#tick;
+    const seconds = Math.min(LEAD_STEPS_MAX, Math.max(-LEAD_STEPS_MAX, steps)) / STEPS_PER_S;
+    for (let axis = 0; axis < 3; axis++)
+      position[axis] = this.#position[axis]! + this.velocity[axis]! * seconds;
+    for (let part = 0; part < 4; part++) turn[part] = this.#turn[part]!;
+    const rate = length(this.spin);
+    if (rate === 0 || seconds === 0) return;
+    const sine = Math.sin((rate * seconds) / 2) / rate;
+    multiply(
+      this.spin[0]! * sine,
+      this.spin[1]! * sine,
+      this.spin[2]! * sine,
+      Math.cos((rate * seconds) / 2),
+      this.#turn,
+      turn,
+    );
+  }
+
+  #put(tick: number, position: NumberArray, turn: NumberArray): void {
+    this.#tick = tick;
+    for (let axis = 0; axis < 3; axis++) this.#position[axis] = position[axis]!;
+    for (let part = 0; part < 4; part++) this.#turn[part] = turn[part]!;
+  }
+
+  #stop(): void {
+    this.moves = false;
+    this.velocity.fill(0);
+    this.spin.fill(0);
+  }
+
+  /** The rotation from the known pose to another one, over `1 / perS` seconds. */
+  #setSpin(turn: NumberArray, perS: number): void {
+    const from = this.#turn;
+    multiply(turn[0]!, turn[1]!, turn[2]!, turn[3]!, [-from[0]!, -from[1]!, -from[2]!, from[3]!], DELTA);
+    const sign = DELTA[3]! < 0 ? -1 : 1;
+    const sine = Math.hypot(DELTA[0]!, DELTA[1]!, DELTA[2]!);
+    const scale = sine < 1e-9 ? 0 : (sign * 2 * Math.atan2(sine, sign * DELTA[3]!) * perS) / sine;
+    for (let axis = 0; axis < 3; axis++) this.spin[axis] = DELTA[axis]! * scale;
+  }
+}
+
+const DELTA = [0, 0, 0, 1];
+
+/** Writes the rotation `other`, followed by (x, y, z, w). */
+function multiply(x: number, y: number, z: number, w: number, other: NumberArray, out: NumberArray): void {
+  const [a, b, c, d] = [other[0]!, other[1]!, other[2]!, other[3]!];
+  out[0] = w * a + x * d + y * c - z * b;
+  out[1] = w * b - x * c + y * d + z * a;
+  out[2] = w * c + x * b - y * a + z * d;
+  out[3] = w * d - x * a - y * b - z * c;
+}
+
+function length(vector: Float64Array): number {
+  return Math.hypot(vector[0]!, vector[1]!, vector[2]!);
+}

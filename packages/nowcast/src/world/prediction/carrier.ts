@@ -1,0 +1,48 @@
+/** The body that carries a predicted avatar: it turns the avatar, and is drawn at the time of the avatar's prediction. */
+import type { EntityId } from "../world.js";
+import type { CollisionWorld } from "./collision-world.js";
+import { STEP_SECONDS } from "./mover.js";
+import type { Solid } from "./solid.js";
+
+/** Time in which a body under the avatar moves from its interpolated position to its predicted one, and back. */
+const BLEND_S = 0.25;
+const PREDICTED = [0, 0, 0];
+
+export class Carrier {
+  /** By how far the avatar was turned since the beginning, in radians. */
+  yaw = 0;
+  readonly #world: CollisionWorld;
+  #id: EntityId | undefined;
+  /** Share of the predicted position in the drawn one: 0 to 1. */
+  #share = 0;
+
+  constructor(world: CollisionWorld) {
+    this.#world = world;
+  }
+
+  reset(): void {
+    this.#id = undefined;
+    this.#share = 0;
+  }
+
+  /** The avatar took this many steps on a solid that moves, or on none. */
+  follow(solid: Solid | undefined, steps: number, frameS: number): void {
+    const id = this.#world.carrierOf(solid);
+    if (id !== undefined && id !== this.#id) {
+      this.#id = id;
+      this.#share = 0;
+    }
+    const change = (id === undefined ? -frameS : frameS) / BLEND_S;
+    this.#share = Math.min(1, Math.max(0, this.#share + change));
+    if (id !== undefined) this.yaw += solid!.spin[1]! * STEP_SECONDS * steps;
+  }
+
+  /** Moves `position` to where the body is drawn at the world's step `tick`; false for every other body. */
+  place(id: EntityId, tick: number | undefined, position: { [axis: number]: number }): boolean {
+    if (id !== this.#id || this.#share === 0 || tick === undefined) return false;
+    if (!this.#world.placeOf(id, tick, PREDICTED)) return false;
+    for (let axis = 0; axis < 3; axis++)
+      position[axis]! += (PREDICTED[axis]! - position[axis]!) * this.#share;
+    return true;
+  }
+}
