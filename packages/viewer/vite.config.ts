@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants } from "node:zlib";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
 // `vite dev` serves the page and passes the world's sessions and WebSockets on to a running server.
@@ -38,8 +41,32 @@ function preloadNext(): Plugin {
   };
 }
 
+const STATIC = readdirSync(fileURLToPath(new URL("public", import.meta.url)));
+const TEXT = /\.(?:html|js|css|svg|json|webmanifest)$/;
+
+/** Compresses each text by Brotli, into a file beside it with `.br` behind its name: the server sends it to browsers that take it. */
+function compress(): Plugin {
+  return {
+    name: "compress",
+    apply: "build",
+    writeBundle: {
+      order: "post",
+      handler({ dir = "dist" }, bundle) {
+        for (const file of [...Object.keys(bundle), ...STATIC].filter((name) => TEXT.test(name))) {
+          const text = readFileSync(join(dir, file));
+          const params = {
+            [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+            [constants.BROTLI_PARAM_SIZE_HINT]: text.length,
+          };
+          writeFileSync(join(dir, `${file}.br`), brotliCompressSync(text, { params }));
+        }
+      },
+    },
+  };
+}
+
 export default defineConfig({
-  plugins: [preloadNext()],
+  plugins: [preloadNext(), compress()],
   // Pages live at `/` and `/r/{room}`, so every asset is named from the root.
   base: "/",
   resolve: {

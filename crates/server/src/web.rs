@@ -103,17 +103,26 @@ fn respond(path: &str, asset: assets::Asset, headers: &HeaderMap, policy: &str) 
         return (StatusCode::NOT_MODIFIED, tags).into_response();
     }
     let describing = [(CONTENT_TYPE, asset.content_type), (CONTENT_SECURITY_POLICY, policy)];
-    match &asset.gzipped {
-        Some(gzipped) if accepts_gzip(headers) => {
-            (tags, describing, [(CONTENT_ENCODING, "gzip")], gzipped.clone()).into_response()
+    let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    // Brotli is some 15 % smaller, so it comes first.
+    let smaller = [("br", asset.brotli), ("gzip", asset.gzipped)];
+    for (coding, body) in smaller {
+        if let Some(body) = body
+            && accepts(accepted, coding)
+        {
+            return (tags, describing, [(CONTENT_ENCODING, coding)], body.clone()).into_response();
         }
-        _ => (tags, describing, asset.content.clone()).into_response(),
     }
+    (tags, describing, asset.content.clone()).into_response()
 }
 
-fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    accepted.split(',').any(|coding| coding.trim() == "gzip")
+/// Whether an `Accept-Encoding` names a coding, with a weight other than 0 if it has one.
+fn accepts(accepted: &str, coding: &str) -> bool {
+    accepted.split(',').any(|entry| {
+        let (name, parameters) = entry.split_once(';').unwrap_or((entry, ""));
+        let weight = parameters.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
+        name.trim().eq_ignore_ascii_case(coding) && weight != Some(0.0)
+    })
 }
 
 #[cfg(feature = "web")]
@@ -132,11 +141,16 @@ mod assets {
     #[allow_missing = true]
     struct Files;
 
+    /// The end of the name of a file that the page's build compressed by Brotli, behind the name of the file itself.
+    const BROTLI: &str = ".br";
+
     /// One file of the web client, ready to be sent.
     #[derive(Clone, Copy)]
     pub(super) struct Asset {
         pub(super) content: &'static Bytes,
-        /// The compressed file, if compression helps.
+        /// The file compressed by Brotli, if the build of the page compressed it.
+        pub(super) brotli: &'static Option<Bytes>,
+        /// The file compressed by gzip, if compression helps.
         pub(super) gzipped: &'static Option<Bytes>,
         pub(super) content_type: &'static str,
         /// A quoted entity tag.
@@ -145,6 +159,7 @@ mod assets {
 
     struct Prepared {
         content: Bytes,
+        brotli: Option<Bytes>,
         gzipped: Option<Bytes>,
         content_type: String,
         tag: String,
@@ -153,13 +168,14 @@ mod assets {
     /// All files, prepared at the first request; that takes some 30 ms.
     static PREPARED: LazyLock<HashMap<String, Prepared>> = LazyLock::new(|| {
         Files::iter()
+            .filter(|path| !path.ends_with(BROTLI))
             .filter_map(|path| Some((path.to_string(), prepare(&path, Files::get(&path)?))))
             .collect()
     });
 
     pub(super) fn load(path: &str) -> Option<Asset> {
-        let Prepared { content, gzipped, content_type, tag } = PREPARED.get(path)?;
-        Some(Asset { content, gzipped, content_type, tag })
+        let Prepared { content, brotli, gzipped, content_type, tag } = PREPARED.get(path)?;
+        Some(Asset { content, brotli, gzipped, content_type, tag })
     }
 
     fn prepare(path: &str, file: EmbeddedFile) -> Prepared {
@@ -170,6 +186,7 @@ mod assets {
         let content = Bytes::from(file.data.into_owned());
         let is_text = media.type_() == "text" || media.suffix().is_some() || media.subtype() == "json";
         Prepared {
+            brotli: Files::get(&format!("{path}{BROTLI}")).map(|file| Bytes::from(file.data.into_owned())),
             gzipped: is_text.then(|| gzip(&content)),
             content,
             content_type: format!("{media}{charset}"),
@@ -192,6 +209,7 @@ mod assets {
     #[derive(Clone, Copy)]
     pub(super) struct Asset {
         pub(super) content: &'static Bytes,
+        pub(super) brotli: &'static Option<Bytes>,
         pub(super) gzipped: &'static Option<Bytes>,
         pub(super) content_type: &'static str,
         pub(super) tag: &'static str,
@@ -205,6 +223,15 @@ mod assets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn codings_count_by_name_and_weight() {
+        assert!(accepts("gzip, deflate, br, zstd", "br"));
+        assert!(accepts("gzip;q=0.5,BR; q=1", "br"));
+        assert!(!accepts("gzip, br;q=0", "br"));
+        assert!(!accepts("gzip, brotli", "br"));
+        assert!(!accepts("", "gzip"));
+    }
 
     #[test]
     fn a_page_at_another_port_may_connect_to_the_port_of_webtransport() {

@@ -84,13 +84,19 @@ async fn the_built_client_is_cached_compressed_and_typed() {
     let tag =
         answer.lines().find_map(|line| line.strip_prefix("etag: ")).expect("it has a tag").trim().to_owned();
 
-    let gzipped = server.get_with(&script, "Accept-Encoding: br, gzip\r\n").await;
+    let gzipped = server.get_with(&script, "Accept-Encoding: br;q=0, gzip\r\n").await;
     assert!(gzipped.contains("content-encoding: gzip"), "{}", head(&gzipped));
     let length = |answer: &str| -> usize {
         let length = answer.lines().find_map(|line| line.strip_prefix("content-length: "));
         length.expect("it has a length").trim().parse().expect("it is a number")
     };
     assert!(length(&gzipped) * 2 < length(&answer));
+    let brotli = server.get_with(&script, "Accept-Encoding: gzip, deflate, br, zstd\r\n").await;
+    assert!(brotli.contains("content-encoding: br"), "{}", head(&brotli));
+    assert!(brotli.contains("content-type: text/javascript"), "{}", head(&brotli));
+    assert!(length(&brotli) * 10 < length(&gzipped) * 9);
+    let as_file = server.get(&format!("{script}.br")).await;
+    assert!(as_file.starts_with("HTTP/1.1 404"), "{}", head(&as_file));
 
     let unchanged = server.get_with(&script, &format!("If-None-Match: {tag}\r\n")).await;
     assert!(unchanged.starts_with("HTTP/1.1 304"), "{}", head(&unchanged));
