@@ -255,7 +255,7 @@ impl Recorder {
     }
 
     /// Sets the bytes of journal after which a snapshot is due, at most [`SNAPSHOT_JOURNAL_BYTES`]. Pruning removes no
-    /// batch that is newer than the newest snapshot, so many worlds in one store need a smaller number.
+    /// batch that is newer than the newest snapshot. Worlds that share one store with many others need a smaller number.
     pub fn set_journal_bytes_max(&mut self, bytes: usize) {
         self.journal_bytes_max = bytes.min(SNAPSHOT_JOURNAL_BYTES);
     }
