@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use nowcast_lab::bots::{self, Plan, Protocol};
-use nowcast_server::plain::Encoding;
+use nowcast_world_protocol::plain::Encoding;
 
 use crate::show::Show;
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use nowcast::{Channel, Connector, MessageKind};
 use nowcast_lab_worlds::bots::{self, Plan, Protocol};
-use nowcast_server::plain::Encoding;
-use nowcast_server::session::{FromWorld, PROTOCOL, ToWorld, WORLD_LANE};
 use nowcast_server::{Config, Rules, Server, WorldConfig, read_world};
 use nowcast_wire::{decode, encode_to_vec};
+use nowcast_world_protocol::plain::Encoding;
+use nowcast_world_protocol::session::{FromWorld, PROTOCOL, ToWorld, WORLD_LANE};
 
 /// How long bots may take to find a block, carry it away and let go of it, on a machine that does a lot besides.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use nowcast_world_protocol::plain::{ClientMessage, FrameRef, ServerMessage};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
@@ -17,7 +18,6 @@ use crate::command_intake::CommandIntake;
 use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::{Connection, Unfinished};
 use crate::metrics::Metrics;
-use crate::plain::{ClientMessage, FrameRef, ServerMessage};
 use crate::plain_sink::PlainSink;
 use crate::player_command::PlayerCommand;
 use crate::rate::{MessageKind, Quiet, Rates};

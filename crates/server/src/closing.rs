@@ -1,12 +1,12 @@
 //! Reason why a client's connection ends (section 5 of the plain protocol).
 
+use nowcast_world_protocol::plain::{DecodeError, OutOfBounds};
+use nowcast_world_protocol::session::PROTOCOL;
 use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
 
-use crate::plain::{DecodeError, OutOfBounds};
 use crate::refusal::Refusal;
-use crate::session::PROTOCOL;
 
 /// A close frame's payload is at most 125 bytes, two of them the code (RFC 6455, section 5.5).
 const REASON_BYTES_MAX: usize = 123;

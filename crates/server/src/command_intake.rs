@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use nowcast::admission::Verdict;
+use nowcast_world_protocol::plain::DecodeError;
 
 use crate::client_handle::ClientHandle;
 use crate::closing::Closing;
 use crate::metrics::Metrics;
-use crate::plain::DecodeError;
 use crate::player_command::PlayerCommand;
 use crate::rate::{MessageKind, Rates};
 
@@ -85,10 +85,10 @@ mod tests {
 
     use super::*;
     use crate::names::Name;
-    use crate::plain::Encoding;
     use crate::plain_sink::PlainSink;
     use crate::player_command::{Given, Numbered};
     use crate::send_queue::Outgoing;
+    use nowcast_world_protocol::plain::Encoding;
 
     fn intake() -> (CommandIntake, Arc<ClientHandle>, Arc<PlainSink>) {
         let metrics = Arc::new(Metrics::new(None));

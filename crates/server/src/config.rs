@@ -8,10 +8,10 @@ use nowcast::CertificateConfig;
 use nowcast::admission::Policy;
 use nowcast::endpoint::is_name;
 use nowcast_store::Retention;
+use nowcast_world_protocol::plain::NETWORK_HZ;
 
 use crate::limits::Limits;
 use crate::logs::LogWriter;
-use crate::plain::NETWORK_HZ;
 use crate::services::ServiceConfig;
 use crate::worlds::WorldConfig;
 

@@ -7,8 +7,7 @@ use nowcast_world::{
     Attributes, Beyond, Body, ColliderShape, Definition, EntityRef, Interest, KindId, Mass, Motion, OwnedBy,
     OwnerLeaves, OwnerRules, Pose, Walker,
 };
-
-use crate::session::{Action, Asset, Declared, Definition as Message, Kind};
+use nowcast_world_protocol::session::{Action, Asset, Declared, Definition as Message, Kind};
 
 /// Maximum bytes of the message that holds a definition (`spec/WORLD.md`, section 6).
 const DEFINITION_BYTES_MAX: usize = 128 * 1024;

@@ -92,10 +92,10 @@ mod tests {
     use super::*;
     use crate::metrics::Metrics;
     use crate::names::Name;
-    use crate::plain::Encoding;
     use crate::plain_sink::PlainSink;
     use crate::refusal::Refusal;
     use crate::send_queue::Outgoing;
+    use nowcast_world_protocol::plain::Encoding;
 
     #[test]
     fn a_client_that_enters_after_the_end_is_closed_with_the_first_reason() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use nowcast_world_protocol::session::Outcome;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -15,7 +16,6 @@ use crate::logs::LogWriter;
 use crate::persistence::StoreFigures;
 use crate::process;
 use crate::room_metrics::{OpenRooms, RoomMetrics, TICK_BOUNDS};
-use crate::session::Outcome;
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

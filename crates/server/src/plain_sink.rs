@@ -5,19 +5,21 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use nowcast_world::{EntityId, EntityRef, PlayerId, STEP_HZ};
+use nowcast_world_protocol::plain::{
+    Action, Any, Asset, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage,
+};
+use nowcast_world_protocol::session;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::client_sink::{ClientEvent, ClientSink, Greeting, RoomView, StepChanges};
 use crate::closing::Closing;
 use crate::dictionary::{attributes_of, field_types};
 use crate::metrics::Metrics;
-use crate::plain::{Action, Any, Asset, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage};
 use crate::room::PHASES;
 use crate::room::replicated_state::{ReplicatedPlayer, ScreenValue};
 use crate::room::world_events::{Audience, WorldEvent};
 use crate::rule_report::RuleReport;
 use crate::send_queue::{self, SendQueue};
-use crate::session;
 use crate::snapshot::{Snapshot, into_message, rounded};
 
 /// Snapshots whose encodings are kept for clients that need them a little late.

@@ -6,11 +6,11 @@ use nowcast_world::limits::NAME_BYTES_MAX;
 use nowcast_world::{
     Command as WorldCommand, EntityId, Input, OwnerRequest, PlayerId, Pose, Value, Velocity,
 };
+use nowcast_world_protocol::plain::{ClientMessage, DecodeError, OutOfBounds};
+use nowcast_world_protocol::session::{Owned, Place, ToWorld};
 
 use crate::closing::Closing;
-use crate::plain::{ClientMessage, DecodeError, OutOfBounds};
 use crate::rate::MessageKind;
-use crate::session::{Owned, Place, ToWorld};
 
 /// A command of a player. Its fields are within their bounds.
 #[derive(Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! The outcome of a version of a world's rules.
 
-use crate::session::Outcome;
+use nowcast_world_protocol::session::Outcome;
 
 /// The outcome of a version of a world's rules, for editors.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use nowcast_world::{EntityId, Interest, Kind, Pose, World};
+use nowcast_world_protocol::plain::{Encoding, Frame, Moved, ServerMessage, angle_from_bits, angle_to_bits};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::metrics::Metrics;
-use crate::plain::{Encoding, Frame, Moved, ServerMessage, angle_from_bits, angle_to_bits};
 
 /// Positions are rounded to this fraction of a metre, so that resting bodies compare equal.
 const STEPS_PER_METRE: f64 = 10_000.0;

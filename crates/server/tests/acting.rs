@@ -7,9 +7,9 @@ use crate::common;
 use crate::common::session::Guest;
 use crate::common::{Player, TestServer};
 use nowcast::CarrierKind;
-use nowcast_server::plain::{Any, ClientMessage};
-use nowcast_server::session::ToWorld;
 use nowcast_server::world::Value;
+use nowcast_world_protocol::plain::{Any, ClientMessage};
+use nowcast_world_protocol::session::ToWorld;
 use serde_json::json;
 
 /// Lets a player send a final chat line, and waits until all clients have received it, with everything before it.

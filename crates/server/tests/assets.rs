@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::common::session::Guest;
 use crate::common::{TestServer, plaza};
 use nowcast::CarrierKind;
-use nowcast_server::plain::Outcome;
 use nowcast_server::{Rules, WorldConfig};
+use nowcast_world_protocol::plain::Outcome;
 use serde_json::json;
 
 const RULES: &str = r#"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{PATIENCE, TestServer};
 use futures_util::SinkExt;
-use nowcast_server::plain::{ClientMessage, Encoding, Frame, Input, ServerMessage};
+use nowcast_world_protocol::plain::{ClientMessage, Encoding, Frame, Input, ServerMessage};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

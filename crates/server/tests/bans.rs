@@ -9,7 +9,7 @@ use common::session::Guest;
 use common::{Player, TestServer, script};
 use nowcast::{CarrierKind, Connector};
 use nowcast_server::admission::{Claims, TokenKey, unix_time};
-use nowcast_server::plain::{ClientMessage, Encoding};
+use nowcast_world_protocol::plain::{ClientMessage, Encoding};
 
 const RULES: &str = r#"
 local world = require("@nowcast/world")

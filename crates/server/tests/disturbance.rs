@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use common::{Player, TestServer};
 use futures_util::SinkExt;
 use nowcast_server::figures::{Buckets, Figures};
-use nowcast_server::plain::ServerMessage;
+use nowcast_world_protocol::plain::ServerMessage;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpSocket;
 use tokio_tungstenite::tungstenite::Message;

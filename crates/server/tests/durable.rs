@@ -10,10 +10,10 @@ use common::session::Guest;
 use common::view::View;
 use common::{PATIENCE, Player, TestServer, script};
 use nowcast::CarrierKind;
-use nowcast_server::plain::{ClientMessage, Encoding};
-use nowcast_server::session::Controls;
 use nowcast_server::world::Random;
 use nowcast_wire::Value;
+use nowcast_world_protocol::plain::{ClientMessage, Encoding};
+use nowcast_world_protocol::session::Controls;
 use serde_json::Value as Json;
 use tokio::time::timeout;
 

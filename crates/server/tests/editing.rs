@@ -8,8 +8,8 @@ use crate::common::view::View;
 use crate::common::{TestServer, plaza};
 use nowcast::CarrierKind;
 use nowcast_server::admission::TokenKey;
-use nowcast_server::plain::{ClientMessage, Input, Outcome};
 use nowcast_server::{Rules, WorldConfig};
+use nowcast_world_protocol::plain::{ClientMessage, Input, Outcome};
 use serde_json::json;
 
 /// A world's folder, removed with the test.

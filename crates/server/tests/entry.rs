@@ -10,10 +10,10 @@ use common::session::Guest;
 use common::{PATIENCE, TestServer, plaza};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector};
 use nowcast_server::admission::{Claims, Policy, TokenKey, unix_time};
-use nowcast_server::session::{FromWorld, PROTOCOL, Player, StateKey, ToWorld, WORLD_LANE};
 use nowcast_server::world::PlayerId;
 use nowcast_server::{Config, Server};
 use nowcast_wire::{decode, encode_to_vec};
+use nowcast_world_protocol::session::{FromWorld, PROTOCOL, Player, StateKey, ToWorld, WORLD_LANE};
 use tokio::time::timeout;
 
 fn key() -> TokenKey {

@@ -2,7 +2,7 @@
 
 use crate::common;
 use crate::common::TestServer;
-use nowcast_server::plain::{ClientMessage, Encoding, Input, PROTOCOL, ServerMessage};
+use nowcast_world_protocol::plain::{ClientMessage, Encoding, Input, PROTOCOL, ServerMessage};
 
 const FORWARD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: true, jump: false };
 

@@ -9,12 +9,12 @@ use common::process::{Folder, Process, serve_if_child};
 use common::session::Guest;
 use common::view::View;
 use common::{PATIENCE, Player, TestServer, config, script};
-use nowcast_server::plain::{ClientMessage, Encoding, Outcome};
 use nowcast_server::store::{
     Continuity, Moment, Options, Snapshot, SqliteReader, SqliteStore, Store, WorldName,
 };
 use nowcast_server::world::{Body, ColliderShape, Definition, Kind, Random, World};
 use nowcast_server::{BindError, Rules, Server, WorldConfig, restore_kept};
+use nowcast_world_protocol::plain::{ClientMessage, Encoding, Outcome};
 use serde_json::Value as Json;
 use tokio::time::timeout;
 

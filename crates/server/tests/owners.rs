@@ -6,9 +6,9 @@ use crate::common::session::Guest;
 use crate::common::{PATIENCE, TestServer, map, script};
 use nowcast::{CarrierKind, Connector, Error};
 use nowcast_server::admission::{Claims, TokenKey, unix_time};
-use nowcast_server::plain::{Any, ClientMessage};
-use nowcast_server::session::{OWNED_KEYS, Owned, PROTOCOL, Place, ToWorld, WORLD_LANE};
 use nowcast_wire::{Value, encode_to_vec};
+use nowcast_world_protocol::plain::{Any, ClientMessage};
+use nowcast_world_protocol::session::{OWNED_KEYS, Owned, PROTOCOL, Place, ToWorld, WORLD_LANE};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -157,8 +157,8 @@ async fn numbers_outside_every_world_close_a_session() {
         ([0.0; 3], Some(f32::NAN)),
     ] {
         let mut tracker = Guest::join_as_program(&server, "hall", "tracker").await;
-        let velocity =
-            velocity.map(|part| nowcast_server::session::Moving { linear: [part; 3], angular: [0.0; 3] });
+        let velocity = velocity
+            .map(|part| nowcast_world_protocol::session::Moving { linear: [part; 3], angular: [0.0; 3] });
         let owned = Owned { position, rotation: [0.0, 0.0, 0.0, 1.0], velocity };
         let lane = tracker.channel.lane(WORLD_LANE);
         lane.try_state(OWNED_KEYS + 1, &encode_to_vec(&owned)).expect("a state is taken");

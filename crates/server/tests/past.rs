@@ -8,10 +8,10 @@ use crate::common::view::View;
 use crate::common::{Player, TestServer, script};
 use nowcast::{CarrierKind, Connector};
 use nowcast_server::admission::{Claims, TokenKey, unix_time};
-use nowcast_server::plain::ClientMessage;
 use nowcast_server::script::Sources;
 use nowcast_server::store::UtcTime;
 use nowcast_server::{Config, Rules};
+use nowcast_world_protocol::plain::ClientMessage;
 use serde_json::Value as Json;
 
 const RULES: &str = r#"
@@ -299,7 +299,8 @@ async fn without_a_store_or_a_stored_world_there_is_no_history() {
         .connect("/ws/yard.-5m?name=Eve")
         .await
         .expect("a client without the role is admitted to receive the reason");
-    let (code, reason) = Player::new(socket, nowcast_server::plain::Encoding::Json).until_closed().await;
+    let (code, reason) =
+        Player::new(socket, nowcast_world_protocol::plain::Encoding::Json).until_closed().await;
     assert_eq!(code, 4011);
     assert!(reason.contains("no history of room 'yard' is stored"), "{reason}");
     server.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;

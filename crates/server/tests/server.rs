@@ -13,8 +13,6 @@ mod interest;
 mod joining;
 mod owners;
 mod past;
-mod plain_properties;
-mod plain_vectors;
 mod rates;
 mod seats;
 mod sessions;

@@ -7,10 +7,10 @@ use crate::common::session::Guest;
 use crate::common::{PATIENCE, TestServer};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error};
 use nowcast_server::ServiceConfig;
-use nowcast_server::session::{
+use nowcast_wire::{Value, encode_to_vec};
+use nowcast_world_protocol::session::{
     CHAT_LANE, CONTROLS_KEY, Controls, Line, PROTOCOL, STEPS_KEY, Step, Steps, ToWorld, VIEW_KEY, View,
 };
-use nowcast_wire::{Value, encode_to_vec};
 use tokio::time::timeout;
 
 const RUN: Controls = Controls { number: 1, forward: 1.0, right: 0.0, yaw: 0.0, run: true, jump: false };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{PATIENCE, Player, TestServer};
 use nowcast_server::admission::{Claims, TokenKey, unix_time};
-use nowcast_server::plain::{ClientMessage, Input, ServerMessage};
+use nowcast_world_protocol::plain::{ClientMessage, Input, ServerMessage};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;

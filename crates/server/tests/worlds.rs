@@ -7,8 +7,8 @@ use crate::common::session::Guest;
 use crate::common::{Player, TestServer, config, plaza, sample, script};
 use nowcast::CarrierKind;
 use nowcast_server::admission::{Claims, TokenKey, unix_time};
-use nowcast_server::plain::{ClientMessage, Encoding, Outcome};
 use nowcast_server::{Config, Server};
+use nowcast_world_protocol::plain::{ClientMessage, Encoding, Outcome};
 use serde_json::Value as Json;
 
 /// The body of an answer, as JSON.
@@ -160,8 +160,8 @@ async fn a_client_refused_by_a_full_world_receives_the_reason_and_leaves_no_trac
     );
     let channel =
         Guest::open(&server, "hermitage", CarrierKind::WebSocket).await.expect("the room has seats");
-    let join = nowcast_server::session::ToWorld::Join {
-        protocol: nowcast_server::session::PROTOCOL,
+    let join = nowcast_world_protocol::session::ToWorld::Join {
+        protocol: nowcast_world_protocol::session::PROTOCOL,
         name: "Cleo".into(),
         network_hz: 0,
         key: Vec::new(),

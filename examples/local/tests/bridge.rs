@@ -6,9 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use nowcast::{Connector, MessageKind};
-use nowcast_server::session::{Entity, FromWorld, PROTOCOL, StateKey, ToWorld, WORLD_LANE};
 use nowcast_server::{Config, Rules, Server, WorldConfig, read_world};
 use nowcast_wire::{Shape, Value, decode, decode_value, encode_to_vec};
+use nowcast_world_protocol::session::{Entity, FromWorld, PROTOCOL, StateKey, ToWorld, WORLD_LANE};
 use tokio::time::timeout;
 
 const PATIENCE: Duration = Duration::from_secs(60);

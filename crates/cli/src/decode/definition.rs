@@ -91,9 +91,9 @@ fn types(map: &Value, field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use nowcast_server::session::{Action, Definition, Entity, FromWorld, Kind};
     use nowcast_server::world::Attributes;
     use nowcast_wire::encode_to_vec;
+    use nowcast_world_protocol::session::{Action, Definition, Entity, FromWorld, Kind};
 
     use super::super::body::Shapes;
     use super::super::fields::Fields;

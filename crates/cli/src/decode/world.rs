@@ -1,6 +1,6 @@
 //! Messages of a world on a session, one line each.
 
-use nowcast_server::session::{EntityState, StateKey, WORLD_LANE};
+use nowcast_world_protocol::session::{EntityState, StateKey, WORLD_LANE};
 
 use super::body::Shapes;
 use super::{replication, session};

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use nowcast::{CarrierKind, Channel, Key, MessageKind, Phase};
-use nowcast_server::session::{PROTOCOL, ToWorld};
 use nowcast_wire::encode_to_vec;
+use nowcast_world_protocol::session::{PROTOCOL, ToWorld};
 
 use crate::decode::WorldReader;
 use crate::output::printable;

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use nowcast::{Channel, Connector};
-use nowcast_server::session::{PROTOCOL, ToWorld};
+use nowcast_world_protocol::session::{PROTOCOL, ToWorld};
 use serde_json::Value;
 
 use crate::own;

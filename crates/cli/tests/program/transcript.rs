@@ -11,9 +11,6 @@ use std::time::Duration;
 use nowcast::Connector;
 use nowcast_script::{Limits as ScriptLimits, Live, Sources};
 use nowcast_server::replication::{History, Transform, Viewer};
-use nowcast_server::session::{
-    Controls, Entity, FromWorld, PROTOCOL, Place, Player, REPLICATION_LANE, Screen, StateKey, ToWorld,
-};
 use nowcast_server::world::{
     Command as WorldCommand, EntityRef, Event, Input, Motion, PlayerId, Pose, Scene,
 };
@@ -22,6 +19,9 @@ use nowcast_session::{
     Carrier, CloseCode, Config, Entropy, LaneConfig, Limits, MessageKind, Replication, Session, Time,
 };
 use nowcast_wire::{Effort, Value as WireValue, decode, encode_to_vec, encode_value};
+use nowcast_world_protocol::session::{
+    Controls, Entity, FromWorld, PROTOCOL, Place, Player, REPLICATION_LANE, Screen, StateKey, ToWorld,
+};
 use serde_json::{Value, json};
 
 use crate::own;

@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use nowcast_server::plain::{ClientMessage, Input};
 use nowcast_wire::Value;
+use nowcast_world_protocol::plain::{ClientMessage, Input};
 
 use super::abilities::{Abilities, Ability, Area, Force};
 

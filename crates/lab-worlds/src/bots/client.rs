@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use nowcast_server::plain::{
-    Action, Any, ClientMessage, Encoding, Entity, Fields, Frame, FrameRef, Kind, ServerMessage,
-};
 use nowcast_server::world::{Attributes, DefinitionError};
 use nowcast_wire::shape::Field;
+use nowcast_world_protocol::plain::{
+    Action, Any, ClientMessage, Encoding, Entity, Fields, Frame, FrameRef, Kind, ServerMessage,
+};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};

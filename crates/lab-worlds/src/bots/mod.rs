@@ -12,7 +12,7 @@ mod session_bot;
 use std::time::Duration;
 
 use nowcast_server::figures::Figures;
-use nowcast_server::plain::Encoding;
+use nowcast_world_protocol::plain::Encoding;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 

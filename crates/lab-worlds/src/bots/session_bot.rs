@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use nowcast::{Channel, Connector, Message, MessageKind};
-use nowcast_server::plain::{ClientMessage, Input};
 use nowcast_server::replication::Replica;
-use nowcast_server::session::{
+use nowcast_wire::{Shape, decode, decode_value, encode_to_vec};
+use nowcast_world_protocol::plain::{ClientMessage, Input};
+use nowcast_world_protocol::session::{
     Action, CHAT_LANE, CONTROLS_KEY, Controls, Definition, EntityState, FromWorld, Kind, Line, PROTOCOL,
     Player, StateKey, ToWorld, WORLD_LANE,
 };
-use nowcast_wire::{Shape, decode, decode_value, encode_to_vec};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::abilities::{Abilities, ActionOffer, KindOffer};

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use nowcast::{CarrierKind, Channel, Connector, Message, MessageKind};
 use nowcast_server::replication::Replica;
-use nowcast_server::session::{
+use nowcast_wire::{Value, decode, encode_to_vec};
+use nowcast_world_protocol::session::{
     CONTROLS_KEY, Controls, FromWorld, PROTOCOL, Player, Screen, StateKey, ToWorld, WORLD_LANE,
 };
-use nowcast_wire::{Value, decode, encode_to_vec};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 

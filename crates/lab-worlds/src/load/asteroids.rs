@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use nowcast::{CarrierKind, Connector, MessageKind, Trust};
-use nowcast_server::plain::{Encoding, FrameRef, ServerMessage};
 use nowcast_server::replication::{Replica, Transform};
-use nowcast_server::session::{EntityState, PROTOCOL, StateKey, ToWorld, WORLD_LANE};
 use nowcast_wire::encode_to_vec;
 use nowcast_world::STEP_HZ;
+use nowcast_world_protocol::plain::{Encoding, FrameRef, ServerMessage};
+use nowcast_world_protocol::session::{EntityState, PROTOCOL, StateKey, ToWorld, WORLD_LANE};
 use tokio::time::timeout;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;

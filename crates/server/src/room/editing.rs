@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use nowcast_script::{Assets, Report};
 use nowcast_world::STEP_HZ;
+use nowcast_world_protocol::session::Outcome;
 use tracing::{info, warn};
 
 use super::context::RoomContext;
@@ -12,7 +13,6 @@ use crate::client_handle::ClientHandle;
 use crate::client_sink::ClientEvent;
 use crate::recorded_world::RecordedWorld;
 use crate::rule_report::RuleReport;
-use crate::session::Outcome;
 use crate::worlds::Change;
 
 /// Reports that are sent to editors who join later.

@@ -8,9 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use nowcast_replication::{ApplyDelta, SnapshotPool};
 use nowcast_world::{EntityId, EntityRef, Motion, PlayerId, Scene, Value, World};
+use nowcast_world_protocol::session::{Entity, Place};
 
 use crate::dictionary::{Dictionary, attribute_bytes};
-use crate::session::{Entity, Place};
 
 /// The state that every client of a room has, or is about to receive.
 #[derive(Default)]

@@ -2,13 +2,13 @@ use super::*;
 use crate::client_sink::ClientSink;
 use crate::closing::Closing;
 use crate::names::Name;
-use crate::plain::Encoding;
 use crate::plain_sink::PlainSink;
 use crate::room::Room;
 use crate::send_queue::Outgoing;
 use crate::session::session_sink::SessionSink;
 use crate::worlds::{Rules, WorldConfig};
 use nowcast_world::{Definition, World};
+use nowcast_world_protocol::plain::Encoding;
 
 /// The rooms of a server whose worlds come from `make_world`.
 fn rooms(make_world: fn() -> World) -> Arc<Rooms> {

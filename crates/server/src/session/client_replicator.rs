@@ -8,11 +8,11 @@ use nowcast::session::{PacketOutcome, Refused, Replication};
 use nowcast::{PutBatch, RefusedPut, Source};
 use nowcast_replication::{InterestChange, InterestSet, Viewer};
 use nowcast_world::{PlayerId, STEP_HZ};
+use nowcast_world_protocol::session::{CHAT_LANE, MISSED_KEY, Missed, REPLICATION_LANE, WORLD_LANE};
 
 use super::latest_snapshot::{LatestSnapshot, RoomSnapshot};
 use super::outbox::{Delivery, DeliveryReceiver, Welcome};
 use super::step_update::{StepUpdate, state_of_screen, states_of_change};
-use super::{CHAT_LANE, MISSED_KEY, Missed, REPLICATION_LANE, WORLD_LANE};
 use crate::closing::Closing;
 use crate::metrics::Metrics;
 use crate::room_metrics::{Class, RoomMetrics};

@@ -7,17 +7,17 @@ use nowcast::session::{CloseCode, Closed, ClosedBy};
 use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusChanges};
 use nowcast_wire::ReadOwned;
 use nowcast_world::EntityId;
+use nowcast_world_protocol::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
+use nowcast_world_protocol::session::{
+    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, PROTOCOL, STEPS_KEY, STEPS_MAX, Steps,
+    ToWorld, VIEW_DELAY_MS_MAX, VIEW_KEY, View, WORLD_LANE,
+};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
 use super::input_buffer::Change;
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
-use super::messages::{STEPS_MAX, VIEW_DELAY_MS_MAX};
 use super::session_sink::SessionSink;
-use super::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, PROTOCOL, STEPS_KEY, Steps, ToWorld,
-    VIEW_KEY, View, WORLD_LANE,
-};
 use crate::client_handle::ClientHandle;
 use crate::client_key::{ClientKey, SECRET_BYTES};
 use crate::closing::{Closing, REFUSED_ACTIONS};
@@ -25,7 +25,6 @@ use crate::command_intake::CommandIntake;
 use crate::entrance::{may_be_program, may_edit};
 use crate::names::Name;
 use crate::persistence::hold_token;
-use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
 use crate::player_command::PlayerCommand;
 use crate::rate::{MessageKind, Quiet, Rates};
 use crate::rooms::{Opener, Seat};

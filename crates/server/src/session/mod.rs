@@ -2,7 +2,6 @@
 //!
 //! | file | contents |
 //! | --- | --- |
-//! | `messages.rs` | messages in the wire format |
 //! | `session_sink.rs` | a room's end of one client, and the movement that all sessions of the room share |
 //! | `step_update.rs` | the update of one step, encoded once for all clients |
 //! | `latest_snapshot.rs` | the snapshot of a room after a step, for the drivers |
@@ -19,7 +18,6 @@ pub(crate) mod client_session;
 pub(crate) mod input_buffer;
 mod input_watchdog;
 mod latest_snapshot;
-mod messages;
 mod outbox;
 pub(crate) mod session_sink;
 mod step_update;
@@ -28,14 +26,9 @@ use std::time::Duration;
 
 use nowcast::Bounds;
 use nowcast::session::{LaneConfig, Limits};
+use nowcast_world_protocol::session::{CHAT_LANE, REPLICATION_LANE, WORLD_LANE};
 
 use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
-
-pub use messages::{
-    Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, EntityState, FromWorld,
-    Kind, Line, MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player,
-    REPLICATION_LANE, STEPS_KEY, Said, Screen, StateKey, Step, Steps, ToWorld, VIEW_KEY, View, WORLD_LANE,
-};
 
 /// Maximum of unread bytes that the client sends: a few seconds of the busiest client.
 const WINDOW_BYTES: u32 = 16 * 1024;

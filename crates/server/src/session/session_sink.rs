@@ -8,12 +8,12 @@ use std::time::Instant;
 use nowcast::Channel;
 use nowcast_replication::{History, InterestGrid, Moving, Placed, Transform};
 use nowcast_world::{PlayerId, Pose, STEP_HZ, World};
+use nowcast_world_protocol::session::{FromWorld, PROTOCOL};
 
 use super::client_replicator::ClientReplicator;
 use super::latest_snapshot::{LatestSnapshot, RoomSnapshot, SeenPlayer};
 use super::outbox::{Delivery, DeliverySender, Welcome, outbox};
 use super::step_update::StepUpdate;
-use super::{FromWorld, PROTOCOL};
 use crate::client_sink::{ClientEvent, ClientSink, Greeting, RoomView, StepChanges};
 use crate::closing::Closing;
 use crate::metrics::Metrics;

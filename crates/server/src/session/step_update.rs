@@ -8,8 +8,8 @@ use nowcast_replication::{
 };
 use nowcast_wire::encode_to_vec;
 use nowcast_world::{EntityId, PlayerId, Value};
+use nowcast_world_protocol::session::{FromWorld, Player, Said, Screen, StateKey};
 
-use super::{FromWorld, Player, Said, Screen, StateKey};
 use crate::dictionary::Dictionary;
 use crate::room::replicated_state::{
     Changes, EntityDescription, EntityDescriptions, ReplicatedPlayer, ReplicatedState, ScreenValue,

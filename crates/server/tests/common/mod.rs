@@ -10,10 +10,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use nowcast_server::plain::{Any, ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
 use nowcast_server::script::{Assets, Sources};
 use nowcast_server::{Config, Handle, Rules, Server, WorldConfig, read_assets, read_world};
 use nowcast_wire::Value;
+use nowcast_world_protocol::plain::{Any, ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;

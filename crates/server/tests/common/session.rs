@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error, MessageKind};
 use nowcast_server::replication::Replica;
-use nowcast_server::session::{
+use nowcast_wire::{Value, decode, encode_to_vec};
+use nowcast_world_protocol::session::{
     CHAT_LANE, CONTROLS_KEY, Controls, EntityState, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Said,
     StateKey, ToWorld, WORLD_LANE,
 };
-use nowcast_wire::{Value, decode, encode_to_vec};
 use tokio::time::timeout;
 
 use super::view::View;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use nowcast_server::plain::{Any, Outcome, ServerMessage};
-use nowcast_server::session::{self, FromWorld};
 use nowcast_wire::{Shape, Value, decode_value};
+use nowcast_world_protocol::plain::{Any, Outcome, ServerMessage};
+use nowcast_world_protocol::session::{self, FromWorld};
 use serde_json::Value as Json;
 
 /// The state that a client received.

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use nowcast::blocking::{self, Channel};
 use nowcast::{MessageKind, decode};
 use nowcast_examples::Pose;
-use nowcast_server::session::{
+use nowcast_wire::{Shape, Value, decode_value, encode_to_vec};
+use nowcast_world_protocol::session::{
     Definition, Entity, FromWorld, OWNED_KEYS, Owned, PROTOCOL, StateKey, ToWorld, WORLD_LANE,
 };
-use nowcast_wire::{Shape, Value, decode_value, encode_to_vec};
 
 /// Rate of states to the world: as often as its owners need to send them.
 const STATES_HZ: u32 = 30;

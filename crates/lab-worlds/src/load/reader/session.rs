@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use nowcast::{CarrierKind, Channel, Connector, Message, MessageKind};
-use nowcast_server::session::{CONTROLS_KEY, Controls, FromWorld, PROTOCOL, ToWorld, WORLD_LANE};
 use nowcast_wire::{decode, encode_to_vec};
+use nowcast_world_protocol::session::{CONTROLS_KEY, Controls, FromWorld, PROTOCOL, ToWorld, WORLD_LANE};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{ControlsSent, Shared, ns_of_tick};

@@ -6,11 +6,11 @@ use nowcast_world::{
     Attributes, Behaviour, Body, ColliderShape, Command, Definition, Kind, KindId, Motion, Pose, Scene,
     Spawn, Walker, World,
 };
+use nowcast_world_protocol::session::{Entity, Place};
 use proptest::prelude::*;
 
 use super::*;
 use crate::dictionary::attribute_bytes;
-use crate::session::{Entity, Place};
 
 /// The state that one client has.
 #[derive(Clone, Debug, Default, PartialEq)]

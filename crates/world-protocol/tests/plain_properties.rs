@@ -2,11 +2,11 @@
 
 use std::f64::consts::TAU;
 
-use nowcast_server::plain::{
+use nowcast_wire::Value;
+use nowcast_world_protocol::plain::{
     Any, ClientMessage, Encoding, Frame, FrameRef, Input, Moved, ServerMessage, angle_from_bits,
     angle_to_bits,
 };
-use nowcast_wire::Value;
 use proptest::prelude::*;
 
 fn encodings() -> impl Strategy<Value = Encoding> {

@@ -1,14 +1,14 @@
 //! Compares the codec with `spec/vectors/plain`, which every implementation of the plain protocol checks.
 //!
-//! `NOWCAST_WRITE_VECTORS=1 cargo test -p nowcast-server --test server plain_vectors` writes the files again.
+//! `NOWCAST_WRITE_VECTORS=1 cargo test -p nowcast-world-protocol --test plain_vectors` writes the files again.
 
 use std::path::PathBuf;
 
-use nowcast_server::plain::{
+use nowcast_wire::Value;
+use nowcast_world_protocol::plain::{
     Action, Any, ClientMessage, Declared, DecodeError, Encoding, Entity, Frame, FrameRef, Input, Kind, Moved,
     Outcome, PROTOCOL, ServerMessage,
 };
-use nowcast_wire::Value;
 use serde::Serialize;
 use serde_json::Value as JsonValue;
 

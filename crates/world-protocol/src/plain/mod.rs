@@ -4,7 +4,7 @@
 //! clock and no world.
 //!
 //! ```
-//! use nowcast_server::plain::{ClientMessage, Encoding, Frame};
+//! use nowcast_world_protocol::plain::{ClientMessage, Encoding, Frame};
 //!
 //! let frame = ClientMessage::Chat { text: "hello".into() }.encode(Encoding::Json);
 //! assert_eq!(frame, Frame::Text(r#"{"type":"chat","text":"hello"}"#.into()));

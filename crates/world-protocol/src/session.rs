@@ -1,6 +1,6 @@
 //! Messages on sessions (`spec/WORLD.md`, section 3). The bodies are in the wire format (`spec/WIRE.md`).
 
-use nowcast::Key;
+use nowcast_queue::Key;
 use nowcast_wire::{Value, Wire};
 use nowcast_world::limits::VELOCITY_MAX;
 use nowcast_world::{EntityId, Input, InputError, PlayerId, Pose, Velocity};
@@ -22,12 +22,12 @@ pub const CONTROLS_KEY: Key = Key::state(1);
 /// The key under which a client that counts its steps sends its input instead, on lane 0.
 pub const STEPS_KEY: Key = Key::state(2);
 /// Maximum changes in one [`Steps`].
-pub(super) const STEPS_MAX: usize = 64;
+pub const STEPS_MAX: usize = 64;
 
 /// The key of a client's [`View`] on [`WORLD_LANE`].
 pub const VIEW_KEY: Key = Key::state(3);
 /// The greatest view delay that a client may state, in milliseconds: no client shows older states.
-pub(super) const VIEW_DELAY_MS_MAX: u16 = 1_000;
+pub const VIEW_DELAY_MS_MAX: u16 = 1_000;
 
 /// The key of [`Missed`] on [`CHAT_LANE`].
 pub const MISSED_KEY: Key = Key::state(1);
@@ -509,7 +509,7 @@ pub struct Missed {
 
 impl Owned {
     /// Its pose and velocity as the world takes them; `None` where a number is none that a world holds.
-    pub(crate) fn checked(self) -> Option<(Pose, Option<Velocity>)> {
+    pub fn checked(self) -> Option<(Pose, Option<Velocity>)> {
         let pose = Pose { position: self.position, rotation: self.rotation }.checked()?;
         let velocity = self.velocity.map(|Moving { linear, angular }| Velocity { linear, angular });
         let is_motion = |v: &Velocity| {
@@ -521,14 +521,20 @@ impl Owned {
 
 impl Controls {
     /// Converts the controls for the world.
-    pub(crate) fn to_input(self) -> Result<Input, InputError> {
+    ///
+    /// # Errors
+    /// If a field is not finite, or out of its bounds.
+    pub fn to_input(self) -> Result<Input, InputError> {
         Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
     }
 }
 
 impl Step {
     /// Converts the controls for the world.
-    pub(crate) fn to_input(self) -> Result<Input, InputError> {
+    ///
+    /// # Errors
+    /// If a field is not finite, or out of its bounds.
+    pub fn to_input(self) -> Result<Input, InputError> {
         Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
     }
 }
@@ -542,7 +548,7 @@ mod tests {
 
     #[test]
     fn the_types_equal_those_of_the_schema_for_the_typescript_implementation() {
-        let text = include_str!("../../../../packages/nowcast/src/world/session/messages.schema");
+        let text = include_str!("../../../packages/nowcast/src/world/session/messages.schema");
         let written: Vec<String> = schema::parse(text).unwrap().iter().map(Shape::to_string).collect();
         let ours = [
             Shape::of::<ToWorld>(),

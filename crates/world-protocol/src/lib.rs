@@ -1,0 +1,21 @@
+//! The protocols between a world and its clients, as values and bytes: `spec/WORLD.md` and `spec/PLAIN.md`.
+//!
+//! **Both directions of both protocols are here**, so that servers, clients, bots and measurements share one codec. Nothing in
+//! this crate knows a socket, a thread, a clock or a room.
+//!
+//! ```
+//! use nowcast_world_protocol::session::{PROTOCOL, ToWorld};
+//!
+//! let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 0, key: Vec::new() };
+//! let bytes = nowcast_wire::encode_to_vec(&join);
+//! assert_eq!(nowcast_wire::decode::<ToWorld>(&bytes)?, join);
+//! # Ok::<(), nowcast_wire::Error>(())
+//! ```
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`session`] | messages on sessions, in the wire format, and the keys of states |
+//! | [`plain`] | messages of the plain protocol, in JSON, MessagePack and packed records |
+
+pub mod plain;
+pub mod session;
