@@ -1,5 +1,6 @@
 //! Reason why a client's connection ends (section 5 of the plain protocol).
 
+use nowcast_world_protocol::CloseCause;
 use nowcast_world_protocol::plain::{DecodeError, OutOfBounds};
 use nowcast_world_protocol::session::PROTOCOL;
 use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError};
@@ -63,50 +64,39 @@ pub(crate) enum Closing {
 }
 
 impl Closing {
-    /// The code of the close frame.
-    pub(crate) fn code(&self) -> u16 {
+    /// The cause, which has a code in both protocols.
+    pub(crate) fn cause(&self) -> CloseCause {
         match self {
-            Self::Bye => 1000,
-            Self::ShuttingDown | Self::RoomGone => 1001,
-            Self::Protocol(_) => 1002,
-            // Reserved by the RFC for an end without a close frame. It is counted, and never sent.
-            Self::Vanished => 1006,
-            Self::NotUtf8 => 1007,
-            Self::TooLarge | Self::Endless => 1009,
-            Self::Malformed(_) => 4000,
-            Self::OutOfBounds(_) => 4001,
-            Self::TooMany(_) => 4008,
-            Self::TooSlow => 4009,
-            Self::Idle => 4010,
-            Self::Refused(_) => 4011,
-            Self::Version(_) => 4012,
-            Self::NoProgram => 4013,
-            Self::Replaced => 4014,
-            Self::Banned(_) => 4015,
-            Self::TokenUsed => 4016,
-            Self::Kicked(_) => 4017,
+            Self::Bye => CloseCause::Bye,
+            Self::Vanished => CloseCause::Vanished,
+            Self::ShuttingDown => CloseCause::ShuttingDown,
+            Self::Protocol(_) => CloseCause::Protocol,
+            Self::NotUtf8 => CloseCause::NotUtf8,
+            Self::TooLarge | Self::Endless => CloseCause::TooLarge,
+            Self::Malformed(_) => CloseCause::Malformed,
+            Self::OutOfBounds(_) => CloseCause::OutOfBounds,
+            Self::TooMany(_) => CloseCause::TooMany,
+            Self::TooSlow => CloseCause::TooSlow,
+            Self::Idle => CloseCause::Idle,
+            Self::RoomGone => CloseCause::RoomGone,
+            Self::Refused(_) => CloseCause::Refused,
+            Self::Version(_) => CloseCause::Version,
+            Self::NoProgram => CloseCause::NoProgram,
+            Self::Replaced => CloseCause::Replaced,
+            Self::Banned(_) => CloseCause::Banned,
+            Self::TokenUsed => CloseCause::TokenUsed,
+            Self::Kicked(_) => CloseCause::Kicked,
         }
     }
 
-    /// The code of a session's end (section 7 of `spec/WORLD.md`).
+    /// The code of the close frame.
+    pub(crate) fn code(&self) -> u16 {
+        self.cause().websocket_code()
+    }
+
+    /// The code of a session's end.
     pub(crate) fn session_code(&self) -> u32 {
-        match self {
-            Self::Bye | Self::Vanished => 0,
-            Self::ShuttingDown => 10,
-            Self::Version(_) => 5,
-            Self::Malformed(_) | Self::Protocol(_) | Self::NotUtf8 | Self::TooLarge | Self::Endless => 64,
-            Self::OutOfBounds(_) => 65,
-            Self::TooMany(_) => 66,
-            Self::TooSlow => 67,
-            Self::Idle => 68,
-            Self::RoomGone => 69,
-            Self::Refused(_) => 70,
-            Self::NoProgram => 71,
-            Self::Replaced => 72,
-            Self::Banned(_) => 73,
-            Self::TokenUsed => 74,
-            Self::Kicked(_) => 75,
-        }
+        self.cause().session_code()
     }
 
     /// The label in `/metrics`.
@@ -137,7 +127,7 @@ impl Closing {
 
     /// Whether the client may reconnect to its player in the same state.
     pub(crate) fn holds_seat(&self) -> bool {
-        matches!(self, Self::Vanished | Self::ShuttingDown | Self::TooSlow | Self::Idle | Self::RoomGone)
+        self.cause().holds_seat()
     }
 
     /// The reason in the close frame.

@@ -3,9 +3,9 @@
 use nowcast::admission::{AdmissionRequest, Entry, Now, Policy};
 use nowcast::endpoint::ConnectRequest;
 use nowcast::{Acceptor, admission::Claims};
+use nowcast_world_protocol::room_of;
 
 use crate::refusal::Refusal;
-use crate::room_name::room_of;
 use crate::rooms::Opener;
 use crate::shared::Shared;
 

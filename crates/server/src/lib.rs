@@ -55,6 +55,7 @@
 //! client, and `session` for sessions. A `snapshot` is the room at one step, encoded once for all clients with the same
 //! baseline. `persistence` stores the worlds.
 
+mod asked_room;
 mod chat;
 mod client;
 mod client_handle;
@@ -85,7 +86,6 @@ mod recorded_world;
 mod refusal;
 mod room;
 mod room_metrics;
-mod room_name;
 mod rooms;
 mod rule_report;
 mod send_queue;
@@ -109,11 +109,12 @@ pub use nowcast_script as script;
 pub use nowcast_store as store;
 /// The engine of the hosted worlds.
 pub use nowcast_world as world;
+pub use nowcast_world_protocol::is_room_name as is_world_name;
 pub use persistence::{
     ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
     MigrationError, kept_rules, migrate, restore_kept,
 };
-pub use room_name::is_room_name as is_world_name;
+
 pub use server::{BindError, Handle, Server};
 pub use services::ServiceConfig;
 pub use web::has_web_client;

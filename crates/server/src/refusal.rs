@@ -6,8 +6,7 @@ use axum::http::StatusCode;
 use nowcast::AcceptRefusal;
 use nowcast::admission::AdmissionRefusal;
 use nowcast::endpoint::{RefusalAnswer, UpgradeError};
-
-use crate::room_name::ROOM_NAME_BYTES_MAX;
+use nowcast_world_protocol::ROOM_NAME_BYTES_MAX;
 
 /// The reason for refusing a client. Its text is the cause; [`Refusal::cure`] is the cure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -50,11 +50,11 @@ use self::replicated_state::Changes;
 use self::step_watch::{OPENING_FACTOR, StepWatch, WatchOutcome};
 use self::tick_meter::{Started, TickMeter};
 use self::world_events::{Step, WorldEvent};
+use crate::asked_room::AskedRoom;
 use crate::client_sink::StepChanges;
 use crate::dictionary::Dictionary;
 use crate::lobby::Lobby;
 use crate::recorded_world::RecordedWorld;
-use crate::room_name::AskedRoom;
 use crate::rooms::Rooms;
 
 /// Maximum steps that a room catches up after a delay. Further steps are skipped, so a slow machine runs a slow world

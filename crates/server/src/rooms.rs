@@ -11,8 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast::admission::Addresses;
+use nowcast_world_protocol::{ROOM_NAME_BYTES_MAX, room_of};
 use serde::Serialize;
 
+use crate::asked_room::AskedRoom;
 use crate::client_handle::ClientHandle;
 use crate::config::Config;
 use crate::limits::Limits;
@@ -20,7 +22,6 @@ use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::persistence::{Ban, Bans, PersistenceThread};
 use crate::refusal::Refusal;
-use crate::room_name::{AskedRoom, ROOM_NAME_BYTES_MAX, room_of};
 use crate::worlds::{Catalogue, WorldSummary};
 
 pub(crate) use self::health::Health;

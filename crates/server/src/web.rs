@@ -13,8 +13,8 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use nowcast_world_protocol::is_room_name;
 
-use crate::room_name::is_room_name;
 use crate::shared::{Host, Shared};
 
 /// Scripts and styles come from this server only. Inline code and evaluation are forbidden, and no page may frame this

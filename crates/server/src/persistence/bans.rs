@@ -10,12 +10,12 @@ use std::time::Duration;
 use nowcast::admission::network_of;
 use nowcast_store::{Mark, MarkCompletion, MarkKind, SqliteStore, Store, UtcTime, read_duration};
 use nowcast_world::text::sanitize;
+use nowcast_world_protocol::is_room_name;
 use ring::digest::{SHA256, digest};
 use tracing::warn;
 
 use super::{PersistenceThread, now_ms};
 use crate::client_key::{ClientKey, hex, read_hex};
-use crate::room_name::is_room_name;
 
 /// Maximum bans at a time. Further bans are refused.
 pub const BANS_MAX: usize = 4_096;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use nowcast_world::{ApplyError, Command};
+use nowcast_world_protocol::room_of;
 
 use crate::lobby::Lobby;
 use crate::recorded_world::RecordedWorld;
 use crate::room_metrics::RoomMetrics;
-use crate::room_name::room_of;
 use crate::rooms::Rooms;
 use crate::worlds::Offered;
 

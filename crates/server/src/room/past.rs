@@ -9,6 +9,7 @@ use nowcast_script::Assets;
 use nowcast_store::{At, Batch, Moment, SavedWorld, SqliteStore, Stretch, UtcTime, WorldName};
 use nowcast_world::journal::{Entry, Record};
 use nowcast_world::{PlayerId, STEP_HZ, Value};
+use nowcast_world_protocol::is_room_name;
 use tracing::warn;
 
 use super::Room;
@@ -21,7 +22,6 @@ use crate::persistence::{HostState, LookBack, now_ms};
 use crate::player_command::PlayerCommand;
 use crate::recorded_world::{Engine, RecordedWorld};
 use crate::refusal::Refusal;
-use crate::room_name::is_room_name;
 use crate::rooms::Rooms;
 use crate::worlds::{CurrentRules, Offered};
 

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use nowcast_script::{Asset, Assets, Fault, Limits, Script, Sources, Stop, missing_assets};
+use nowcast_world_protocol::is_room_name;
 use serde::Serialize;
 use tracing::{info, warn};
 
@@ -15,7 +16,6 @@ use super::asset_cache::AssetCache;
 use super::folder::{FolderWatch, read_assets, read_world, watch};
 use super::{MakeWorld, Rules, WorldConfig, WorldError};
 use crate::dictionary::Dictionary;
-use crate::room_name::is_room_name;
 
 /// All worlds that a server offers, in the order of its configuration.
 pub(crate) struct Catalogue {

@@ -1,18 +1,7 @@
-//! Names of rooms, and of the worlds that they show.
+//! The room that a client asks for, and the moment of its past.
 
 use nowcast_store::At;
-
-/// The longest name of a room or a world, in bytes.
-pub(crate) const ROOM_NAME_BYTES_MAX: usize = 32;
-
-/// Separates the name of a room from the requested moment of its history. No room has this character in its name.
-const BEFORE_MOMENT: char = '.';
-
-/// Whether a room or a world may have this name.
-pub fn is_room_name(name: &str) -> bool {
-    (1..=ROOM_NAME_BYTES_MAX).contains(&name.len())
-        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
-}
+use nowcast_world_protocol::{is_room_name, split_moment};
 
 /// The room that a client requests: `plaza`, or `plaza.-5m`, which shows `plaza` as it was five minutes ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,17 +15,13 @@ pub(crate) struct AskedRoom<'a> {
 impl<'a> AskedRoom<'a> {
     /// Returns `None` if no room can have this name.
     pub(crate) fn parse(name: &'a str) -> Option<Self> {
-        let (room, at) = match name.split_once(BEFORE_MOMENT) {
-            None => (name, None),
-            Some((room, moment)) => (room, Some(moment.parse().ok()?)),
+        let (room, moment) = split_moment(name);
+        let at = match moment {
+            None => None,
+            Some(moment) => Some(moment.parse().ok()?),
         };
         is_room_name(room).then_some(Self { room, at })
     }
-}
-
-/// The room to which a name refers, for its present or its history.
-pub(crate) fn room_of(name: &str) -> &str {
-    name.split(BEFORE_MOMENT).next().unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -56,6 +41,5 @@ mod tests {
         for wrong in ["", ".", "plaza.", ".-5m", "plaza.x", "plaza.-5m.-5m", "Plaza.-5m", "plaza@-5m"] {
             assert_eq!(AskedRoom::parse(wrong), None, "{wrong}");
         }
-        assert_eq!((room_of("plaza.-5m"), room_of("plaza")), ("plaza", "plaza"));
     }
 }

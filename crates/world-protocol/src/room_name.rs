@@ -1,0 +1,47 @@
+//! Names of rooms, and of the worlds that they show.
+
+/// The longest name of a room or a world, in bytes.
+pub const ROOM_NAME_BYTES_MAX: usize = 32;
+
+/// Separates the name of a room from the requested moment of its history. No room has this character in its name.
+const BEFORE_MOMENT: char = '.';
+
+/// Whether a room or a world may have this name.
+pub fn is_room_name(name: &str) -> bool {
+    (1..=ROOM_NAME_BYTES_MAX).contains(&name.len())
+        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
+}
+
+/// Splits the name that a client requests into the room's own name and the moment of its history, if one is requested:
+/// `plaza.-5m` is `plaza` as it was five minutes ago.
+pub fn split_moment(name: &str) -> (&str, Option<&str>) {
+    name.split_once(BEFORE_MOMENT).map_or((name, None), |(room, moment)| (room, Some(moment)))
+}
+
+/// The room to which a name refers, for its present or its history.
+pub fn room_of(name: &str) -> &str {
+    split_moment(name).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_split_at_its_first_dot() {
+        assert_eq!(split_moment("plaza"), ("plaza", None));
+        assert_eq!(split_moment("plaza.-5m"), ("plaza", Some("-5m")));
+        assert_eq!(split_moment("plaza.-5m.x"), ("plaza", Some("-5m.x")));
+        assert_eq!((room_of("plaza.-5m"), room_of("plaza")), ("plaza", "plaza"));
+    }
+
+    #[test]
+    fn a_room_name_is_short_and_has_few_characters() {
+        for name in ["plaza", "park-2", "a_b", &"x".repeat(ROOM_NAME_BYTES_MAX)] {
+            assert!(is_room_name(name), "{name}");
+        }
+        for name in ["", "Plaza", "plaza.-5m", "a b", "é", &"x".repeat(ROOM_NAME_BYTES_MAX + 1)] {
+            assert!(!is_room_name(name), "{name}");
+        }
+    }
+}
