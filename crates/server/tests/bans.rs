@@ -9,6 +9,7 @@ use common::session::Guest;
 use common::{Player, TestServer, script};
 use nowcast::{CarrierKind, Connector};
 use nowcast_server::admission::{Claims, TokenKey, unix_time};
+use nowcast_world_client::Join;
 use nowcast_world_protocol::plain::{ClientMessage, Encoding};
 
 const RULES: &str = r#"
@@ -112,7 +113,7 @@ async fn a_banned_client_receives_the_reason_and_stays_out_until_the_ban_is_lift
     let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(&ben);
     let channel =
         connector.connect(&format!("nowcast://{}/yard", server.address)).await.expect("it is let in");
-    let mut session = Guest::introduce(channel, "", Vec::new());
+    let mut session = Guest::introduce(channel, Join::new(""));
     let closed = session.end().await;
     assert_eq!(closed.code.0, BANNED.1);
     let counted = r#"nowcast_client_closed_total{code="73",reason="banned"}"#;

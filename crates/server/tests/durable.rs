@@ -10,10 +10,9 @@ use common::session::Guest;
 use common::view::View;
 use common::{PATIENCE, Player, TestServer, script};
 use nowcast::CarrierKind;
-use nowcast_server::world::Random;
+use nowcast_server::world::{Input, Random};
 use nowcast_wire::Value;
 use nowcast_world_protocol::plain::{ClientMessage, Encoding};
-use nowcast_world_protocol::session::Controls;
 use serde_json::Value as Json;
 use tokio::time::timeout;
 
@@ -219,7 +218,7 @@ async fn after_a_kill_clients_of_both_protocols_resume_their_players() {
         is_dressed(&ada.view, first, "red") && is_dressed(&ada.view, second, "blue")
     })
     .await;
-    ada.steer(&Controls { number: 1, forward: 1.0, ..Controls::default() });
+    ada.steer(&Input { forward: 1.0, ..Input::default() });
     let avatar = ada.avatar().unwrap();
     ada.until("her walk", |ada| ada.place(avatar).is_some_and(|place| place[2] < 18.0)).await;
     let tick = eve.view.tick;
@@ -246,7 +245,7 @@ async fn after_a_kill_clients_of_both_protocols_resume_their_players() {
     assert!(!other.view.resumed && other.id > first.max(second));
     // No input applied while no client was there. From now on her input applies.
     let place = ada.place(avatar).unwrap();
-    ada.steer(&Controls { number: 1, forward: 1.0, ..Controls::default() });
+    ada.steer(&Input { forward: 1.0, ..Input::default() });
     ada.until("her next step", |ada| ada.place(avatar).is_some_and(|now| now[2] < place[2] - 1.0)).await;
     process.end();
 }

@@ -13,6 +13,7 @@ use nowcast_server::admission::{Claims, Policy, TokenKey, unix_time};
 use nowcast_server::world::PlayerId;
 use nowcast_server::{Config, Server};
 use nowcast_wire::{decode, encode_to_vec};
+use nowcast_world_client::Join;
 use nowcast_world_protocol::session::{FromWorld, PROTOCOL, Player, StateKey, ToWorld, WORLD_LANE};
 use tokio::time::timeout;
 
@@ -140,7 +141,7 @@ async fn refused(address: SocketAddr, token: &str, key: [u8; 16]) -> Option<u32>
     let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(token);
     let channel =
         connector.connect(&format!("nowcast://{address}/plaza")).await.expect("it may say who it is");
-    let mut guest = Guest::introduce(channel, "", key.into());
+    let mut guest = Guest::introduce(channel, Join::new("").key(key));
     let welcomed = async {
         loop {
             match guest.channel.receive().await {

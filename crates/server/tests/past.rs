@@ -11,6 +11,7 @@ use nowcast_server::admission::{Claims, TokenKey, unix_time};
 use nowcast_server::script::Sources;
 use nowcast_server::store::UtcTime;
 use nowcast_server::{Config, Rules};
+use nowcast_world_client::Join;
 use nowcast_world_protocol::plain::ClientMessage;
 use serde_json::Value as Json;
 
@@ -156,7 +157,7 @@ async fn a_moment_before_the_history_is_its_first_and_steps_are_moments_too() {
     build(&mut ada, 1).await;
     let address = format!("nowcast://{}/yard.-1d", server.address);
     let channel = Connector::new().carriers([CarrierKind::WebSocket]).connect(&address).await;
-    let mut eve = Guest::introduce(channel.expect("there is room"), "Eve", Vec::new());
+    let mut eve = Guest::introduce(channel.expect("there is room"), Join::new("Eve"));
     eve.until("the beginning", |eve| eve.view.screen("@past").is_some() && blocks(&eve.view) == 0).await;
     eve.say("/at 999999999");
     eve.until("the end", |eve| blocks(&eve.view) == 1).await;
@@ -277,7 +278,7 @@ async fn only_editors_view_history_and_history_rooms_are_limited() {
     }
     server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
     let eve = connect("yard.-1s", &editor).await.expect("it may edit");
-    let mut eve = Guest::introduce(eve, "", Vec::new());
+    let mut eve = Guest::introduce(eve, Join::new(""));
     eve.until("the past", |eve| eve.view.screen("@past").is_some()).await;
     let full = connect("yard.-2s", &editor).await.expect_err("there is one already").to_string();
     assert!(full.contains("1 rooms already show history"), "{full}");

@@ -13,6 +13,7 @@ mod interest;
 mod joining;
 mod owners;
 mod past;
+mod predicting;
 mod rates;
 mod seats;
 mod sessions;

@@ -32,7 +32,7 @@ async fn players_on_both_carriers_and_on_the_plain_protocol_share_one_world() {
 
     let avatar = ada.avatar().expect("she has one");
     let start = ada.place(avatar).expect("it stands somewhere");
-    ada.steer(&RUN);
+    ada.steer(&RUN.to_input().expect("it is within its bounds"));
     let is_away = move |guest: &Guest| {
         guest.place(avatar).is_some_and(|[x, _, z]| (x - start[0]).hypot(z - start[2]) > 1.0)
     };
@@ -64,8 +64,8 @@ fn the_avatar_of_a_vanished_client_stops_before_the_session_ends() {
         let address = server.address;
         let (said, heard) = tokio::sync::oneshot::channel();
         elsewhere.spawn(async move {
-            let ada = Guest::join_at(address, "plaza", "Ada", CarrierKind::WebTransport).await;
-            ada.steer(&RUN);
+            let mut ada = Guest::join_at(address, "plaza", "Ada", CarrierKind::WebTransport).await;
+            ada.steer(&RUN.to_input().expect("it is within its bounds"));
             ada.channel.drained().await.expect("it arrives");
             said.send(ada.avatar().expect("she has one")).expect("the test waits");
             std::future::pending::<()>().await;

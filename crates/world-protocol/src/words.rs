@@ -42,7 +42,7 @@ fn body_words(body: &Body) -> Value {
 }
 
 /// Default fall acceleration of walkers (`spec/MOVEMENT.md`, section 2), in metres a second squared.
-const GRAVITY: f32 = 9.81;
+pub(crate) const GRAVITY: f32 = 9.81;
 
 /// The movement parameters and the gravity of a walker, with the names that scripts use.
 fn walker_words(walker: &Walker, gravity: f32) -> Value {

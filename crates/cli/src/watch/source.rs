@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use nowcast::{CarrierKind, Channel, Key, MessageKind, Phase};
-use nowcast_wire::encode_to_vec;
-use nowcast_world_protocol::session::{PROTOCOL, ToWorld};
+use nowcast_world_client::Join;
 
 use crate::decode::WorldReader;
 use crate::output::printable;
@@ -49,9 +48,7 @@ impl Source {
     pub(super) async fn open(reach: &Reach, name: Option<&str>) -> anyhow::Result<Source> {
         let channel = reach.connect().await?;
         if let Some(name) = name {
-            let join =
-                ToWorld::Join { protocol: PROTOCOL, name: name.to_owned(), network_hz: 0, key: Vec::new() };
-            channel.try_event(&encode_to_vec(&join))?;
+            Join::new(name).send(&channel)?;
         }
         Ok(Source { channel, reader: name.map(|_| WorldReader::new()) })
     }

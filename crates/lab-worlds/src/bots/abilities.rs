@@ -263,7 +263,7 @@ fn edges(size: &Value) -> Option<[f64; 3]> {
 
 #[cfg(test)]
 mod tests {
-    use nowcast_server::world::Attributes;
+    use nowcast_world::Attributes;
 
     use super::*;
 

@@ -290,7 +290,7 @@ impl Brain {
 
 #[cfg(test)]
 mod tests {
-    use nowcast_server::world::Attributes;
+    use nowcast_world::Attributes;
 
     use super::super::abilities::{ActionOffer, KindOffer};
     use super::*;

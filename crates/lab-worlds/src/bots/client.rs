@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use nowcast_server::world::{Attributes, DefinitionError};
 use nowcast_wire::shape::Field;
+use nowcast_world::{Attributes, DefinitionError};
 use nowcast_world_protocol::plain::{
     Action, Any, ClientMessage, Encoding, Entity, Fields, Frame, FrameRef, Kind, ServerMessage,
 };

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use nowcast::{Channel, Connector, Message, MessageKind};
-use nowcast_server::replication::Replica;
-use nowcast_wire::{Shape, decode, decode_value, encode_to_vec};
+use nowcast::{Connector, Message};
+use nowcast_wire::Shape;
+use nowcast_world::{EntityId, Input as WorldInput};
+use nowcast_world_client::{ClientError, EntityView, Join, MessageError, Update, WorldClient};
 use nowcast_world_protocol::plain::{ClientMessage, Input};
-use nowcast_world_protocol::session::{
-    Action, CHAT_LANE, CONTROLS_KEY, Controls, Definition, EntityState, FromWorld, Kind, Line, PROTOCOL,
-    Player, StateKey, ToWorld, WORLD_LANE,
-};
+use nowcast_world_protocol::session::{Action, ToWorld};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::abilities::{Abilities, ActionOffer, KindOffer};
@@ -30,30 +28,30 @@ pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Inst
             return felt;
         }
     };
+    let join = Join::new(format!("bot-{index}")).network_hz(plan.hz);
+    let client = match WorldClient::join(channel, join) {
+        Ok(client) => client,
+        Err(error) => {
+            felt.end(error);
+            return felt;
+        }
+    };
     let mut bot = SessionBot {
-        channel,
+        client,
         brain: Brain::new(plan.seed ^ (index as u64 + 1) << 20),
-        replica: Replica::default(),
-        kinds: Vec::new(),
-        controls: Controls::default(),
         begin,
         joined: None,
         last_tick: None,
         felt,
     };
-    bot.run(plan, index, end).await;
+    bot.run(end).await;
     bot.felt.played = bot.joined.map_or(Duration::ZERO, |joined| joined.elapsed());
     bot.felt
 }
 
 struct SessionBot {
-    channel: Channel,
+    client: WorldClient,
     brain: Brain,
-    replica: Replica,
-    /// The kinds of the definition, with the shapes of their attributes.
-    kinds: Vec<(String, Shape)>,
-    /// The newest input.
-    controls: Controls,
     begin: Instant,
     joined: Option<Instant>,
     last_tick: Option<(u32, Instant)>,
@@ -61,31 +59,22 @@ struct SessionBot {
 }
 
 impl SessionBot {
-    async fn run(&mut self, plan: &Plan, index: usize, end: Instant) {
-        let join = ToWorld::Join {
-            protocol: PROTOCOL,
-            name: format!("bot-{index}"),
-            network_hz: plan.hz,
-            key: Vec::new(),
-        };
-        if let Err(error) = self.channel.try_event(&encode_to_vec(&join)) {
-            return self.felt.end(error);
-        }
+    async fn run(&mut self, end: Instant) {
         let mut thoughts = tokio::time::interval(Duration::from_secs(1) / THOUGHTS_HZ);
         thoughts.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut count = 0u32;
         loop {
             tokio::select! {
                 () = tokio::time::sleep_until(end) => return,
-                received = self.channel.receive() => match received {
-                    Ok(message) => if let Err(nonsense) = self.receive(&message) {
-                        return self.felt.end(format!("the server sent nonsense: {nonsense}"));
-                    },
-                    Err(error) => return self.felt.end(error),
-                },
+                received = self.client.channel().receive() => {
+                    let received = received.map_err(ClientError::from);
+                    if let Err(error) = received.and_then(|message| self.receive(&message)) {
+                        return self.felt.end(error);
+                    }
+                }
                 _ = thoughts.tick() => {
                     count += 1;
-                    if count.is_multiple_of(THOUGHTS_HZ) && let Some(rtt) = self.channel.status().rtt {
+                    if count.is_multiple_of(THOUGHTS_HZ) && let Some(rtt) = self.client.channel().status().rtt {
                         self.felt.ping_ms.push(rtt.as_secs_f64() * 1e3);
                     }
                     for said in self.brain.think() {
@@ -100,141 +89,95 @@ impl SessionBot {
 
     fn send(&mut self, said: ClientMessage) -> Result<(), nowcast::Error> {
         self.felt.sent += 1;
-        let event = |message: ToWorld| self.channel.try_event(&encode_to_vec(&message));
         match said {
-            ClientMessage::Input(input) => {
-                self.controls = follow(self.controls, input);
-                self.channel.try_state(CONTROLS_KEY, &encode_to_vec(&self.controls))
+            ClientMessage::Input(input) => self.client.set_input(&world_input(input)),
+            ClientMessage::Chat { text } => self.client.say(&text),
+            ClientMessage::Act { action, arguments, number: None } => self.client.act(&action, arguments.0),
+            ClientMessage::Act { action, arguments, number: Some(number) } => {
+                self.client.act_once(number, &action, arguments.0)
             }
-            ClientMessage::Chat { text } => {
-                self.channel.lane(CHAT_LANE).try_event(&encode_to_vec(&Line { text }))
-            }
-            ClientMessage::Act { action, arguments, number } => {
-                event(ToWorld::Act { action, arguments: arguments.0, number, step: None, shown: None })
-            }
-            ClientMessage::Name { name } => event(ToWorld::Rename { name }),
-            ClientMessage::Rate { hz } => event(ToWorld::Rate { network_hz: hz }),
+            ClientMessage::Name { name } => self.client.send(&ToWorld::Rename { name }),
+            ClientMessage::Rate { hz } => self.client.send(&ToWorld::Rate { network_hz: hz }),
             // A session measures its own round trip, and bots own no entities.
             _ => Ok(()),
         }
     }
 
-    fn receive(&mut self, message: &Message) -> Result<(), String> {
+    fn receive(&mut self, message: &Message) -> Result<(), ClientError> {
         self.felt.received += 1;
         self.felt.received_bytes += message.bytes.len() as u64;
-        let received = match (message.kind, message.lane.number()) {
-            (MessageKind::Replication { .. }, _) => return self.replicated(&message.bytes),
-            (MessageKind::State { key }, WORLD_LANE) => self.described(key.raw(), &message.bytes),
-            (MessageKind::Event, WORLD_LANE) => decode(&message.bytes).and_then(|event| self.told(event)),
-            _ => Ok(()),
-        };
-        received.map_err(|error| error.to_string())
-    }
-
-    fn told(&mut self, event: FromWorld) -> nowcast_wire::Result<()> {
-        match event {
-            FromWorld::Welcome { player, .. } => {
-                let now = Instant::now();
-                self.joined = Some(now);
-                self.felt.connect_ms.push((now - self.begin).as_secs_f64() * 1e3);
-                self.brain.welcomed(player);
+        match self.client.handle(message)? {
+            Update::Welcome => self.welcomed(),
+            Update::Defined => self.defined()?,
+            Update::Entity(id) => self.described(id),
+            Update::Hidden(id) | Update::Gone(id) => self.brain.lose(id.0),
+            Update::Player(id) => {
+                let avatar = self.client.view().player(id).and_then(|player| player.avatar);
+                self.brain.moves(id.0, avatar);
             }
-            FromWorld::Define { definition } => self.defined(definition)?,
+            Update::Moved(applied) => self.moved(applied.tick),
             _ => {}
         }
         Ok(())
     }
 
-    fn defined(&mut self, definition: Definition) -> nowcast_wire::Result<()> {
-        let Definition { kinds, actions, .. } = definition;
-        let mut offers = Vec::with_capacity(kinds.len());
-        self.kinds.clear();
-        for Kind { name, body, walker, attributes, .. } in kinds {
-            let shape = Shape::from_bytes(&attributes)?;
-            let attributes = shape.fields().unwrap_or_default().to_vec();
-            self.kinds.push((name.clone(), shape));
-            offers.push(KindOffer { name, body, walker, attributes });
+    fn welcomed(&mut self) {
+        let now = Instant::now();
+        self.joined = Some(now);
+        self.felt.connect_ms.push((now - self.begin).as_secs_f64() * 1e3);
+        if let Some(welcome) = self.client.view().welcome() {
+            self.brain.welcomed(welcome.player.0);
         }
-        let actions = actions.into_iter().map(|Action { name, arguments, hint, .. }| {
-            let arguments = Shape::from_bytes(&arguments)?.fields().unwrap_or_default().to_vec();
-            Ok(ActionOffer { name, arguments, hint })
+    }
+
+    fn defined(&mut self) -> Result<(), MessageError> {
+        let view = self.client.view();
+        let Some(definition) = view.definition() else { return Ok(()) };
+        let fields = |shape: &Shape| shape.fields().unwrap_or_default().to_vec();
+        let kinds = definition.kinds.iter().zip(view.kinds()).map(|(kind, seen)| KindOffer {
+            name: kind.name.clone(),
+            body: kind.body.clone(),
+            walker: kind.walker.clone(),
+            attributes: fields(&seen.attributes),
+        });
+        let actions = definition.actions.iter().map(|Action { name, arguments, hint, .. }| {
+            let arguments = fields(&Shape::from_bytes(arguments)?);
+            Ok(ActionOffer { name: name.clone(), arguments, hint: hint.clone() })
         });
         let actions = actions.collect::<nowcast_wire::Result<Vec<_>>>()?;
-        self.brain.offered(Abilities::new(offers, &actions));
+        self.brain.offered(Abilities::new(kinds.collect(), &actions));
         Ok(())
     }
 
-    fn described(&mut self, key: u64, bytes: &[u8]) -> nowcast_wire::Result<()> {
-        match StateKey::of(key) {
-            Some(StateKey::Entity(id)) => {
-                let entity = match EntityState::read(bytes)? {
-                    EntityState::InSight(entity) => entity,
-                    EntityState::OutOfSight(tick) => {
-                        self.replica.hide(id.0, tick);
-                        self.brain.lose(id.0);
-                        return Ok(());
-                    }
-                    EntityState::Gone => {
-                        self.brain.lose(id.0);
-                        return Ok(());
-                    }
-                };
-                // An entity whose kind is not defined yet is sent again after the definition.
-                let Some((kind, shape)) = self.kinds.get(entity.kind as usize) else { return Ok(()) };
-                let attributes = decode_value(shape, &entity.attributes)?;
-                let place = entity.place.map(|place| place.position.map(f64::from));
-                self.brain.meet(id.0, kind, entity.scale.map(f64::from), place, &attributes);
-            }
-            Some(StateKey::Player(id)) if !bytes.is_empty() => {
-                let player: Player = decode(bytes)?;
-                self.brain.moves(id.0, player.avatar);
-            }
-            _ => {}
-        }
-        Ok(())
+    fn described(&mut self, id: EntityId) {
+        let view = self.client.view();
+        let Some(EntityView { entity, attributes }) = view.entity(id) else { return };
+        // An entity whose kind is not defined yet is sent again after the definition.
+        let Some(kind) = view.kind(entity.kind) else { return };
+        let place = entity.place.map(|place| place.position.map(f64::from));
+        self.brain.meet(id.0, &kind.name, entity.scale.map(f64::from), place, attributes);
     }
 
-    fn replicated(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let applied = self.replica.apply(bytes).map_err(|error| error.to_string())?;
+    fn moved(&mut self, tick: u32) {
         let now = Instant::now();
         // A round may take several packets; only the first counts.
-        if self.last_tick.is_none_or(|(tick, _)| tick != applied.tick)
-            && let Some((_, at)) = self.last_tick.replace((applied.tick, now))
+        if self.last_tick.is_none_or(|(last, _)| last != tick)
+            && let Some((_, at)) = self.last_tick.replace((tick, now))
         {
             self.felt.interval_ms.push((now - at).as_secs_f64() * 1e3);
         }
-        for (id, transform) in self.replica.transforms() {
-            self.brain.moved(id, transform.position.map(f64::from));
+        for (id, transform) in self.client.view().transforms() {
+            self.brain.moved(id.0, transform.position.map(f64::from));
         }
-        Ok(())
     }
 }
 
-/// Returns the next controls: with the next number, if they differ from `before`.
-fn follow(before: Controls, input: Input) -> Controls {
-    let same_number = Controls {
-        number: before.number,
+fn world_input(input: Input) -> WorldInput {
+    WorldInput {
         forward: input.forward as f32,
         right: input.right as f32,
         yaw: input.yaw as f32,
         run: input.run,
         jump: input.jump,
-    };
-    let step = u16::from(same_number != before);
-    Controls { number: before.number.wrapping_add(step), ..same_number }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_number_of_controls_grows_when_they_change_and_only_then() {
-        let ahead = Input { forward: 1.0, ..Input::default() };
-        let one = follow(Controls::default(), ahead);
-        assert_eq!((one.number, one.forward), (1, 1.0));
-        assert_eq!(follow(one, ahead), one);
-        let last = Controls { number: u16::MAX, ..one };
-        assert_eq!(follow(last, Input::default()).number, 0);
     }
 }

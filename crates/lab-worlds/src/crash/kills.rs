@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use nowcast::CarrierKind;
 use nowcast_server::restore_kept;
-use nowcast_server::store::{SqliteReader, WorldName};
 use nowcast_store::FailPoint;
+use nowcast_store::{SqliteReader, WorldName};
 use nowcast_world::Random;
 use tokio::sync::watch;
 use tokio::time::sleep;

@@ -18,7 +18,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use nowcast_server::store::StoreError;
+use nowcast_store::StoreError;
 use thiserror::Error;
 
 pub use kills::steps;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use nowcast_server::store::{
+use nowcast_store::{
     Moment, Options, Origin, Recorder, SavedWorld, SqliteStore, Store, StoreError, WorldName,
 };
 use nowcast_world::{

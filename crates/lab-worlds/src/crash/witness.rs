@@ -5,12 +5,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use nowcast::{CarrierKind, Channel, Connector, Message, MessageKind};
-use nowcast_server::replication::Replica;
-use nowcast_wire::{Value, decode, encode_to_vec};
-use nowcast_world_protocol::session::{
-    CONTROLS_KEY, Controls, FromWorld, PROTOCOL, Player, Screen, StateKey, ToWorld, WORLD_LANE,
-};
+use nowcast::{CarrierKind, Channel, Connector};
+use nowcast_wire::Value;
+use nowcast_world::Input;
+use nowcast_world_client::{Join, Update, WorldClient};
+use nowcast_world_protocol::session::{FromWorld, Screen};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
@@ -138,28 +137,20 @@ impl Witness {
 
     /// Walks and counts until the connection ends. Returns the reason of the end.
     async fn visit(&self, channel: Channel) -> String {
-        let join = ToWorld::Join {
-            protocol: PROTOCOL,
-            name: format!("witness-{}", self.index),
-            network_hz: 60,
-            key: self.key.to_vec(),
+        let join = Join::new(format!("witness-{}", self.index)).network_hz(60).key(self.key);
+        let client = match WorldClient::join(channel, join) {
+            Ok(client) => client,
+            Err(error) => return error.to_string(),
         };
         let mut visit = Visit {
             witness: self,
             life: self.notes.lock().life,
-            channel,
-            replica: Replica::default(),
-            controls: Controls::default(),
-            player: None,
-            avatar: None,
+            client,
             began_at: None,
             carried: None,
             nothing_from: None,
             again: VecDeque::new(),
         };
-        if let Err(error) = visit.say(&join) {
-            return error.to_string();
-        }
         let mut acts = interval(ACT_INTERVAL);
         let mut turns = interval(TURN_INTERVAL);
         for clock in [&mut acts, &mut turns] {
@@ -167,8 +158,8 @@ impl Witness {
         }
         loop {
             let outcome = tokio::select! {
-                received = visit.channel.receive() => match received {
-                    Ok(message) => visit.hear(&message),
+                received = visit.client.receive() => match received {
+                    Ok(update) => visit.handle(update),
                     Err(error) => Err(error.to_string()),
                 },
                 _ = turns.tick() => visit.turn(),
@@ -186,11 +177,7 @@ struct Visit<'w> {
     witness: &'w Witness,
     /// The server process in which the visit began. Late messages of a killed server are not counted for the next one.
     life: u32,
-    channel: Channel,
-    replica: Replica,
-    controls: Controls,
-    player: Option<u32>,
-    avatar: Option<u32>,
+    client: WorldClient,
     /// The first position of its avatar.
     began_at: Option<[f32; 3]>,
     /// The actions that the world shows as applied; `None` until it is received.
@@ -202,24 +189,18 @@ struct Visit<'w> {
 }
 
 impl Visit<'_> {
-    fn say(&self, message: &ToWorld) -> Result<(), String> {
-        self.channel.try_event(&encode_to_vec(message)).map_err(|error| error.to_string())
-    }
-
     /// Ahead, and a little to the left.
     fn turn(&mut self) -> Result<(), String> {
-        if self.player.is_none() {
+        if self.client.view().welcome().is_none() {
             return Ok(());
         }
-        let number = self.controls.number;
         let yaw = {
             let mut noted = self.witness.notes.lock();
             noted.yaw = (noted.yaw + 0.02) % std::f32::consts::TAU;
             noted.yaw
         };
-        self.controls = Controls { number: number.wrapping_add(1), forward: 1.0, yaw, ..Controls::default() };
-        let state = encode_to_vec(&self.controls);
-        self.channel.try_state(CONTROLS_KEY, &state).map_err(|error| error.to_string())
+        let input = Input { forward: 1.0, yaw, ..Input::default() };
+        self.client.set_input(&input).map_err(|error| error.to_string())
     }
 
     /// Sends the next action, once the earlier count is known. Unanswered actions go first.
@@ -234,9 +215,8 @@ impl Visit<'_> {
         let Some(number) = self.again.pop_front().or_else(begin) else { return Ok(()) };
         let client = Value::F64(self.witness.index.into());
         let arguments = vec![("client".into(), client), ("number".into(), Value::F64(number.into()))];
-        let action = "count".into();
-        let arguments = Value::Map(arguments);
-        self.say(&ToWorld::Act { action, arguments, number: Some(number), step: None, shown: None })
+        let sent = self.client.act_once(number, "count", Value::Map(arguments));
+        sent.map_err(|error| error.to_string())
     }
 
     /// Records the actions that the world shows as applied.
@@ -250,8 +230,7 @@ impl Visit<'_> {
         self.carried = Some(carried);
     }
 
-    fn welcomed(&mut self, player: u32, resumed: bool) {
-        self.player = Some(player);
+    fn welcomed(&mut self, resumed: bool) {
         let was_confirmed = self.witness.notes.tally().confirmed > 0;
         if was_confirmed && !resumed {
             self.witness.note_trouble("rejoined as another player".to_owned());
@@ -269,57 +248,43 @@ impl Visit<'_> {
         }
     }
 
-    fn hear(&mut self, message: &Message) -> Result<(), String> {
-        match (message.kind, message.lane.number()) {
-            (MessageKind::Replication { .. }, _) => self.see(&message.bytes),
-            (MessageKind::State { key }, WORLD_LANE) if !message.bytes.is_empty() => {
-                self.read(key.raw(), &message.bytes)
+    fn handle(&mut self, update: Update) -> Result<(), String> {
+        match update {
+            Update::Welcome => {
+                self.welcomed(self.client.view().welcome().is_some_and(|welcome| welcome.resumed));
             }
-            (MessageKind::Event, WORLD_LANE) => {
-                match decode(&message.bytes).map_err(|error| error.to_string())? {
-                    FromWorld::Welcome { player, resumed, .. } => self.welcomed(player, resumed),
-                    FromWorld::Refused { action, reason, number } => {
-                        self.witness.note_trouble(format!("{action}: {reason}"));
-                        // A refused action is open until it is applied.
-                        self.again.extend(number);
-                    }
-                    FromWorld::Done { number } => self.done(number),
-                    _ => {}
-                }
-                Ok(())
+            Update::Moved(applied) => self.see(applied.tick),
+            Update::Screen(number) => self.read(number)?,
+            Update::Event(FromWorld::Refused { action, reason, number }) => {
+                self.witness.note_trouble(format!("{action}: {reason}"));
+                // A refused action is open until it is applied.
+                self.again.extend(number);
             }
-            _ => Ok(()),
-        }
-    }
-
-    fn read(&mut self, key: u64, bytes: &[u8]) -> Result<(), String> {
-        let text = |error: nowcast_wire::Error| error.to_string();
-        match StateKey::of(key) {
-            Some(StateKey::Player(id)) if Some(id.0) == self.player => {
-                self.avatar = decode::<Player>(bytes).map_err(text)?.avatar;
-            }
-            Some(StateKey::Screen(_)) => {
-                let Screen { place, value, .. } = decode(bytes).map_err(text)?;
-                if place == format!("count-{}", self.witness.index) {
-                    let carried = value.as_text().and_then(Carried::read);
-                    self.find(carried.ok_or_else(|| format!("the count is {value:?}"))?);
-                }
-            }
+            Update::Event(FromWorld::Done { number }) => self.done(number),
             _ => {}
         }
         Ok(())
     }
 
-    fn see(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let applied = self.replica.apply(bytes).map_err(|error| error.to_string())?;
+    fn read(&mut self, number: u32) -> Result<(), String> {
+        let Some(Screen { place, value, .. }) = self.client.view().screen(number) else { return Ok(()) };
+        if *place == format!("count-{}", self.witness.index) {
+            let carried = value.as_text().and_then(Carried::read);
+            self.find(carried.ok_or_else(|| format!("the count is {value:?}"))?);
+        }
+        Ok(())
+    }
+
+    fn see(&mut self, tick: u32) {
         let now = Instant::now();
-        let own = self.avatar.and_then(|avatar| self.replica.transform(avatar));
+        let view = self.client.view();
+        let own = view.avatar().and_then(|avatar| view.transform(avatar));
         let mut noted = self.witness.notes.lock();
         if noted.life != self.life {
-            return Ok(());
+            return;
         }
         let seen = &mut noted.seen;
-        seen.tick = seen.tick.max(applied.tick);
+        seen.tick = seen.tick.max(tick);
         seen.first_update.get_or_insert(now);
         if let Some(own) = own {
             let at = own.position;
@@ -328,6 +293,5 @@ impl Visit<'_> {
                 seen.moved.get_or_insert(now);
             }
         }
-        Ok(())
     }
 }

@@ -13,12 +13,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
-use nowcast::{CarrierKind, Connector, MessageKind, Trust};
-use nowcast_server::replication::{Replica, Transform};
-use nowcast_wire::encode_to_vec;
-use nowcast_world::STEP_HZ;
+use nowcast::{CarrierKind, Connector, Trust};
+use nowcast_replication::{Applied, Transform};
+use nowcast_world::{EntityId, STEP_HZ};
+use nowcast_world_client::{Join, Update, WorldClient};
 use nowcast_world_protocol::plain::{Encoding, FrameRef, ServerMessage};
-use nowcast_world_protocol::session::{EntityState, PROTOCOL, StateKey, ToWorld, WORLD_LANE};
 use tokio::time::timeout;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
@@ -224,33 +223,19 @@ async fn watch_link(address: SocketAddr, carrier: CarrierKind, stage: &Stage) ->
     let connector = Connector::new().carriers([carrier]).trust(Trust::Announced);
     let channel =
         connector.connect(&format!("nowcast://{address}/{ROOM}")).await.map_err(|error| told(&error))?;
-    let join = ToWorld::Join { protocol: PROTOCOL, name: "client".into(), network_hz: HZ, key: Vec::new() };
-    channel.try_event(&encode_to_vec(&join)).map_err(|error| told(&error))?;
-    let mut replica = Replica::default();
-    let mut shown: HashMap<u32, Transform> = HashMap::new();
+    let mut client =
+        WorldClient::join(channel, Join::new("client").network_hz(HZ)).map_err(|error| told(&error))?;
+    let mut shown: HashMap<EntityId, Transform> = HashMap::new();
     let mut places = Places::new();
     while !stage.is_over() {
-        let Ok(message) = timeout(LOOK, channel.receive()).await else { continue };
-        let message = message.map_err(|error| told(&error))?;
-        match message.kind {
-            MessageKind::Replication { .. } => {
-                let tick = replica.apply(&message.bytes).map_err(|error| told(&error))?.tick;
-                stage.client_is_in.store(true, Ordering::Release);
-                for (id, now) in replica.transforms() {
-                    // An unchanged pose may be older than this step.
-                    if shown.insert(id, now) != Some(now) && is_sampled(tick) {
-                        places.insert((tick, id), now.position.map(f64::from));
-                    }
-                }
+        let Ok(update) = timeout(LOOK, client.receive()).await else { continue };
+        let Update::Moved(Applied { tick, .. }) = update.map_err(|error| told(&error))? else { continue };
+        stage.client_is_in.store(true, Ordering::Release);
+        for (id, now) in client.view().transforms() {
+            // An unchanged pose may be older than this step.
+            if shown.insert(id, now) != Some(now) && is_sampled(tick) {
+                places.insert((tick, id.0), now.position.map(f64::from));
             }
-            MessageKind::State { key } if message.lane.number() == WORLD_LANE => {
-                if let (Some(StateKey::Entity(id)), Ok(EntityState::OutOfSight(tick))) =
-                    (StateKey::of(key.raw()), EntityState::read(&message.bytes))
-                {
-                    replica.hide(id.0, tick);
-                }
-            }
-            _ => {}
         }
     }
     Ok(places)

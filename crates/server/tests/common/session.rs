@@ -3,13 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error, MessageKind};
-use nowcast_server::replication::Replica;
-use nowcast_wire::{Value, decode, encode_to_vec};
-use nowcast_world_protocol::session::{
-    CHAT_LANE, CONTROLS_KEY, Controls, EntityState, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Said,
-    StateKey, ToWorld, WORLD_LANE,
-};
+use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error};
+use nowcast_server::world::{EntityId, Input, Value};
+use nowcast_world_client::{Join, Update, WorldClient};
+use nowcast_world_protocol::session::{Owned, Said, ToWorld};
 use tokio::time::timeout;
 
 use super::view::View;
@@ -20,9 +17,7 @@ pub struct Guest {
     pub channel: Channel,
     pub id: u32,
     pub view: View,
-    replica: Replica,
-    /// Whether the client requested all movement again and has not received it yet.
-    is_forgetful: bool,
+    client: WorldClient,
 }
 
 impl Guest {
@@ -51,23 +46,23 @@ impl Guest {
         let url = format!("nowcast://{address}/{room}");
         let carriers = [CarrierKind::WebSocket];
         let channel = Connector::new().carriers(carriers).connect(&url).await.expect("there is room");
-        Self::join_as(channel, name, key.into()).await
+        Self::join_as(channel, Join::new(name).key(key)).await
     }
 
     /// Joins by a channel that is open.
     pub async fn join_by(channel: Channel, name: &str) -> Self {
-        Self::join_as(channel, name, Vec::new()).await
+        Self::join_as(channel, Join::new(name)).await
     }
 
     /// Sends the join message and waits for nothing.
-    pub fn introduce(channel: Channel, name: &str, key: Vec<u8>) -> Self {
-        let join = ToWorld::Join { protocol: PROTOCOL, name: name.into(), network_hz: 60, key };
-        channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
-        Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false }
+    pub fn introduce(channel: Channel, join: Join) -> Self {
+        let join = join.network_hz(60);
+        let client = WorldClient::join(channel.clone(), join).expect("the lane is empty");
+        Self { channel, id: 0, view: View::default(), client }
     }
 
-    async fn join_as(channel: Channel, name: &str, key: Vec<u8>) -> Self {
-        let mut guest = Self::introduce(channel, name, key);
+    async fn join_as(channel: Channel, join: Join) -> Self {
+        let mut guest = Self::introduce(channel, join);
         guest.until("its avatar", |guest| guest.avatar().is_some_and(|id| guest.place(id).is_some())).await;
         guest
     }
@@ -75,11 +70,7 @@ impl Guest {
     /// Joins as a program, and waits for the world's definition.
     pub async fn join_as_program(server: &TestServer, room: &str, name: &str) -> Self {
         let channel = Self::open(server, room, CarrierKind::WebSocket).await.expect("there is room");
-        let join =
-            ToWorld::JoinProgram { protocol: PROTOCOL, name: name.into(), network_hz: 60, key: Vec::new() };
-        channel.try_event(&encode_to_vec(&join)).expect("the lane is empty");
-        let mut guest =
-            Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false };
+        let mut guest = Self::introduce(channel, Join::new(name).as_program());
         guest.until("the definition", |guest| !guest.view.kinds.is_empty()).await;
         guest
     }
@@ -87,8 +78,7 @@ impl Guest {
     /// Sets the target position of an entity.
     pub fn bring(&self, entity: u32, position: [f32; 3]) {
         let owned = Owned { position, rotation: [0.0, 0.0, 0.0, 1.0], velocity: None };
-        let lane = self.channel.lane(WORLD_LANE);
-        lane.try_state(OWNED_KEYS + u64::from(entity), &encode_to_vec(&owned)).expect("a state is taken");
+        self.client.move_owned(EntityId(entity), &owned).expect("a state is taken");
     }
 
     /// Handles messages until a condition holds.
@@ -114,87 +104,67 @@ impl Guest {
     }
 
     pub fn take(&mut self, message: &nowcast::Message) {
-        match (message.kind, message.lane.number()) {
-            (MessageKind::Replication { .. }, _) => {
-                let is_missing = self.replica.apply(&message.bytes).expect("it is well-formed").missing > 0;
-                // A client that reads rarely may have dropped a baseline that it acknowledged.
-                if is_missing && !self.is_forgetful {
-                    self.tell(&ToWorld::Forget);
-                }
-                self.is_forgetful = is_missing;
+        let update = self.client.handle(message).expect("the server follows the specification");
+        let known = self.client.view();
+        let is_first = self.id == 0;
+        assert!(
+            !is_first || matches!(update, Update::Welcome | Update::Moved(_)),
+            "{update:?} before the welcome"
+        );
+        match update {
+            Update::Moved(applied) => {
                 // On other carriers, packets overtake one another.
                 if self.channel.status().carrier == Some(CarrierKind::WebSocket) {
-                    let (tick, _) = message.bytes.split_first_chunk().expect("it has a head");
-                    self.view.take_tick(u32::from_le_bytes(*tick).into());
+                    self.view.take_tick(applied.tick.into());
                 }
             }
-            (MessageKind::State { key }, WORLD_LANE) => self.take_state(key.raw(), &message.bytes),
-            (MessageKind::Event, WORLD_LANE) => {
-                let event = decode(&message.bytes).expect("it is an event");
-                if let FromWorld::Welcome { player, .. } = &event {
-                    self.id = *player;
-                }
-                assert_ne!(self.id, 0, "the first event is the welcome, not {event:?}");
-                self.view.take_event(event);
+            Update::Welcome => {
+                let welcome = known.welcome().expect("the client is welcome");
+                self.id = welcome.player.0;
+                self.view.take_welcome(welcome);
             }
-            (MessageKind::Event, CHAT_LANE) => {
-                let Said { from, name, text } = decode(&message.bytes).expect("it is a line");
-                self.view.said.push((from, name, text));
+            Update::Defined => self.view.take_definition(known.definition().expect("it is defined")),
+            Update::Event(event) => self.view.take_event(event),
+            Update::Entity(id) => {
+                let seen = known.entity(id).expect("it is in sight");
+                let kind = known.kind(seen.entity.kind).expect("its kind is defined before");
+                self.view.take_entity(id.0, &kind.name, seen);
             }
-            other => panic!("a message of an expected kind, not {other:?}"),
-        }
-    }
-
-    fn take_state(&mut self, key: u64, bytes: &[u8]) {
-        let is_there = !bytes.is_empty();
-        match StateKey::of(key).expect("the key is one of the specification") {
-            StateKey::Entity(id) => {
-                let entity = match EntityState::read(bytes).expect("it is an entity") {
-                    EntityState::InSight(entity) => Some(entity),
-                    EntityState::OutOfSight(tick) => {
-                        self.replica.hide(id.0, tick);
-                        None
-                    }
-                    EntityState::Gone => None,
-                };
-                self.view.take_entity(id.0, entity);
+            Update::Hidden(id) | Update::Gone(id) => drop(self.view.entities.remove(&id.0)),
+            Update::Player(id) => self.view.take_player(id.0, known.player(id).expect("it is there")),
+            Update::Left(id) => drop(self.view.players.remove(&id.0)),
+            Update::Screen(number) => {
+                self.view.take_screen(number, known.screen(number).expect("it has a value"));
             }
-            StateKey::Player(id) => {
-                let player = is_there.then(|| decode(bytes).expect("it is a player"));
-                self.view.take_player(id.0, player);
-            }
-            StateKey::Screen(_) => {
-                self.view.take_screen(key, decode(bytes).expect("it is a screen slot"));
+            Update::Line(Said { from, name, text }) => self.view.said.push((from, name, text)),
+            other @ (Update::Missed(_) | Update::Unknown) => {
+                panic!("a message of an expected kind, not {other:?} of {:?}", message.kind)
             }
         }
     }
 
     /// Sends an action that the world declares.
     pub fn act(&self, action: &str, arguments: &[(&str, Value)]) {
-        let arguments = super::map(arguments);
-        let act = ToWorld::Act { action: action.into(), arguments, number: None, step: None, shown: None };
-        self.channel.try_event(&encode_to_vec(&act)).expect("the action lane has space");
+        self.client.act(action, super::map(arguments)).expect("the action lane has space");
     }
 
     /// Sends a numbered action, which happens exactly once.
     pub fn act_once(&self, number: u32, action: &str, arguments: &[(&str, Value)]) {
-        let (action, arguments) = (action.into(), super::map(arguments));
-        self.tell(&ToWorld::Act { action, arguments, number: Some(number), step: None, shown: None });
+        self.client.act_once(number, action, super::map(arguments)).expect("the action lane has space");
     }
 
     /// Sends the world an event.
     pub fn tell(&self, event: &ToWorld) {
-        self.channel.try_event(&encode_to_vec(event)).expect("the event lane has space");
+        self.client.send(event).expect("the event lane has space");
     }
 
     /// Sends a chat line to the room.
     pub fn say(&self, text: &str) {
-        let line = encode_to_vec(&Line { text: text.into() });
-        self.channel.lane(CHAT_LANE).try_event(&line).expect("the chat lane has space");
+        self.client.say(text).expect("the chat lane has space");
     }
 
-    pub fn steer(&self, controls: &Controls) {
-        self.channel.try_state(CONTROLS_KEY, &encode_to_vec(controls)).expect("a state always fits");
+    pub fn steer(&mut self, input: &Input) {
+        self.client.set_input(input).expect("a state always fits");
     }
 
     /// The entity that it moves.
@@ -204,7 +174,7 @@ impl Guest {
 
     /// The position of an entity.
     pub fn place(&self, id: u32) -> Option<[f32; 3]> {
-        self.replica.transform(id).map(|transform| transform.position)
+        self.client.view().transform(EntityId(id)).map(|transform| transform.position)
     }
 
     /// Waits for the end of the session, and returns its reason.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use nowcast_wire::{Shape, Value, decode_value};
+use nowcast_wire::{Shape, Value};
+use nowcast_world_client::{EntityView, Welcome};
 use nowcast_world_protocol::plain::{Any, Outcome, ServerMessage};
 use nowcast_world_protocol::session::{self, FromWorld};
 use serde_json::Value as Json;
@@ -42,8 +43,7 @@ pub struct View {
     pub said: Vec<(u32, String, String)>,
     /// The newest received step.
     pub tick: u64,
-    definition: Option<session::Definition>,
-    screens_by_key: BTreeMap<u64, (String, bool)>,
+    screens_by_number: BTreeMap<u32, (String, bool)>,
 }
 
 /// An entity without its current position.
@@ -167,25 +167,27 @@ impl View {
         }
     }
 
+    /// Handles the welcome of a session.
+    pub fn take_welcome(&mut self, welcome: &Welcome) {
+        self.resumed = welcome.resumed;
+        self.world.clone_from(&welcome.world);
+        self.take_tick(welcome.tick);
+    }
+
+    /// Handles the definition of a session.
+    pub fn take_definition(&mut self, definition: &session::Definition) {
+        self.version = definition.version;
+        self.kinds = definition.kinds.iter().map(|kind| kind.name.clone()).collect();
+        let actions = definition.actions.iter();
+        self.actions = actions.map(|action| (action.name.clone(), fields(&action.arguments))).collect();
+        self.declared = definition.events.iter().map(|event| event.name.clone()).collect();
+        let assets = definition.assets.iter();
+        self.assets = assets.map(|asset| (asset.name.clone(), asset.hash.clone())).collect();
+    }
+
     /// Applies an event of a session.
     pub fn take_event(&mut self, event: FromWorld) {
         match event {
-            FromWorld::Welcome { world, tick, resumed, .. } => {
-                self.resumed = resumed;
-                self.world = world;
-                self.take_tick(tick);
-            }
-            FromWorld::Define { definition } => {
-                self.version = definition.version;
-                self.kinds = definition.kinds.iter().map(|kind| kind.name.clone()).collect();
-                let actions = definition.actions.iter();
-                self.actions =
-                    actions.map(|action| (action.name.clone(), fields(&action.arguments))).collect();
-                self.declared = definition.events.iter().map(|event| event.name.clone()).collect();
-                let assets = definition.assets.iter();
-                self.assets = assets.map(|asset| (asset.name.clone(), asset.hash.clone())).collect();
-                self.definition = Some(definition);
-            }
             FromWorld::Happened { event, payload } => self.happened.push((event, json(&payload))),
             FromWorld::Refused { action, reason, number } => {
                 self.refused.push((action, reason));
@@ -201,45 +203,36 @@ impl View {
             }
             FromWorld::Notice { text } => self.notices.push(text),
             FromWorld::Unsaid { text, reason } => self.unsaid.push((text, reason)),
-            FromWorld::Rate { .. } => {}
+            FromWorld::Welcome { .. } | FromWorld::Define { .. } | FromWorld::Rate { .. } => {}
         }
     }
 
-    /// Applies the description of an entity, or its removal.
-    pub fn take_entity(&mut self, id: u32, entity: Option<session::Entity>) {
-        let Some(entity) = entity else {
-            self.entities.remove(&id);
-            return;
-        };
-        let definition = self.definition.as_ref().expect("it was received before");
-        let kind = &definition.kinds[entity.kind as usize];
-        let shape = Shape::from_bytes(&kind.attributes).expect("it is a shape");
+    /// Handles the description of an entity of a kind.
+    pub fn take_entity(&mut self, id: u32, kind: &str, EntityView { entity, attributes }: &EntityView) {
         let seen = Seen {
-            kind: kind.name.clone(),
+            kind: kind.to_owned(),
             scale: entity.scale.map(f64::from),
             parent: entity.parent,
             owner: entity.owner,
-            attributes: json(&decode_value(&shape, &entity.attributes).expect("it is of its kind's shape")),
+            attributes: json(attributes),
             place: entity.place.map(|place| place.position.map(f64::from)),
         };
         self.entities.insert(id, seen);
     }
 
-    /// Applies the description of a player, or the leave of the player.
-    pub fn take_player(&mut self, id: u32, player: Option<session::Player>) {
-        match player {
-            Some(session::Player { name, avatar }) => self.players.insert(id, Person { name, avatar }),
-            None => self.players.remove(&id),
-        };
+    /// Handles a player that joined or changed.
+    pub fn take_player(&mut self, id: u32, session::Player { name, avatar }: &session::Player) {
+        self.players.insert(id, Person { name: name.clone(), avatar: *avatar });
     }
 
-    /// Applies the screen of a key.
-    pub fn take_screen(&mut self, key: u64, screen: session::Screen) {
-        // A key that now names another slot no longer affects its earlier slot.
-        if let Some(before) = self.screens_by_key.insert(key, (screen.place.clone(), screen.personal)) {
+    /// Handles the value of a screen slot.
+    pub fn take_screen(&mut self, number: u32, screen: &session::Screen) {
+        let slot = (screen.place.clone(), screen.personal);
+        // A number that names another slot clears the earlier one.
+        if let Some(before) = self.screens_by_number.insert(number, slot) {
             self.screens.remove(&before);
         }
-        self.show(screen.place, screen.personal, &screen.value);
+        self.show(screen.place.clone(), screen.personal, &screen.value);
     }
 
     fn show(&mut self, place: String, personal: bool, value: &Value) {

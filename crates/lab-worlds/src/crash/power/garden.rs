@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nowcast_server::store::{
+use nowcast_store::{
     ActionId, Completion, Mark, MarkKind, Once, Origin, Recorder, SavedWorld, Snapshot, Store, WorldName,
 };
 use nowcast_world::{
@@ -275,7 +275,7 @@ pub(super) fn done(once: &Once, tried: u64) -> BTreeSet<u64> {
 }
 
 /// The marks that a store has.
-pub(super) fn marks(store: &dyn Store) -> Result<BTreeSet<u64>, nowcast_server::store::StoreError> {
+pub(super) fn marks(store: &dyn Store) -> Result<BTreeSet<u64>, nowcast_store::StoreError> {
     let marks = store.marks(MarkKind::TokenUsed, BEGIN_MS)?;
     Ok(marks.into_iter().filter_map(|mark| mark.key.try_into().ok().map(u64::from_be_bytes)).collect())
 }

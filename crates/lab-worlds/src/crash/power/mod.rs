@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nowcast_server::store::{Moment, Options, Retention, SqliteStore, Store, StoreError, WorldName};
+use nowcast_store::{Moment, Options, Retention, SqliteStore, Store, StoreError, WorldName};
 use nowcast_world::{Random, World};
 
 pub(super) use disk::Disk;

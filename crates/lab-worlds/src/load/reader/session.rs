@@ -2,9 +2,10 @@
 
 use std::convert::Infallible;
 
-use nowcast::{CarrierKind, Channel, Connector, Message, MessageKind};
+use nowcast::{CarrierKind, Channel, Connector, Message};
 use nowcast_wire::{decode, encode_to_vec};
-use nowcast_world_protocol::session::{CONTROLS_KEY, Controls, FromWorld, PROTOCOL, ToWorld, WORLD_LANE};
+use nowcast_world_client::{Incoming, Join};
+use nowcast_world_protocol::session::{CONTROLS_KEY, Controls, FromWorld};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::{ControlsSent, Shared, ns_of_tick};
@@ -19,8 +20,8 @@ pub(super) async fn read(
 ) -> Result<Infallible, String> {
     let connector = Connector::new().carriers([carrier]);
     let channel = connector.connect(url).await.map_err(|error| error.to_string())?;
-    let join = ToWorld::Join { protocol: PROTOCOL, name, network_hz: shared.orders.hz, key: Vec::new() };
-    channel.try_event(&encode_to_vec(&join)).map_err(|error| error.to_string())?;
+    let join = Join::new(name).network_hz(shared.orders.hz);
+    join.send(&channel).map_err(|error| error.to_string())?;
     let mut sent = ControlsSent::default();
     let mut controls = shared.orders.controls_interval().map(interval);
     if let Some(controls) = &mut controls {
@@ -50,9 +51,9 @@ struct Client<'a> {
 impl Client<'_> {
     fn take(&mut self, message: &Message) {
         self.shared.felt().payload_bytes += message.bytes.len() as u64;
-        match (message.kind, message.lane.number()) {
-            (MessageKind::Replication { .. }, _) => self.update(&message.bytes),
-            (MessageKind::Event, WORLD_LANE) if is_welcome(message) => self.shared.join(),
+        match Incoming::of(message) {
+            Incoming::Movement(payload) => self.update(payload),
+            Incoming::Event(event) if is_welcome(event) => self.shared.join(),
             _ => {}
         }
     }
@@ -69,8 +70,8 @@ impl Client<'_> {
     }
 }
 
-fn is_welcome(message: &Message) -> bool {
-    matches!(decode(&message.bytes), Ok(FromWorld::Welcome { .. }))
+fn is_welcome(event: &[u8]) -> bool {
+    matches!(decode(event), Ok(FromWorld::Welcome { .. }))
 }
 
 fn steer(channel: &Channel, sent: &mut ControlsSent) -> Result<(), nowcast::Error> {

@@ -1,0 +1,352 @@
+//! The steps of the own avatar, taken before the server takes them (`spec/MOVEMENT.md`, section 7).
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use nowcast_replication::Applied;
+use nowcast_world::movement::Mover;
+use nowcast_world::{EntityId, Input, InputError, STEP_HZ, Solid};
+use nowcast_world_protocol::WalkerKind;
+use nowcast_world_protocol::session::Steps;
+
+use crate::surroundings::{Surroundings, distance};
+use crate::{StepSender, Update, WorldView};
+
+/// Steps that are remembered: four seconds.
+const STEPS_KEPT: u32 = 256;
+/// Positions from the server are rounded to 1/1,024 m on each axis: a smaller error is no error.
+const TOLERANCE_METRES: f32 = 0.003;
+/// An avatar that moves farther than its speed allows, by this distance, is teleported.
+const TELEPORT_METRES: f32 = 2.0;
+/// The greatest speed of walkers, in metres a second.
+const SPEED_MAX: f32 = 40.0;
+/// A larger error of the velocity says that the prediction missed something: then the reported velocity counts alone.
+const BELIEF_SPEED: f32 = 1.5;
+/// Two positions farther apart in time say little about velocity.
+const VELOCITY_STEPS_MAX: u32 = 6;
+/// An avatar whose position did not change for this many steps of the world is at rest there.
+const QUIET_STEPS: u32 = 24;
+/// Half the height of a platform under an avatar that rests on unknown ground, in metres.
+const PLATFORM_HALF_METRES: f32 = 0.5;
+/// A platform farther away than this is forgotten, in metres.
+const PLATFORM_REACH_METRES: f32 = 3.0;
+
+/// Predicts the own avatar: takes the steps of its walker as soon as the input asks for them, and takes the newest ones again if
+/// the server had the avatar elsewhere.
+///
+/// The calls of a turn, in this order: [`handle`](Self::handle) for each update of the view, [`set_input`](Self::set_input),
+/// [`advance`](Self::advance), [`poll_steps`](Self::poll_steps). `now` is a time since any fixed moment.
+///
+/// ```
+/// use std::time::Duration;
+/// use nowcast_world::Input;
+/// use nowcast_world_client::{Predictor, WorldClient};
+///
+/// # fn turn(client: &mut WorldClient, predictor: &mut Predictor, now: Duration) -> Result<(), Box<dyn std::error::Error>> {
+/// while let Some(update) = client.try_receive()? {
+///     predictor.handle(&update, client.view());
+/// }
+/// predictor.set_input(Input { forward: 1.0, ..Input::default() })?;
+/// predictor.advance(now, client.view());
+/// if let Some(steps) = predictor.poll_steps(now) {
+///     client.send_steps(&steps)?;
+/// }
+/// println!("{:?}", predictor.position());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Bodies that move are solids at their newest known position. A dynamic body that weighs at most four times as much as the walker
+/// is a solid only below its feet. The server corrects steps in which the walker pushes something.
+#[derive(Debug, Default)]
+pub struct Predictor {
+    wanted: Input,
+    /// A jump that was asked for and taken back before a step took it.
+    is_jump_pending: bool,
+    /// The time of step 0.
+    begin: Option<Duration>,
+    /// The newest step; steps of all avatars are counted on.
+    step: u32,
+    walking: Option<Walking>,
+    surroundings: Surroundings,
+    corrections: u64,
+}
+
+/// A correction of the predicted steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correction {
+    /// The client's step after which the server had the avatar elsewhere.
+    pub step: u32,
+    /// The error of the predicted position after that step, in metres.
+    pub error_metres: f32,
+    /// The position after the newest step, as it was predicted before. A client may glide from here to the new one.
+    pub from: [f32; 3],
+    /// The position after the newest step now.
+    pub to: [f32; 3],
+}
+
+/// The avatar that is predicted.
+#[derive(Debug)]
+struct Walking {
+    avatar: EntityId,
+    kind: WalkerKind,
+    mover: Mover,
+    /// The newest steps, oldest first.
+    taken: VecDeque<Taken>,
+    sender: StepSender,
+    acknowledged: Option<Acknowledged>,
+    /// Below an avatar that the server has at rest where this client knows no ground.
+    platform: Option<Solid>,
+}
+
+/// A step that was taken: its input, and the walker after it.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    step: u32,
+    input: Input,
+    mover: Mover,
+}
+
+/// The newest position of the avatar at which it had moved.
+#[derive(Clone, Copy, Debug)]
+struct Acknowledged {
+    /// The step of the world.
+    tick: u32,
+    /// The client's step.
+    step: u32,
+    position: [f32; 3],
+}
+
+impl Predictor {
+    /// Sets the input from the next step on.
+    ///
+    /// # Errors
+    /// If a number is not finite, or `forward` or `right` is out of −1 … 1.
+    pub fn set_input(&mut self, input: Input) -> Result<(), InputError> {
+        self.wanted = input.validate()?;
+        self.is_jump_pending |= input.jump;
+        Ok(())
+    }
+
+    /// Takes the steps that are due. The first steps of an avatar begin at its newest position. After a pause of more than two
+    /// seconds the missed steps are left out.
+    pub fn advance(&mut self, now: Duration, view: &WorldView) {
+        let begin = *self.begin.get_or_insert(now);
+        let steps = now.saturating_sub(begin).as_nanos() * u128::from(STEP_HZ) / 1_000_000_000;
+        let target = u32::try_from(steps).unwrap_or(u32::MAX - 1) + 1;
+        if !self.follow(view, target) {
+            return;
+        }
+        let Some(walking) = &mut self.walking else { return };
+        if target.saturating_sub(self.step) > STEPS_KEPT / 2 {
+            self.step = target - 1;
+            walking.restart(self.step, self.wanted.yaw);
+        }
+        if target > self.step {
+            walking.gather(&mut self.surroundings, view);
+        }
+        while self.step < target {
+            self.step += 1;
+            let input = Input { jump: self.wanted.jump || self.is_jump_pending, ..self.wanted };
+            self.is_jump_pending = false;
+            walking.take_step(self.step, input, self.surroundings.near());
+        }
+    }
+
+    /// Returns the message with the input of the newest steps, if one is due.
+    pub fn poll_steps(&mut self, now: Duration) -> Option<Steps> {
+        self.walking.as_mut()?.sender.poll(now, self.step)
+    }
+
+    /// Compares the prediction with the server's position after movement was received; other updates change nothing.
+    pub fn handle(&mut self, update: &Update, view: &WorldView) -> Option<Correction> {
+        let Update::Moved(applied) = update else { return None };
+        let correction = self.walking.as_mut()?.compare(self.step, applied, &mut self.surroundings, view)?;
+        self.corrections += 1;
+        Some(correction)
+    }
+
+    /// The position of the avatar after the newest step, in metres; `None` while it is not predicted.
+    pub fn position(&self) -> Option<[f32; 3]> {
+        self.walking.as_ref().map(|walking| walking.mover.position)
+    }
+
+    /// The velocity of the avatar after the newest step, in metres a second.
+    pub fn velocity(&self) -> Option<[f32; 3]> {
+        self.walking.as_ref().map(|walking| walking.mover.velocity)
+    }
+
+    /// The newest step.
+    pub fn step(&self) -> u32 {
+        self.step
+    }
+
+    /// Number of corrections so far.
+    pub fn corrections(&self) -> u64 {
+        self.corrections
+    }
+
+    /// Begins with another avatar. Returns whether there is one to predict.
+    fn follow(&mut self, view: &WorldView, target: u32) -> bool {
+        let walker = view.avatar().and_then(|avatar| {
+            let kind = view.kind(view.entity(avatar)?.entity.kind)?.walker?;
+            Some((avatar, kind, view.position(avatar)?))
+        });
+        let Some((avatar, kind, position)) = walker else {
+            self.walking = None;
+            return false;
+        };
+        match &mut self.walking {
+            Some(walking) if walking.avatar == avatar => walking.kind = kind,
+            _ => {
+                self.step = target.max(self.step + 1);
+                let mut walking = Walking {
+                    avatar,
+                    kind,
+                    mover: Mover::new(position),
+                    taken: VecDeque::with_capacity(STEPS_KEPT as usize),
+                    sender: StepSender::new(self.step, Input::default()),
+                    acknowledged: None,
+                    platform: None,
+                };
+                walking.gather(&mut self.surroundings, view);
+                // An avatar that stands takes its first step with ground under its feet.
+                walking.mover.feel(&kind.walker, self.surroundings.near());
+                walking.restart(self.step, self.wanted.yaw);
+                self.walking = Some(walking);
+            }
+        }
+        true
+    }
+}
+
+impl Walking {
+    /// Begins after a step in which the avatar stands where it is. No earlier step can be taken again.
+    fn restart(&mut self, step: u32, yaw: f32) {
+        let input = Input { yaw, ..Input::default() };
+        self.taken.clear();
+        self.taken.push_back(Taken { step, input, mover: self.mover });
+        self.sender = StepSender::new(step, input);
+    }
+
+    fn gather(&mut self, surroundings: &mut Surroundings, view: &WorldView) {
+        let at = self.mover.position;
+        surroundings.gather(view, self.avatar, &self.kind.walker, at);
+        self.platform.take_if(|platform| distance(platform.center, at) > PLATFORM_REACH_METRES);
+        if let Some(platform) = &self.platform {
+            surroundings.add(platform.clone());
+        }
+    }
+
+    fn take_step(&mut self, step: u32, input: Input, solids: &[Solid]) {
+        self.mover.step(&self.kind.walker, &input, self.kind.gravity, solids);
+        if self.taken.back().is_none_or(|before| before.input != input) {
+            self.sender.change(step, input);
+        }
+        if self.taken.len() == STEPS_KEPT as usize {
+            self.taken.pop_front();
+        }
+        self.taken.push_back(Taken { step, input, mover: self.mover });
+    }
+
+    /// Compares the server's position after a step with the predicted one.
+    fn compare(
+        &mut self,
+        newest: u32,
+        applied: &Applied,
+        surroundings: &mut Surroundings,
+        view: &WorldView,
+    ) -> Option<Correction> {
+        if applied.controls == 0 {
+            return None;
+        }
+        let behind = (newest as u16).wrapping_sub(applied.controls);
+        let step = newest.checked_sub(behind.into())?;
+        let at = self.find(step)?;
+        let position = view.position(self.avatar)?;
+        let is_moved = self.acknowledged.is_none_or(|newest| newest.position != position);
+        // The group of an avatar may not have been sent since it moved.
+        let is_quiet = self
+            .acknowledged
+            .is_some_and(|newest| applied.tick.wrapping_sub(newest.tick) as i32 >= QUIET_STEPS as i32);
+        if !is_moved && !is_quiet {
+            return None;
+        }
+        self.sender.acknowledge(step);
+        let predicted = self.taken[at].mover;
+        let error_metres = distance(predicted.position, position);
+        let from = self.mover.position;
+        let is_elsewhere = error_metres > TOLERANCE_METRES;
+        if is_elsewhere {
+            self.mover = if is_moved { self.corrected(at, position) } else { Mover::new(position) };
+            if !is_moved {
+                self.rest(surroundings, view);
+            }
+            self.take_again(at, surroundings, view);
+        }
+        if is_moved {
+            self.acknowledged = Some(Acknowledged { tick: applied.tick, step, position });
+        }
+        is_elsewhere.then_some(Correction { step, error_metres, from, to: self.mover.position })
+    }
+
+    /// Returns the walker after a step that led to another position than predicted.
+    fn corrected(&self, at: usize, position: [f32; 3]) -> Mover {
+        let Taken { step, mover, .. } = self.taken[at];
+        let moved = Mover { position, ..mover };
+        let Some(before) = self.acknowledged else { return moved };
+        let passed = step.saturating_sub(before.step);
+        let way_max = TELEPORT_METRES + SPEED_MAX * passed.max(1) as f32 / STEP_HZ as f32;
+        if distance(position, before.position) > way_max {
+            return Mover::new(position);
+        }
+        let predicted_before = self.find(before.step).map(|at| self.taken[at].mover.position);
+        let Some(predicted_before) = predicted_before.filter(|_| (1..=VELOCITY_STEPS_MAX).contains(&passed))
+        else {
+            return moved;
+        };
+        let per_second = STEP_HZ as f32 / passed as f32;
+        let rate = |to: [f32; 3], from: [f32; 3]| [0, 1, 2].map(|axis| (to[axis] - from[axis]) * per_second);
+        let reported = rate(position, before.position);
+        let predicted = rate(mover.position, predicted_before);
+        let error = [0, 1, 2].map(|axis| reported[axis] - predicted[axis]);
+        let velocity = if distance(error, [0.0; 3]) < BELIEF_SPEED {
+            [0, 1, 2].map(|axis| mover.velocity[axis] + error[axis])
+        } else {
+            reported
+        };
+        Mover { velocity, ..moved }
+    }
+
+    /// The server has the avatar at rest here, so it stands on something, even if this client does not know the ground.
+    fn rest(&mut self, surroundings: &mut Surroundings, view: &WorldView) {
+        self.platform = None;
+        self.gather(surroundings, view);
+        self.mover.feel(&self.kind.walker, surroundings.near());
+        if self.mover.ground_count == 0 {
+            let ([x, y, z], walker) = (self.mover.position, &self.kind.walker);
+            let center = [x, y - walker.height / 2.0 - PLATFORM_HALF_METRES, z];
+            let half = [walker.radius, PLATFORM_HALF_METRES, walker.radius];
+            self.platform = Some(Solid::new(center, [0.0, 0.0, 0.0, 1.0], half, 0.0));
+        }
+    }
+
+    /// Takes all later steps again, from the walker after this one.
+    fn take_again(&mut self, at: usize, surroundings: &mut Surroundings, view: &WorldView) {
+        self.gather(surroundings, view);
+        let solids = surroundings.near();
+        self.mover.feel(&self.kind.walker, solids);
+        self.taken[at].mover = self.mover;
+        for later in self.taken.range_mut(at + 1..) {
+            self.mover.step(&self.kind.walker, &later.input, self.kind.gravity, solids);
+            later.mover = self.mover;
+        }
+    }
+
+    /// The index of a step that is remembered. Steps are without gaps.
+    fn find(&self, step: u32) -> Option<usize> {
+        let first = self.taken.front()?.step;
+        let at = step.checked_sub(first)? as usize;
+        (at < self.taken.len()).then_some(at)
+    }
+}

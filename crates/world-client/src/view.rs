@@ -1,0 +1,356 @@
+//! The part of a world that a client knows.
+
+use std::collections::BTreeMap;
+
+use nowcast_replication::{Applied, PayloadError, Replica, Transform};
+use nowcast_wire::{Shape, Value, decode, decode_value};
+use nowcast_world::{Body, EntityId, PlayerId};
+use nowcast_world_protocol::WalkerKind;
+use nowcast_world_protocol::session::{
+    Definition, Entity, EntityState, FromWorld, Missed, Player, Said, Screen, StateKey,
+};
+
+use crate::Incoming;
+
+/// The start of a client's visit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Welcome {
+    /// The client's number.
+    pub player: PlayerId,
+    /// The room.
+    pub room: String,
+    /// The world that the room shows.
+    pub world: String,
+    /// Steps of the world a second.
+    pub step_hz: u32,
+    /// Rounds of movement a second.
+    pub network_hz: u32,
+    /// Steps of the world before the client joined.
+    pub tick: u64,
+    /// Whether the client is the player that it was before.
+    pub resumed: bool,
+}
+
+/// A kind, with the fields that a client reads often.
+#[derive(Clone, Debug)]
+pub struct KindView {
+    /// Its name.
+    pub name: String,
+    /// The shape of its attributes.
+    pub attributes: Shape,
+    /// Its body for physics, if it has one and the definition was not shortened.
+    pub body: Option<Body>,
+    /// How input moves its entities.
+    pub walker: Option<WalkerKind>,
+}
+
+/// An entity in sight.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntityView {
+    /// The description, as the server sent it.
+    pub entity: Entity,
+    /// The attributes as a map by name; nil if the kind is not defined yet. The server describes such an entity again after the
+    /// definition.
+    pub attributes: Value,
+}
+
+/// The change that a message made. Except for events and lines, the view holds the new values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Update {
+    /// The client takes part: see [`WorldView::welcome`].
+    Welcome,
+    /// Another definition applies: see [`WorldView::definition`].
+    Defined,
+    /// An entity is in sight, or is described anew.
+    Entity(EntityId),
+    /// An entity is out of sight.
+    Hidden(EntityId),
+    /// An entity is not in the world any more.
+    Gone(EntityId),
+    /// A player joined, or has another name or avatar.
+    Player(PlayerId),
+    /// A player left.
+    Left(PlayerId),
+    /// A place on screens has another value: see [`WorldView::screen`].
+    Screen(u32),
+    /// Entities moved.
+    Moved(Applied),
+    /// An event, other than those above.
+    Event(FromWorld),
+    /// A line of chat.
+    Line(Said),
+    /// The number of lines that the client was not sent since it joined.
+    Missed(u32),
+    /// The message has no meaning in this version of the protocol.
+    Unknown,
+}
+
+/// An invalid message. The server is at fault.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MessageError {
+    /// An event, a state or a line cannot be decoded.
+    #[error("the server sent an invalid message: {0}")]
+    Malformed(#[from] nowcast_wire::Error),
+    /// A payload of movement cannot be read.
+    #[error("the server sent invalid movement: {0}")]
+    Movement(#[from] PayloadError),
+}
+
+/// The part of a world that a client knows. It depends only on the messages that it handled, in their order.
+///
+/// ```
+/// use nowcast::MessageKind;
+/// use nowcast_wire::encode_to_vec;
+/// use nowcast_world_client::{Incoming, Update, WorldView};
+/// use nowcast_world_protocol::session::{FromWorld, WORLD_LANE};
+///
+/// let mut view = WorldView::default();
+/// let bytes = encode_to_vec(&FromWorld::Notice { text: "Tea is ready.".into() });
+/// let update = view.handle(Incoming::new(MessageKind::Event, WORLD_LANE, &bytes))?;
+/// assert_eq!(update, Update::Event(FromWorld::Notice { text: "Tea is ready.".into() }));
+/// # Ok::<(), nowcast_world_client::MessageError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct WorldView {
+    welcome: Option<Welcome>,
+    definition: Option<Definition>,
+    kinds: Vec<KindView>,
+    entities: BTreeMap<EntityId, EntityView>,
+    players: BTreeMap<PlayerId, Player>,
+    screens: BTreeMap<u32, Screen>,
+    replica: Replica,
+}
+
+impl WorldView {
+    /// Takes in a message, and returns the change that it made.
+    ///
+    /// # Errors
+    /// If the message breaks `spec/WORLD.md`. A client then closes the session with 64.
+    pub fn handle(&mut self, incoming: Incoming<'_>) -> Result<Update, MessageError> {
+        Ok(match incoming {
+            Incoming::Movement(payload) => Update::Moved(self.replica.apply(payload)?),
+            Incoming::State { key: StateKey::Entity(id), value } => self.handle_entity(id, value)?,
+            Incoming::State { key: StateKey::Player(id), value } if value.is_empty() => {
+                self.players.remove(&id);
+                Update::Left(id)
+            }
+            Incoming::State { key: StateKey::Player(id), value } => {
+                self.players.insert(id, decode(value)?);
+                Update::Player(id)
+            }
+            Incoming::State { key: StateKey::Screen(number), value } => {
+                self.screens.insert(number, decode(value)?);
+                Update::Screen(number)
+            }
+            Incoming::Event(bytes) => self.handle_event(decode(bytes)?)?,
+            Incoming::Line(bytes) => Update::Line(decode(bytes)?),
+            Incoming::Missed(bytes) => Update::Missed(decode::<Missed>(bytes)?.lines),
+            Incoming::Unknown => Update::Unknown,
+        })
+    }
+
+    /// The start of the visit; `None` before the welcome.
+    pub fn welcome(&self) -> Option<&Welcome> {
+        self.welcome.as_ref()
+    }
+
+    /// The definition that applies; `None` before the first.
+    pub fn definition(&self) -> Option<&Definition> {
+        self.definition.as_ref()
+    }
+
+    /// Returns a kind by the number that entities name.
+    pub fn kind(&self, number: u32) -> Option<&KindView> {
+        self.kinds.get(number as usize)
+    }
+
+    /// The kinds of the definition, in its order.
+    pub fn kinds(&self) -> &[KindView] {
+        &self.kinds
+    }
+
+    /// Returns an entity in sight.
+    pub fn entity(&self, id: EntityId) -> Option<&EntityView> {
+        self.entities.get(&id)
+    }
+
+    /// The entities in sight, ordered by id.
+    pub fn entities(&self) -> impl Iterator<Item = (EntityId, &EntityView)> {
+        self.entities.iter().map(|(id, entity)| (*id, entity))
+    }
+
+    /// Returns a player in the room.
+    pub fn player(&self, id: PlayerId) -> Option<&Player> {
+        self.players.get(&id)
+    }
+
+    /// The players in the room, ordered by number.
+    pub fn players(&self) -> impl Iterator<Item = (PlayerId, &Player)> {
+        self.players.iter().map(|(id, player)| (*id, player))
+    }
+
+    /// Returns a place on screens, by the number that the server chose.
+    pub fn screen(&self, number: u32) -> Option<&Screen> {
+        self.screens.get(&number)
+    }
+
+    /// The client's own avatar, if it has one.
+    pub fn avatar(&self) -> Option<EntityId> {
+        let own = self.player(self.welcome()?.player)?;
+        own.avatar.map(EntityId)
+    }
+
+    /// Returns the newest pose of an entity that moves.
+    pub fn transform(&self, id: EntityId) -> Option<Transform> {
+        self.replica.transform(id.0)
+    }
+
+    /// The newest poses of all entities that move and are in sight.
+    pub fn transforms(&self) -> impl Iterator<Item = (EntityId, Transform)> {
+        self.replica.transforms().map(|(id, transform)| (EntityId(id), transform))
+    }
+
+    /// Returns the newest position of an entity in sight, in metres.
+    pub fn position(&self, id: EntityId) -> Option<[f32; 3]> {
+        let placed = self.entity(id)?.entity.place.map(|place| place.position);
+        self.transform(id).map(|transform| transform.position).or(placed)
+    }
+
+    fn handle_entity(&mut self, id: EntityId, value: &[u8]) -> Result<Update, MessageError> {
+        Ok(match EntityState::read(value)? {
+            EntityState::InSight(entity) => {
+                let attributes = match self.kind(entity.kind) {
+                    Some(kind) => decode_value(&kind.attributes, &entity.attributes)?,
+                    None => Value::Nil,
+                };
+                self.entities.insert(id, EntityView { entity, attributes });
+                Update::Entity(id)
+            }
+            EntityState::OutOfSight(tick) => {
+                self.replica.hide(id.0, tick);
+                self.entities.remove(&id);
+                Update::Hidden(id)
+            }
+            EntityState::Gone => {
+                self.entities.remove(&id);
+                Update::Gone(id)
+            }
+        })
+    }
+
+    fn handle_event(&mut self, event: FromWorld) -> Result<Update, MessageError> {
+        Ok(match event {
+            FromWorld::Welcome { player, room, world, step_hz, network_hz, tick, resumed, .. } => {
+                let player = PlayerId(player);
+                self.welcome = Some(Welcome { player, room, world, step_hz, network_hz, tick, resumed });
+                Update::Welcome
+            }
+            FromWorld::Define { definition } => {
+                let kinds = definition.kinds.iter().map(|kind| {
+                    let attributes = Shape::from_bytes(&kind.attributes)?;
+                    let (body, walker) = (kind.read_body(), kind.read_walker());
+                    Ok(KindView { name: kind.name.clone(), attributes, body, walker })
+                });
+                self.kinds = kinds.collect::<nowcast_wire::Result<_>>()?;
+                self.definition = Some(definition);
+                Update::Defined
+            }
+            FromWorld::Rate { network_hz } => {
+                if let Some(welcome) = &mut self.welcome {
+                    welcome.network_hz = network_hz;
+                }
+                Update::Event(event)
+            }
+            event => Update::Event(event),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nowcast_wire::encode_to_vec;
+    use nowcast_world_protocol::session::{Kind, PROTOCOL, Place};
+
+    use super::*;
+
+    fn event(view: &mut WorldView, event: &FromWorld) -> Update {
+        view.handle(Incoming::Event(&encode_to_vec(event))).unwrap()
+    }
+
+    fn state(view: &mut WorldView, key: StateKey, value: &[u8]) -> Update {
+        view.handle(Incoming::State { key, value }).unwrap()
+    }
+
+    fn box_entity() -> Entity {
+        let place = Place { position: [1.0, 2.0, 3.0], rotation: [0.0, 0.0, 0.0, 1.0] };
+        Entity { kind: 0, scale: [1.0; 3], parent: None, place: Some(place), attributes: vec![], owner: None }
+    }
+
+    fn define(view: &mut WorldView) {
+        let kind = Kind::describe(&nowcast_world::Kind::new("box"), 9.81);
+        let (actions, events, assets) = Default::default();
+        let definition = Definition { version: 1, kinds: vec![kind], actions, events, assets };
+        assert_eq!(event(view, &FromWorld::Define { definition }), Update::Defined);
+    }
+
+    #[test]
+    fn an_entity_is_known_while_it_is_in_sight() {
+        let mut view = WorldView::default();
+        define(&mut view);
+        let (id, key) = (EntityId(7), StateKey::Entity(EntityId(7)));
+        let described = encode_to_vec(&box_entity());
+        assert_eq!(state(&mut view, key, &described), Update::Entity(id));
+        assert_eq!(view.position(id), Some([1.0, 2.0, 3.0]));
+        assert_eq!(view.entity(id).map(|seen| &seen.attributes), Some(&Value::Map(vec![])));
+        assert_eq!(state(&mut view, key, &9_u32.to_le_bytes()), Update::Hidden(id));
+        assert_eq!((view.entity(id), view.position(id)), (None, None));
+        state(&mut view, key, &described);
+        assert_eq!(state(&mut view, key, &[]), Update::Gone(id));
+        assert_eq!(view.entities().count(), 0);
+    }
+
+    #[test]
+    fn an_entity_of_an_unknown_kind_has_no_attributes_yet() {
+        let mut view = WorldView::default();
+        let id = EntityId(1);
+        state(&mut view, StateKey::Entity(id), &encode_to_vec(&box_entity()));
+        assert_eq!(view.entity(id).map(|seen| &seen.attributes), Some(&Value::Nil));
+    }
+
+    #[test]
+    fn the_own_avatar_is_that_of_the_welcomed_player() {
+        let mut view = WorldView::default();
+        let welcome = FromWorld::Welcome {
+            protocol: PROTOCOL,
+            player: 3,
+            room: "plaza".into(),
+            world: "plaza".into(),
+            step_hz: 60,
+            network_hz: 30,
+            tick: 100,
+            resumed: false,
+        };
+        assert_eq!(event(&mut view, &welcome), Update::Welcome);
+        let id = PlayerId(3);
+        let ada = encode_to_vec(&Player { name: "Ada".into(), avatar: Some(12) });
+        assert_eq!(state(&mut view, StateKey::Player(id), &ada), Update::Player(id));
+        assert_eq!(view.avatar(), Some(EntityId(12)));
+        assert_eq!(state(&mut view, StateKey::Player(id), &[]), Update::Left(id));
+        assert_eq!((view.avatar(), view.players().count()), (None, 0));
+        event(&mut view, &FromWorld::Rate { network_hz: 20 });
+        assert_eq!(view.welcome().map(|welcome| welcome.network_hz), Some(20));
+    }
+
+    #[test]
+    fn malformed_messages_are_refused() {
+        let mut view = WorldView::default();
+        for incoming in [
+            Incoming::Event(&[250]),
+            Incoming::Line(&[]),
+            Incoming::Movement(&[1, 2]),
+            Incoming::State { key: StateKey::Screen(1), value: &[] },
+        ] {
+            assert!(view.handle(incoming).is_err(), "{incoming:?}");
+        }
+    }
+}

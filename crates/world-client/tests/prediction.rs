@@ -1,0 +1,244 @@
+//! A client that predicts its avatar, against the engine: messages arrive late, and the engine takes each of the client's steps.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use nowcast_replication::{History, Transform, Viewer};
+use nowcast_wire::encode_to_vec;
+use nowcast_world::{
+    Behaviour, Body, ColliderShape, Command, Definition, EntityId, Input, Kind, Motion, PlayerId, Pose,
+    STEP_HZ, Scene, Spawn, Walker, World,
+};
+use nowcast_world_client::{Incoming, Predictor, WorldView};
+use nowcast_world_protocol::session::{
+    Definition as DefinitionMessage, Entity, FromWorld, Kind as KindMessage, PROTOCOL, Place, Player,
+    StateKey,
+};
+
+/// Steps that a message takes in each direction.
+const DELAY_STEPS: u32 = 6;
+const ADA: PlayerId = PlayerId(1);
+const AHEAD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: false, jump: false };
+const KINDS: [&str; 5] = ["floor", "block", "step", "ball", "person"];
+
+/// A yard with a block, a step and a ball. At a step of its own it puts the avatar elsewhere.
+struct Yard {
+    teleport_tick: Option<u64>,
+    avatar: Option<EntityId>,
+}
+
+impl Behaviour for Yard {
+    fn start(&mut self, scene: &mut Scene) {
+        let places = [[0.0, -0.5, 0.0], [1.0, 0.5, -3.0], [-1.5, 0.06, 1.0], [0.0, 0.3, 3.0]];
+        for (kind, position) in KINDS.into_iter().zip(places) {
+            let kind = scene.kind(kind).expect("it is defined");
+            scene.spawn(kind, Spawn::at(position)).expect("there is room");
+        }
+    }
+
+    fn join(&mut self, scene: &mut Scene, player: PlayerId) {
+        let person = scene.kind("person").expect("it is defined");
+        let avatar = scene.spawn_avatar(player, person, Spawn::at([0.0, 1.0, 0.0]));
+        self.avatar = Some(avatar.expect("there is room"));
+    }
+
+    fn step(&mut self, scene: &mut Scene) {
+        if let Some(avatar) = self.avatar.filter(|_| Some(scene.tick()) == self.teleport_tick) {
+            let pose = Pose { position: [-8.0, 0.9, 5.0], ..Pose::IDENTITY };
+            scene.set_pose(avatar, pose).expect("it is a place");
+        }
+    }
+}
+
+fn definition() -> Definition {
+    let shapes = [
+        ColliderShape::Box { size: [40.0, 1.0, 40.0] },
+        ColliderShape::cube(1.0),
+        ColliderShape::Box { size: [2.0, 0.12, 2.0] },
+        ColliderShape::Sphere { radius: 0.3 },
+    ];
+    let fixed = |(name, shape)| Kind { body: Some(Body::new(Motion::Fixed, shape)), ..Kind::new(name) };
+    let mut kinds: Vec<Kind> = KINDS.into_iter().zip(shapes).map(fixed).collect();
+    kinds.push(Kind::walker("person", Walker::default()));
+    Definition { kinds, ..Definition::default() }
+}
+
+/// A client and its server, which receives and answers late.
+struct Play {
+    world: World,
+    history: History,
+    viewer: Viewer,
+    view: WorldView,
+    predictor: Predictor,
+    /// The changes of the input that the messages stated, by the client's steps.
+    known: BTreeMap<u32, Input>,
+    payloads: VecDeque<(u32, Vec<u8>)>,
+    now: u32,
+    packet: u64,
+    /// The positions that the client predicted, by its steps.
+    predicted: BTreeMap<u32, [f32; 3]>,
+    /// The largest distance of the engine's position after a step from the predicted one, in metres.
+    error_metres: f32,
+}
+
+impl Play {
+    fn new(teleport_tick: Option<u64>) -> Self {
+        let behaviour = Yard { teleport_tick, avatar: None };
+        let mut world = World::new(definition(), 7, Box::new(behaviour)).expect("the definition is valid");
+        world.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("there is room");
+        for _ in 0..30 {
+            world.step();
+        }
+        let mut play = Self {
+            world,
+            history: History::default(),
+            viewer: Viewer::default(),
+            view: WorldView::default(),
+            predictor: Predictor::default(),
+            known: BTreeMap::new(),
+            payloads: VecDeque::new(),
+            now: 0,
+            packet: 0,
+            predicted: BTreeMap::new(),
+            error_metres: 0.0,
+        };
+        play.describe();
+        play.publish(0);
+        play
+    }
+
+    fn describe(&mut self) {
+        let kinds = definition().kinds.iter().map(|kind| KindMessage::describe(kind, 9.81)).collect();
+        let (actions, events, assets) = Default::default();
+        let definition = DefinitionMessage { version: 1, kinds, actions, events, assets };
+        let welcome = FromWorld::Welcome {
+            protocol: PROTOCOL,
+            player: ADA.0,
+            room: "yard".into(),
+            world: "yard".into(),
+            step_hz: STEP_HZ,
+            network_hz: STEP_HZ,
+            tick: 0,
+            resumed: false,
+        };
+        for event in [welcome, FromWorld::Define { definition }] {
+            self.view.handle(Incoming::Event(&encode_to_vec(&event))).expect("it is an event");
+        }
+        let mut avatar = None;
+        let entities: Vec<_> =
+            self.world.entities().iter().map(|seen| (seen.id, seen.kind.0, seen.scale, seen.pose)).collect();
+        for (id, kind, scale, Pose { position, rotation }) in entities {
+            let is_person = KINDS[usize::from(kind)] == "person";
+            avatar = avatar.or(is_person.then_some(id.0));
+            let place = (!is_person).then_some(Place { position, rotation });
+            let kind = kind.into();
+            let described = Entity { kind, scale, parent: None, place, attributes: vec![], owner: None };
+            self.state(StateKey::Entity(id), &encode_to_vec(&described));
+        }
+        self.state(StateKey::Player(ADA), &encode_to_vec(&Player { name: "Ada".into(), avatar }));
+    }
+
+    fn state(&mut self, key: StateKey, value: &[u8]) {
+        self.view.handle(Incoming::State { key, value }).expect("it is a state");
+    }
+
+    /// Sends the movement of the present step, in which the client's step `controls` was taken.
+    fn publish(&mut self, controls: u32) {
+        let transform = |pose: Pose| Transform { position: pose.position, rotation: pose.rotation };
+        self.viewer.set_controls(self.now, controls as u16);
+        self.history.publish(self.now, self.world.poses().map(|(id, pose)| (id.0, transform(pose))));
+        self.viewer.begin_round(self.history.frames(), None);
+        while self.viewer.has_more() {
+            let mut payload = Vec::new();
+            self.viewer.fill(self.history.frames(), self.packet, 1_100, &mut payload);
+            self.viewer.on_outcome(self.packet, true);
+            self.packet += 1;
+            self.payloads.push_back((self.now + DELAY_STEPS, payload));
+        }
+    }
+
+    /// One step of the client and one of the world.
+    fn step(&mut self, input: Input) {
+        self.now += 1;
+        let now = Duration::from_secs(self.now.into()) / STEP_HZ + Duration::from_micros(1);
+        while let Some((_, payload)) = self.payloads.pop_front_if(|(at, _)| *at <= self.now) {
+            let update = self.view.handle(Incoming::Movement(&payload)).expect("it is well-formed");
+            self.predictor.handle(&update, &self.view);
+        }
+        self.predictor.set_input(input).expect("it is within its bounds");
+        self.predictor.advance(now, &self.view);
+        let step = self.predictor.step();
+        self.predicted.extend(self.predictor.position().map(|position| (step, position)));
+        if let Some(steps) = self.predictor.poll_steps(now) {
+            let changes = steps.steps.iter().map(|change| {
+                (step - u32::from(change.ago), change.to_input().expect("it is within its bounds"))
+            });
+            self.known.extend(changes);
+        }
+        // The engine takes the step that the client took a while ago.
+        let taken = step.saturating_sub(DELAY_STEPS);
+        if let Some(input) = self.known.get(&taken) {
+            self.world.apply(Command::Input { player: ADA, input: *input }).expect("it is a player");
+        }
+        self.world.step();
+        if let Some(predicted) = self.predicted.get(&taken) {
+            self.error_metres = self.error_metres.max(distance(*predicted, self.engine_position()));
+        }
+        self.publish(taken);
+    }
+
+    fn engine_position(&self) -> [f32; 3] {
+        let avatar = self.view.avatar().expect("it has one");
+        self.world.entity(avatar).expect("it is there").pose.position
+    }
+
+    fn position(&self) -> [f32; 3] {
+        self.predictor.position().expect("the avatar is predicted")
+    }
+}
+
+fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
+    (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f32>().sqrt()
+}
+
+#[test]
+fn a_walk_among_fixed_bodies_is_predicted_without_corrections() {
+    let mut play = Play::new(None);
+    let (mut highest, mut farthest) = (0.0_f32, 0.0_f32);
+    for step in 0..600_u32 {
+        let yaw = step as f32 * 0.02;
+        play.step(Input { yaw, run: step % 200 > 100, jump: step % 90 < 3, ..AHEAD });
+        if play.predictor.position().is_some() {
+            let [x, y, z] = play.position();
+            (highest, farthest) = (highest.max(y), farthest.max(x.hypot(z)));
+        }
+    }
+    assert!(play.predicted.len() > 500 && highest > 1.5 && farthest > 1.0, "it walks and jumps");
+    assert_eq!(play.predictor.corrections(), 0);
+    assert!(play.error_metres < 0.003, "{} m", play.error_metres);
+}
+
+#[test]
+fn an_avatar_that_the_rules_move_is_corrected_and_predicted_on() {
+    let mut play = Play::new(Some(130));
+    for step in 0..300 {
+        play.step(if step < 200 { AHEAD } else { Input::default() });
+    }
+    assert!(play.predictor.corrections() > 0);
+    let position = play.engine_position();
+    assert!(position[0] < -7.0, "the rules moved it: {position:?}");
+    let error = distance(play.position(), position);
+    assert!(error < 0.01, "{:?} is predicted, and the engine has {position:?}", play.position());
+}
+
+#[test]
+fn a_pause_leaves_its_steps_out() {
+    let mut play = Play::new(None);
+    for _ in 0..60 {
+        play.step(AHEAD);
+    }
+    let (before, position) = (play.predictor.step(), play.position());
+    play.predictor.advance(Duration::from_secs(60), &play.view);
+    assert!(play.predictor.step() - before > 3_000);
+    assert!(distance(play.position(), position) < 0.2, "one step is taken");
+}
