@@ -58,7 +58,7 @@ async function playInChromium() {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // A page at the address of an emulated host is not secure by itself, and WebTransport wants that.
+      // WebTransport requires a secure context, and the address of an emulated host is none by itself.
       `--unsafely-treat-insecure-origin-as-secure=${site}`,
     ],
   });

@@ -333,7 +333,7 @@ impl Live {
             return;
         }
         for command in probation.kept {
-            // The player fitted into the world before.
+            // Errors are ignored: the world had room for these players before.
             let _ = self.world.apply(command);
         }
         let version = std::mem::replace(&mut self.version, probation.version);

@@ -26,7 +26,7 @@ struct Row {
     call: &'static str,
     /// The units that the call costs at least, by the rule in `charge`.
     units_min: u64,
-    /// Whether units bound the time of a call. Otherwise the watchdog alone does.
+    /// Whether units bound the time of a call. Otherwise only the watchdog bounds it.
     is_bounded: bool,
 }
 

@@ -199,7 +199,7 @@ impl AsyncRead for Connection {
         let length = buf.filled().len() - before;
         self.received.inc_by(length as u64);
         if self.is_too_much(length) {
-            return Poll::Ready(Err(io::Error::other("more was sent than any honest client sends")));
+            return Poll::Ready(Err(io::Error::other("the client sent more than its limit allows")));
         }
         Poll::Ready(Ok(()))
     }

@@ -189,7 +189,7 @@ impl SentPackets {
         found
     }
 
-    /// The path changed: missing packets of the old path never arrive, or show nothing about this one.
+    /// The path changed: missing packets of the old path never arrive, or give no information about the new path.
     pub(crate) fn forget_path(&mut self) {
         self.missed.clear();
         (self.overtaking, self.overtaken) = (0, Duration::ZERO);

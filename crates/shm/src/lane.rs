@@ -217,7 +217,7 @@ impl<M: Memory> LaneWriter<M> {
     /// Exchanges the value at a position for a newer one, unless the reader has taken it.
     #[inline]
     fn replace(&mut self, position: u64, prepared: Prepared) -> Result<bool, Refusal> {
-        // Getting a block may have shown that the reader has moved on.
+        // The search for a block may have shown that the reader has taken the entry.
         if position < self.head {
             return Ok(false);
         }
@@ -453,7 +453,7 @@ impl<M: Memory> LaneReader<M> {
         }
         let kind = word & KIND_MASK;
         if (kind != STATE && kind != EVENT) || word != cell_word(kind, self.head, line_of(word) as u32) {
-            return Err(Refusal::Corrupt("a cell holds no entry of this place"));
+            return Err(Refusal::Corrupt("a cell has no entry for its position"));
         }
         let key = self.read_block(line_of(word) * LINE_WORDS, value)?;
         if key.is_event() != (kind == EVENT) {

@@ -3,7 +3,8 @@
 /// Tolerance of controls outside −1..1, for rounding by their sender.
 const CONTROL_SLACK: f32 = 1e-3;
 
-/// Resolution of yaws: 1/8192 radian (0.007°). A power of two makes each yaw exact in 32 bits, and one takes 16 bits.
+/// Resolution of yaws: 1/8192 radian (0.007°). A power of two makes each yaw exact in a 32-bit float, and a yaw takes 16
+/// bits.
 const YAW_PARTS: f32 = 8_192.0;
 
 /// The largest number of parts that is not beyond π.

@@ -214,7 +214,7 @@ class IslandPredictor implements BodyPredictor, PredictionCoupling {
       const isAnswered = this.#correctedStep === step;
       for (const member of near.members) {
         if (member === undefined) continue;
-        // A replay of steps that were never shown counts from the shown place.
+        // If these steps were repeated before but never displayed, the glide still begins at the displayed pose.
         if (this.#againUntil < newest) member.beginAgain(island);
         island.restore(member.slot, step);
         if (!isAnswered || !member.isWrong) continue;

@@ -30,7 +30,7 @@ it("shows a step long before the server's answer, and no jump when that comes", 
       expect(server).toBe(0);
       expect(shown).toBeLessThan(-0.05);
     }
-    // This server gets going and stops at once, which makes a step's difference for a moment.
+    // This server starts and stops without acceleration, so the two differ by a step for a moment.
     expect(Math.abs(before - shown - (frame < 60 ? STEP_M : 0))).toBeLessThan(1.05 * STEP_M);
     before = shown;
   }

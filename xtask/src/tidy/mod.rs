@@ -33,7 +33,7 @@ use crate::step::{self, root};
 /// Crates that may switch the workspace's ban on `unsafe` off.
 const UNSAFE_HOMES: [&str; 3] = ["crates/shm", "crates/lab-links", "crates/lab-worlds"];
 
-/// Runs every check and lists all that is wrong.
+/// Runs every check and lists all complaints.
 pub(crate) fn run() -> anyhow::Result<()> {
     let mut complaints = Vec::new();
     let rooms = check_dependencies(&mut complaints)?;

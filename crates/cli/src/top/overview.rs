@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// The classes of messages to clients, as `/metrics` names them.
 pub(super) const CLASSES: [&str; 3] = ["description", "event", "movement"];
 
-/// The distance bands of entities from a client's avatar, likewise.
+/// The distance bands of entities from a client's avatar, as `/metrics` names them.
 pub(super) const DISTANCES: [&str; 3] = ["near", "middle", "far"];
 
 /// A server between two samples.

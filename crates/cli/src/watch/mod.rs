@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Draws a few times a second until the channel ends; gives why it did.
+/// Draws a few times a second until the channel ends; returns the reason of the end.
 async fn live(args: &Args, source: &mut Source) -> Result<String, OutputLost> {
     let mut tally = Tally::new(Instant::now());
     let mut frames = interval(FRAME);
@@ -105,7 +105,7 @@ async fn live(args: &Args, source: &mut Source) -> Result<String, OutputLost> {
     }
 }
 
-/// Prints each message until the channel ends; gives why it did.
+/// Prints each message until the channel ends; returns the reason of the end.
 async fn lines(args: &Args, source: &mut Source) -> Result<String, OutputLost> {
     loop {
         match source.next().await {

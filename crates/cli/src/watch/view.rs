@@ -1,4 +1,4 @@
-//! The page that a terminal shows of a channel.
+//! The terminal's view of a channel.
 
 use std::time::Instant;
 

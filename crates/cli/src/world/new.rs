@@ -92,8 +92,8 @@ fn readme(dir: &Path) -> String {
          | `tests/` | cases that play the world |\n\
          | `.nowcast/`, `.luaurc` | types for your editor; `nowcast new` made them |\n\n\
          Save a file while people are in the world: the new rules take effect at the next step, and the values in\n\
-         `world.state`, in attributes and in `private` stay. A version that does not load changes nothing, and one that fails within\n\
-         two seconds is taken back with what it did; the page's console says why, with file and line.\n\n\
+         `world.state`, in attributes and in `private` stay. A version that does not load changes nothing, and one that\n\
+         fails within two seconds is rolled back with its changes; the page's console has the reason, with file and line.\n\n\
          The guide is docs/WORLDS.md of Nowcast.\n"
     )
 }

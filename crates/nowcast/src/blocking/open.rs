@@ -48,7 +48,7 @@ pub fn connect_with(connector: &Connector, url: &str) -> Result<Channel, Connect
 /// the waiting messages of each lane that this side puts on. The number of bounds is the number of lanes, at most 8.
 ///
 /// # Errors
-/// [`OpenError::TimedOut`], [`OpenError::Bounds`], and all that can be wrong with a peer.
+/// [`OpenError::TimedOut`], [`OpenError::Bounds`], and all errors of a peer.
 pub fn connect_local(name: &str, outgoing: &[Bounds], timeout: Duration) -> Result<Channel, OpenError> {
     let queues = backend::connect_until(name, outgoing, deadline(timeout))?;
     Ok(local(queues, name))

@@ -13,7 +13,7 @@ const HEAD_BYTES: usize = 24;
 /// The lane of published messages.
 const LANE: u8 = 0;
 
-/// Puts the messages into the session that fit into a packet now.
+/// Puts as many messages into the session as fit into a packet now.
 pub(super) fn feed(core: &mut Core, now: Time) {
     if core.session.is_closed() {
         core.subscription = None;

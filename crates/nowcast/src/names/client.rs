@@ -58,7 +58,7 @@ pub async fn find(server: SocketAddr, name: &str) -> Result<Service, NamesError>
 /// Requests all names, sorted, from the name server at `server`.
 ///
 /// # Errors
-/// All that can be wrong with a server.
+/// All errors of a server.
 pub async fn list(server: SocketAddr) -> Result<Vec<Service>, NamesError> {
     in_time(server, async {
         let mut line = Line::connect(server).await?;

@@ -132,7 +132,7 @@ const SUBSCRIBERS_MAX: usize = 4;
 /// The messages that one subscriber must receive.
 #[derive(Debug, Default)]
 struct Expected {
-    /// The intervals that it has not received completely. Each except the last ends with its event.
+    /// The intervals that the subscriber has not received completely. Every interval except the last ends with an event.
     intervals: VecDeque<Interval>,
     /// For each key delivered in the first interval: the keys that waited then and were not delivered since.
     owed: HashMap<Key, HashSet<Key>>,

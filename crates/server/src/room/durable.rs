@@ -205,7 +205,7 @@ impl Durable {
         let mut confirmed = Vec::new();
         while let Ok((waiting, outcome)) = self.committed.try_recv() {
             match waiting {
-                // Events that cannot be stored have happened here all the same.
+                // Events that cannot be stored took place in this room, so they are sent too.
                 Waiting::Events(last) => {
                     while self.unsent.front().is_some_and(|(number, _)| *number <= last) {
                         now.extend(self.unsent.pop_front().map(|(_, event)| event));

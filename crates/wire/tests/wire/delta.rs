@@ -392,7 +392,7 @@ fn bytes_against_frames_do_not_depend_on_earlier_packets() {
         let all = converse_in_frames(mode, &frames, |_| true);
         let some = converse_in_frames(mode, &frames, |at| !(2..6).contains(&at));
         assert_ne!(all[7], some[7], "they have different frames");
-        assert_eq!(all[9..], some[9..], "three packets after the losses they have the same");
+        assert_eq!(all[9..], some[9..], "three packets after the losses their frames are equal");
     }
 }
 

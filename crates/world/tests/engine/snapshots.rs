@@ -237,7 +237,7 @@ fn an_attached_entity_keeps_following_after_it_was_moved() {
     steps(&mut world, 1);
     assert_eq!(place(&world), [3.0, 0.0, 0.0]);
     steps(&mut world, 2);
-    assert_eq!(place(&world), [7.0, 0.0, 0.0], "it follows its parent as it was seen from there");
+    assert_eq!(place(&world), [7.0, 0.0, 0.0], "it keeps its pose relative to its parent");
 }
 
 proptest! {

@@ -21,7 +21,7 @@ export const WEBSOCKET_VERSION = "13";
 export const UPGRADE_REQUIRED = 426;
 /** 16 bytes in base64, whose last character has four bits that must be 0. */
 const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
-/** Answers to pings that a peer does not read are not heaped up. */
+/** Maximum unsent bytes at which a ping is answered. A ping beyond it closes the connection, which is not read. */
 const UNSENT_BYTES_MAX = 4 * PACKET_BYTES_MAX;
 
 /** Answers the upgrade; throws a {@link Refusal} if the request is not one. Admission was decided before. */

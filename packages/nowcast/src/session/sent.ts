@@ -153,7 +153,7 @@ export class SentPackets {
   takeAll(): SentPacket[] {
     const all = [...this.#outstanding.values()];
     for (const packet of all) this.#remove(packet);
-    // The path changed: missing packets of the old path never arrive, or show nothing about this one.
+    // The path changed: missing packets of the old path never arrive, or give no information about the new path.
     this.#missed = [];
     this.#overtaking = 0;
     this.#overtakenUs = 0;

@@ -100,7 +100,7 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
     );
   });
 
-  it("name more entities than allowed in vain, before any is made room for", () => {
+  it("are refused before any allocation if they name more entities than allowed", () => {
     // Ids that differ from the baseline, followed by a count of all ones.
     const bomb = new Uint8Array(200).fill(255);
     bomb.set(mode === "small" ? [9, 0x80] : [0, 0xfe]);

@@ -71,7 +71,7 @@ describe("a replica", () => {
     replica.apply(told(108, 2), movement);
     expect(replica.find(7), "a late payload").toBeUndefined();
     replica.apply(payload(120, 0, [{ group: 1, tick: 106, rows: new Map([[7, [2, 0, 0]]]) }]), movement);
-    expect(replica.find(7), "the same frame, which still holds").toBeDefined();
+    expect(replica.find(7), "the same frame, which is still valid").toBeDefined();
     expect(moved).toEqual([7, 1, 7, 2]);
   });
 

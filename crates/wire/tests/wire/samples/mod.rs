@@ -410,7 +410,7 @@ pub(crate) fn invalid() -> Vec<Json> {
     shape("shape: a struct without a name, with names", "1c00 01 30 00 01 0161 02 00", "names");
     shape("shape: a struct without end", "1c00 01 30 0141 01 0161 1c00 00", "contains itself");
     shape("shape: an enum without variants", "1c00 01 31 0141 00", "variants");
-    shape("shape: an array of none", "1a 00 01 00", "array");
+    shape("shape: an array of length 0", "1a 00 01 00", "array");
     shape("shape: an angle of 9 bits", "22 09 00", "angle");
     shape("shape: a quat of 3 bits", "21 03 00", "quat");
     shape("shape: a range upside down", "20 000000000000f03f 0000000000000000 000000000000f03f 00", "range");
