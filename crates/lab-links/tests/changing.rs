@@ -1,9 +1,10 @@
-//! Links whose capacity changes: a sender must not mistake its own queue for that of a competitor.
+//! Links whose capacity changes: a sender must not mistake its own queue for that of a competitor, nor starve beside one.
 
 #![cfg(target_os = "linux")]
 
 use std::time::Duration;
 
+use nowcast_lab_links::freshness::tcp::Control;
 use nowcast_lab_links::freshness::workload::{Outcome, Workload, measure, quantile};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss, Variation};
 
@@ -60,5 +61,32 @@ fn capacity_that_rises_and_falls_is_followed() {
     for seed in 1..=2 {
         check("sawtooth", &over(unsteady(sawtooth), seed), [300.0, 250.0], 85.0);
         check("walk", &over(unsteady(walk), seed), [300.0, 200.0], 75.0);
+    }
+}
+
+/// Competitive mode with a rate instead of a window had 1 to 23 % where the capacity falls to a quarter by turns.
+#[test]
+fn beside_cubic_on_a_changing_link_the_session_has_a_fifth_of_the_capacity() {
+    let square = Variation::Square { low_bits: 1_000_000, high: ms(3_000), low: ms(3_000) };
+    let sawtooth = Variation::Sawtooth { low_bits: 1_000_000, period: ms(4_000) };
+    let walk = Variation::Walk { low_bits: 500_000, every: ms(200) };
+    // A queue of 250 KB alone takes 2 s at 1 Mbit/s, and 4 s at 0.5 Mbit/s.
+    for (name, variation, age_max) in
+        [("square", square, 3_200.0), ("sawtooth", sawtooth, 1_700.0), ("walk", walk, 4_500.0)]
+    {
+        for seed in 31..=33 {
+            let outcome = measure(&Workload {
+                link: unsteady(variation),
+                seed,
+                duration: ms(40_000),
+                beside: Some((Control::Cubic, Duration::MAX)),
+                ..Workload::default()
+            });
+            let share = outcome.session_bits * 100.0 / outcome.capacity_bits;
+            let age = quantile(&outcome.ages, 0.99);
+            let figures = format!("{name}, seed {seed}: {share:.0} % of the capacity, age p99 {age:.0} ms");
+            eprintln!("{figures}");
+            assert!(share >= 20.0 && age <= age_max, "{figures}");
+        }
     }
 }

@@ -86,6 +86,8 @@ pub struct Outcome {
     pub session_bits: f64,
     /// The same of the TCP sender.
     pub tcp_bits: f64,
+    /// The mean capacity of the link in the same time, bits a second; 0 without a rate.
+    pub capacity_bits: f64,
     /// The standing queue of the link, sampled every millisecond, sorted, in ms.
     pub link_queue: Vec<f32>,
     /// Packets lost or dropped by the link.
@@ -327,6 +329,9 @@ impl<'a> Run<'a> {
         outcome.packets_lost = counters.lost + counters.overflowed + counters.cut;
         if let Some(bits) = self.pair.link(End::Initiator).capacity_bits(Duration::ZERO, end) {
             outcome.utilisation = counters.delivered_bytes as f64 * 800.0 / bits;
+        }
+        if let Some(bits) = self.pair.link(End::Initiator).capacity_bits(SETTLED, end) {
+            outcome.capacity_bits = bits / (end - SETTLED).as_secs_f64();
         }
         for ages in &mut self.by_key {
             ages.sort_unstable_by(f32::total_cmp);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::history::BeforeFalls;
 use super::round::{Arrived, Round};
 use super::{BYTES_PER_SECOND_MIN, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, PACKET_BYTES_MIN, Rate};
 use crate::time::Time;
@@ -50,17 +51,19 @@ impl Rate {
         match self.competitive.take() {
             Some(competitive) => self.competitive = self.compete(now, competitive, round, arrived, queue),
             None if self.drain.is_some() => {}
-            None if overflows => self.fall(now, round),
+            None if overflows => self.fall(now, round, arrived),
             // The carrier decides: a rate below its own would only keep it from finding the capacity of the link.
             None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
             None if recovers || round.follows_fall => {}
-            None if has_queue && is_reliable && self.is_of_others(round) => self.begin_competing(now),
+            None if has_queue && is_reliable && self.is_of_others(round) => {
+                self.begin_competing(now, arrived);
+            }
             None if has_queue && round.was_held_back && !is_reliable && self.is_long(round.queue_min) => {
                 self.drain_after(now, round, arrived, queue);
             }
             None if has_queue && (round.was_held_back || round.was_full) => {
                 self.queue_since = Some(now);
-                self.fall(now, round);
+                self.fall(now, round, arrived);
             }
             None if has_queue => self.yield_somewhat(),
             None => {
@@ -88,7 +91,7 @@ impl Rate {
     }
 
     /// A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second.
-    fn fall(&mut self, now: Time, round: &Round) {
+    fn fall(&mut self, now: Time, round: &Round, arrived: &Arrived) {
         let drain = round.queue_min.max(0.0) / 1e6 / (0.1 + round.span());
         let kept = (1.0 - drain).clamp(0.5, KEPT_SHARE);
         if let Some(next) = &mut self.round {
@@ -100,12 +103,12 @@ impl Rate {
         }
         let delivered = round.delivered();
         if self.falls == 0 {
-            self.before_falls = delivered;
+            self.before_falls = BeforeFalls { delivered, allowed: delivered };
         }
         self.fall_to(delivered, kept);
         // A sender that always yields to others that fill the queue has no capacity left in the end.
         if self.falls > FALLS_MAX {
-            self.begin_competing(now);
+            self.begin_competing(now, arrived);
         }
     }
 

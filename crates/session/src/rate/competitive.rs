@@ -6,6 +6,7 @@ use super::COMPETITIVE_SHARE;
 use super::Rate;
 use super::drain::QueueTest;
 use super::round::{Arrived, Round};
+use super::window::Window;
 use crate::time::Time;
 
 /// Growth of the rate in each round, in bytes per round trip, as in Reno.
@@ -30,6 +31,12 @@ const TRIAL_SHARE: f64 = 0.5;
 /// After this number of rounds of a trial without a queue the sender is alone, because the queue of others comes and
 /// goes.
 const TRIAL_EMPTY: u32 = 3;
+/// Beside others that filled a long queue, no competitor is left after this number of rounds without one.
+const EMPTY_ROUNDS: u32 = 8;
+/// A pause that found the sender's own queue is repeated after this time, because a rising capacity looks the same.
+const OWN_REPEATED: Duration = Duration::from_secs(1);
+/// After this number of consecutive such pauses no competitor is left.
+const OWN_PAUSES: u32 = 2;
 
 /// Others fill the queue of the narrowest hop, so the rate answers to loss as theirs does.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +47,16 @@ pub(super) struct CompetitiveMode {
     is_starting: bool,
     /// The rate fell in the last round.
     has_fallen: bool,
-    /// The rate fell to test whether the others still send.
+    /// The rate is low to test whether the others still send.
     trial: Option<Trial>,
+    /// `None` on a reliable carrier, which has a window itself.
+    window: Option<Window>,
+    /// Consecutive pauses that found the sender's own queue.
+    own: u32,
+    /// The queue was long since the last trial, so the next one waits until it is long again.
+    had_long_queue: bool,
+    /// Consecutive rounds without a queue.
+    empty: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +64,10 @@ struct Trial {
     /// The rate before the trial.
     rate: f64,
     rounds: u32,
-    /// Rounds in a row without a queue.
+    /// Rounds of the trial in a row without a queue.
     empty: u32,
+    /// Packets leave at a share of the rate until then, and the window stays; otherwise the rate is lower until the trial ends.
+    pauses_until: Option<Time>,
     test: QueueTest,
     /// Whether the test showed that the queue is our own.
     is_own: Option<bool>,
@@ -61,13 +78,43 @@ struct Trial {
 pub(super) struct Ended {
     at: Time,
     rate: f64,
+    window: Option<Window>,
     /// The time until its next trial, had it continued.
     lasts: Duration,
 }
 
 impl CompetitiveMode {
     fn begin(now: Time, lasts: Duration, is_starting: bool) -> Self {
-        Self { until: now + lasts, lasts, is_starting, has_fallen: false, trial: None }
+        Self {
+            until: now + lasts,
+            lasts,
+            is_starting,
+            has_fallen: false,
+            trial: None,
+            window: None,
+            own: 0,
+            had_long_queue: false,
+            empty: 0,
+        }
+    }
+
+    /// Bytes that may be in flight, if a window decides.
+    pub(super) fn window_bytes(&self) -> Option<f64> {
+        self.window.filter(|_| self.has_window()).map(|window| window.bytes())
+    }
+
+    /// Whether packets leave at a share of the rate to test the queue.
+    pub(super) fn pauses(&self, now: Time) -> bool {
+        self.trial.and_then(|trial| trial.pauses_until).is_some_and(|until| now < until)
+    }
+
+    /// Whether the window decides, and not the low rate of a trial.
+    fn has_window(&self) -> bool {
+        self.window.is_some() && self.trial.is_none_or(|trial| trial.pauses_until.is_some())
+    }
+
+    fn lasts_next(&self) -> Duration {
+        (2 * self.lasts).min(COMPETITIVE_LONGEST)
     }
 }
 
@@ -78,7 +125,7 @@ impl Rate {
         let has_fallen = self.falls > 0 && !round.follows_fall;
         let delivered = round.delivered() / self.bytes_per_second;
         has_fallen
-            && self.bytes_per_second < 0.9 * self.before_falls
+            && self.bytes_per_second < 0.9 * self.before_falls.delivered
             && round.was_held_back
             && self.is_long(round.queue_min)
             && OTHERS_DELIVERED.contains(&delivered)
@@ -90,63 +137,144 @@ impl Rate {
     }
 
     /// The queue stays although the rate fell repeatedly: others fill it.
-    pub(super) fn begin_competing(&mut self, now: Time) {
+    pub(super) fn begin_competing(&mut self, now: Time, arrived: &Arrived) {
         // Competitive mode that ended just now had not ended: it continues with its rate.
         let ended = self.ended.filter(|_| self.has_just_ended(now));
-        let before = ended.map_or(self.before_falls, |ended| ended.rate.max(self.before_falls));
+        let delivered = self.before_falls.delivered;
+        let before = ended.map_or(delivered, |ended| ended.rate.max(delivered));
         self.bytes_per_second = self.bytes_per_second.max(COMPETITIVE_SHARE * before);
-        self.competitive = Some(match ended {
+        let mut competitive = match ended {
             Some(ended) => CompetitiveMode::begin(now, ended.lasts, false),
             None => CompetitiveMode::begin(now, COMPETITIVE_FIRST, true),
-        });
+        };
+        if !arrived.is_reliable {
+            let round_trip = now.since(arrived.sent).as_secs_f64();
+            let rate = self.bytes_per_second.max(self.before_falls.allowed);
+            let window = match ended.and_then(|ended| ended.window) {
+                Some(window) => window.resume(round_trip),
+                None => Window::begin(rate, round_trip),
+            };
+            self.bytes_per_second = window.rate().min(self.budget);
+            competitive.window = Some(window);
+        }
+        self.competitive = Some(competitive);
     }
 
-    /// Others keep the queue full: the rate now answers to loss, as theirs does. Now and then it falls in a trial; if
-    /// the queue then empties, no other sender filled it.
+    /// Ends competitive mode, because no competitor is left. `rate` is the rate that the sender had beside them.
+    fn end_competing(&mut self, now: Time, competitive: &CompetitiveMode, rate: f64, lasts: Duration) {
+        self.falls = 0;
+        self.capacity = None;
+        self.bytes_per_second = 0.85 * rate.min(self.peak.highest());
+        self.rivals.see(now);
+        self.ended = Some(Ended { at: now, rate, window: competitive.window, lasts });
+    }
+
+    /// Others keep the queue full: rate or window react to loss as theirs do. At intervals the sender pauses, or the rate
+    /// falls for a trial; if that empties the queue, no competitor is left.
     pub(super) fn compete(
+        &mut self,
+        now: Time,
+        mut competitive: CompetitiveMode,
+        round: &Round,
+        arrived: &Arrived,
+        queue: f64,
+    ) -> Option<CompetitiveMode> {
+        if let Some(trial) = competitive.trial {
+            if trial.pauses_until.is_none() {
+                return self.go_on_trying(now, competitive, trial, round);
+            }
+            competitive = self.judge_pause(now, competitive, trial)?;
+        }
+        let has_queue = round.queue_min > self.queue_target();
+        competitive.empty = if has_queue { 0 } else { competitive.empty + 1 };
+        competitive.had_long_queue |= self.is_long(queue);
+        if now >= competitive.until && competitive.trial.is_none() {
+            if competitive.window.is_some() && competitive.empty >= EMPTY_ROUNDS {
+                self.end_competing(now, &competitive, self.bytes_per_second, competitive.lasts);
+                return None;
+            }
+            let waits = competitive.window.is_some() && competitive.had_long_queue && !self.is_long(queue);
+            if !waits {
+                return Some(self.begin_trial(now, competitive, round, arrived, queue));
+            }
+        }
+        Some(self.answer_to_loss(now, competitive, round, arrived))
+    }
+
+    fn begin_trial(
         &mut self,
         now: Time,
         competitive: CompetitiveMode,
         round: &Round,
         arrived: &Arrived,
         queue: f64,
-    ) -> Option<CompetitiveMode> {
-        if let Some(trial) = competitive.trial {
-            return self.go_on_trying(now, competitive, trial, round);
-        }
-        if now >= competitive.until {
-            let test = QueueTest::begin(arrived, queue, round.delivered());
-            let trial = Trial { rate: self.bytes_per_second, rounds: 0, empty: 0, test, is_own: None };
+    ) -> CompetitiveMode {
+        let pauses = competitive.window.is_some() && self.is_long(queue);
+        let pause = Duration::from_micros(self.pause_micros(queue) as u64);
+        let trial = Trial {
+            rate: self.bytes_per_second,
+            rounds: 0,
+            empty: 0,
+            pauses_until: pauses.then(|| now + pause),
+            test: QueueTest::begin(arrived, queue, round.delivered()),
+            is_own: None,
+        };
+        if !pauses {
             self.bytes_per_second = TRIAL_SHARE * self.bytes_per_second.min(round.delivered());
-            return Some(CompetitiveMode { trial: Some(trial), ..competitive });
         }
+        CompetitiveMode { trial: Some(trial), had_long_queue: false, empty: 0, ..competitive }
+    }
+
+    fn answer_to_loss(
+        &mut self,
+        now: Time,
+        mut competitive: CompetitiveMode,
+        round: &Round,
+        arrived: &Arrived,
+    ) -> CompetitiveMode {
         // Losses of one overflow are detected in two rounds; they count once.
         let falls = round.lost > 0 && !competitive.has_fallen;
         let span = round.span();
-        if falls {
-            self.bytes_per_second *= COMPETITIVE_SHARE;
-        } else if round.was_held_back {
-            let share = if competitive.is_starting {
-                COMPETITIVE_START
-            } else {
-                COMPETITIVE_GROWTH_PER_SECOND * span
-            };
-            self.bytes_per_second += (share * self.bytes_per_second).max(COMPETITIVE_STEP_BYTES / span);
+        match &mut competitive.window {
+            Some(window) if falls => window.shrink(),
+            Some(window) if round.was_held_back && competitive.is_starting => window.start(self.budget),
+            Some(window) if round.was_held_back => {
+                window.grow(now.since(round.began).as_secs_f64(), self.budget);
+            }
+            Some(_) => {}
+            None if falls => self.bytes_per_second *= COMPETITIVE_SHARE,
+            None if round.was_held_back => {
+                let share = if competitive.is_starting {
+                    COMPETITIVE_START
+                } else {
+                    COMPETITIVE_GROWTH_PER_SECOND * span
+                };
+                self.bytes_per_second += (share * self.bytes_per_second).max(COMPETITIVE_STEP_BYTES / span);
+            }
+            None => {}
         }
         if arrived.is_reliable {
             self.bytes_per_second = self.bytes_per_second.min(COMPETITIVE_HEADROOM * self.peak.highest());
         }
         let is_starting = competitive.is_starting && round.lost == 0;
-        Some(CompetitiveMode { has_fallen: falls, is_starting, ..competitive })
+        CompetitiveMode { has_fallen: falls, is_starting, ..competitive }
     }
 
-    /// A trial examines the queue with each acknowledgement.
-    pub(super) fn watch_trial(
-        &self,
+    /// An acknowledgement arrived: the window sets the rate, and a trial examines the queue.
+    pub(super) fn watch_window(
+        &mut self,
+        now: Time,
         mut competitive: CompetitiveMode,
         arrived: &Arrived,
         queue: f64,
     ) -> CompetitiveMode {
+        let has_window = competitive.has_window();
+        if let Some(window) = &mut competitive.window {
+            window.sample(now.since(arrived.sent).as_secs_f64());
+            if has_window {
+                self.bytes_per_second = window.rate().min(self.budget);
+            }
+        }
         if let Some(trial) = &mut competitive.trial
             && !trial.test.note(arrived, queue)
             && trial.is_own.is_none()
@@ -154,6 +282,33 @@ impl Rate {
             trial.is_own = self.is_own(&trial.test, arrived, queue);
         }
         competitive
+    }
+
+    /// A round since a pause is over: `None` if pauses have shown that no competitor is left.
+    fn judge_pause(
+        &mut self,
+        now: Time,
+        mut competitive: CompetitiveMode,
+        trial: Trial,
+    ) -> Option<CompetitiveMode> {
+        if trial.is_own.is_none() && trial.rounds < TRIAL_ROUNDS {
+            competitive.trial = Some(Trial { rounds: trial.rounds + 1, ..trial });
+            return Some(competitive);
+        }
+        competitive.trial = None;
+        if trial.is_own != Some(true) {
+            competitive.own = 0;
+            competitive.lasts = competitive.lasts_next();
+            competitive.until = now + competitive.lasts;
+            return Some(competitive);
+        }
+        competitive.own += 1;
+        competitive.until = now + OWN_REPEATED;
+        if competitive.own == OWN_PAUSES {
+            self.end_competing(now, &competitive, trial.rate, competitive.lasts);
+            return None;
+        }
+        Some(competitive)
     }
 
     /// A round of a trial is over: an empty queue ends competitive mode; a queue that does not drain, or too many rounds, the trial.
@@ -164,21 +319,19 @@ impl Rate {
         trial: Trial,
         round: &Round,
     ) -> Option<CompetitiveMode> {
-        let lasts = (2 * competitive.lasts).min(COMPETITIVE_LONGEST);
+        let lasts = competitive.lasts_next();
         let rounds = trial.rounds + 1;
         let has_queue = round.queue_min > self.queue_target();
         let empty = if has_queue { 0 } else { trial.empty + 1 };
         if empty == TRIAL_EMPTY || trial.is_own == Some(true) {
-            self.falls = 0;
-            self.capacity = None;
-            self.bytes_per_second = 0.85 * trial.rate.min(self.peak.highest());
-            self.ended = Some(Ended { at: now, rate: trial.rate, lasts });
+            self.end_competing(now, &competitive, trial.rate, lasts);
             return None;
         }
         // The first round holds packets sent before.
         if rounds == TRIAL_ROUNDS || rounds > 1 && trial.is_own == Some(false) {
             self.bytes_per_second = trial.rate;
-            return Some(CompetitiveMode::begin(now, lasts, competitive.is_starting));
+            let next = CompetitiveMode::begin(now, lasts, competitive.is_starting);
+            return Some(CompetitiveMode { window: competitive.window, ..next });
         }
         Some(CompetitiveMode { trial: Some(Trial { rounds, empty, ..trial }), ..competitive })
     }

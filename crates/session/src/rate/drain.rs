@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::history::BeforeFalls;
 use super::round::{Arrived, Round};
 use super::{BYTES_PER_SECOND_MIN, COMPETITIVE_SHARE, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, Rate};
 use crate::time::Time;
@@ -38,7 +39,9 @@ const OTHERS_MICROS: f64 = 10_000.0;
 const OTHERS_NOISES: f64 = 2.0;
 /// A queue that became shorter by more than this share of our own queue's expected reduction is our own.
 const OWN_SHARE: f64 = 0.8;
-/// Others fill the queue if this number of drains in a row found it so.
+/// Packets that left at less than this share of the rate do not show how fast the link is, even without competitors.
+const SLOW_SHARE: f64 = 0.5;
+/// Others fill the queue if this number of drains found so.
 const OTHERS_DRAINS: u32 = 2;
 
 /// Acknowledgements in a row that saw a queue.
@@ -58,18 +61,26 @@ pub(super) struct GrowingQueue {
 struct Delivery {
     /// Arrival times of the first and the last packet, by the peer's clock, µs.
     arrived: [i64; 2],
+    /// When these two left.
+    sent: [Time; 2],
     /// Bytes that arrived after the first packet.
     bytes: u64,
 }
 
 impl Delivery {
     fn begin(arrived: &Arrived) -> Self {
-        Self { arrived: [arrived.arrived; 2], bytes: 0 }
+        Self { arrived: [arrived.arrived; 2], sent: [arrived.sent; 2], bytes: 0 }
     }
 
     fn note(&mut self, arrived: &Arrived) {
         self.arrived[1] = self.arrived[1].max(arrived.arrived);
+        self.sent[1] = arrived.sent;
         self.bytes += arrived.bytes;
+    }
+
+    /// The rate at which the same bytes left, bytes a second.
+    fn sent_rate(&self) -> f64 {
+        self.bytes.max(1) as f64 / self.sent[1].since(self.sent[0]).as_micros().max(1_000) as f64 * 1e6
     }
 
     fn micros(&self) -> i64 {
@@ -138,6 +149,8 @@ impl QueueTest {
 pub(super) struct Drain {
     test: QueueTest,
     delivery: Delivery,
+    /// The rate before the drain.
+    rate: f64,
     /// The rate does not fall below this.
     least: f64,
     /// The pause lasts at least until then.
@@ -162,8 +175,11 @@ impl Rate {
         self.drain.is_some()
     }
 
-    /// A packet leaves during a drain; returns the share of the rate at which the next one may.
-    pub(super) fn share_in_drain(&mut self, now: Time, has_room_in_flight: bool) -> f64 {
+    /// A packet leaves; returns the share of the rate at which the next one may, which is 1 except in pauses.
+    pub(super) fn share_in_pause(&mut self, now: Time, has_room_in_flight: bool) -> f64 {
+        if self.competitive.is_some_and(|competitive| competitive.pauses(now)) {
+            return PAUSE_SHARE;
+        }
         let Some(drain) = &mut self.drain else { return 1.0 };
         if drain.resumed.is_none() && has_room_in_flight && now >= drain.pauses_until {
             drain.resumed = Some(now);
@@ -178,7 +194,7 @@ impl Rate {
             return;
         }
         if let Some(competitive) = self.competitive.take() {
-            self.competitive = Some(self.watch_trial(competitive, arrived, queue));
+            self.competitive = Some(self.watch_window(now, competitive, arrived, queue));
             return;
         }
         let above_target = UNUSUAL_MICROS + self.queue_target();
@@ -210,22 +226,38 @@ impl Rate {
 
     /// A round saw a long queue, though its rate was known to be that of the link.
     pub(super) fn drain_after(&mut self, now: Time, round: &Round, arrived: &Arrived, queue: f64) {
-        let delivery = Delivery { arrived: round.arrived(), bytes: round.acknowledged };
+        let delivery = Delivery { arrived: round.arrived(), sent: round.sent(), bytes: round.acknowledged };
         self.begin_drain(now, arrived, queue, delivery);
     }
 
+    /// The rate of the link that a delivery shows to a sender with a rate, both in bytes a second. Beside competitors, packets
+    /// arrive only a little more slowly than they left, and after a pause they left slowly. Neither is evidence of a slower link.
+    fn shown_by(&self, now: Time, delivery: &Delivery, rate: f64) -> f64 {
+        let (delivered, sent) = (delivery.rate(), delivery.sent_rate());
+        let has_rivals = self.rivals.are_evident(now);
+        let before = if self.falls > 0 || has_rivals { self.before_falls.delivered } else { 0.0 };
+        let known = self.mean.max(before).max(delivered);
+        let rate = rate.min(known);
+        if !has_rivals && sent > SLOW_SHARE * rate {
+            return delivered;
+        }
+        (rate * delivered / sent).clamp(delivered, known)
+    }
+
     fn begin_drain(&mut self, now: Time, arrived: &Arrived, queue: f64, delivery: Delivery) {
-        let delivered = delivery.rate();
+        let rate = self.bytes_per_second;
+        let delivered = self.shown_by(now, &delivery, rate);
         let was_held_back = self.held_back || self.round.is_some_and(|round| round.was_held_back);
         // If no packet was delayed, the delivery rate is the application's. A short queue after a fall may be that of
         // others.
         let least = match was_held_back {
             false => INITIAL_BYTES_PER_SECOND.min(self.bytes_per_second),
             true if self.falls == 0 || self.is_long(queue) => 0.0,
-            true => (COMPETITIVE_SHARE * self.before_falls).min(self.bytes_per_second),
+            true => (COMPETITIVE_SHARE * self.before_falls.delivered).min(self.bytes_per_second),
         };
-        if self.falls == 0 {
-            self.before_falls = self.mean.max(delivered);
+        if self.falls == 0 && !self.rivals.are_evident(now) {
+            let allowed = rate.min(self.peak.highest().max(INITIAL_BYTES_PER_SECOND));
+            self.before_falls = BeforeFalls { delivered: self.mean.max(delivered), allowed };
         }
         self.fall_to(delivered, KEPT_SHARE);
         self.bytes_per_second = self.bytes_per_second.max(least).max(BYTES_PER_SECOND_MIN);
@@ -235,6 +267,7 @@ impl Rate {
         self.drain = Some(Drain {
             test: QueueTest::begin(arrived, queue, delivered),
             delivery,
+            rate,
             least,
             pauses_until: now + Duration::from_micros(pause as u64),
             resumed: None,
@@ -243,7 +276,7 @@ impl Rate {
     }
 
     /// The length of a pause that can show whose queue it is, µs.
-    fn pause_micros(&self, queue: f64) -> f64 {
+    pub(super) fn pause_micros(&self, queue: f64) -> f64 {
         (PAUSE_MICROS + PAUSE_NOISES * self.noise.mean()).min(queue.max(0.0))
     }
 
@@ -257,7 +290,7 @@ impl Rate {
         if drain.test.note(arrived, queue) {
             drain.delivery.note(arrived);
             if drain.delivery.micros() >= DELIVERY_MICROS {
-                let delivered = drain.delivery.rate();
+                let delivered = self.shown_by(now, &drain.delivery, drain.rate);
                 drain.test.delivered = delivered;
                 self.capacity = Some(delivered);
                 self.bytes_per_second =
@@ -280,14 +313,14 @@ impl Rate {
         if !is_of_others {
             // A queue that was hardly longer before gives no information.
             if drain.test.queue > 2.0 * self.drained() {
-                (self.falls, self.others) = (0, 0);
+                self.falls = 0;
             }
             return None;
         }
-        self.others += 1;
-        if self.others >= OTHERS_DRAINS || self.has_just_ended(now) {
-            self.others = 0;
-            self.begin_competing(now);
+        self.bytes_per_second = self.bytes_per_second.max(COMPETITIVE_SHARE * drain.rate);
+        if self.rivals.note_drain(now) >= OTHERS_DRAINS || self.has_just_ended(now) {
+            self.rivals.forget_drains();
+            self.begin_competing(now, arrived);
         }
         None
     }

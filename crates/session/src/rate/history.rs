@@ -8,6 +8,8 @@ use crate::time::Time;
 const BASE_SPAN: Duration = Duration::from_secs(5);
 /// While others keep the queue full, an empty queue is rarer.
 const BASE_SPAN_COMPETING: Duration = Duration::from_secs(30);
+/// A competitor that a drain or a trial found is assumed to stay for this time.
+const RIVALS_SPAN: Duration = Duration::from_secs(10);
 const USUAL_SPAN: Duration = Duration::from_secs(1);
 /// The noise is the mean of about this number of samples; while there are fewer, of at least the minimum.
 const NOISE_SAMPLES: u32 = 32;
@@ -59,6 +61,46 @@ impl Peak {
 
     pub(super) fn highest(&self) -> f64 {
         self.current.max(self.previous)
+    }
+}
+
+/// The sender before its rate fell, bytes a second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BeforeFalls {
+    /// The delivery rate.
+    pub(super) delivered: f64,
+    /// The sender's rate, at most the highest delivery rate or the initial rate.
+    pub(super) allowed: f64,
+}
+
+/// Evidence that others fill the queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rivals {
+    /// Drains that found the queue of others, each within [`RIVALS_SPAN`] of the one before.
+    drains: u32,
+    seen: Option<Time>,
+}
+
+impl Rivals {
+    /// Whether a drain or a trial found competitors recently.
+    pub(super) fn are_evident(&self, now: Time) -> bool {
+        self.seen.is_some_and(|seen| now.since(seen) < RIVALS_SPAN)
+    }
+
+    pub(super) fn see(&mut self, now: Time) {
+        self.seen = Some(now);
+    }
+
+    /// Counts a drain that found the queue of others, and returns the count.
+    pub(super) fn note_drain(&mut self, now: Time) -> u32 {
+        self.drains = if self.are_evident(now) { self.drains + 1 } else { 1 };
+        self.see(now);
+        self.drains
+    }
+
+    /// Resets the count, because the sender competes.
+    pub(super) fn forget_drains(&mut self) {
+        self.drains = 0;
     }
 }
 

@@ -12,12 +12,13 @@ mod history;
 mod round;
 #[cfg(test)]
 mod vectors;
+mod window;
 
 use std::time::Duration;
 
 use self::competitive::{CompetitiveMode, Ended};
 use self::drain::{DRAINED_ALLOWANCE, Drain, GrowingQueue};
-use self::history::{BaseDelay, Noise, Peak, Usual};
+use self::history::{BaseDelay, BeforeFalls, Noise, Peak, Rivals, Usual};
 pub(crate) use self::round::Arrived;
 use self::round::Round;
 use crate::time::Time;
@@ -55,15 +56,13 @@ pub(crate) struct Rate {
     falls: u32,
     /// Every round since then saw a queue.
     queue_since: Option<Time>,
-    /// The delivery rate before the rate fell.
-    before_falls: f64,
+    before_falls: BeforeFalls,
     /// Acknowledgements in a row that saw a queue.
     growing: Option<GrowingQueue>,
     drain: Option<Drain>,
     /// The longest queueing delay of late, µs.
     usual: Usual,
-    /// Drains in a row that found the queue to be that of others.
-    others: u32,
+    rivals: Rivals,
     /// Rounds in a row in which the rate grew beyond the known capacity.
     probes: u32,
     competitive: Option<CompetitiveMode>,
@@ -90,11 +89,11 @@ impl Rate {
             capacity: None,
             falls: 0,
             queue_since: None,
-            before_falls: 0.0,
+            before_falls: BeforeFalls::default(),
             growing: None,
             drain: None,
             usual: Usual::default(),
-            others: 0,
+            rivals: Rivals::default(),
             probes: 0,
             competitive: None,
             ended: None,
@@ -132,6 +131,9 @@ impl Rate {
             (false, Some(_)) => smoothed.max(least),
             (false, None) => least,
         };
+        if let Some(bytes) = self.competitive.and_then(|competitive| competitive.window_bytes()) {
+            return (bytes as u64).max(FLIGHT_BYTES_MIN);
+        }
         let allowance = if self.drain.is_some() { DRAINED_ALLOWANCE } else { FLIGHT_ALLOWANCE };
         let jitter = FLIGHT_NOISES * self.noise.mean() / 1e6;
         let bytes = self.bytes_per_second * ((round_trip + allowance).as_secs_f64() + jitter);
@@ -166,7 +168,7 @@ impl Rate {
 
     /// A packet leaves; returns whether the bytes in flight leave room for more.
     pub(crate) fn spend(&mut self, now: Time, bytes: usize, has_room_in_flight: bool) {
-        let share = self.share_in_drain(now, has_room_in_flight);
+        let share = self.share_in_pause(now, has_room_in_flight);
         self.spend_at(share * self.bytes_per_second, now, bytes);
     }
 

@@ -14,6 +14,8 @@ pub(super) struct Round {
     pub(super) began: Time,
     /// Arrival times of its first and its last packet, by the peer's clock, µs.
     arrived: [i64; 2],
+    /// When these two packets left.
+    sent: [Time; 2],
     /// The part of that time, µs, in which nothing was in flight.
     idle: i64,
     busy_period: u32,
@@ -53,6 +55,7 @@ impl Round {
             end: arrived.next_number,
             began: now,
             arrived: [arrived.arrived; 2],
+            sent: [arrived.sent; 2],
             idle: 0,
             busy_period: arrived.busy_period,
             acknowledged: 0,
@@ -72,6 +75,7 @@ impl Round {
             self.idle += arrived.arrived.wrapping_sub(*last).max(0);
         }
         *last = arrived.arrived.max(*last);
+        self.sent[1] = arrived.sent;
         self.acknowledged += arrived.bytes;
         self.queue_min = self.queue_min.min(queue);
     }
@@ -88,6 +92,11 @@ impl Round {
     /// Arrival times of its first and its last packet, by the peer's clock, µs.
     pub(super) fn arrived(&self) -> [i64; 2] {
         self.arrived
+    }
+
+    /// When its first and its last packet left.
+    pub(super) fn sent(&self) -> [Time; 2] {
+        self.sent
     }
 
     /// Bytes a second.

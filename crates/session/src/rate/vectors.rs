@@ -17,6 +17,8 @@ const START_MICROS: u64 = 1_000_000_000;
 const TICK_MICROS: u64 = 500;
 /// Others do not make the queue longer than this.
 const OTHERS_QUEUE_MICROS: f64 = 150_000.0;
+/// A packet that would wait longer is lost.
+const QUEUE_MICROS_MAX: f64 = 250_000.0;
 const PACKET_BYTES: u32 = 3_000;
 
 /// A link on which a sender always has data to send, and the traffic of others on it.
@@ -29,7 +31,7 @@ struct Case {
     seconds: f64,
 }
 
-const CASES: [Case; 3] = [
+const CASES: [Case; 5] = [
     Case {
         name: "the capacity falls to a quarter, and rises again",
         capacity: |at| if (2.0..4.0).contains(&at) { 125_000.0 } else { 500_000.0 },
@@ -48,12 +50,33 @@ const CASES: [Case; 3] = [
         others: |at| if (1.5..4.0).contains(&at) { 0.8 } else { 0.0 },
         seconds: 7.0,
     },
+    Case {
+        name: "others fill the queue while the capacity rises and falls",
+        capacity: |at| if ((at / 2.0) as u64).is_multiple_of(2) { 500_000.0 } else { 125_000.0 },
+        others: |at| if at > 1.0 { 0.7 } else { 0.0 },
+        seconds: 10.0,
+    },
+    Case {
+        name: "others fill the queue for a while and leave an empty link",
+        capacity: |_| 250_000.0,
+        others: |at| if (1.5..3.5).contains(&at) { 0.95 } else { 0.0 },
+        seconds: 9.0,
+    },
 ];
 
+/// Branches of competitive mode that a case reached.
+#[derive(Debug, Default)]
+struct Reached {
+    window: bool,
+    pause: bool,
+    end: bool,
+}
+
 /// Drives the rate over the link of a case; each acknowledgement of one packet is one step.
-fn steps(case: &Case) -> Vec<Value> {
+fn steps(case: &Case, reached: &mut Reached) -> Vec<Value> {
     let mut rate = Rate::new(None);
     let mut under_way = VecDeque::<(u64, Arrived)>::new();
+    let mut lost = VecDeque::<u64>::new();
     let (mut now, mut number, mut flight, mut free_at, mut steps) =
         (0_u64, 0_u64, 0_u64, 0.0_f64, Vec::new());
     while (now as f64) < case.seconds * 1e6 {
@@ -71,6 +94,14 @@ fn steps(case: &Case) -> Vec<Value> {
                 "arrived": arrived.arrived,
                 "rate": rate.bytes_per_second,
             }));
+            while lost.pop_front_if(|number| *number < arrived.number).is_some() {
+                flight -= u64::from(PACKET_BYTES);
+                rate.lost(PACKET_BYTES);
+                steps.push(json!({ "now": now, "lost": PACKET_BYTES }));
+            }
+            reached.window |= rate.competitive.is_some_and(|mode| mode.window_bytes().is_some());
+            reached.pause |= rate.competitive.is_some_and(|mode| mode.pauses(at(now)));
+            reached.end |= rate.ended.is_some();
             continue;
         }
         let flight_max = rate.flight_bytes_max(
@@ -81,21 +112,25 @@ fn steps(case: &Case) -> Vec<Value> {
         let has_room = flight < flight_max;
         if rate.next_at() <= at(now) && (has_room || rate.is_draining()) {
             let passing = f64::from(PACKET_BYTES) / (case.capacity)(now as f64 / 1e6) * 1e6;
-            free_at = free_at.max(now as f64) + passing;
-            let arrived = free_at as u64 + ONE_WAY_MICROS;
-            under_way.push_back((
-                arrived + ONE_WAY_MICROS,
-                Arrived {
-                    number,
-                    next_number: 0,
-                    sent: at(now),
-                    arrived: arrived as i64,
-                    packet_bytes: PACKET_BYTES,
-                    bytes: PACKET_BYTES.into(),
-                    busy_period: 0,
-                    is_reliable: false,
-                },
-            ));
+            if free_at.max(now as f64) + passing > now as f64 + QUEUE_MICROS_MAX {
+                lost.push_back(number);
+            } else {
+                free_at = free_at.max(now as f64) + passing;
+                let arrived = free_at as u64 + ONE_WAY_MICROS;
+                under_way.push_back((
+                    arrived + ONE_WAY_MICROS,
+                    Arrived {
+                        number,
+                        next_number: 0,
+                        sent: at(now),
+                        arrived: arrived as i64,
+                        packet_bytes: PACKET_BYTES,
+                        bytes: PACKET_BYTES.into(),
+                        busy_period: 0,
+                        is_reliable: false,
+                    },
+                ));
+            }
             number += 1;
             flight += u64::from(PACKET_BYTES);
             let has_room = flight
@@ -118,8 +153,10 @@ fn steps(case: &Case) -> Vec<Value> {
 
 #[test]
 fn the_rate_follows_acknowledgements_as_the_vectors_say() {
+    let mut reached = Reached::default();
     let cases: Vec<Value> =
-        CASES.iter().map(|case| json!({ "name": case.name, "steps": steps(case) })).collect();
+        CASES.iter().map(|case| json!({ "name": case.name, "steps": steps(case, &mut reached) })).collect();
+    assert!(reached.window && reached.pause && reached.end, "{reached:?}");
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/session/rate.json");
     if std::env::var_os("NOWCAST_BLESS").is_some() {
         let lines: Vec<String> = cases

@@ -156,6 +156,7 @@ interface RateStep {
   now: number;
   spent?: number;
   has_room?: boolean;
+  lost?: number;
   number: number;
   next_number: number;
   sent: number;
@@ -173,6 +174,10 @@ it.each(vectors<{ name: string; steps: RateStep[] }[]>("rate"))("adjusts the rat
     const nowUs = START_US + step.now;
     if (step.spent !== undefined) {
       rate.spend(nowUs, step.spent, undefined, step.has_room!);
+      continue;
+    }
+    if (step.lost !== undefined) {
+      rate.lost(step.lost);
       continue;
     }
     rate.holdBack();

@@ -3,14 +3,15 @@
  * loss.
  */
 import type { QueueTest } from "./drain.js";
+import type { Window } from "./window.js";
 
 /** Share of the rate that is kept after a loss, as in CUBIC. */
 export const COMPETITIVE_SHARE = 0.7;
 /** Growth of the rate in each round: this many bytes per round trip, as in Reno, or a share per second. */
-export const COMPETITIVE_STEP_BYTES = 1_200;
-export const COMPETITIVE_GROWTH_PER_SECOND = 0.08;
+const COMPETITIVE_STEP_BYTES = 1_200;
+const COMPETITIVE_GROWTH_PER_SECOND = 0.08;
 /** Until the first loss it grows by this share in each round. */
-export const COMPETITIVE_START = 0.5;
+const COMPETITIVE_START = 0.5;
 /**
  * A reliable carrier hides loss and competes by itself, so the rate stays far enough above the delivery rate that the
  * carrier decides.
@@ -23,7 +24,7 @@ export const OTHERS_DELIVERED_MIN = 0.85;
 export const OTHERS_DELIVERED_MAX = 1.1;
 /** Time until the first trial. Each later one comes after twice the previous time. */
 export const COMPETITIVE_FIRST_US = 2_000_000;
-export const COMPETITIVE_LONGEST_US = 16_000_000;
+const COMPETITIVE_LONGEST_US = 16_000_000;
 /** A competitive mode that begins within this time after another one continues it. */
 export const COMPETITIVE_RESUMED_US = 10_000_000;
 export const TRIAL_ROUNDS = 5;
@@ -31,21 +32,75 @@ export const TRIAL_ROUNDS = 5;
 export const TRIAL_SHARE = 0.5;
 /** After this many rounds of a trial without a queue no competitor is left, because the queue of a competitor comes and goes. */
 export const TRIAL_EMPTY = 3;
+/** Beside others that filled a long queue, no competitor is left after this many rounds without one. */
+export const EMPTY_ROUNDS = 8;
+/** A pause that found the sender's own queue is repeated after this time, because a rising capacity looks the same. */
+const OWN_REPEATED_US = 1_000_000;
+/** After this many consecutive such pauses no competitor is left. */
+const OWN_PAUSES = 2;
+
+/** The growth of a rate on a carrier that competes by itself, after a round of `span` seconds. */
+export function competitiveGrowth(isStarting: boolean, rate: number, span: number): number {
+  const share = isStarting ? COMPETITIVE_START : COMPETITIVE_GROWTH_PER_SECOND * span;
+  return Math.max(share * rate, COMPETITIVE_STEP_BYTES / span);
+}
 
 /** Others fill the queue of the narrowest hop, so the rate reacts to loss as theirs does. */
 export class CompetitiveMode {
-  readonly untilUs: number;
+  /** When the next trial may begin. */
+  untilUs: number;
   hasFallen = false;
   /** The rate is low, to test whether the others are still there. */
   trial: Trial | undefined;
+  /** Consecutive pauses that found the sender's own queue. */
+  #own = 0;
+  /** The queue was long since the last trial, so the next one waits until it is long again. */
+  hadLongQueue = false;
+  /** Consecutive rounds without a queue. */
+  empty = 0;
 
   constructor(
     nowUs: number,
-    readonly lastsUs: number,
+    public lastsUs: number,
     /** Nothing was lost yet: the rate grows as fast as on a link of its own. */
     public isStarting: boolean,
+    /** Not on a reliable carrier, which has a window itself. */
+    readonly window: Window | undefined,
   ) {
     this.untilUs = nowUs + lastsUs;
+  }
+
+  /** The window, where it decides and not the low rate of a trial. */
+  get decisiveWindow(): Window | undefined {
+    return this.trial === undefined || this.trial.pausesUntilUs !== undefined ? this.window : undefined;
+  }
+
+  /** Whether packets leave at a share of the rate to test the queue. */
+  pauses(nowUs: number): boolean {
+    const untilUs = this.trial?.pausesUntilUs;
+    return untilUs !== undefined && nowUs < untilUs;
+  }
+
+  get nextLastsUs(): number {
+    return Math.min(2 * this.lastsUs, COMPETITIVE_LONGEST_US);
+  }
+
+  /** A round since a pause is over. Returns whether pauses have shown that no competitor is left. */
+  judgePause(nowUs: number, trial: Trial): boolean {
+    if (trial.isOwn === undefined && trial.rounds < TRIAL_ROUNDS) {
+      trial.rounds += 1;
+      return false;
+    }
+    this.trial = undefined;
+    if (trial.isOwn === true) {
+      this.#own += 1;
+      this.untilUs = nowUs + OWN_REPEATED_US;
+      return this.#own === OWN_PAUSES;
+    }
+    this.#own = 0;
+    this.lastsUs = this.nextLastsUs;
+    this.untilUs = nowUs + this.lastsUs;
+    return false;
   }
 }
 
@@ -53,6 +108,7 @@ export class CompetitiveMode {
 export interface Ended {
   readonly atUs: number;
   readonly rate: number;
+  readonly window: Window | undefined;
   /** The time until its next trial. */
   readonly lastsUs: number;
 }
@@ -61,8 +117,10 @@ export interface Trial {
   /** The rate before the trial. */
   readonly rate: number;
   rounds: number;
-  /** Rounds in a row without a queue. */
+  /** Rounds of the trial in a row without a queue. */
   empty: number;
+  /** Packets leave at a share of the rate until then, and the window stays; otherwise the rate is lower until the trial ends. */
+  readonly pausesUntilUs: number | undefined;
   readonly test: QueueTest;
   /** Whether the test showed that the queue is our own. */
   isOwn: boolean | undefined;

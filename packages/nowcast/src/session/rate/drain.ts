@@ -5,7 +5,7 @@
  * only by the sender's share of it. Rates and delays alone cannot distinguish a competitor from a link whose capacity
  * fell. In both cases as much arrives as is sent, and the queue keeps its length.
  */
-import type { Arrived } from "./round.js";
+import type { Arrived, Round } from "./round.js";
 
 /** A queue is long if it exceeds the target by this. */
 export const LONG_QUEUE_US = 30_000;
@@ -35,21 +35,40 @@ export const OTHERS_US = 10_000;
 export const OTHERS_NOISES = 2;
 /** A queue that became shorter by more than this share of the own queue's expected change is our own. */
 export const OWN_SHARE = 0.8;
-/** Others fill the queue if this number of consecutive drains found so. */
+/** Packets that left at less than this share of the rate do not show how fast the link is, even without competitors. */
+export const SLOW_SHARE = 0.5;
+/** Others fill the queue if this number of drains found so. */
 export const OTHERS_DRAINS = 2;
 
 /** Bytes that arrived within a time, by the peer's clock. */
 export class Delivery {
   constructor(
     readonly firstUs: number,
+    /** When the first packet left. */
+    readonly firstSentUs: number,
     public lastUs = firstUs,
+    public lastSentUs = firstSentUs,
     /** Bytes that arrived after the first packet. */
     public bytes = 0,
   ) {}
 
-  note({ arrivedUs, bytes }: Arrived): void {
+  static begin({ arrivedUs, sentUs }: Arrived): Delivery {
+    return new Delivery(arrivedUs, sentUs);
+  }
+
+  static of({ firstArrivedUs, firstSentUs, lastArrivedUs, lastSentUs, acknowledged }: Round): Delivery {
+    return new Delivery(firstArrivedUs, firstSentUs, lastArrivedUs, lastSentUs, acknowledged);
+  }
+
+  note({ arrivedUs, sentUs, bytes }: Arrived): void {
     this.lastUs = Math.max(this.lastUs, arrivedUs);
+    this.lastSentUs = sentUs;
     this.bytes += bytes;
+  }
+
+  /** The rate at which the same bytes left, bytes a second. */
+  get sentRate(): number {
+    return (Math.max(1, this.bytes) / Math.max(1_000, this.lastSentUs - this.firstSentUs)) * 1e6;
   }
 
   get us(): number {
@@ -71,12 +90,12 @@ export class GrowingQueue {
   longestUs: number;
 
   constructor(
-    { arrivedUs, busyPeriod }: Arrived,
+    arrived: Arrived,
     /** Queueing delay of the first. */
     readonly queueUs: number,
   ) {
-    this.delivery = new Delivery(arrivedUs);
-    this.#busyPeriod = busyPeriod;
+    this.delivery = Delivery.begin(arrived);
+    this.#busyPeriod = arrived.busyPeriod;
     this.longestUs = queueUs;
   }
 
@@ -150,6 +169,8 @@ export class Drain {
   constructor(
     readonly test: QueueTest,
     readonly delivery: Delivery,
+    /** The rate before the drain. */
+    readonly rate: number,
     /** The rate does not fall below this. */
     readonly least: number,
     readonly pausesUntilUs: number,

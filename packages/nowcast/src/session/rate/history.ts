@@ -2,6 +2,8 @@
 const BASE_SPAN_US = 5_000_000;
 /** While others keep the queue full, an empty queue is rarer. */
 const COMPETITIVE_BASE_SPAN_US = 30_000_000;
+/** A competitor that a drain or a trial found is assumed to stay for this time. */
+const RIVALS_SPAN_US = 10_000_000;
 const USUAL_SPAN_US = 1_000_000;
 
 /** The noise is the mean of about this many samples. */
@@ -45,6 +47,42 @@ export class Peak {
       this.#beganUs = nowUs;
     }
     this.#current = Math.max(this.#current, delivered);
+  }
+}
+
+/** The sender before its rate fell, bytes a second. */
+export interface BeforeFalls {
+  /** The delivery rate. */
+  readonly delivered: number;
+  /** The sender's rate, at most the highest delivery rate or the initial rate. */
+  readonly allowed: number;
+}
+
+/** Evidence that others fill the queue. */
+export class Rivals {
+  /** Drains that found the queue of others, each a short time after the one before. */
+  #drains = 0;
+  #seenUs = Number.NEGATIVE_INFINITY;
+
+  /** Whether a drain or a trial found competitors recently. */
+  areEvident(nowUs: number): boolean {
+    return nowUs - this.#seenUs < RIVALS_SPAN_US;
+  }
+
+  see(nowUs: number): void {
+    this.#seenUs = nowUs;
+  }
+
+  /** Counts a drain that found the queue of others, and returns the count. */
+  noteDrain(nowUs: number): number {
+    this.#drains = this.areEvident(nowUs) ? this.#drains + 1 : 1;
+    this.see(nowUs);
+    return this.#drains;
+  }
+
+  /** Resets the count, because the sender competes. */
+  forgetDrains(): void {
+    this.#drains = 0;
   }
 }
 

@@ -6,14 +6,12 @@
 
 import {
   COMPETITIVE_FIRST_US,
-  COMPETITIVE_GROWTH_PER_SECOND,
   COMPETITIVE_HEADROOM,
-  COMPETITIVE_LONGEST_US,
   COMPETITIVE_RESUMED_US,
   COMPETITIVE_SHARE,
-  COMPETITIVE_START,
-  COMPETITIVE_STEP_BYTES,
   CompetitiveMode,
+  competitiveGrowth,
+  EMPTY_ROUNDS,
   type Ended,
   OTHERS_DELIVERED_MAX,
   OTHERS_DELIVERED_MIN,
@@ -37,12 +35,15 @@ import {
   OTHERS_US,
   OWN_SHARE,
   PAUSE_NOISES,
+  PAUSE_SHARE,
   PAUSE_US,
   QueueTest,
+  SLOW_SHARE,
   UNUSUAL_US,
 } from "./drain.js";
-import { BaseDelay, Noise, Peak, Usual } from "./history.js";
+import { BaseDelay, type BeforeFalls, Noise, Peak, Rivals, Usual } from "./history.js";
 import { type Arrived, Round } from "./round.js";
+import { Window } from "./window.js";
 
 const INITIAL = 125_000;
 const LEAST = 2_000;
@@ -99,13 +100,12 @@ export class SendRate {
   #falls = 0;
   /** Every round since then had a queue. */
   #queueSinceUs: number | undefined;
-  #beforeFalls = 0;
+  #beforeFalls: BeforeFalls = { delivered: 0, allowed: 0 };
   #growing: GrowingQueue | undefined;
   #drain: Drain | undefined;
   /** The longest queueing delay of late. */
   #usual = new Usual();
-  /** Consecutive drains that found the queue to belong to others. */
-  #others = 0;
+  readonly #rivals = new Rivals();
   /** Consecutive rounds in which the rate grew beyond the found capacity. */
   #probes = 0;
   #competitive: CompetitiveMode | undefined;
@@ -160,6 +160,8 @@ export class SendRate {
     const withRivals = this.#competitive === undefined ? leastUs : Math.max(leastUs, smoothedUs);
     const roundTripUs = isReliable ? FLIGHT_ROUND_TRIPS_RELIABLE * leastUs : withRivals;
     const beyondUs = this.isDraining ? DRAINED_ALLOWANCE_US : FLIGHT_ALLOWANCE_US;
+    const window = this.#competitive?.decisiveWindow;
+    if (window !== undefined) return window.bytes;
     const allowanceUs = beyondUs + FLIGHT_NOISES * this.#noise.meanUs;
     return Math.max(FLIGHT_BYTES_MIN, (this.bytesPerSecond * (roundTripUs + allowanceUs)) / 1e6);
   }
@@ -193,12 +195,18 @@ export class SendRate {
    */
   spend(nowUs: number, bytes: number, silentShare: number | undefined, hasRoomInFlight: boolean): void {
     const isSilent = silentShare !== undefined;
-    const share = isSilent ? 1 : (this.#drain?.shareAt(nowUs, hasRoomInFlight) ?? 1);
+    const share = isSilent ? 1 : this.#shareAt(nowUs, hasRoomInFlight);
     const delivered = Math.max(LEAST, this.#mean || this.bytesPerSecond);
     const silentRate = (silentShare ?? Number.POSITIVE_INFINITY) * delivered;
     const perSecond = Math.min(silentRate, share * this.bytesPerSecond);
     const from = Math.max(this.nextAtUs, nowUs - BURST_US);
     this.nextAtUs = from + (bytes / perSecond) * 1e6;
+  }
+
+  /** The share of the rate at which the next packet may leave, which is 1 except in pauses. */
+  #shareAt(nowUs: number, hasRoomInFlight: boolean): number {
+    if (this.#competitive?.pauses(nowUs)) return PAUSE_SHARE;
+    return this.#drain?.shareAt(nowUs, hasRoomInFlight) ?? 1;
   }
 
   acknowledged(nowUs: number, arrived: Arrived): void {
@@ -236,7 +244,7 @@ export class SendRate {
       return;
     }
     if (this.#competitive !== undefined) {
-      this.#watchTrial(this.#competitive.trial, arrived, queueUs);
+      this.#watchWindow(nowUs, this.#competitive, arrived, queueUs);
       return;
     }
     const { longestUs } = this.#usual;
@@ -255,21 +263,40 @@ export class SendRate {
     }
   }
 
+  /**
+   * The rate of the link that a delivery shows to a sender with this rate. Beside competitors, packets arrive only a little
+   * more slowly than they left, and after a pause they left slowly. Neither is evidence of a slower link.
+   */
+  #shownBy(nowUs: number, delivery: Delivery, rate: number): number {
+    const { rate: delivered, sentRate } = delivery;
+    const hasRivals = this.#rivals.areEvident(nowUs);
+    const before = this.#falls > 0 || hasRivals ? this.#beforeFalls.delivered : 0;
+    const known = Math.max(this.#mean, before, delivered);
+    const knownRate = Math.min(rate, known);
+    if (!hasRivals && sentRate > SLOW_SHARE * knownRate) return delivered;
+    return Math.min(known, Math.max(delivered, (knownRate * delivered) / sentRate));
+  }
+
   #beginDrain(nowUs: number, arrived: Arrived, queueUs: number, delivery: Delivery): void {
-    const delivered = delivery.rate;
+    const rate = this.bytesPerSecond;
+    const delivered = this.#shownBy(nowUs, delivery, rate);
     // If nothing was held back, the delivery rate is the application's. A short queue after a fall may belong to
     // others.
     let least = 0;
     if (!(this.#heldBack || this.#round?.wasHeldBack)) least = Math.min(INITIAL, this.bytesPerSecond);
     else if (this.#falls > 0 && !this.#isLong(queueUs))
-      least = Math.min(COMPETITIVE_SHARE * this.#beforeFalls, this.bytesPerSecond);
-    if (this.#falls === 0) this.#beforeFalls = Math.max(this.#mean, delivered);
+      least = Math.min(COMPETITIVE_SHARE * this.#beforeFalls.delivered, this.bytesPerSecond);
+    if (this.#falls === 0 && !this.#rivals.areEvident(nowUs)) {
+      const allowed = Math.min(rate, Math.max(this.#peak.highest, INITIAL));
+      this.#beforeFalls = { delivered: Math.max(this.#mean, delivered), allowed };
+    }
     this.#fallTo(delivered, KEPT_SHARE);
     this.bytesPerSecond = Math.max(this.bytesPerSecond, least, LEAST);
     this.#growing = undefined;
     this.#queueSinceUs = nowUs;
     const pausesUntilUs = nowUs + Math.floor(this.#pauseUs(queueUs));
-    this.#drain = new Drain(new QueueTest(arrived, queueUs, delivered), delivery, least, pausesUntilUs);
+    const test = new QueueTest(arrived, queueUs, delivered);
+    this.#drain = new Drain(test, delivery, rate, least, pausesUntilUs);
     this.#round = new Round(nowUs, arrived);
   }
 
@@ -278,7 +305,7 @@ export class SendRate {
     if (test.note(arrived, queueUs)) {
       delivery.note(arrived);
       if (delivery.us < DELIVERY_US) return;
-      const delivered = delivery.rate;
+      const delivered = this.#shownBy(nowUs, delivery, drain.rate);
       test.delivered = delivered;
       this.#capacity = delivered;
       this.bytesPerSecond = this.#clamp(Math.max(KEPT_SHARE * delivered, least));
@@ -295,21 +322,25 @@ export class SendRate {
     this.#round = new Round(nowUs, arrived);
     if (!isOfOthers) {
       // A queue that was hardly longer before is no evidence.
-      if (test.queueUs > 2 * this.#drainedUs) {
-        this.#falls = 0;
-        this.#others = 0;
-      }
+      if (test.queueUs > 2 * this.#drainedUs) this.#falls = 0;
       return;
     }
-    this.#others += 1;
-    if (this.#others >= OTHERS_DRAINS || this.#hasJustEnded(nowUs)) {
-      this.#others = 0;
-      this.#beginCompeting(nowUs);
+    this.bytesPerSecond = Math.max(this.bytesPerSecond, COMPETITIVE_SHARE * drain.rate);
+    if (this.#rivals.noteDrain(nowUs) >= OTHERS_DRAINS || this.#hasJustEnded(nowUs)) {
+      this.#rivals.forgetDrains();
+      this.#beginCompeting(nowUs, arrived);
     }
   }
 
-  /** A trial checks the queue with each acknowledgement. */
-  #watchTrial(trial: Trial | undefined, arrived: Arrived, queueUs: number): void {
+  /** An acknowledgement arrived: the window sets the rate, and a trial checks the queue. */
+  #watchWindow(
+    nowUs: number,
+    { window, decisiveWindow, trial }: CompetitiveMode,
+    arrived: Arrived,
+    queueUs: number,
+  ): void {
+    window?.sample((nowUs - arrived.sentUs) / 1e6);
+    if (decisiveWindow !== undefined) this.bytesPerSecond = this.#clamp(decisiveWindow.rate);
     if (trial === undefined || trial.test.note(arrived, queueUs) || trial.isOwn !== undefined) return;
     const { test } = trial;
     if (!this.#isLong(test.queueUs) || test.lastedUs(arrived) < this.#pauseUs(test.queueUs)) return;
@@ -348,17 +379,15 @@ export class SendRate {
     if (this.#competitive !== undefined) this.#compete(nowUs, this.#competitive, round, arrived, queueUs);
     else if (this.#drain !== undefined) {
       // The drain decides.
-    } else if (overflows) this.#fall(nowUs, round);
+    } else if (overflows) this.#fall(nowUs, round, arrived);
     else if (recovers || round.followsFall) return;
     else if (hasQueue) {
-      if (isReliable && this.#isOfOthers(round)) this.#beginCompeting(nowUs);
+      if (isReliable && this.#isOfOthers(round)) this.#beginCompeting(nowUs, arrived);
       else if (!isReliable && round.wasHeldBack && this.#isLong(round.queueMinUs)) {
-        const { firstArrivedUs, lastArrivedUs, acknowledged } = round;
-        const delivery = new Delivery(firstArrivedUs, lastArrivedUs, acknowledged);
-        this.#beginDrain(nowUs, arrived, queueUs, delivery);
+        this.#beginDrain(nowUs, arrived, queueUs, Delivery.of(round));
       } else if (round.wasHeldBack) {
         this.#queueSinceUs = nowUs;
-        this.#fall(nowUs, round);
+        this.#fall(nowUs, round, arrived);
       } else this.#yieldSomewhat();
     } else {
       this.#falls = Math.max(0, this.#falls - 1);
@@ -386,7 +415,7 @@ export class SendRate {
   }
 
   /** A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second. */
-  #fall(nowUs: number, round: Round): void {
+  #fall(nowUs: number, round: Round, arrived: Arrived): void {
     const drain = this.queueUs / 1e6 / (0.1 + round.span);
     const kept = Math.min(KEPT_SHARE, Math.max(0.5, 1 - drain));
     if (this.#round !== undefined) this.#round.followsFall = true;
@@ -395,10 +424,10 @@ export class SendRate {
       return;
     }
     const { delivered } = round;
-    if (this.#falls === 0) this.#beforeFalls = delivered;
+    if (this.#falls === 0) this.#beforeFalls = { delivered, allowed: delivered };
     this.#fallTo(delivered, kept);
     // A sender that only yields to others that fill the queue gets nothing.
-    if (this.#falls > FALLS_MAX) this.#beginCompeting(nowUs);
+    if (this.#falls > FALLS_MAX) this.#beginCompeting(nowUs, arrived);
   }
 
   /** Sets the rate to a share of the delivery rate, which is the capacity of the link. */
@@ -415,7 +444,8 @@ export class SendRate {
    * arrives as is sent.
    */
   #isOfOthers(round: Round): boolean {
-    const hasFallen = this.#falls > 0 && !round.followsFall && this.bytesPerSecond < 0.9 * this.#beforeFalls;
+    const isLower = this.bytesPerSecond < 0.9 * this.#beforeFalls.delivered;
+    const hasFallen = this.#falls > 0 && !round.followsFall && isLower;
     const delivered = round.delivered / this.bytesPerSecond;
     const isSteady = delivered >= OTHERS_DELIVERED_MIN && delivered <= OTHERS_DELIVERED_MAX;
     return hasFallen && isSteady && round.wasHeldBack && this.#isLong(round.queueMinUs);
@@ -427,19 +457,37 @@ export class SendRate {
   }
 
   /** Others fill the queue, so competitive mode begins. */
-  #beginCompeting(nowUs: number): void {
+  #beginCompeting(nowUs: number, { sentUs, isReliable }: Arrived): void {
     // Competitive mode that ended a moment ago continues, with its rate.
     const ended = this.#hasJustEnded(nowUs) ? this.#ended : undefined;
-    const before = Math.max(this.#beforeFalls, ended?.rate ?? 0);
+    const before = Math.max(this.#beforeFalls.delivered, ended?.rate ?? 0);
     this.bytesPerSecond = Math.max(this.bytesPerSecond, COMPETITIVE_SHARE * before);
-    this.#competitive = new CompetitiveMode(
-      nowUs,
-      ended?.lastsUs ?? COMPETITIVE_FIRST_US,
-      ended === undefined,
-    );
+    let window: Window | undefined;
+    if (!isReliable) {
+      const roundTrip = (nowUs - sentUs) / 1e6;
+      const rate = Math.max(this.bytesPerSecond, this.#beforeFalls.allowed);
+      ended?.window?.resume(roundTrip);
+      window = ended?.window ?? new Window(rate, roundTrip);
+      this.bytesPerSecond = this.#clamp(window.rate);
+    }
+    const lastsUs = ended?.lastsUs ?? COMPETITIVE_FIRST_US;
+    this.#competitive = new CompetitiveMode(nowUs, lastsUs, ended === undefined, window);
   }
 
-  /** Others keep the queue full: the rate reacts to loss as theirs does, and falls for a trial at intervals. */
+  /** Ends competitive mode, because no competitor is left. `rate` is the rate that the sender had beside them. */
+  #endCompeting(nowUs: number, { window }: CompetitiveMode, rate: number, lastsUs: number): void {
+    this.#falls = 0;
+    this.#capacity = undefined;
+    this.bytesPerSecond = 0.85 * Math.min(rate, this.#peak.highest);
+    this.#rivals.see(nowUs);
+    this.#ended = { atUs: nowUs, rate, window, lastsUs };
+    this.#competitive = undefined;
+  }
+
+  /**
+   * Others keep the queue full: rate or window react to loss as theirs do. At intervals the sender pauses, or the rate falls
+   * for a trial; if that empties the queue, no competitor is left.
+   */
   #compete(
     nowUs: number,
     competitive: CompetitiveMode,
@@ -447,22 +495,65 @@ export class SendRate {
     arrived: Arrived,
     queueUs: number,
   ): void {
-    if (competitive.trial !== undefined) {
-      this.#endTrial(nowUs, competitive, competitive.trial, round);
+    const { trial, window } = competitive;
+    if (trial !== undefined && trial.pausesUntilUs === undefined) {
+      this.#goOnTrying(nowUs, competitive, trial, round);
       return;
     }
-    if (nowUs >= competitive.untilUs) {
-      const test = new QueueTest(arrived, queueUs, round.delivered);
-      competitive.trial = { rate: this.bytesPerSecond, rounds: 0, empty: 0, test, isOwn: undefined };
-      this.bytesPerSecond = TRIAL_SHARE * Math.min(this.bytesPerSecond, round.delivered);
+    if (trial !== undefined && competitive.judgePause(nowUs, trial)) {
+      this.#endCompeting(nowUs, competitive, trial.rate, competitive.lastsUs);
       return;
     }
+    competitive.empty = round.queueMinUs > this.#queueTargetUs ? 0 : competitive.empty + 1;
+    competitive.hadLongQueue ||= this.#isLong(queueUs);
+    if (nowUs >= competitive.untilUs && competitive.trial === undefined) {
+      if (window !== undefined && competitive.empty >= EMPTY_ROUNDS) {
+        this.#endCompeting(nowUs, competitive, this.bytesPerSecond, competitive.lastsUs);
+        return;
+      }
+      if (window === undefined || !competitive.hadLongQueue || this.#isLong(queueUs)) {
+        this.#beginTrial(nowUs, competitive, round, arrived, queueUs);
+        return;
+      }
+    }
+    this.#answerToLoss(nowUs, competitive, round, arrived);
+  }
+
+  #beginTrial(
+    nowUs: number,
+    competitive: CompetitiveMode,
+    round: Round,
+    arrived: Arrived,
+    queueUs: number,
+  ): void {
+    const pauses = competitive.window !== undefined && this.#isLong(queueUs);
+    const pausesUntilUs = pauses ? nowUs + Math.floor(this.#pauseUs(queueUs)) : undefined;
+    const test = new QueueTest(arrived, queueUs, round.delivered);
+    competitive.trial = {
+      rate: this.bytesPerSecond,
+      rounds: 0,
+      empty: 0,
+      pausesUntilUs,
+      test,
+      isOwn: undefined,
+    };
+    competitive.hadLongQueue = false;
+    competitive.empty = 0;
+    if (!pauses) this.bytesPerSecond = TRIAL_SHARE * Math.min(this.bytesPerSecond, round.delivered);
+  }
+
+  #answerToLoss(nowUs: number, competitive: CompetitiveMode, round: Round, arrived: Arrived): void {
+    const { window, isStarting } = competitive;
     // Losses of one overflow are detected in two rounds, and count once.
     competitive.hasFallen = round.lostBytes > 0 && !competitive.hasFallen;
-    if (competitive.hasFallen) this.bytesPerSecond *= COMPETITIVE_SHARE;
-    else if (round.wasHeldBack) {
-      const share = competitive.isStarting ? COMPETITIVE_START : COMPETITIVE_GROWTH_PER_SECOND * round.span;
-      this.bytesPerSecond += Math.max(share * this.bytesPerSecond, COMPETITIVE_STEP_BYTES / round.span);
+    if (competitive.hasFallen) {
+      if (window === undefined) this.bytesPerSecond *= COMPETITIVE_SHARE;
+      else window.shrink();
+    } else if (round.wasHeldBack) {
+      if (window === undefined)
+        this.bytesPerSecond += competitiveGrowth(isStarting, this.bytesPerSecond, round.span);
+      else if (isStarting) window.start(this.budget);
+      else window.grow((nowUs - round.beganUs) / 1e6, this.budget);
     }
     if (arrived.isReliable) {
       this.bytesPerSecond = Math.min(this.bytesPerSecond, COMPETITIVE_HEADROOM * this.#peak.highest);
@@ -471,19 +562,15 @@ export class SendRate {
   }
 
   /** If the lower rate emptied the queue, there are no others left. The first round holds packets sent before. */
-  #endTrial(nowUs: number, competitive: CompetitiveMode, trial: Trial, round: Round): void {
-    const lastsUs = Math.min(2 * competitive.lastsUs, COMPETITIVE_LONGEST_US);
+  #goOnTrying(nowUs: number, competitive: CompetitiveMode, trial: Trial, round: Round): void {
+    const { window, isStarting, nextLastsUs } = competitive;
     trial.rounds += 1;
     trial.empty = round.queueMinUs > this.#queueTargetUs ? 0 : trial.empty + 1;
     if (trial.empty === TRIAL_EMPTY || trial.isOwn === true) {
-      this.#falls = 0;
-      this.#capacity = undefined;
-      this.bytesPerSecond = 0.85 * Math.min(trial.rate, this.#peak.highest);
-      this.#ended = { atUs: nowUs, rate: trial.rate, lastsUs };
-      this.#competitive = undefined;
+      this.#endCompeting(nowUs, competitive, trial.rate, nextLastsUs);
     } else if (trial.rounds === TRIAL_ROUNDS || (trial.rounds > 1 && trial.isOwn === false)) {
       this.bytesPerSecond = trial.rate;
-      this.#competitive = new CompetitiveMode(nowUs, lastsUs, competitive.isStarting);
+      this.#competitive = new CompetitiveMode(nowUs, nextLastsUs, isStarting, window);
     }
   }
 

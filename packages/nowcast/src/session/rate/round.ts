@@ -24,6 +24,9 @@ export class Round {
   /** Arrival of its first and its last packet, by the peer's clock. */
   readonly firstArrivedUs: number;
   lastArrivedUs: number;
+  /** When these two packets left. */
+  readonly firstSentUs: number;
+  lastSentUs: number;
   /** The part of that time in which nothing was in flight. */
   #idleUs = 0;
   #busyPeriod: number;
@@ -36,12 +39,14 @@ export class Round {
 
   constructor(
     readonly beganUs: number,
-    { nextNumber, arrivedUs, busyPeriod }: Arrived,
+    { nextNumber, sentUs, arrivedUs, busyPeriod }: Arrived,
   ) {
     this.#busyPeriod = busyPeriod;
     this.#end = nextNumber;
     this.firstArrivedUs = arrivedUs;
     this.lastArrivedUs = arrivedUs;
+    this.firstSentUs = sentUs;
+    this.lastSentUs = sentUs;
   }
 
   /** Records an acknowledgement, and the queueing delay of its packet. */
@@ -51,6 +56,7 @@ export class Round {
       this.#idleUs += Math.max(0, arrived.arrivedUs - this.lastArrivedUs);
     }
     this.lastArrivedUs = Math.max(this.lastArrivedUs, arrived.arrivedUs);
+    this.lastSentUs = arrived.sentUs;
     this.acknowledged += arrived.bytes;
     this.queueMinUs = Math.min(this.queueMinUs, queueUs);
   }
