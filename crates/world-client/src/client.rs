@@ -10,7 +10,8 @@ use nowcast_world_protocol::session::{
 
 use crate::{Incoming, InputSender, Join, MessageError, Update, WorldView};
 
-/// Movement is asked for anew at most once in this many steps of the world (`spec/WORLD.md`, section 8).
+/// Minimum interval between two requests to send all movement again, in steps of the world (`spec/WORLD.md`, section
+/// 8).
 const FORGET_STEPS: u32 = STEP_HZ;
 
 /// A client of a world on a channel.
@@ -21,7 +22,7 @@ pub struct WorldClient {
     channel: Channel,
     view: WorldView,
     input: InputSender,
-    /// The step of the world at which movement was last asked for anew.
+    /// The step of the world of the last request to send all movement again.
     forgot_tick: Option<u32>,
 }
 
@@ -66,17 +67,17 @@ impl WorldClient {
         Ok(self.handle(&message)?)
     }
 
-    /// Takes in the next message if there is one.
+    /// Handles the next message if there is one.
     ///
     /// # Errors
-    /// As [`receive`](Self::receive).
+    /// Like [`receive`](Self::receive).
     pub fn try_receive(&mut self) -> Result<Option<Update>, ClientError> {
         let Some(message) = self.channel.try_receive()? else { return Ok(None) };
         Ok(Some(self.handle(&message)?))
     }
 
-    /// Takes in a message that the caller received from the channel. If movement refers to frames that the client does not have,
-    /// it asks for all of movement anew, at most once a second.
+    /// Handles a message that the caller received from the channel. If movement refers to frames that the client does
+    /// not have, it requests all movement again, at most once a second.
     ///
     /// # Errors
     /// If the server broke the protocol.
@@ -109,7 +110,7 @@ impl WorldClient {
         self.channel.lane(WORLD_LANE).try_state(STEPS_KEY, &encode_to_vec(steps))
     }
 
-    /// States how old the shown poses of other entities are, in milliseconds beside the time that the network takes.
+    /// States the age of the displayed poses of other entities, in milliseconds, without the delay of the network.
     ///
     /// # Errors
     /// If the channel is closed.
@@ -131,7 +132,8 @@ impl WorldClient {
         })
     }
 
-    /// Carries out an action once, however often it is sent with this number. The client needs a key; it counts its actions from 1.
+    /// Sends a durable action, which the server carries out once however often it is sent with this number. The client
+    /// needs a key; it counts its actions from 1.
     ///
     /// # Errors
     /// If the channel is closed, or its lane is full.
@@ -140,7 +142,7 @@ impl WorldClient {
         self.send(&ToWorld::Act { action, arguments, number, step: None, shown: None })
     }
 
-    /// Says a line to all players in the room.
+    /// Sends a line of chat to all players in the room.
     ///
     /// # Errors
     /// If the channel is closed, or its lane is full.

@@ -22,7 +22,7 @@ pub enum Incoming<'m> {
     State {
         /// The entity, player or screen.
         key: StateKey,
-        /// The value; empty for one that is gone.
+        /// The value; empty for a removed one.
         value: &'m [u8],
     },
     /// A [`FromWorld`](nowcast_world_protocol::session::FromWorld).

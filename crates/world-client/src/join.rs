@@ -4,7 +4,7 @@ use nowcast::{Channel, Error};
 use nowcast_wire::encode_to_vec;
 use nowcast_world_protocol::session::{PROTOCOL, ToWorld};
 
-/// The first event of a client: its name, and how it takes part.
+/// The first event of a client: its name, and its role.
 ///
 /// ```
 /// use nowcast_world_client::Join;
@@ -29,13 +29,13 @@ impl Join {
         Self { name: name.into(), network_hz: 0, key: Vec::new(), is_program: false }
     }
 
-    /// Asks for this number of rounds of movement a second; 0 leaves it to the server.
+    /// Requests this number of rounds of movement a second; 0 leaves the number to the server.
     #[must_use]
     pub fn network_hz(self, network_hz: u32) -> Self {
         Self { network_hz, ..self }
     }
 
-    /// Sets the client's secret, 16 random bytes, by which it is the same player again in a later session.
+    /// Sets the client's secret, 16 random bytes, with which it continues as the same player in a later session.
     #[must_use]
     pub fn key(self, key: [u8; 16]) -> Self {
         Self { key: key.to_vec(), ..self }
@@ -57,7 +57,7 @@ impl Join {
         }
     }
 
-    /// Sends the event, for a client that reads the messages by itself. Others call
+    /// Sends the event, for a client that reads the messages by itself. Other clients call
     /// [`WorldClient::join`](crate::WorldClient::join).
     ///
     /// # Errors

@@ -20,7 +20,7 @@ const TOLERANCE_METRES: f32 = 0.003;
 const TELEPORT_METRES: f32 = 2.0;
 /// The greatest speed of walkers, in metres a second.
 const SPEED_MAX: f32 = 40.0;
-/// A larger error of the velocity says that the prediction missed something: then the reported velocity counts alone.
+/// A larger error of the velocity means that the prediction missed an effect: then the reported velocity counts alone.
 const BELIEF_SPEED: f32 = 1.5;
 /// Two positions farther apart in time say little about velocity.
 const VELOCITY_STEPS_MAX: u32 = 6;
@@ -31,8 +31,8 @@ const PLATFORM_HALF_METRES: f32 = 0.5;
 /// A platform farther away than this is forgotten, in metres.
 const PLATFORM_REACH_METRES: f32 = 3.0;
 
-/// Predicts the own avatar: takes the steps of its walker as soon as the input asks for them, and takes the newest ones again if
-/// the server had the avatar elsewhere.
+/// Predicts the own avatar: takes the steps of its walker as soon as the input exists, and repeats the newest ones if
+/// the server's position of the avatar differs.
 ///
 /// The calls of a turn, in this order: [`handle`](Self::handle) for each update of the view, [`set_input`](Self::set_input),
 /// [`advance`](Self::advance), [`poll_steps`](Self::poll_steps). `now` is a time since any fixed moment.
@@ -61,7 +61,7 @@ const PLATFORM_REACH_METRES: f32 = 3.0;
 #[derive(Debug, Default)]
 pub struct Predictor {
     wanted: Input,
-    /// A jump that was asked for and taken back before a step took it.
+    /// A jump that was requested and withdrawn before a step took it.
     is_jump_pending: bool,
     /// The time of step 0.
     begin: Option<Duration>,
@@ -79,7 +79,7 @@ pub struct Correction {
     pub step: u32,
     /// The error of the predicted position after that step, in metres.
     pub error_metres: f32,
-    /// The position after the newest step, as it was predicted before. A client may glide from here to the new one.
+    /// The earlier prediction of the position after the newest step. A client may glide from here to the new one.
     pub from: [f32; 3],
     /// The position after the newest step now.
     pub to: [f32; 3],
@@ -99,7 +99,7 @@ struct Walking {
     platform: Option<Solid>,
 }
 
-/// A step that was taken: its input, and the walker after it.
+/// A completed step: its input, and the walker after it.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     step: u32,
@@ -186,7 +186,7 @@ impl Predictor {
         self.corrections
     }
 
-    /// Begins with another avatar. Returns whether there is one to predict.
+    /// Begins with another avatar. Returns whether there is an avatar to predict.
     fn follow(&mut self, view: &WorldView, target: u32) -> bool {
         let walker = view.avatar().and_then(|avatar| {
             let kind = view.kind(view.entity(avatar)?.entity.kind)?.walker?;
@@ -221,7 +221,7 @@ impl Predictor {
 }
 
 impl Walking {
-    /// Begins after a step in which the avatar stands where it is. No earlier step can be taken again.
+    /// Begins after a step in which the avatar stands still. No earlier step can be repeated.
     fn restart(&mut self, step: u32, yaw: f32) {
         let input = Input { yaw, ..Input::default() };
         self.taken.clear();
@@ -318,7 +318,8 @@ impl Walking {
         Mover { velocity, ..moved }
     }
 
-    /// The server has the avatar at rest here, so it stands on something, even if this client does not know the ground.
+    /// On the server the avatar is at rest here, so there is ground below it, even if this client does not know the
+    /// ground.
     fn rest(&mut self, surroundings: &mut Surroundings, view: &WorldView) {
         self.platform = None;
         self.gather(surroundings, view);

@@ -40,7 +40,7 @@ pub struct KindView {
     pub attributes: Shape,
     /// Its body for physics, if it has one and the definition was not shortened.
     pub body: Option<Body>,
-    /// How input moves its entities.
+    /// The parameters by which input moves its entities.
     pub walker: Option<WalkerKind>,
 }
 
@@ -57,11 +57,11 @@ pub struct EntityView {
 /// The change that a message made. Except for events and lines, the view holds the new values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Update {
-    /// The client takes part: see [`WorldView::welcome`].
+    /// The client has joined: see [`WorldView::welcome`].
     Welcome,
     /// Another definition applies: see [`WorldView::definition`].
     Defined,
-    /// An entity is in sight, or is described anew.
+    /// An entity is in sight, or its whole description was sent again.
     Entity(EntityId),
     /// An entity is out of sight.
     Hidden(EntityId),

@@ -113,7 +113,7 @@ impl CloseCause {
         }
     }
 
-    /// Whether the client may come back and find its player as it was.
+    /// Whether the client may return to its player.
     pub const fn holds_seat(self) -> bool {
         matches!(self, Self::Vanished | Self::ShuttingDown | Self::TooSlow | Self::Idle | Self::RoomGone)
     }

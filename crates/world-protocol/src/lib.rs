@@ -1,7 +1,7 @@
 //! The protocols between a world and its clients, as values and bytes: `spec/WORLD.md` and `spec/PLAIN.md`.
 //!
-//! **Both directions of both protocols are here**, so that servers, clients, bots and measurements share one codec. Nothing in
-//! this crate knows a socket, a thread, a clock or a room.
+//! **Both directions of both protocols are here**, so that servers, clients, bots and measurements share one codec.
+//! This crate uses no socket, no thread, no clock and no room.
 //!
 //! ```
 //! use nowcast_world_protocol::session::{PROTOCOL, ToWorld};

@@ -17,8 +17,8 @@ pub struct WalkerKind {
 }
 
 impl Kind {
-    /// Reads the body; `None` if the kind has none, or if its words are invalid or shortened. Fields that a definition does not
-    /// state have their defaults.
+    /// Reads the body; `None` if the kind has none, or if its words are invalid or shortened. Missing fields have their
+    /// defaults.
     pub fn read_body(&self) -> Option<Body> {
         let motion = match self.body.get("motion")?.as_text()? {
             "fixed" => Motion::Fixed,

@@ -121,7 +121,7 @@ pub enum ToWorld {
         name: String,
         /// Rounds of movement a second; 0 leaves it to the server.
         network_hz: u32,
-        /// As in `Join`.
+        /// Like the key of `Join`.
         key: Vec<u8>,
     },
     /// Asks for an entity.
@@ -214,11 +214,11 @@ pub struct Steps {
 pub struct Step {
     /// Number of steps since the change.
     pub ago: u16,
-    /// As in [`Controls`].
+    /// Like the field of [`Controls`].
     pub forward: f32,
-    /// As in [`Controls`].
+    /// Like the field of [`Controls`].
     pub right: f32,
-    /// As in [`Controls`].
+    /// Like the field of [`Controls`].
     pub yaw: f32,
     /// Whether to run.
     pub run: bool,
