@@ -337,7 +337,7 @@ class Client:
         _, variant = reader.varint(), reader.u(1)
         if variant == 0:
             assert self.player is None, "Welcome comes once"
-            # Whether it came back is a bit in front.
+            # A bit in front states whether the player was resumed.
             _, _, self.player = reader.u(1), reader.u(4), reader.u(4)
         elif variant == 2:
             print("happened:", *texts_of(event, 1), flush=True)

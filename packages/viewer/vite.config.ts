@@ -44,7 +44,7 @@ function preloadNext(): Plugin {
 const STATIC = readdirSync(fileURLToPath(new URL("public", import.meta.url)));
 const TEXT = /\.(?:html|js|css|svg|json|webmanifest)$/;
 
-/** Compresses each text by Brotli, into a file beside it with `.br` behind its name: the server sends it to browsers that take it. */
+/** Compresses each text by Brotli, into a file with the suffix `.br`: the server sends it to browsers that accept it. */
 function compress(): Plugin {
   return {
     name: "compress",

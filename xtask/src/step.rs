@@ -26,7 +26,7 @@ pub(crate) fn root() -> PathBuf {
     here.parent().expect("xtask stands one level below the root").to_path_buf()
 }
 
-/// Where cargo puts what it builds.
+/// The folder of cargo's output.
 pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }

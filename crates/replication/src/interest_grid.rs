@@ -140,7 +140,7 @@ impl InterestGrid {
         self.created.iter().filter_map(section).collect()
     }
 
-    /// Returns the section for a position. The entity keeps its section as long as it is not clearly outside of it.
+    /// Returns the section for a position. The entity keeps its section until it is clearly outside of the section.
     fn section_for(&mut self, placed: &Placed, before: Option<SectionId>) -> Option<SectionId> {
         let policy = placed.reach.policy()?;
         let stays = before.filter(|id| {

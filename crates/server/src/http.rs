@@ -65,7 +65,7 @@ async fn check_host(State(shared): State<Arc<Shared>>, mut request: Request, nex
     }
 }
 
-/// Rejects foreign web pages, whatever host name they use, if all programs of this machine may join.
+/// Rejects foreign web pages under any host name if all programs of this machine may join.
 async fn check_page(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let origin = origin_of(request.headers());
     let page = Page { host: Host::of(&request), origin: origin.as_deref() };

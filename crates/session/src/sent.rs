@@ -234,7 +234,7 @@ impl SentPackets {
         (number < largest).then_some(packet.at + delay)
     }
 
-    /// Settles the oldest packet in flight, whatever its age. Call it until `None` when the carrier is gone.
+    /// Settles the oldest packet in flight, at any age. Call it until `None` when the carrier is gone.
     pub(crate) fn lose_oldest(&mut self) -> Option<Settled> {
         let (_, number) = self.oldest_in_flight()?;
         self.settle(number)

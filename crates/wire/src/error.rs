@@ -36,7 +36,7 @@ pub enum Party {
 /// The problem.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs)] // The messages say what the fields are.
+#[allow(missing_docs)] // The messages explain the fields.
 pub enum ErrorKind {
     #[error("the data ends where {needed} more bytes were expected")]
     Truncated { needed: u64 },

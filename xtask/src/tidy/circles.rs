@@ -100,7 +100,7 @@ fn absolute(module: &[String], scanned: &Scanned, path: &[String]) -> Option<Vec
 /// A `pub use` that leads to another, and so on, ends before this; cyclic ones are mistakes of the compiler's concern.
 const HANDED_ON_MAX: usize = 8;
 
-/// The module whose file defines what a path names, and that name.
+/// The module whose file defines the item of a path, and the item's name.
 fn defining<'a>(files: &'a Crate, path: &[String], depth: usize) -> Option<(&'a [String], String)> {
     let (module, scanned) =
         (0..=path.len()).rev().find_map(|length| files.get_key_value(path.get(..length)?))?;

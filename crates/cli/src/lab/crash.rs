@@ -13,7 +13,7 @@ use crate::show::Show;
 /// Power cuts are simulated at writes and syncs of a store, on a disk that also fails sometimes. Kills are SIGKILL of
 /// `nowcast serve`, every second one at a named step of its store's writing, with clients over WebTransport and
 /// WebSocket that walk and count by durable actions. Fails if a confirmed action is lost, doubled or damaged. Luanti's
-/// server (`apt-get install minetest-server`) is killed beside it if it is installed. Takes about ten minutes.
+/// server (`apt-get install minetest-server`) is killed in the same way if it is installed. Takes about ten minutes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Number of kills [default: 100; with --quick: 5]

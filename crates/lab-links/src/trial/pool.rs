@@ -20,7 +20,7 @@ pub struct Job {
     pub peer: Peer,
     /// The task.
     pub task: Task,
-    /// The name shown meanwhile.
+    /// The name shown while the job runs.
     pub name: String,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Just before a packet may leave, the driver releases the channel's lock and calls the source. The bytes that the
 //! source writes wait as a *draft* for that one packet, and the session reads the draft instead of the source. If other
-//! messages take the room meanwhile, the draft does not leave. It is then treated like the bytes of a lost packet, and
+//! messages take the room first, the draft does not leave. It is then treated like the bytes of a lost packet, and
 //! the source is called again. Every value is therefore read when its packet leaves (late binding), and the source
 //! learns the outcome of all its bytes.
 

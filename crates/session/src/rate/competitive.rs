@@ -160,7 +160,7 @@ impl Rate {
         self.competitive = Some(competitive);
     }
 
-    /// Ends competitive mode, because no competitor is left. `rate` is the rate that the sender had beside them.
+    /// Ends competitive mode, because no competitor is left. `rate` is the rate that the sender had in competition.
     fn end_competing(&mut self, now: Time, competitive: &CompetitiveMode, rate: f64, lasts: Duration) {
         self.falls = 0;
         self.capacity = None;

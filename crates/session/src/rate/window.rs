@@ -1,7 +1,7 @@
 //! The congestion window of competitive mode, after CUBIC (RFC 9438).
 //!
 //! A window in bytes follows a link whose capacity changes without any delay, because acknowledgements pace it. A rate would
-//! have to grow by the whole rise of the capacity first, and a competitor with a window takes the rise meanwhile.
+//! have to grow by the whole rise of the capacity first, and a competitor with a window takes the rise first.
 
 use super::{BYTES_PER_SECOND_MIN, FLIGHT_BYTES_MIN};
 

@@ -54,7 +54,7 @@ export interface DeltaPacket {
  * const first = { tick: 100, ids: Uint32Array.of(7), values: Int32Array.of(1500, 65000) };
  * const sent = codec.encode(first, []);
  * const got = codec.decode(100, sent.bytes, []);
- * // The receiver acknowledged frame 100, so the next one is told as what changed since.
+ * // The receiver acknowledged frame 100, so the next one is encoded against it.
  * const second = { tick: 101, ids: Uint32Array.of(7), values: Int32Array.of(1510, 65100) };
  * codec.decode(101, codec.encode(second, [sent.baseline]).bytes, [got]).frame; // second
  * ```

@@ -423,7 +423,7 @@ export interface World {
    * unhandled rejection is reported by `refused` only.
    *
    * ```ts
-   * await world.act("buy", { what: "hat" }); // it is yours, whatever happens to the server now
+   * await world.act("buy", { what: "hat" }); // it is yours, even if the server is killed now
    * ```
    */
   act(action: string, args?: Readonly<Record<string, unknown>>): Promise<void>;

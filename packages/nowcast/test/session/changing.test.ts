@@ -1,4 +1,4 @@
-/** A link whose capacity changes, alone and beside a competitor whose window answers only to loss. */
+/** A link whose capacity changes, alone and with a competitor whose window answers only to loss. */
 import { expect, test } from "vitest";
 import { SendRate } from "../../src/session/rate/rate.js";
 

@@ -1,4 +1,4 @@
-/** A page with a player who walks into a block, for the test beside it. */
+/** A page with a player who walks into a block, for the test in this folder. */
 import { createBodyPredictor } from "@nowcast/predict-rapier";
 import { createPredictor, type EntityId } from "nowcast/world";
 import { BLOCK, entityOf, GROUND, PERSON, Source, STILL, worldOf } from "../entities.js";

@@ -306,7 +306,7 @@ impl State {
 /// The folder's files after a cut, by name.
 pub(super) type Image = BTreeMap<String, Vec<u8>>;
 
-/// The states that power cuts would leave. The disk is locked meanwhile.
+/// The states that power cuts would leave. The disk stays locked until this is dropped.
 pub(super) struct Cuts<'d> {
     state: MutexGuard<'d, State>,
     at: usize,

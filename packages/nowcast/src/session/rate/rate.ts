@@ -474,7 +474,7 @@ export class SendRate {
     this.#competitive = new CompetitiveMode(nowUs, lastsUs, ended === undefined, window);
   }
 
-  /** Ends competitive mode, because no competitor is left. `rate` is the rate that the sender had beside them. */
+  /** Ends competitive mode, because no competitor is left. `rate` is the rate that the sender had in competition. */
   #endCompeting(nowUs: number, { window }: CompetitiveMode, rate: number, lastsUs: number): void {
     this.#falls = 0;
     this.#capacity = undefined;

@@ -2,7 +2,7 @@
  * The congestion window of competitive mode, after CUBIC (RFC 9438).
  *
  * A window in bytes follows a link whose capacity changes without any delay, because acknowledgements pace it. A rate would
- * have to grow by the whole rise of the capacity first, and a competitor with a window takes the rise meanwhile.
+ * have to grow by the whole rise of the capacity first, and a competitor with a window takes the rise first.
  */
 
 /** The growth of CUBIC, in packets per cubic second. */
