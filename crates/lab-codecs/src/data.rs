@@ -57,7 +57,7 @@ pub(super) struct Moves {
     pub(super) frames: Vec<Vec<[f64; 6]>>,
 }
 
-/// `moves.f64`, kept or from a file of that layout.
+/// Opens `moves.f64`: the stored one, or a file of that layout.
 pub(super) fn moves(input: Option<&Path>) -> Result<Moves> {
     let bytes = input.map_or_else(|| MOVES.open(), read)?;
     let numbers: Vec<f64> = bytes

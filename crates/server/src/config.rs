@@ -119,7 +119,7 @@ pub struct Timeouts {
     /// Maximum time of one step of a world. A room ends if one step takes longer, or if consecutive slow steps together
     /// take longer.
     pub step: Duration,
-    /// Maximum time for clients to end after a shutdown. The store has 300 ms more.
+    /// Maximum time for clients to end after a shutdown. The store has another 300 ms to end.
     pub shutdown: Duration,
 }
 

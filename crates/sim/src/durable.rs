@@ -36,7 +36,7 @@ impl Act {
     }
 }
 
-/// A world, as far as durable actions go: how often each was carried out.
+/// The durable actions of a world: the number of times that each was carried out.
 type Carried = BTreeMap<Act, u32>;
 
 /// The server that applies actions, and its storage.

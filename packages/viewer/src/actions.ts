@@ -153,7 +153,7 @@ export interface Surroundings {
   send(action: string, args: Readonly<Record<string, number>>): void;
   /** The charge that would be sent, 0 to 1; `undefined` while nothing is charged. */
   showCharge(share: number | undefined): void;
-  /** The actions that would be done to something now. */
+  /** The actions that have a target now. */
   showOffers(offers: readonly Binding[]): void;
   highlight(target: number | undefined): void;
 }

@@ -283,7 +283,7 @@ fn promises_of(index: usize, case: &Case, outcome: &Outcome) -> Vec<Promise> {
 
 fn comparison(measured: &[Measured]) -> Section {
     let mut section = Section::new("Gain from the laws of the queue");
-    section.text("The same load and links, with events that wait for the values before them, and with a plain queue in which nothing becomes obsolete. Shown is the share of values that the application saw. The others were replaced by newer ones, or had not arrived at the end of the run.");
+    section.text("The same load and links, with events that wait for the values before them, and with a plain queue in which nothing becomes obsolete. The table shows the share of values that the application received. The others were replaced by newer ones, or had not arrived at the end of the run.");
     if let Some(outcome) = measured.first().map(|measured| &measured.outcomes[0]) {
         section.text(format!(
             "Each row is based on {} values and {} samples of age.",

@@ -28,7 +28,7 @@ pub enum Word {
     Go,
     /// The number of the newest message that the child has taken.
     Taken,
-    /// The child shall end.
+    /// Asks the child to end.
     Stop,
     /// The present phase of the child, for the process that counts its work.
     Phase,

@@ -51,7 +51,7 @@ pub(super) struct Kills {
     pub(super) going_on_ms: Samples,
     /// From the start of a process until a first client received movement, in milliseconds.
     pub(super) first_update_ms: Samples,
-    /// From a kill until a client's avatar moved again, in milliseconds, by carrier.
+    /// Times from a kill until a client's avatar moved again, in milliseconds, by carrier.
     pub(super) moving_ms: Vec<(CarrierKind, Samples)>,
     /// The fate of durable actions.
     pub(super) acts: Tally,

@@ -61,7 +61,7 @@ fn every_table_has_a_maximum_that_is_named() {
         assert_eq!(scene.after(1.0, "two", Value::Nil).map(drop), full("timers", 1));
         scene.show(None, "score", 1).unwrap();
         assert_eq!(scene.show(None, "clock", 1), full("values on screens", 1));
-        scene.show(None, "score", 2).expect("a place that is taken can change");
+        scene.show(None, "score", 2).expect("the value of a used place can change");
         scene.set_state("a", "x".repeat(20)).unwrap();
         scene.set_state("b", "x".repeat(20)).unwrap();
         assert_eq!(scene.set_state("c", "x".repeat(20)), full("bytes of state", 64));

@@ -374,7 +374,10 @@ fn a_target_moves_on_with_its_velocity_for_a_tenth_of_a_second() {
     steps(&mut world, 3);
     assert!((position(&world, TARGET)[0] - 4.15).abs() < 1e-4);
     steps(&mut world, 60);
-    assert!((position(&world, TARGET)[0] - 4.3).abs() < 1e-4, "then nobody knows, and it stands");
+    assert!(
+        (position(&world, TARGET)[0] - 4.3).abs() < 1e-4,
+        "then its motion is unknown, and it stands still"
+    );
     assert!((world.entity(TARGET).unwrap().pose.yaw() - 0.1).abs() < 1e-4);
 }
 

@@ -62,7 +62,7 @@ export class Solid {
     );
   }
 
-  /** Writes the velocity with which it carries a walker at this place along. */
+  /** Writes the velocity that the solid gives to a walker at this place. */
   carry(px: number, py: number, pz: number, out: Float32Array, at = 0): void {
     if (!this.moves) {
       out[at] = out[at + 1] = out[at + 2] = 0;
