@@ -1,11 +1,13 @@
 //! The functions behind `@nowcast/world`.
 
+mod attributes;
 mod entities;
 mod lasting;
 mod looking;
 mod telling;
 
-pub(crate) use entities::{arguments, rotation};
+pub(crate) use attributes::arguments;
+pub(crate) use entities::rotation;
 pub(crate) use lasting::Lasting;
 
 use mlua::{Function, LightUserData, Table, Value as Luau};
@@ -29,7 +31,8 @@ pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module
     let lua = sandbox.lua();
     let host = Namespace::new(lua)?;
     declare(&host, shared)?;
-    entities::add(&host, shared)?;
+    entities::add(&host)?;
+    attributes::add(&host, shared)?;
     lasting::add(&host, shared)?;
     looking::add(&host)?;
     telling::add(&host)?;

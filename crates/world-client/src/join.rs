@@ -10,7 +10,7 @@ use nowcast_world_protocol::session::{PROTOCOL, ToWorld};
 /// use nowcast_world_client::Join;
 /// use nowcast_world_protocol::session::{PROTOCOL, ToWorld};
 ///
-/// let join = Join::new("tracker").as_program().network_hz(5);
+/// let join = Join::new("tracker").program().network_hz(5);
 /// let expected =
 ///     ToWorld::JoinProgram { protocol: PROTOCOL, name: "tracker".into(), network_hz: 5, key: Vec::new() };
 /// assert_eq!(join.into_event(), expected);
@@ -43,7 +43,7 @@ impl Join {
 
     /// Joins as a program. The rules of a world for people do not see programs.
     #[must_use]
-    pub fn as_program(self) -> Self {
+    pub fn program(self) -> Self {
         Self { is_program: true, ..self }
     }
 

@@ -130,7 +130,7 @@ impl WorldView {
         Ok(match incoming {
             Incoming::Movement(payload) => Update::Moved(self.replica.apply(payload)?),
             Incoming::State { key: StateKey::Entity(id), value } => self.handle_entity(id, value)?,
-            Incoming::State { key: StateKey::Player(id), value } if value.is_empty() => {
+            Incoming::State { key: StateKey::Player(id), value: [] } => {
                 self.players.remove(&id);
                 Update::Left(id)
             }

@@ -1,22 +1,14 @@
 //! Fields and methods of entities and players.
 
-use std::collections::BTreeMap;
+use mlua::{FromLua, Lua, Table, Value as Luau, Vector};
+use nowcast_world::{Easing, EntityId, Input, KindId, Pose, Scene, Spawn, Velocity};
 
-use mlua::{FromLua, IntoLua, Lua, Table, Value as Luau, Vector};
-use nowcast_world::{
-    Easing, EntityId, Input, KindId, MisfitError, PlayerId, Pose, Scene, SceneError, Spawn, Value, Velocity,
-};
-
-use crate::absent::renamed;
-use crate::convert::{Purpose, charged_to_luau, from_luau, with_article};
-use crate::define::Special;
+use crate::convert::{Purpose, from_luau, with_article};
 use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
 use crate::module::looking::{charge_looked_at, teleport};
-use crate::namespace::{Name, Namespace, Quoted, Shared};
-use crate::reference::names_of;
-use crate::suggest::{closest, instead};
+use crate::namespace::{Name, Namespace, Quoted};
 
 /// Units of work for making and removing a body, in addition to the cost of its searches.
 const UNITS_A_BODY: u64 = 100;
@@ -32,7 +24,7 @@ const PARTS_A_UNIT: usize = 16;
 /// Points, triangles or fields that cost one unit of work to build a shape of.
 const BUILT_A_UNIT: usize = 2;
 
-pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
+pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
     let getters = Namespace::new(host.lua)?;
     add_getters(&getters)?;
     host.table.raw_set("getters", &getters.table)?;
@@ -42,7 +34,6 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     let methods = Namespace::new(host.lua)?;
     add_methods(&methods)?;
     host.table.raw_set("methods", &methods.table)?;
-    add_attributes(host, shared)?;
     add_making(host)
 }
 
@@ -50,7 +41,7 @@ fn vector([x, y, z]: [f32; 3]) -> Vector {
     Vector::new(x, y, z)
 }
 
-fn gone(handle: Handle) -> mlua::Error {
+pub(super) fn gone(handle: Handle) -> mlua::Error {
     match handle {
         Handle::Entity(id) => mlua::Error::runtime(format!("entity {} is gone", id.0)),
         Handle::Player(id) => mlua::Error::runtime(format!("player {} has no avatar, or has left", id.0)),
@@ -420,128 +411,6 @@ fn set_tag(handle: Handle, tag: &str, is_set: bool) -> mlua::Result<()> {
     })
 }
 
-fn add_attributes(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
-    let declarations = shared.declarations.clone();
-    host.add("attribute", move |lua, (handle, name): (Handle, Name)| {
-        with_scene(|scene| {
-            let Handle::Entity(id) = handle else { return Err(no_field(scene, handle, &name)) };
-            let Some(value) = scene.attribute(id, &name) else { return Err(no_field(scene, handle, &name)) };
-            let kind = scene.entity(id).ok_or_else(|| gone(handle))?.kind;
-            let declarations = declarations.borrow();
-            let special =
-                declarations.kind_specials.get(usize::from(kind.0)).and_then(|fields| fields.get(&*name));
-            special_to_luau(lua, value, special.copied())
-        })
-    })?;
-    let declarations = shared.declarations.clone();
-    host.add("setAttribute", move |_, (handle, name, given): (Handle, Name, Luau)| {
-        let value = from_luau(&given, Purpose::Tell, &name).map_err(mlua::Error::runtime)?;
-        with_scene(|scene| {
-            let Handle::Entity(id) = handle else { return Err(no_field(scene, handle, &name)) };
-            let kind = scene.entity(id).ok_or_else(|| gone(handle))?.kind;
-            scene.set_attribute(id, &name, value).map_err(|error| match error {
-                SceneError::UnknownAttribute { .. } => no_field(scene, handle, &name),
-                SceneError::Misfit(misfit) => {
-                    let declarations = declarations.borrow();
-                    let specials = declarations.kind_specials.get(usize::from(kind.0));
-                    let special = specials.and_then(|fields| fields.get(&*name)).copied();
-                    refused(SceneError::Misfit(in_words_of_luau(misfit, special, &given)))
-                }
-                error => refused(error),
-            })
-        })
-    })
-}
-
-/// Words a type mismatch by the Luau type, where the wire format has only a number or a list.
-fn in_words_of_luau(misfit: MisfitError, special: Option<Special>, given: &Luau) -> MisfitError {
-    let expected = match special {
-        Some(Special::Entity) => "an entity",
-        Some(Special::Player) => "a player",
-        Some(Special::Vector) => "a vector",
-        None => return misfit,
-    };
-    let or_nil = if misfit.expected.ends_with(" or nil") { " or nil" } else { "" };
-    MisfitError { expected: format!("{expected}{or_nil}"), found: with_article(given), ..misfit }
-}
-
-/// Returns the cure for setting a read-only field.
-fn how_else(name: &str) -> &'static str {
-    match name {
-        "kind" => "an entity keeps its kind; despawn it, and spawn one of the other kind",
-        "facing" => "set `yaw` or `rotation`",
-        "scale" => "set it in `Kind:spawn { scale = … }`",
-        "mass" => "the `body` of the kind declares it",
-        "alive" => "call `entity:despawn()`",
-        "asleep" => "physics decides it; set `velocity` to wake a body",
-        "avatar" | "player" => "call `player:spawn_avatar(Kind, { at = … })`",
-        "tags" => "call `entity:tag(name)` and `entity:untag(name)`",
-        "name" | "id" | "is_program" => "the server decides it",
-        _ => "every entity has a function of that name; choose another name for your own value",
-    }
-}
-
-fn no_field(scene: &Scene, handle: Handle, name: &str) -> mlua::Error {
-    if let Some(cure) = renamed("entity", name) {
-        return mlua::Error::runtime(format!("entities have no `{name}`; {cure}"));
-    }
-    mlua::Error::runtime(match handle {
-        Handle::Player(_) => {
-            format!("a player has no field `{name}`; your own data of a player belongs in `player.private`")
-        }
-        Handle::Entity(id) => match scene.entity(id) {
-            None => format!("entity {} is gone; check `entity.alive` first", id.0),
-            Some(entity) => {
-                let kind = scene.kind_of(entity.kind);
-                let declared: Vec<_> =
-                    kind.attributes.fields().iter().map(|field| field.name.as_str()).collect();
-                let all: Vec<_> = declared.iter().copied().chain(names_of("Entity")).collect();
-                let cure = match closest(name, &all) {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => instead(name, &declared),
-                };
-                format!("kind {} has no attribute `{name}`; {cure}", kind.name)
-            }
-        },
-    })
-}
-
-/// Converts a declared value to its Luau type, where the wire format has only a number or a list.
-pub(crate) fn special_to_luau(lua: &Lua, value: &Value, special: Option<Special>) -> mlua::Result<Luau> {
-    match (special, value) {
-        (Some(Special::Entity), value) => match value.as_f64() {
-            Some(id) => Handle::Entity(EntityId(id as u32)).into_lua(lua),
-            None => Ok(Luau::Nil),
-        },
-        (Some(Special::Player), value) => match value.as_f64() {
-            Some(id) => Handle::Player(PlayerId(id as u32)).into_lua(lua),
-            None => Ok(Luau::Nil),
-        },
-        (Some(Special::Vector), Value::List(parts)) => {
-            let part = |index: usize| parts.get(index).and_then(Value::as_f64).unwrap_or(0.0) as f32;
-            Ok(Luau::Vector(Vector::new(part(0), part(1), part(2))))
-        }
-        (_, value) => charged_to_luau(lua, value),
-    }
-}
-
-/// Converts the arguments of an action to a table.
-pub(crate) fn arguments(
-    lua: &Lua,
-    value: &Value,
-    specials: Option<&BTreeMap<String, Special>>,
-) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    if let Value::Map(pairs) = value {
-        for (name, value) in pairs {
-            let Some(name) = name.as_text() else { continue };
-            let special = specials.and_then(|specials| specials.get(name)).copied();
-            table.raw_set(name, special_to_luau(lua, value, special)?)?;
-        }
-    }
-    Ok(table)
-}
-
 fn add_making(host: &Namespace<'_>) -> mlua::Result<()> {
     host.add("spawn", |_, (kind, player, fields): (u16, Option<Handle>, Table)| {
         charge(UNITS_A_BODY)?;
@@ -584,8 +453,7 @@ fn add_making(host: &Namespace<'_>) -> mlua::Result<()> {
             Ok(scene.entity(id).ok_or_else(|| gone(handle))?.kind.0)
         })
     })?;
-    host.add("describe", |_, handle: Handle| Ok(handle.to_string()))?;
-    host.add("cannotSet", |_, name: String| Ok(how_else(&name)))
+    host.add("describe", |_, handle: Handle| Ok(handle.to_string()))
 }
 
 fn read_spawn(table: &Table) -> mlua::Result<Spawn> {

@@ -70,7 +70,7 @@ impl Guest {
     /// Joins as a program, and waits for the world's definition.
     pub async fn join_as_program(server: &TestServer, room: &str, name: &str) -> Self {
         let channel = Self::open(server, room, CarrierKind::WebSocket).await.expect("there is room");
-        let mut guest = Self::introduce(channel, Join::new(name).as_program());
+        let mut guest = Self::introduce(channel, Join::new(name).program());
         guest.until("the definition", |guest| !guest.view.kinds.is_empty()).await;
         guest
     }

@@ -23,7 +23,7 @@ fn main() -> Result<(), Failure> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "nowcast://127.0.0.1:7777/robots".into());
     let tracker = blocking::connect("tracker")?;
     let world = blocking::connect(&address)?.to_async();
-    let world = WorldClient::join(world, Join::new("tracker").as_program().network_hz(5))?;
+    let world = WorldClient::join(world, Join::new("tracker").program().network_hz(5))?;
     let mut bridge = Bridge { world, free: Vec::new(), owns: None };
     println!("The bridge is in {address}.");
     let begin = Instant::now();
