@@ -113,7 +113,7 @@ fn other_rules_are_planned_taken_or_refused_and_then_nothing_is_changed() {
         said.contains("kind lamp: heat is forgotten") && said.contains("kind lamp: warmth is new"),
         "{said}"
     );
-    let aside = said.trim_end().rsplit_once("kept as ").expect("it says where it is as it was").1;
+    let aside = said.trim_end().rsplit_once("stored as ").expect("it says where it is as it was").1;
     assert!(folder.world(&["migrate", "--plan", "park", &warmer]).unwrap().contains("no kind"));
     folder.world(&["copy", aside, "before"]).unwrap();
     assert!(folder.world(&["show", "before"]).unwrap().contains("1 lamp"));
@@ -140,7 +140,8 @@ fn a_world_is_replaced_only_on_request_and_the_earlier_one_is_kept() {
     assert_eq!(shown(), before, "nothing was changed");
     let said = folder.world(&["restore", "park", file, "--replace"]).unwrap();
     assert!(said.contains("rules         others"), "{said}");
-    let aside = said.trim_end().rsplit_once("kept as ").expect("it says where it is as it was").1.to_owned();
+    let aside =
+        said.trim_end().rsplit_once("stored as ").expect("it says where it is as it was").1.to_owned();
     assert!(aside.starts_with("park@"), "{aside}");
     assert!(folder.world(&["migrate", "--plan", "park", &warmer]).unwrap().contains("warmth is new"));
     assert!(folder.world(&["migrate", "--plan", &aside, &warmer]).unwrap().contains("no kind"));

@@ -330,8 +330,11 @@ impl<'a> Run<'a> {
         if let Some(bits) = self.pair.link(End::Initiator).capacity_bits(Duration::ZERO, end) {
             outcome.utilisation = counters.delivered_bytes as f64 * 800.0 / bits;
         }
-        if let Some(bits) = self.pair.link(End::Initiator).capacity_bits(SETTLED, end) {
-            outcome.capacity_bits = bits / (end - SETTLED).as_secs_f64();
+        let measured = end.saturating_sub(SETTLED);
+        if !measured.is_zero()
+            && let Some(bits) = self.pair.link(End::Initiator).capacity_bits(SETTLED, end)
+        {
+            outcome.capacity_bits = bits / measured.as_secs_f64();
         }
         for ages in &mut self.by_key {
             ages.sort_unstable_by(f32::total_cmp);
