@@ -118,7 +118,7 @@ async fn history_shows_the_old_state_and_the_present_continues() {
     eve.act("build", &[]).await;
     eve.until_view("the refusal", |view| view.refused.iter().any(|(_, why)| why.contains("the past"))).await;
     say(&mut eve, "hello").await;
-    eve.until_view("a notice", |view| view.notices.iter().any(|text| text.contains("Nobody hears"))).await;
+    eve.until_view("a notice", |view| view.notices.iter().any(|text| text.contains("not sent in the past"))).await;
     say(&mut eve, "/ban Ada").await;
     eve.until_view("another", |view| view.notices.iter().any(|text| text.contains("in the room itself")))
         .await;
@@ -210,7 +210,7 @@ async fn a_moment_can_be_copied_to_a_separate_room() {
     let mut eve = server.join(&format!("yard.{}", moment(times[1])), "name=Eve&hz=60").await;
     eve.until_view("one block", |view| blocks(view) == 1).await;
     for (name, why) in [
-        ("yard", "somebody is in a room"),
+        ("yard", "a room of that name has players"),
         ("Old Yard", "a room is called by"),
         ("attic-2", "shows the world attic: call it yard-attic-2"),
     ] {

@@ -71,7 +71,7 @@ async fn a_tokens_name_belongs_to_its_holder_and_stays() {
 
     // The holder keeps the name. A second holder of the same name gets a number.
     ada.say(ClientMessage::Name { name: "Eve".into() }).await;
-    assert!(until_notice(&mut ada).await.contains("stays"));
+    assert!(until_notice(&mut ada).await.contains("cannot change"));
     let second = server.join("plaza", &format!("hz=60&token={}", token("ada"))).await;
     assert_eq!(second.name(), "ada (2)");
     assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_bound"}"#), 1.0);

@@ -458,7 +458,7 @@ mod tests {
             ("struct A {}\nstruct A {}", "line 2: two types are called A"),
             ("table A {}", "line 1: `struct` or `enum` is expected, not `table`"),
             ("struct A { x: range(1, 2) }", "line 1: a range has low, high and step"),
-            ("struct A { x: quat(300) }", "line 1: 300 is too great"),
+            ("struct A { x: quat(300) }", "line 1: 300 is too large"),
         ];
         for (schema, message) in mistakes {
             assert_eq!(parse(schema).unwrap_err().to_string(), message, "{schema}");

@@ -60,7 +60,7 @@ describe("a definition", () => {
   it.each<[string, Partial<Definition>, string]>([
     ["a body that is a list", { kinds: [kind("x", {}, { body: [1] })] }, 'kind "x".body'],
     ["a walker that is text", { kinds: [kind("x", {}, { walker: "fast" })] }, 'kind "x".walker'],
-    ["two kinds of one name", { kinds: [kind("x", {}), kind("x", {})] }, "two of one name"],
+    ["two kinds of one name", { kinds: [kind("x", {}), kind("x", {})] }, "two have one name"],
     [
       "attributes that are a number",
       { kinds: [{ ...kind("x", {}), attributes: encodeWireSchema(wireSchemaOf(types.u8)) }] },
