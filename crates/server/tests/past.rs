@@ -118,7 +118,8 @@ async fn history_shows_the_old_state_and_the_present_continues() {
     eve.act("build", &[]).await;
     eve.until_view("the refusal", |view| view.refused.iter().any(|(_, why)| why.contains("the past"))).await;
     say(&mut eve, "hello").await;
-    eve.until_view("a notice", |view| view.notices.iter().any(|text| text.contains("not sent in the past"))).await;
+    eve.until_view("a notice", |view| view.notices.iter().any(|text| text.contains("not sent in the past")))
+        .await;
     say(&mut eve, "/ban Ada").await;
     eve.until_view("another", |view| view.notices.iter().any(|text| text.contains("in the room itself")))
         .await;
