@@ -58,7 +58,7 @@ fn motion_of_the_own_avatar_is_measured_at_every_link() {
 
 #[test]
 fn every_kick_of_a_match_is_written_down() {
-    let Some((report, html)) = measure(&["--seconds", "15", "--football"]) else { return };
+    let Some((report, html)) = measure(&["--seconds", "30", "--football"]) else { return };
     let sections = report["sections"].as_array().unwrap();
     assert_eq!(sections.len(), 2);
     let kicks = rows(&sections[0])[0][1]["value"].as_f64().unwrap();
