@@ -33,8 +33,8 @@ pub(crate) fn target_dir() -> PathBuf {
 
 /// Variables that `cargo run` sets for the program that it starts, about that program's own package.
 ///
-/// An inner cargo must not inherit it: build scripts such as ring's ask cargo to run them again when one of these changes, so
-/// `cargo xtask` and a plain `cargo` would rebuild each other's work for ever.
+/// An inner cargo must not inherit these variables. Build scripts such as ring's are run again when one of the variables
+/// changes. Then `cargo xtask` and a plain `cargo` would rebuild each other's work for ever.
 const SET_BY_CARGO_RUN: [&str; 6] =
     ["CARGO", "CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE", "LD_LIBRARY_PATH", "OUT_DIR"];
 const SET_BY_CARGO_RUN_PREFIXES: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];

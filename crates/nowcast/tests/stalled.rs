@@ -1,4 +1,4 @@
-//! A reader that stops: when it continues it is current, and the sender has stored only the newest values.
+//! A reader that stops and continues receives current values. Meanwhile the sender has stored only the newest values.
 
 mod common;
 

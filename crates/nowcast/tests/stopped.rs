@@ -36,7 +36,7 @@ fn now_micros() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970").as_micros() as u64
 }
 
-/// Puts every key with the present time, until the reader has all it wants and leaves.
+/// Sends the current time as the value of every key, until the reader has all that it needs and leaves.
 async fn put_rounds(channel: &Channel) {
     let mut beat = tokio::time::interval(PERIOD);
     loop {

@@ -240,7 +240,7 @@ fn module_called(sources: &Sources, from: &str, name: &str) -> Option<String> {
     is_there.then(|| format!("{up}{name}"))
 }
 
-/// Modules that no other module requires, so that they do nothing.
+/// Finds modules that have no effect because no other module requires them.
 fn idle_modules(sources: &Sources, found: &mut Vec<Advice>) {
     let mut required: BTreeSet<String> = BTreeSet::new();
     for (path, text) in sources.iter() {

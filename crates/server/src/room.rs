@@ -263,7 +263,7 @@ impl Room {
         world.step();
     }
 
-    /// Passes on the outcomes of new rules. Returns whether other rules or assets are in force than before.
+    /// Passes on the outcomes of new rules. Returns whether the rules or assets in force changed.
     fn report_rules(&mut self) -> bool {
         let Self { context, world, members, editing, publishing, .. } = self;
         let reloaded = editing.report_rules(context, world, members);

@@ -41,8 +41,8 @@ const TAKEN: u64 = 3;
 /// Number of entries ahead for which both sides prefetch cache lines of the other side.
 const AHEAD: u64 = 16;
 
-/// Number of pauses of a reader that has emptied the queue before it polls again, if the writer is faster: in total
-/// about the round trip of a cache line to the other core. The reader then gets fewer values, each as new as before.
+/// Number of pauses before a reader polls an emptied queue again, if the writer is faster. Together they take about one round
+/// trip of a cache line to the other core. The reader then gets fewer values, each as new as before.
 /// The writer is interrupted less often and puts several times as many.
 const PAUSES: u32 = 32;
 
@@ -72,7 +72,7 @@ pub(crate) struct LaneWriter<M> {
     barrier: u64,
     /// Bytes of the values between `head` and `tail`.
     bytes: usize,
-    /// Whether the last entry to replace was still waiting. The next one probably will, too.
+    /// Whether the last entry to replace was still waiting. The next entry to replace is assumed to be in the same state.
     ahead: bool,
     /// The end counts refusals, because it knows whether the caller received them.
     counters: Counters,

@@ -1,4 +1,5 @@
-//! The plan by which a reader's type reads a writer's shape: resolved once, by names, before any message is read.
+//! The plan for decoding messages of a writer's shape into a reader's type. It is resolved once, by names, before any message
+//! is read.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::DEPTH_MAX;

@@ -133,7 +133,7 @@ pub enum Refusal {
         request: OwnerRequest,
         /// The entity; `None` if it was to be spawned.
         entity: Option<EntityId>,
-        /// The number of its command; 0 if it has none.
+        /// The number of the request's command; 0 if the request has none.
         number: u32,
         /// The reason of the refusal.
         why: OwnerError,

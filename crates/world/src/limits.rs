@@ -28,7 +28,7 @@ pub struct Limits {
     pub event_bytes_max: usize,
     /// Tags of one entity.
     pub tags_max: usize,
-    /// Values on all screens together.
+    /// Maximum number of values on all players' screens together.
     pub screens_max: usize,
     /// Hits of one query. Further hits are dropped, the highest ids first.
     pub hits_max: usize,

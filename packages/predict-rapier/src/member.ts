@@ -22,7 +22,10 @@ const STRIKES_MAX = 5;
 export const BARRED_STEPS = 180;
 /** A jump farther than any motion in one step is taken at once. */
 const TELEPORT_M = 2;
-/** Speed of a correction: a centimetre a frame, and for a large one its share a second. */
+/**
+ * Minimum speed of a correction: 1 cm per frame. A large error is corrected faster, by
+ * `GLIDE_SHARE_PER_S` times the remaining error per second.
+ */
 const GLIDE_MPS = 0.6;
 const GLIDE_RADPS = 1.5;
 const GLIDE_SHARE_PER_S = 2;

@@ -16,7 +16,7 @@ use super::{Inlet, LocalError, Outlet};
 type Payload = [u8; MESSAGE_BYTES];
 
 const NAME: &str = "iceoryx2";
-/// As many messages as our queue holds by default.
+/// Buffer size in messages, equal to the default capacity of our queue.
 const BUFFER: usize = 1024;
 
 fn failed(error: impl core::fmt::Debug) -> LocalError {

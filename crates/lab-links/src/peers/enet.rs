@@ -1,4 +1,4 @@
-//! `ENet`: reliable and unreliable packets over UDP, on a channel each so that states do not wait for events.
+//! `ENet`: reliable and unreliable packets over UDP. Each kind has its own channel, so that states do not wait for events.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};

@@ -8,7 +8,7 @@ use nowcast_wire::shape::{Field, NumberType, Range, Type};
 
 /// Distance for an action if its binding states none, in metres.
 const REACH: f64 = 2.5;
-/// A bot goes nearer than required by this margin, in metres, because entities move.
+/// Margin, in metres, that a bot subtracts from the required distance, because entities move.
 const MARGIN: f64 = 0.4;
 /// Upward angle of a bot's view when it uses full force, in radians.
 const UPWARD: f64 = 0.4;

@@ -185,7 +185,8 @@ impl Brain {
         self.fetching().iter().map(Ability::reach).fold(ARRIVED, f64::min)
     }
 
-    /// Returns the actions on entities. If the world has none, all other actions are used next to an entity.
+    /// Returns the actions on entities. If the world has no such action, returns all other actions, which the bot then uses
+    /// next to an entity.
     fn fetching(&self) -> &[Ability] {
         let Abilities { targeted, untargeted, .. } = &self.abilities;
         if targeted.is_empty() { untargeted } else { targeted }

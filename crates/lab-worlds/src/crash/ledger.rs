@@ -135,7 +135,8 @@ impl Ledger {
         Some(number)
     }
 
-    /// Records that the server confirmed an action, after the world had shown `carried`.
+    /// Records that the server confirmed an action. `carried` is the newest record that the world had shown before the
+    /// confirmation.
     pub(super) fn confirm(&mut self, number: u32, carried: &Carried) {
         if self.open.remove(&number) {
             self.tally.confirmed += 1;

@@ -41,7 +41,7 @@ struct Kick {
 }
 
 impl Kick {
-    /// Whether the server's verdict agrees with the screen.
+    /// Whether the server's verdict agrees with the distance that the kicker's screen showed.
     fn agrees(&self) -> bool {
         self.is_counted == (self.shown_m <= REACH_M)
     }

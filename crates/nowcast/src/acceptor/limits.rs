@@ -136,8 +136,8 @@ impl Permits {
         Ok(())
     }
 
-    /// Returns a permit for a new carrier, if necessary from an older one, and the signal that the new carrier lost its
-    /// permit to a later one.
+    /// Returns a permit for a new carrier. If a limit is reached, an older carrier loses its permit. The returned `Notify`
+    /// fires when a later carrier takes this permit.
     pub(super) fn take_carrier(&self, address: Option<SocketAddr>) -> (Permit, Arc<Notify>) {
         let network = network_of(address);
         let mut taken = self.lock();

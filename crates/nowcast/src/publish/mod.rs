@@ -104,7 +104,7 @@ struct Shared {
     table: Arc<Table>,
     name: String,
     ignored: Arc<AtomicU64>,
-    /// Dropped with the last handle, which ends the acceptance of subscribers.
+    /// The publisher accepts subscribers until this sender is dropped, together with the last handle.
     _open: watch::Sender<()>,
 }
 

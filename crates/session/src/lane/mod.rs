@@ -46,7 +46,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// Tokens at `now`, filled at `per_second` up to `depth`; it begins full.
+    /// Returns the tokens at `now`. The bucket starts full and is refilled at `per_second` up to `depth`.
     pub(crate) fn tokens(&mut self, now: crate::time::Time, per_second: f64, depth: f64) -> f64 {
         match self.filled_at.replace(now) {
             None => self.tokens = depth,

@@ -66,7 +66,8 @@ struct Trial {
     rounds: u32,
     /// Rounds of the trial in a row without a queue.
     empty: u32,
-    /// Packets leave at a share of the rate until then, and the window stays; otherwise the rate is lower until the trial ends.
+    /// End of the pause. Until this time packets leave at a share of the rate, and the window still applies. `None`: the trial
+    /// has no pause, and the rate is lower until the trial ends.
     pauses_until: Option<Time>,
     test: QueueTest,
     /// Whether the test showed that the queue is our own.
@@ -284,7 +285,7 @@ impl Rate {
         competitive
     }
 
-    /// A round since a pause is over: `None` if pauses have shown that no competitor is left.
+    /// Handles the end of a round after a pause has begun. Returns `None` if pauses have shown that no competitor is left.
     fn judge_pause(
         &mut self,
         now: Time,

@@ -75,7 +75,7 @@ export class MessageEncoder {
     return false;
   }
 
-  /** Whether a loop writes a text of this many units faster. */
+  /** Whether a loop encodes a text of `units` units faster than the engine's encoder. */
   isShort(units: number): boolean {
     return units <= LOOP_UNITS_MAX;
   }

@@ -15,7 +15,10 @@ const DEADLINES_MAX = 16_384;
 export class Commands {
   /** By the application's id. */
   readonly #waiting = new Map<number, Deadline>();
-  /** The earliest of their times, while it is known. */
+  /**
+   * The earliest deadline in `#waiting`; `undefined` if nothing waits, or until it is computed
+   * again.
+   */
   #nextUs: number | undefined;
   /** The application's id, by lane and number. */
   readonly #commands = new Map<string, number>();

@@ -34,7 +34,7 @@ export interface Appearance {
   readonly glow: number;
   /** The label above it. A person may have typed it: text, never markup. */
   readonly label: string;
-  /** Drawn instead of the form, once it is loaded. */
+  /** The model that is drawn instead of the form, once the model is loaded. */
   readonly model: ModelLook | undefined;
   /** Name of the picture on the surface of its form; undefined for none. */
   readonly texture: string | undefined;

@@ -70,7 +70,7 @@ export class Batch {
     this.#touch();
   }
 
-  /** The last one moves into its slot, so that no slot is empty. */
+  /** Removes a prop. The last prop moves into the free slot, so that no slot is empty. */
   remove(prop: Prop): void {
     const last = this.#props.pop()!;
     if (last !== prop) {

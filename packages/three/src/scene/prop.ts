@@ -6,7 +6,7 @@ import { createGeometry } from "./form-geometry.js";
 import type { RayBox } from "./ray.js";
 import { TriangleGrid } from "./triangle-grid.js";
 
-/** The form of a prop for rays: the box around it, a ball, or its triangles. */
+/** The shape of a prop for ray tests: its bounding box, a ball, or its triangles. */
 export type Probe = "box" | "ball" | TriangleGrid;
 
 /**

@@ -10,7 +10,10 @@ export interface CloseReason {
 /** The part of an SDK error that is shown. */
 export type Ending = Pick<NowcastError, "fault" | "code" | "reason" | "cure">;
 
-/** The server answers, and refuses all clients now. Its cure is shown while the page tries again. */
+/**
+ * The server answers, and refuses all clients now. The page shows the error's `cure` while it
+ * retries.
+ */
 export function isRefusal({ fault, code }: Ending): boolean {
   return fault === "refused" && code !== "done" && code !== "going_away";
 }

@@ -68,7 +68,7 @@ export interface PastListener {
   say(line: string): void;
   /** Another moment is shown. */
   moved(atMs: number): void;
-  /** Back to the room itself. */
+  /** Returns from the past to the room itself. */
   leave(): void;
 }
 

@@ -38,7 +38,10 @@ const WATCHED_EYES_M = 1.6;
 const WATCH_MS = 250;
 /** How fast the measured velocity of a hand adapts, as a share a second. */
 const VELOCITY_EASE = 30;
-/** Maximum speed of a hand, in metres a second. Tracking that finds it again elsewhere exceeds it. */
+/**
+ * Maximum speed of a hand, in metres a second. A higher speed means that tracking lost the hand
+ * and found it elsewhere.
+ */
 const HAND_MPS_MAX = 15;
 /** The action by which a world itself moves players to the end of an arc, and its arguments. */
 const TELEPORT = { action: "teleport", place: "to", hand: "hand" } as const;
@@ -148,7 +151,10 @@ export class Headset implements XrSession {
     inputs.headset.jump = left.first || right.first;
   }
 
-  /** Adds the input that moves the body to the end of an arc, or under the head; input from devices has priority. */
+  /**
+   * Adds the input that moves the body to the end of a teleport arc, or to the point below the
+   * head. Input from devices has priority.
+   */
   updateInput(input: Input): void {
     const room = this.#room;
     const dash = this.#dash;

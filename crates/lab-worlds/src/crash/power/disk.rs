@@ -162,7 +162,7 @@ impl Disk {
         self.lock().faults = (one_in > 0).then(|| Faults::new(one_in, seed));
     }
 
-    /// If set, syncs keep nothing from now on, like disks that report a sync too early.
+    /// If set, later syncs make nothing durable, like those of a disk that reports a sync too early.
     pub(super) fn lie(&self, is_lying: bool) {
         self.lock().is_lying = is_lying;
     }

@@ -85,7 +85,10 @@ export class CompetitiveMode {
     return Math.min(2 * this.lastsUs, COMPETITIVE_LONGEST_US);
   }
 
-  /** A round since a pause is over. Returns whether pauses have shown that no competitor is left. */
+  /**
+   * Handles the end of a round after a pause has begun. Returns whether pauses have shown that no
+   * competitor is left.
+   */
   judgePause(nowUs: number, trial: Trial): boolean {
     if (trial.isOwn === undefined && trial.rounds < TRIAL_ROUNDS) {
       trial.rounds += 1;

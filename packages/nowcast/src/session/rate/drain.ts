@@ -163,7 +163,7 @@ export class QueueTest {
 
 /** The sender waits until its queue is empty. */
 export class Drain {
-  /** When the flight had become small enough to continue. */
+  /** Time at which few enough bytes were in flight to continue. */
   #resumedUs: number | undefined;
 
   constructor(

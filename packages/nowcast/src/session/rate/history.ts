@@ -9,7 +9,7 @@ const USUAL_SPAN_US = 1_000_000;
 /** The noise is the mean of about this many samples. */
 const NOISE_SAMPLES = 32;
 const NOISE_SAMPLES_MIN = 8;
-/** A sample counts for at most this more than twice the mean. */
+/** Each sample is limited to twice the mean plus this value. */
 const NOISE_STEP_US = 500;
 
 /** The least recent one-way delay. It includes the offset of the clocks, which cancels out in differences. */

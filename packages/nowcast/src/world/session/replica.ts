@@ -159,7 +159,7 @@ export class Replica {
     if (held.frames.length === 1 || isAfter(payloadTick, held.heardTick)) held.heardTick = payloadTick;
   }
 
-  /** Forgets where those are that a group no longer has. */
+  /** Removes from `#groupOf` the entities that are no longer in the group's frame. */
   #unplace(group: number, before: HeldFrame | undefined, { ids }: DeltaFrame): void {
     for (const id of before?.ids ?? []) {
       if (this.#groupOf.get(id) === group && !ids.includes(id)) this.#groupOf.delete(id);
