@@ -171,7 +171,7 @@ async fn after_twenty_kills_each_confirmed_count_exists_once_and_each_other_once
         }
         ada.until("the earlier actions", |view| open.iter().all(|number| view.done.contains(number))).await;
         if kill < KILLS {
-            // With the retried actions, these are at most as many as may run at once.
+            // The retried actions and these together stay within the number of actions that may run at once.
             for _ in 0..=random.bits() % (ACTIONS_AT_ONCE / 2) {
                 last += 1;
                 ada.count(last).await;

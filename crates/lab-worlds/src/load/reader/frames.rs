@@ -34,7 +34,7 @@ pub(super) struct NoFrame;
 pub(super) struct Frames {
     /// The head that is not complete, or the beginning of the payload.
     kept: Vec<u8>,
-    /// Of the current frame: its opcode, its length, and the remaining bytes.
+    /// The opcode, the length and the number of missing bytes of the current frame.
     inside: Option<(Opcode, u64, u64)>,
 }
 
