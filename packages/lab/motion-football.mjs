@@ -84,12 +84,15 @@ class Bot {
     if (ball === undefined || !predictor.pose(this.#pose) || !interpolator.pose(ball.id, this.#ball)) return;
     const [dx, dz] = [0, 2].map((axis) => this.#ball.position[axis] - this.#pose.position[axis]);
     const shownM = Math.hypot(dx, dz);
-    const isDue = this.#beforeM > this.#wantedM && shownM <= this.#wantedM;
+    const isNear = shownM <= this.#wantedM;
+    const isDue = isNear && this.#beforeM > this.#wantedM;
     this.#beforeM = shownM;
     if (this.#isBackingOff) this.#isBackingOff = shownM < this.#wantedM + 0.3;
     this.#input = { ...this.#input, forward: this.#isBackingOff ? -1 : 1, yaw: Math.atan2(-dx, -dz) };
-    if (!isDue || sinceMs < 0 || this.#given !== undefined || world.screen.get("phase") !== "playing") return;
-    this.#kick(nowMs, sinceMs, shownM, ball.id);
+    const mayKick = sinceMs >= 0 && this.#given === undefined && world.screen.get("phase") === "playing";
+    if (isDue && mayKick) this.#kick(nowMs, sinceMs, shownM, ball.id);
+    // Two bots that push the ball from opposite sides would otherwise hold it within the distance of the next kick.
+    else if (isNear) this.#isBackingOff = true;
   }
 
   close() {
