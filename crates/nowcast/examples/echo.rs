@@ -1,11 +1,11 @@
-//! Echoes every message on its lane, so that a program in any language can be tested over any carrier; see
-//! `nowcast::echo`.
+//! Sends every message back on the lane on which it arrived. With this program, a program in any language can be tested over any
+//! carrier; see `nowcast::echo`.
 //!
 //! ```sh
 //! cargo run -p nowcast --example echo -- --port 7777 --allow-origin http://localhost:5173
 //! ```
 //!
-//! Pages of this origin may join. Without it, only programs may join.
+//! Pages of the origin that follows `--allow-origin` may join. Without this option, only programs may join.
 
 use std::env;
 use std::error::Error;

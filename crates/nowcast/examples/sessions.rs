@@ -30,7 +30,8 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const PERIOD: Duration = Duration::from_millis(50);
 const STATES: u64 = 10;
 const STATE_BYTES: usize = 40;
-/// The bare programs put the same messages into a packet, each after a byte for its key and one for its length.
+/// Packet size of the bare programs, which put the same messages into a packet. One byte for the key and one for the length
+/// precede each message.
 const PACKET_BYTES: usize = STATES as usize * (STATE_BYTES + 2);
 const WARM_UP: Duration = Duration::from_secs(3);
 
@@ -45,12 +46,12 @@ struct Tally {
 #[derive(Default)]
 struct Traffic {
     tasks: JoinSet<()>,
-    /// The ends of sessions, which count their packets.
+    /// Both ends of all sessions. Each end counts its packets.
     channels: Vec<Arc<Channel>>,
 }
 
 impl Traffic {
-    /// Sent packets, acknowledgement-only packets among them, and probes.
+    /// Returns the numbers of sent packets, of acknowledgement-only packets among them, and of probes.
     fn packets(&self) -> [u64; 3] {
         let stats = self.channels.iter().map(|channel| channel.status().stats);
         stats.fold([0; 3], |[packets, acks, probes], stats| {
@@ -59,7 +60,7 @@ impl Traffic {
     }
 }
 
-/// A program with the CPU time of each of its packets, in µs, by round.
+/// A compared program, and the CPU time for each of its packets in µs, by round.
 struct Program {
     name: &'static str,
     micros: Vec<f64>,
@@ -148,7 +149,7 @@ async fn main() -> Result<(), Failure> {
 fn cpu_time() -> Result<Duration, Failure> {
     const TICKS_PER_SECOND: u64 = 100;
     if !cfg!(target_os = "linux") {
-        return Err("only on Linux do we know the processor time of a process: run this there".into());
+        return Err("the processor time of a process is known only on Linux: run this example there".into());
     }
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let after_name = stat.rsplit(") ").next().ok_or("the process has a name")?;
@@ -157,7 +158,7 @@ fn cpu_time() -> Result<Duration, Failure> {
     Ok(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
 }
 
-/// The timer of one sender. The senders are spread over the period, each pair at another offset.
+/// The timer of one sender. The senders are spread over the period: each pair has another offset.
 fn beat(sender: usize) -> Interval {
     const GOLDEN: f64 = 0.618_033_988_75;
     let phase = PERIOD.mul_f64((sender as f64 * GOLDEN).fract());
@@ -168,7 +169,7 @@ fn beat(sender: usize) -> Interval {
 
 async fn sessions(kind: CarrierKind, count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure> {
     let mut config = ListenConfig::on([Ipv4Addr::LOCALHOST.into()], 0);
-    // All connect from one address, as fast as they can.
+    // All clients connect from one address, as fast as possible.
     config.entry.limits.attempts_per_address_hz = 1e6;
     config.accept.limits =
         AcceptLimits { sessions_max: count, sessions_per_address_max: count, ..AcceptLimits::default() };
@@ -211,14 +212,14 @@ async fn put_states(channel: Arc<Channel>, tally: Arc<Tally>, sender: usize) {
 
 async fn get_states(channel: Arc<Channel>, tally: Arc<Tally>) {
     while let Ok(message) = channel.receive().await {
-        // One of ten messages counts as its packet.
+        // Each packet holds one message of each key, so the messages of one key count the packets.
         if message.key().is_some_and(|key| key.raw() == STATES) {
             tally.got.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-/// A packet of the bare programs.
+/// Makes a packet of the bare programs.
 fn filled() -> Vec<u8> {
     let mut packet = Vec::with_capacity(PACKET_BYTES);
     for key in 1..=STATES as u8 {
@@ -228,7 +229,7 @@ fn filled() -> Vec<u8> {
     packet
 }
 
-/// Reads the messages of such a packet.
+/// Reads the messages of a packet of the bare programs.
 fn take(mut packet: &[u8], tally: &Tally) {
     while let [key, length, rest @ ..] = packet {
         let (message, rest) = rest.split_at(usize::from(*length));
@@ -251,7 +252,7 @@ async fn bare_quinn(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure
     let address = house.local_addr()?;
     let mut connections = Vec::new();
     for _ in 0..count {
-        // A socket for each client, as in sessions.
+        // Each client has a socket of its own, as in sessions.
         let endpoint = quinn_endpoint(None)?;
         let near = endpoint.connect_with(client.clone(), address, "localhost")?;
         let near = async { near.await.map_err(Failure::from) };
@@ -287,7 +288,7 @@ async fn bare_quinn(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure
     Ok(traffic)
 }
 
-/// An endpoint with the burst buffers of sessions, so that dropped packets do not make it cheaper.
+/// Opens an endpoint with the same buffers for bursts as sessions have. Without them, dropped packets would make it look cheaper.
 fn quinn_endpoint(server: Option<quinn::ServerConfig>) -> Result<quinn::Endpoint, Failure> {
     const BUFFER_BYTES: usize = 4 * 1_024 * 1_024;
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;

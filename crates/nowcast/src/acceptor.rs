@@ -1,4 +1,4 @@
-//! Accepts carriers. A HELLO that resumes goes to its session, on any carrier; other HELLOs begin sessions.
+//! Accepts carriers. A HELLO that resumes a session is passed to that session, on any carrier. Any other HELLO begins a session.
 
 mod limits;
 mod sessions;
@@ -24,14 +24,14 @@ use crate::channel::{Channel, Entry, Phase};
 use crate::driver::{Driver, SessionLink, Shared};
 use crate::{clock, random};
 
-/// A carrier without a HELLO is closed after this time (`spec/CARRIERS.md`, section 6).
+/// Time after which a carrier without a HELLO is closed (`spec/CARRIERS.md`, section 6).
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
-/// Channels that the application has not accepted yet. Beyond that new sessions are refused as busy.
+/// Maximum number of channels that the application has not accepted yet. Above it, new sessions are refused as busy.
 const BACKLOG_MAX: usize = 1_024;
 
 /// Receives accepted carriers; cheap to clone.
 ///
-/// An endpoint of your own passes its upgraded WebSockets to it:
+/// Your own endpoint passes upgraded WebSockets to the acceptor:
 ///
 /// ```no_run
 /// # async fn upgraded() -> Result<tokio::net::TcpStream, std::io::Error> { unimplemented!() }
@@ -71,7 +71,7 @@ pub struct AcceptConfig {
     pub limits: AcceptLimits,
 }
 
-/// Returns the accepted channels.
+/// Receiver of the accepted channels.
 pub struct Accepted {
     ready: mpsc::Receiver<Channel>,
 }
@@ -132,12 +132,12 @@ impl std::fmt::Debug for Acceptor {
 }
 
 impl Accepted {
-    /// Waits for the next channel; `None` if every acceptor is gone.
+    /// Waits for the next channel. Returns `None` once every acceptor has been dropped.
     pub async fn next(&mut self) -> Option<Channel> {
         self.ready.recv().await
     }
 
-    /// Like [`next`](Self::next). The error means that no channel will arrive any more.
+    /// Like [`next`](Self::next). An error means that no further channel can arrive.
     ///
     /// # Errors
     /// [`crate::Error::Closed`] with `going_away`.
@@ -145,7 +145,7 @@ impl Accepted {
         self.next().await.ok_or_else(is_gone)
     }
 
-    /// Like [`accept`](Self::accept), but never waits: `None` if no task has connected.
+    /// Like [`accept`](Self::accept), but never waits. Returns `None` if no program has connected.
     ///
     /// # Errors
     /// Like [`accept`](Self::accept).
@@ -238,7 +238,7 @@ impl Inner {
         hello: &Hello,
         packet: Bytes,
     ) {
-        // The queue has a reserved slot before a channel opens, so no open channel is lost.
+        // A slot in the queue is reserved before the channel opens, so that no open channel is lost.
         let Ok(ready) = self.ready.clone().try_reserve_owned() else {
             self.permits.count(Counted::Busy);
             return refuse(carrier, hello, CloseCode::BUSY, "the service does not accept now");
@@ -261,7 +261,7 @@ impl Inner {
         }
         let mut changes = shared.lock().watch();
         let opening = async {
-            // A carrier may die between the answer and the proof. The session then opens on a later carrier.
+            // The carrier may end between our answer and the peer's proof. The session then opens on a later carrier.
             let is_known = |phase: &Phase| matches!(phase, Phase::Open | Phase::Closed(_));
             let opened = changes.wait_for(|(phase, _)| is_known(phase)).await;
             if matches!(opened.as_deref(), Ok((Phase::Open, _))) {
@@ -277,7 +277,7 @@ impl Inner {
     }
 }
 
-/// A session may move to any carrier later, so it accepts the packet sizes of all.
+/// The session may move to any other carrier later, so it accepts the packet sizes of all carriers.
 pub(crate) fn limits_of(config: &Config) -> Limits {
     Limits { packet_bytes_max: nowcast_session::Carrier::STREAM.packet_bytes_max, ..config.limits }
 }
@@ -294,7 +294,7 @@ fn send_last(mut carrier: Box<dyn Carrier>, packet: Vec<u8>, ending: Ending) {
     tokio::spawn(async move {
         let ready = poll_fn(|context| carrier.poll_ready(context));
         if matches!(timeout(HELLO_TIMEOUT, ready).await, Ok(Ok(()))) && carrier.send(&packet).is_ok() {
-            // A datagram is sent on its own, a message together with the close.
+            // A datagram has left by itself. A WebSocket message leaves together with the close.
             retire(carrier, ending);
         }
     });

@@ -22,18 +22,18 @@ pub type CertificateHash = [u8; 32];
 /// The source of an endpoint's certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CertificateConfig {
-    /// Made by the endpoint itself and valid for less than two weeks; renewed in time. Clients know it by the hash that
-    /// the endpoint announces. For development and local networks.
+    /// A certificate that the endpoint makes itself. It is valid for less than two weeks and is renewed before it expires.
+    /// Clients recognise it by the hash that the endpoint announces. For development and local networks.
     #[default]
     Development,
-    /// The same, also for the names and addresses of this machine on the local network, so that browsers there show
-    /// fewer warnings.
+    /// Like `Development`, but also for the names and addresses of this machine on the local network. Browsers on that network
+    /// then show fewer warnings.
     SelfSigned {
         /// Host names and addresses besides those of loopback.
         names: Vec<String>,
     },
-    /// PEM files: the chain, beginning with the endpoint's own certificate, and its key. They are read again when they
-    /// change. If they cannot be read, the last valid ones stay.
+    /// PEM files: the certificate chain, which begins with the endpoint's own certificate, and its key. The files are read again
+    /// when they change. If they cannot be used, the last valid certificate stays.
     Files {
         /// The chain.
         chain: PathBuf,
@@ -93,7 +93,8 @@ impl Certificates {
         Ok(Arc::new(Self { state: Mutex::new(State { source, looked: Instant::now() }) }))
     }
 
-    /// Returns the hashes that clients need to accept the certificates; empty if the usual authorities vouch for them.
+    /// Returns the hashes that clients need to accept the certificates. Empty if the certificates come from files, because the
+    /// usual authorities signed them.
     pub fn hashes(&self) -> Vec<CertificateHash> {
         self.with(|source| match source {
             Source::Development(development) => development.hashes(),
@@ -109,7 +110,7 @@ impl Certificates {
     }
 
     fn with<T>(&self, ask: impl FnOnce(&Source) -> T) -> T {
-        let mut state = self.state.lock().expect("nobody panics while holding it");
+        let mut state = self.state.lock().expect("no thread panics while holding the lock");
         if state.looked.elapsed() >= LOOK_INTERVAL {
             state.looked = Instant::now();
             match &mut state.source {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nowcast_session::Time;
 
-/// Sessions use time zero for "long ago", so the clock begins later.
+/// The clock begins with this value, because sessions use time zero for "long ago".
 const BEGINNING: Duration = Duration::from_secs(3_600);
 
 static START: OnceLock<Instant> = OnceLock::new();

@@ -41,7 +41,7 @@ pub async fn connect(url: &str) -> Result<Channel, ConnectError> {
     Connector::new().connect(url).await
 }
 
-/// The name, where an address means a task of this machine.
+/// Returns the name if the address means a program on this machine.
 pub(crate) fn name_here(url: &str) -> Option<String> {
     let address = Address::parse(url).ok()?;
     (address.port.is_none() && address.is_here()).then_some(address.name)
@@ -87,27 +87,27 @@ impl Default for Connector {
 }
 
 impl Connector {
-    /// Without a token, over any carrier, trusting the system's authorities.
+    /// Makes a connector without a token. It uses any carrier and trusts the system's authorities.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Shows this token.
+    /// Presents this token to the endpoint.
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// Uses only these carriers. The best of them is preferred, regardless of the order here.
+    /// Allows only these carriers. The best of them is preferred; their order in the argument does not matter.
     #[must_use]
     pub fn carriers(mut self, carriers: impl IntoIterator<Item = CarrierKind>) -> Self {
         self.carriers = carriers.into_iter().collect();
         self
     }
 
-    /// Sets how the endpoint must prove its identity. On this machine no proof is needed.
+    /// Sets how the endpoint must prove its identity. An endpoint on this machine needs no proof.
     #[must_use]
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = trust;
@@ -121,7 +121,7 @@ impl Connector {
         self
     }
 
-    /// The port of name servers, which resolve addresses without a port; 7778 by default.
+    /// Sets the port of name servers, which resolve addresses without a port. Default: 7778.
     #[must_use]
     pub fn name_server_port(mut self, port: u16) -> Self {
         self.name_server_port = port;
@@ -149,7 +149,7 @@ impl Connector {
         self.connect_remote(remote).await
     }
 
-    /// Asks the name server of the host for the port, and follows it to another host if it names one.
+    /// Asks the name server of the host for the port. If the answer names another host, it replaces the host of the address.
     async fn find(&self, address: &mut Address) -> Result<u16, ConnectError> {
         #[cfg(feature = "mdns")]
         if address.is_segment() {
@@ -194,7 +194,7 @@ impl Connector {
             let channel = Channel::new(Arc::new(SessionLink::new(Arc::clone(&shared), Entry::default())));
             match opened(&shared).await {
                 Ok(()) => return Ok(channel),
-                // The carrier ended before the session began: tries the remaining ones.
+                // The carrier ended before the session began, so the remaining carriers are tried.
                 Err(closed) if closed.code == CloseCode::GAVE_UP && allowed.len() > 1 => {
                     allowed.retain(|&other| other != kind);
                 }

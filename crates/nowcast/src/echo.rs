@@ -2,11 +2,11 @@
 
 use crate::channel::{Channel, Error, MessageKind};
 
-/// Echoes every message on its lane: states as states of the same key, events as events, commands as replies. The echo
-/// obeys the laws of the queue, so a program in any language can be tested, and a path measured, with it. While the
-/// peer does not read, the echo reads nothing more. Returns the error that ended the channel.
+/// Sends every message back on its lane: states as states of the same key, events as events, commands as replies. The echo
+/// follows the laws of the queue, so it can test a program in any language, and measure a path. While the peer does not read, the
+/// echo reads nothing more. Returns the error that ended the channel.
 ///
-/// Values of typed lanes are echoed as bytes, because their announcements end here.
+/// Values of typed lanes are sent back as bytes, because the announcements of their types end here.
 pub async fn echo(channel: &Channel) -> Error {
     loop {
         if let Err(error) = send_back(channel).await {

@@ -9,17 +9,17 @@
 //! | `command(value, timeout)` | an event with a reply |
 //! | `receive()` | the newest value of each key, and every event |
 //!
-//! Each of them is a future that may wait, and has a variant that never waits: `try_state`, `try_event`, `try_receive`.
-//! Values are bytes, or typed by [`nowcast_wire::Wire`]: `channel.lane(0).typed::<Pose>()`. The peer may have another
-//! version of a type: [`Message::decode`] matches fields by name.
+//! Each of the verbs is a future that may wait, and has a variant that never waits: `try_state`, `try_event`, `try_receive`.
+//! Values are bytes, or typed by [`nowcast_wire::Wire`]: `channel.lane(0).typed::<Pose>()`. The peer may have another version of
+//! a type, because [`Message::decode`] matches fields by name.
 //!
-//! [`Listener`] advertises names, [`connect`] finds them, and both sides hold a [`Channel`] over the best available
-//! carrier: shared memory, WebTransport or WebSocket. It survives the loss of its carrier.
+//! [`Listener`] advertises names, and [`connect`] finds them. Both sides then hold a [`Channel`] over the best available carrier:
+//! shared memory, WebTransport or WebSocket. The channel survives the loss of its carrier.
 //!
-//! A program with many receivers publishes: [`Listener::publish`] returns a [`Publisher`], and programs subscribe by
-//! [`connect`]. Users of Zenoh, iceoryx2 and ROS call that a topic.
+//! A program with many receivers publishes. [`Listener::publish`] returns a [`Publisher`], and programs subscribe by [`connect`].
+//! In Zenoh, iceoryx2 and ROS this is called a topic.
 //!
-//! Threads without an async runtime use [`blocking`]. On one machine it needs no other thread:
+//! Threads without an async runtime use [`blocking`]. Between programs on one machine, it needs no other thread:
 //!
 //! ```
 //! use nowcast::blocking;

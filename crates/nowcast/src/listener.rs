@@ -24,19 +24,19 @@ use crate::neighbours::Neighbours;
 /// Configuration of an endpoint.
 #[derive(Clone, Debug)]
 pub struct ListenConfig {
-    /// Addresses to listen on. One that this machine does not have is skipped if another one works.
+    /// Addresses to listen on. An address that this machine does not have is skipped if another one works.
     pub hosts: Vec<IpAddr>,
     /// The port, for TCP and UDP; 0 lets the system choose.
     pub port: u16,
     /// Whether WebTransport is offered.
     pub webtransport: bool,
-    /// The UDP port that clients receive, if a device in front of the endpoint forwards another one.
+    /// The UDP port that clients receive, if a device in front of the endpoint forwards another port.
     pub announced_udp_port: Option<u16>,
     /// The identity of the endpoint.
     pub certificate: CertificateConfig,
     /// The rules of admission. If other machines can reach the endpoint, it needs a key for tokens, or `anonymous`.
     pub entry: Policy,
-    /// The name server that receives the advertised names, if it runs. By default the usual one of this machine.
+    /// The name server that receives the advertised names, if it runs. The default is the usual name server of this machine.
     pub name_server: Option<SocketAddr>,
     /// The configuration of sessions, and their maximum number for each service.
     pub accept: AcceptConfig,
@@ -46,19 +46,19 @@ pub struct ListenConfig {
 }
 
 impl ListenConfig {
-    /// For programs of this machine, in both address families.
+    /// Listens on loopback in both address families, for programs on this machine.
     #[must_use]
     pub fn loopback(port: u16) -> Self {
         Self::on([Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()], port)
     }
 
-    /// For all machines on the network, in both address families.
+    /// Listens on all addresses in both address families, for all machines on the network.
     #[must_use]
     pub fn everywhere(port: u16) -> Self {
         Self::on([Ipv6Addr::UNSPECIFIED.into()], port)
     }
 
-    /// On these addresses.
+    /// Listens on these addresses.
     #[must_use]
     pub fn on(hosts: impl Into<Vec<IpAddr>>, port: u16) -> Self {
         Self {
@@ -76,7 +76,8 @@ impl ListenConfig {
     }
 }
 
-/// Listens on one port and accepts programs to the names advertised there. Dropping it ends all their sessions.
+/// Listens on one port, and accepts programs that connect to the names advertised there. Dropping the listener ends all their
+/// sessions.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -110,7 +111,7 @@ pub enum AdvertiseError {
     /// Another service of this endpoint has the name.
     #[error("the name '{0}' is advertised already: end the other service, or take another name")]
     Taken(String),
-    /// It cannot be announced by multicast DNS.
+    /// The name cannot be announced by multicast DNS.
     #[error("{0}: do without announcing it")]
     #[cfg(feature = "mdns")]
     Multicast(String),
@@ -146,7 +147,7 @@ impl Listener {
         Ok(Self { names, port, accepting, _quic: quic })
     }
 
-    /// The port. With port 0 in the configuration, the one that the system chose.
+    /// Returns the port. If the configuration has port 0, this is the port that the system chose.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -164,8 +165,8 @@ impl Listener {
         self.names.certificates.hashes()
     }
 
-    /// Accepts programs that connect to `name`, until the service is dropped. Programs of the same machine and user
-    /// that use no port connect through shared memory, unless another process has the name there.
+    /// Accepts programs that connect to `name`, until the service is dropped. Programs of the same machine and user that name no
+    /// port connect through shared memory, unless another process has the name there.
     ///
     /// # Errors
     /// [`AdvertiseError`].
@@ -274,7 +275,7 @@ impl Service {
         self.neighbours.is_some()
     }
 
-    /// The status of the name at the machine's name server; `None` if none is configured.
+    /// Returns the status of the name at the machine's name server; `None` if no name server is configured.
     #[must_use]
     pub fn advertisement(&self) -> Option<&Advertisement> {
         self.advertisement.as_ref()
@@ -307,14 +308,14 @@ struct Names {
 
 impl Names {
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<String, Acceptor>> {
-        self.services.write().expect("nobody panics while holding it")
+        self.services.write().expect("no thread panics while holding the lock")
     }
 }
 
 impl Directory for Names {
     fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
         let entry = self.admission.check(Now::read(), &AdmissionRequest::from(&asking))?;
-        let services = self.services.read().expect("nobody panics while holding it");
+        let services = self.services.read().expect("no thread panics while holding the lock");
         let Some(acceptor) = services.get(asking.name) else {
             return Err(self
                 .admission

@@ -1,4 +1,4 @@
-//! Programs of the same machine and user, which need no network (`spec/CARRIERS.md`, section 5).
+//! Programs of the same machine and user. They connect without a network (`spec/CARRIERS.md`, section 5).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::channel::Channel;
 use crate::local::backend::{self, Welcome};
 use crate::local::{LANES, LocalLink, OpenError};
 
-/// Pause after the system was out of a resource.
+/// Pause after the system ran out of a resource.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Accepts programs of this machine that connect to the name. Dropping it releases the name.
@@ -20,8 +20,8 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Advertises the name on this machine. `None` if another process has it, or if the machine has no such names: then
-    /// all programs connect over the network.
+    /// Advertises the name on this machine. Returns `None` if another process has the name, or if the machine does not support
+    /// local names. All programs then connect over the network.
     pub(crate) fn welcome(name: &str, ready: mpsc::Sender<Channel>) -> Option<Self> {
         let welcome = backend::advertise(name, &LANES)
             .and_then(Welcome::new)
@@ -47,7 +47,7 @@ async fn accept_all(welcome: Welcome, ready: mpsc::Sender<Channel>) {
                 }
             }
             Err(error) => {
-                tracing::debug!(%error, "a task of this machine could not come in");
+                tracing::debug!(%error, "a program on this machine failed to connect");
                 if matches!(error, OpenError::System(_)) {
                     tokio::time::sleep(SHORTAGE_PAUSE).await;
                 }
@@ -62,13 +62,13 @@ pub(crate) async fn find(name: &str) -> Option<Channel> {
     spawn_blocking(move || find_now(&wanted)).await.ok()?
 }
 
-/// Like [`find`], but the peer may take up to a second to greet.
+/// Like [`find`], but blocks. The peer may take up to a second for its greeting.
 pub(crate) fn find_now(name: &str) -> Option<Channel> {
     match backend::connect(name, &LANES) {
         Ok(queues) => Some(Channel::new(Arc::new(LocalLink::new(queues, name)))),
         Err(OpenError::NotFound(_)) => None,
         Err(error) => {
-            tracing::debug!(%error, "the name of this machine cannot be used");
+            tracing::debug!(%error, "the local name cannot be used");
             None
         }
     }

@@ -8,7 +8,7 @@ use nowcast_session::Time;
 /// A value or an event for all subscribers, stored once.
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
-    /// When it was put.
+    /// The time of the put.
     pub(crate) at: Time,
     pub(crate) bytes: Arc<[u8]>,
 }

@@ -1,11 +1,11 @@
-//! Random bytes of the operating system, the only source of secrets and names here.
+//! Random bytes from the operating system. All secrets and random names of this crate come from here.
 
 use nowcast_session::Entropy;
 
-/// Random bytes.
+/// Returns random bytes.
 ///
 /// # Panics
-/// If the system has no random bytes, which it guarantees after boot; nothing secure could be done then.
+/// If the system provides no random bytes. Systems guarantee them after boot, and no secret could be made without them.
 pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");

@@ -31,7 +31,7 @@ fn verify(token: &str) -> Result<Claims, TokenError> {
     Claims::verify(token, &secret(), "plaza", NOW)
 }
 
-/// A token with any header and claims, signed with HS256 and the secret.
+/// Makes a token with any header and claims, signed with HS256 and the secret.
 fn forge(header: &str, claims: &str, secret: &[u8]) -> String {
     let message = format!("{}.{}", base64(header.as_bytes()), base64(claims.as_bytes()));
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret);
@@ -73,7 +73,7 @@ fn a_public_key_verifies_tokens_of_its_private_key() {
 
 #[test]
 fn a_token_of_rfc_7515_is_read() {
-    // Appendix A.1: HS256 over claims of another kind, which are no claims of ours but for `exp`.
+    // Appendix A.1: HS256 over claims of another issuer, of which we know only `exp`.
     let token = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leG\
                  FtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     let key: Vec<u8> = vec![
@@ -87,14 +87,15 @@ fn a_token_of_rfc_7515_is_read() {
 }
 
 #[test]
-fn an_algorithm_is_never_the_tokens_choice() {
+fn the_token_cannot_choose_the_algorithm() {
     let claims = r#"{"exp":1800000600}"#;
     let none = format!("{}.{}.", base64(br#"{"alg":"none","typ":"JWT"}"#), base64(claims.as_bytes()));
     assert_eq!(verify(&none), Err(TokenError::WrongAlgorithm));
     let signed_none = forge(r#"{"alg":"none"}"#, claims, SECRET);
     assert_eq!(verify(&signed_none), Err(TokenError::WrongAlgorithm));
 
-    // The classic confusion: HS256 with the bytes of the public key, in each form that an attacker may have them.
+    // A well-known attack: HS256 with the bytes of the public key as the secret. An attacker may have these bytes in several
+    // forms.
     let public = TokenKey::parse(PUBLIC).unwrap();
     let raw: [u8; 32] = [
         0x0d, 0x41, 0x5f, 0x6e, 0xd8, 0xc9, 0xda, 0xab, 0x85, 0x48, 0xef, 0x63, 0xdb, 0x91, 0xa5, 0xbc, 0x31,
@@ -126,7 +127,7 @@ fn a_token_of_another_key_is_refused() {
 }
 
 #[test]
-fn a_token_is_valid_from_its_beginning_to_its_end() {
+fn a_token_is_valid_only_between_its_start_and_its_expiry() {
     let mut claims = in_ten_minutes();
     claims.nbf = Some(NOW.as_secs() + 60);
     let token = claims.sign(&secret()).unwrap();
@@ -159,7 +160,7 @@ fn claims_out_of_bounds_are_named() {
         let refused = verify(&forge(r#"{"alg":"HS256"}"#, claims, SECRET));
         let is_named = match &refused {
             Err(TokenError::Claim(name)) => *name == named,
-            // The library reports a wrong type of a number without the name of the field.
+            // If a number has a wrong type, the library does not report the name of the field.
             Err(TokenError::Malformed) => true,
             _ => false,
         };
@@ -266,7 +267,7 @@ fn a_key_is_read_from_a_file_that_ends() {
         (folder.as_path(), "not a regular file"),
         ("/dev/zero".as_ref(), "not a regular file"),
         (large.as_path(), "larger than 16384 bytes"),
-        // It reports the size 0, and has more.
+        // This file reports the size 0, but has content.
         ("/proc/kallsyms".as_ref(), "larger than 16384 bytes"),
     ] {
         let error = TokenKey::read(path).unwrap_err().to_string();
@@ -297,7 +298,7 @@ fn neither_key_nor_token_is_shown_by_debug() {
     assert!(!shown.contains("a secret of"), "{shown}");
 }
 
-/// A moment for an admission, `seconds` after [`NOW`].
+/// The time of an admission, `seconds` after [`NOW`].
 fn now(begin: Instant, seconds: u64) -> Now {
     let later = Duration::from_secs(seconds);
     Now { instant: begin + later, unix: NOW + later }
@@ -326,21 +327,21 @@ fn a_single_use_token_begins_one_session() {
     let admission = Admission::new(Policy { key: Some(secret()), ..Policy::default() });
     let token = in_ten_minutes().once("ticket").sign(&secret()).unwrap();
     let request = AdmissionRequest::new("plaza", address("127.0.0.1:1")).token(Some(&token));
-    // A client tries two carriers at once, and begins on one of them.
+    // A client tries two carriers at once, and begins its session on one of them.
     let (first, second) =
         (admission.check(now(begin, 0), &request), admission.check(now(begin, 0), &request));
     assert!(first.unwrap().ticket.unwrap().redeem(now(begin, 0)).is_ok());
     let used = AdmissionRefusal::Token(TokenError::Used);
     assert_eq!(second.unwrap().ticket.unwrap().redeem(now(begin, 1)), Err(used.clone()));
     assert_eq!(admission.check(now(begin, 1), &request).unwrap_err(), used);
-    // Its session resumes on another carrier, even after the token has expired.
+    // The session resumes on another carrier, even after the token has expired.
     let resumed = admission.check(now(begin, 3_600), &request.resuming(true)).unwrap();
     assert_eq!(resumed.ticket.unwrap().redeem(now(begin, 3_600)), Err(AdmissionRefusal::OnlyResuming));
     assert_eq!(admission.refused()[0], ("unauthorised", 3));
 }
 
 #[test]
-fn a_single_use_token_readmits_its_holder_only() {
+fn a_single_use_token_admits_only_its_holder_again() {
     let begin = Instant::now();
     let admission = Admission::new(Policy { key: Some(secret()), ..Policy::default() });
     let token = in_ten_minutes().once("ticket").sign(&secret()).unwrap();
@@ -363,7 +364,7 @@ fn a_single_use_token_readmits_its_holder_only() {
 }
 
 #[test]
-fn admission_names_the_fault() {
+fn a_refused_admission_names_the_fault() {
     let begin = Instant::now();
     let policy = Policy {
         key: Some(secret()),
@@ -386,7 +387,7 @@ fn admission_names_the_fault() {
     assert_eq!(status(&far.encrypted().token(Some("x"))), (401, "unauthorised".into()));
     assert_eq!(status(&far.encrypted()), (429, "too_many".into()), "four attempts at once");
     let near = AdmissionRequest::new("plaza", address("[::1]:1"));
-    assert_eq!(status(&near), (401, "unauthorised".into()), "another address is another matter");
+    assert_eq!(status(&near), (401, "unauthorised".into()), "another address is counted separately");
 }
 
 #[test]
@@ -423,7 +424,7 @@ proptest! {
     fn a_token_with_one_byte_changed_is_refused(position in any::<prop::sample::Index>(), other in "[A-Za-z0-9_-]") {
         let token = in_ten_minutes().name("Ada").role("guide").sign(&secret()).unwrap();
         let position = position.index(token.len());
-        // The last digit of the signature has two bits without a meaning; the library rejects those as well.
+        // The last digit of the signature contains two unused bits, and the library rejects changes of these bits as well.
         let mut changed = token.clone();
         changed.replace_range(position..=position, &other);
         prop_assume!(changed != token);

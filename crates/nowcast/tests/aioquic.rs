@@ -1,5 +1,5 @@
-//! A foreign WebTransport client, aioquic, in a session with our endpoint. `cargo xtask interop` installs it and runs
-//! this. Without the variable the test is skipped.
+//! A session between our endpoint and a foreign WebTransport client, aioquic. `cargo xtask interop` installs aioquic and runs
+//! this test. Without the environment variable the test is skipped.
 
 use nowcast::{ListenConfig, Listener, MessageKind, Phase, Service};
 use std::path::Path;
@@ -26,7 +26,8 @@ async fn aioquic_exchanges_packets_with_our_endpoint() {
     assert!(dropped > 20, "packets out of place are counted: {dropped}");
 }
 
-/// Echoes messages, replies to commands with reversed bytes, and returns how the channel ended and the number of drops.
+/// Sends messages back, replies to commands with reversed bytes, and returns the close code of the channel and the number of
+/// drops.
 async fn answer(mut service: Service) -> (u32, u64) {
     let channel = service.accept().await.unwrap();
     while let Ok(message) = channel.receive().await {

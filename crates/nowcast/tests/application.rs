@@ -18,7 +18,7 @@ async fn a_channel_continues_while_a_batch_of_it_is_open() {
             theirs.try_event(b"before").expect("it is open");
             let mut batch = ours.batch();
             batch.try_state(0, 1, b"in the batch").expect("there is room");
-            // Each of these would wait for ever if the batch locked the channel.
+            // If the batch locked the channel, each of these calls would wait for ever.
             ours.try_event(b"beside it").expect("there is room");
             assert_eq!(ours.receive().await.expect("it is open").bytes, b"before");
             assert!(ours.status().carrier.is_some());
@@ -41,7 +41,7 @@ async fn nothing_leaves_while_a_batch_is_open() {
     within(20, async {
         let mut batch = ours.batch();
         batch.try_event(0, b"first").expect("there is room");
-        // The messages of the other side are received all the time.
+        // The other side receives messages during the whole test.
         for number in 0..20_u8 {
             theirs.try_event(&[number]).expect("there is room");
             assert_eq!(ours.receive().await.expect("it is open").bytes, [number]);
@@ -89,7 +89,7 @@ async fn a_task_that_receives_sleeps_while_only_acknowledgements_arrive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_channel_that_is_over_gives_the_same_reason_to_every_call() {
+async fn every_call_on_a_closed_channel_returns_the_same_reason() {
     let mut house = House::build().await;
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let (ours, theirs) = house.join(&[carrier]).await;
@@ -109,7 +109,7 @@ async fn a_channel_that_is_over_gives_the_same_reason_to_every_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bound_that_a_call_breaks_is_named() {
+async fn an_error_names_the_bound_that_a_call_exceeds() {
     let mut house = House::build().await;
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER] {
         let (ours, _theirs) = house.join(&[carrier]).await;
@@ -126,7 +126,7 @@ async fn a_bound_that_a_call_breaks_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lane_of_a_type_moves_into_a_task_and_keeps_the_channel_open() {
+async fn a_typed_lane_moves_into_a_task_and_keeps_the_channel_open() {
     let mut house = House::build().await;
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER] {
         let (ours, theirs) = house.join(&[carrier]).await;

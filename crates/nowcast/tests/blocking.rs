@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(20);
 
-/// Both sides of a channel with these bounds.
+/// Returns both sides of a channel with these bounds.
 fn channel(of: &str, bounds: Bounds) -> (Channel, Channel) {
     let name = format!("blocking-{}-{of}", std::process::id());
     let mut service = blocking::advertise_with(&name, &[bounds]).expect("the name is fresh");
@@ -27,7 +27,7 @@ fn key_of(message: &Message) -> Option<u64> {
 }
 
 #[test]
-fn a_state_is_received_as_its_newest_value_and_an_event_behind_it() {
+fn the_newest_value_of_a_state_is_received_before_a_later_event() {
     let (near, far) = channel("verbs", Bounds::default());
     let (numbers, words) = (near.lane(0).typed::<u32>(), near.lane(0).typed::<String>());
     for turn in 0..100 {
@@ -49,7 +49,7 @@ fn a_state_is_received_as_its_newest_value_and_an_event_behind_it() {
     assert_eq!(last.decode::<&str>(), Ok("clicked"));
     let last = receive();
     assert!(key_of(&last) == Some(1) && last.decode() == Ok(100_u32), "{last:?}");
-    // Over a socket the first values may be in flight before they are replaced.
+    // Over a socket, the first values may be in flight before newer ones replace them.
     let most = if nowcast::local::CARRIER == CarrierKind::SharedMemory { 1 } else { 32 };
     assert!((1..=most).contains(&states), "{states} values were received");
     assert!(near.status().superseded >= 100 - most, "{:?}", near.status());
@@ -77,7 +77,7 @@ fn a_command_gets_its_own_reply_and_earlier_messages_are_received_afterwards() {
     }
     let kept = std::iter::from_fn(|| near.try_receive().expect("open"));
     let kept = kept.map(|message| message.decode::<u8>().expect("a number"));
-    // The state behind the first event was replaced by the state of the second command.
+    // The state before the first event was replaced by the state of the second command.
     assert_eq!(kept.collect::<Vec<_>>(), [1, 2, 1, 2, 1, 2, 3]);
     drop(near);
     drop(texts);
@@ -157,7 +157,7 @@ fn a_thread_waits_while_the_lane_is_full() {
 }
 
 #[test]
-fn a_bound_that_a_call_breaks_is_named() {
+fn an_error_names_the_bound_that_a_call_exceeds() {
     let (near, _far) = channel("bounds", Bounds { entries_max: 2, bytes_max: 1000 });
     assert_eq!(near.state(0, b"x"), Err(Error::Refused(Refused::KeyZero)));
     assert_eq!(near.lane(1).event(b"x"), Err(Error::Refused(Refused::NoLane { lane: 1, lanes: 1 })));
@@ -166,7 +166,7 @@ fn a_bound_that_a_call_breaks_is_named() {
 }
 
 #[test]
-fn a_channel_that_is_over_always_gives_the_same_reason() {
+fn every_call_on_a_closed_channel_returns_the_same_reason() {
     let (near, far) = channel("over", Bounds::default());
     near.event(b"last").expect("room");
     far.close(70, "enough");
@@ -185,7 +185,7 @@ fn named<T: Send + 'static>(
     std::thread::Builder::new().name(name.to_owned()).spawn(run).expect("there are threads left")
 }
 
-/// Waits until a thread of this process sleeps in the kernel: it has begun to wait for a message.
+/// Waits until a thread of this process sleeps in the kernel. It has then begun to wait for a message.
 #[cfg(target_os = "linux")]
 fn until_asleep(name: &str) {
     let is_asleep = || {
@@ -201,7 +201,7 @@ fn until_asleep(name: &str) {
     }
 }
 
-/// Other systems do not say whether a thread sleeps: most do after this time.
+/// Other systems do not report whether a thread sleeps. Most threads sleep after this time.
 #[cfg(not(target_os = "linux"))]
 fn until_asleep(_name: &str) {
     std::thread::sleep(Duration::from_millis(20));
@@ -259,7 +259,7 @@ fn messages_are_a_stream_for_any_executor_that_ends_when_the_peer_closes() {
 }
 
 #[test]
-fn threads_talk_over_a_network_too() {
+fn threads_exchange_messages_over_a_network() {
     let listener = blocking::Listener::bind(ListenConfig::loopback(0)).expect("loopback has free ports");
     let mut service = listener.advertise("threads").expect("the name is free");
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
@@ -283,7 +283,7 @@ fn threads_talk_over_a_network_too() {
     }
 }
 
-/// Set for the process that is killed: the name that it advertises.
+/// The environment variable of the process that is killed. It holds the name that this process advertises.
 const DOOMED: &str = "NOWCAST_LOCAL_DOOMED";
 
 #[test]
@@ -321,7 +321,7 @@ fn the_doomed_process() {
     for event in 0..3_u8 {
         channel.event(&[event]).expect("room");
     }
-    // It receives nothing, and is killed during the wait.
+    // This process receives nothing, and is killed while it waits.
     let _ = channel.receive_within(SOON);
 }
 

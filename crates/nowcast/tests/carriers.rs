@@ -77,7 +77,7 @@ async fn dropping_a_channel_delivers_its_messages() {
 }
 
 #[tokio::test]
-async fn a_name_without_a_port_is_found_without_a_network() {
+async fn an_address_without_a_port_connects_without_a_network() {
     let listener = Listener::bind(ListenConfig::loopback(0)).await.unwrap();
     let name = format!("neighbour-{}", std::process::id());
     let mut service = listener.advertise(&name).await.unwrap();

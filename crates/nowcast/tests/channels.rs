@@ -1,4 +1,4 @@
-//! The tests of channels in one program.
+//! All tests of channels, as one program.
 
 mod admission;
 mod application;

@@ -19,12 +19,12 @@ use tokio_tungstenite::tungstenite::{
 const DEADLINE: Duration = Duration::from_secs(30);
 const SECRET: &[u8] = b"a secret of more than 32 bytes, for tests";
 
-/// Connection attempts of a flood; a hundred thousand in the long form.
+/// Number of connection attempts in a flood: a hundred thousand in the long form.
 fn attempts() -> usize {
     std::env::var("NOWCAST_HOSTILE_ATTEMPTS").ok().and_then(|text| text.parse().ok()).unwrap_or(3_000)
 }
 
-/// An endpoint with an echo service, and a client that uses it all the time.
+/// An endpoint with an echo service, and a client that uses the service during the whole attack.
 struct Scene {
     listener: Listener,
     counters: tokio::sync::watch::Receiver<AcceptCounters>,
@@ -68,7 +68,7 @@ impl Scene {
         TcpStream::connect(self.address()).await.unwrap()
     }
 
-    /// Sends bytes and returns the whole answer until the endpoint closes.
+    /// Sends bytes, and returns everything that the endpoint sends until it closes.
     async fn answer(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect().await;
         // The endpoint may close before all bytes are sent.
@@ -94,7 +94,7 @@ impl Scene {
         }
     }
 
-    /// Checks that the friend was answered all the time, on its first session.
+    /// Checks that the friendly client was answered during the whole attack, on its first session.
     async fn end(self) {
         self.friend.end().await;
     }
@@ -109,7 +109,7 @@ async fn echo(mut service: Service, counters: tokio::sync::watch::Sender<AcceptC
                 tokio::spawn(async move {
                     while let Ok(message) = channel.receive().await {
                         if let MessageKind::Command(id) = message.kind {
-                            // A peer that does not read has a full lane, which affects only itself.
+                            // If a peer does not read, its lane is full. This affects only that peer.
                             let _ = channel.try_reply(id, &message.bytes);
                         }
                     }
@@ -122,14 +122,14 @@ async fn echo(mut service: Service, counters: tokio::sync::watch::Sender<AcceptC
     }
 }
 
-/// Number of answers, and the longest wait.
+/// The number of answers, and the longest wait for one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answers {
     count: u64,
     longest: Duration,
 }
 
-/// Sends commands and waits for their replies, again and again.
+/// A client that repeatedly sends commands and waits for their replies.
 struct Friend {
     stop: tokio::sync::oneshot::Sender<()>,
     talking: tokio::task::JoinHandle<(Answers, Channel)>,
@@ -189,10 +189,10 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn garbage_is_no_handshake() {
+async fn garbage_never_completes_a_handshake() {
     let scene = Scene::begin(Policy::default()).await;
     let garbage = (0..40).map(|seed| {
-        // Half of it begins like TLS.
+        // Half of the connections begin like TLS.
         let prefix: &[u8] = if seed % 2 == 0 { &[] } else { &[0x16, 0x03, 0x01] };
         [prefix, &noise(1_500, seed)].concat()
     });
@@ -200,7 +200,7 @@ async fn garbage_is_no_handshake() {
     let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     for seed in 0..500 {
         let mut datagram = noise(1_200, seed);
-        // Half of them look like the first packet of a QUIC connection of version 1 (RFC 9000, section 17.2.2).
+        // Half of the packets look like the first packet of a QUIC connection of version 1 (RFC 9000, section 17.2.2).
         if seed % 2 == 0 {
             datagram[..7].copy_from_slice(&[0xc3, 0, 0, 0, 1, 8, seed as u8]);
         }
@@ -213,7 +213,7 @@ async fn garbage_is_no_handshake() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn names_that_are_none_are_not_found() {
+async fn invalid_names_are_not_found() {
     let scene = Scene::begin(Policy::default()).await;
     let long = format!("/nowcast/{}", "n".repeat(65));
     let endless = format!("/nowcast/{}", "n".repeat(8_000));
@@ -312,10 +312,10 @@ async fn websocket(scene: &Scene) -> Result<WebSocketStream<TcpStream>, WebSocke
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_version_is_refused_with_the_versions_there_are() {
+async fn another_version_is_refused_with_the_supported_versions() {
     let scene = Scene::begin(Policy::default()).await;
     let mut socket = websocket(&scene).await.unwrap();
-    // HELLO (spec/SESSION.md, section 4): versions 9 to 9, and otherwise like in the vectors.
+    // HELLO (spec/SESSION.md, section 4) with versions 9 to 9. The rest is as in the vectors.
     let mut hello = vec![0x80, b'N', b'O', b'W', b'C', 9, 9];
     hello.extend([0xa1; 8]);
     hello.extend(1_000_000_u64.to_le_bytes());
@@ -337,17 +337,17 @@ async fn a_carrier_without_a_hello_is_counted_and_closed() {
     let ended = timeout(DEADLINE, async { while let Some(Ok(_)) = socket.next().await {} }).await;
     assert!(ended.is_ok(), "it is closed");
 
-    // Half-open connections that send nothing. The oldest are closed for newer ones, and all after 5 s.
+    // Half-open connections that send nothing. The oldest of them are closed when newer ones arrive, and all of them after 5 s.
     let mut silent = Vec::new();
     for _ in 0..150 {
-        silent.push(websocket(&scene).await.expect("nobody who says nothing keeps it out"));
+        silent.push(websocket(&scene).await.expect("silent connections do not keep it out"));
     }
-    scene.until("the oldest gave way", |scene| scene.counters().refused_carriers >= 50).await;
+    scene.until("the oldest was closed", |scene| scene.counters().refused_carriers >= 50).await;
     let late = nowcast::connect(&scene.url()).await;
     assert!(late.is_ok(), "{late:?}");
     let given_up = |scene: &Scene| scene.counters().without_hello + scene.counters().refused_carriers;
     let silent_count = silent.len() as u64;
-    scene.until("the others were given up", |scene| given_up(scene) == silent_count).await;
+    scene.until("the others were closed after the timeout", |scene| given_up(scene) == silent_count).await;
     assert_eq!(scene.counters().carriers, 0);
     scene.end().await;
 }
@@ -362,9 +362,9 @@ async fn slow_lorises_lose_their_connections() {
         lorises.push(tokio::spawn(async move {
             let begin = Instant::now();
             let mut byte = [0];
-            // A header that grows byte by byte, until the endpoint closes.
+            // Sends a header byte by byte, until the endpoint closes.
             loop {
-                assert!(begin.elapsed() < DEADLINE, "a byte now and then keeps the connection");
+                assert!(begin.elapsed() < DEADLINE, "single bytes keep the connection open");
                 let sent = stream.write_all(b"x").await;
                 let heard = timeout(Duration::from_millis(200), stream.read(&mut byte)).await;
                 if sent.is_err() || matches!(heard, Ok(Ok(0) | Err(_))) {
@@ -380,7 +380,7 @@ async fn slow_lorises_lose_their_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_of_attempts_leaves_no_trace() {
+async fn a_flood_of_attempts_leaves_no_carrier_and_no_memory() {
     let limits = Limits { connections_max: 200, ..Limits::default() };
     let scene = Scene::begin(Policy { limits, ..Policy::default() }).await;
     let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();
@@ -390,7 +390,7 @@ async fn a_flood_of_attempts_leaves_no_trace() {
         if attempt == attempts / 10 {
             after_warm_up = resident_bytes();
         }
-        // Connections that are dropped at once, that send a request and leave, and QUIC that never continues.
+        // Some connections are dropped at once, some send a request and leave, and some begin QUIC and never continue.
         let Ok(mut stream) = TcpStream::connect(scene.address()).await else { continue };
         match attempt % 4 {
             0 => drop(stream),
@@ -409,13 +409,13 @@ async fn a_flood_of_attempts_leaves_no_trace() {
     assert_eq!(scene.counters().sessions, 1, "the friend's");
     let Answers { count, longest } = scene.friend.end().await;
     println!(
-        "{attempts} attempts: memory grew by {} KiB; the friend was answered {count} times, after {longest:.1?} at most",
+        "{attempts} attempts: memory grew by {} KiB; the friendly client was answered {count} times, after {longest:.1?} at most",
         grown / 1_024
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_peer_that_stops_reading_costs_no_history() {
+async fn the_server_keeps_no_history_for_a_peer_that_stops_reading() {
     const KEYS: u64 = 1_000;
     let mut config = ListenConfig::on([Ipv4Addr::LOCALHOST.into()], 0);
     config.name_server = None;
@@ -425,7 +425,7 @@ async fn a_peer_that_stops_reading_costs_no_history() {
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let (freeze, thaw) = (std::sync::mpsc::channel::<()>(), std::sync::mpsc::channel::<()>());
         let url = url.clone();
-        // A separate runtime that is blocked, so that its sockets are not read.
+        // A runtime of its own, which is blocked so that its sockets are not read.
         let reader = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             let channel = runtime.block_on(Connector::new().carriers([carrier]).connect(&url)).unwrap();
@@ -466,7 +466,7 @@ async fn a_peer_that_stops_reading_costs_no_history() {
     }
 }
 
-/// The first packet of a QUIC client, whose address may be forged: it depends on no answer.
+/// Makes the first packet of a QUIC client. Its address may be forged, because the packet depends on no answer.
 fn first_packet(server: SocketAddr) -> Vec<u8> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -488,7 +488,7 @@ fn first_packet(server: SocketAddr) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_quic_initial_is_answered_with_at_most_three_times_its_bytes() {
-    /// The endpoint gives a handshake up after 10 s, and may then say that it closes.
+    /// The endpoint abandons a handshake after 10 s, and may then send a close.
     const SILENCE: Duration = Duration::from_secs(12);
     let scene = Scene::begin(Policy::default()).await;
     let udp = UdpSocket::bind("127.0.0.1:0").await.unwrap();

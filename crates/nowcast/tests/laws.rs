@@ -1,4 +1,4 @@
-//! The laws of the queue end to end, over real sockets, with carriers that are killed, lose and stall.
+//! Tests the laws of the queue end to end over real sockets, with carriers that are killed, lose packets and stall.
 //!
 //! `cargo xtask conformance --carriers` is the long form.
 
@@ -14,7 +14,7 @@ use nowcast_queue::conformance::Random;
 use nowcast_queue::conformance::laws::{self, Ended};
 
 const LANES: u8 = 3;
-/// Concurrent scenarios: most of their time they wait for silences to be detected.
+/// Number of scenarios that run concurrently. Most of the time they wait until a silence is detected.
 const AT_ONCE: u64 = 16;
 
 /// Messages that were put at one end and received at the other.
@@ -36,7 +36,7 @@ async fn the_laws_hold_over_websocket() {
     many_lives(&[CarrierKind::WebSocket]).await;
 }
 
-/// Here there is nothing to kill but the processes themselves, which `crates/shm/tests/death.rs` does.
+/// Between local programs only the processes themselves can be killed, and `crates/shm/tests/death.rs` does that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_laws_hold_between_tasks_of_one_machine() {
     many_lives(&[nowcast::local::CARRIER]).await;
@@ -64,7 +64,7 @@ async fn many_lives(carriers: &'static [CarrierKind]) {
     println!("{} lives over {carriers:?} obeyed the laws", cases());
 }
 
-/// One life of one session, determined by its seed except for the timing of the sockets.
+/// Runs one session from beginning to end. The seed determines everything except the timing of the sockets.
 async fn live(carriers: &'static [CarrierKind], seed: u64) {
     let mut house = House::build().await;
     let (ours, theirs) = house.join(carriers).await;
@@ -148,14 +148,14 @@ async fn act(
 async fn put(channel: &Channel, direction: &Direction, lane: u8, key: u64, bytes: u64) {
     let number = direction.lock().unwrap()[usize::from(lane)].puts.len();
     let payload = laws::value(number, bytes as usize);
-    // One task puts, so nothing comes between the number and its put.
+    // Only one task puts, so no other put comes between the number and its put.
     let record = || direction.lock().unwrap()[usize::from(lane)].puts.push(Key::from_raw(key));
     record();
     let put = match key {
         0 => channel.lane(lane).event(&payload).await,
         key => channel.lane(lane).try_state(key, &payload),
     };
-    put.expect("a lane has room for a dozen keys");
+    put.expect("a lane has room for twelve keys");
 }
 
 async fn read(

@@ -1,4 +1,4 @@
-//! A session outlives its carriers: falling back, coming back, going on after a death.
+//! A session outlives its carriers: it falls back, returns, and continues after its carrier is killed.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use nowcast::{CarrierKind, Channel, Connector, Phase};
 
 const BOTH: [CarrierKind; 2] = [CarrierKind::WebTransport, CarrierKind::WebSocket];
 
-/// Puts numbered events, each with a state, until it is stopped.
+/// Puts numbered events, each preceded by a state, until it is stopped.
 async fn talk(channel: &Channel, stop: &tokio::sync::Notify) -> u64 {
     let mut number = 0u64;
     let mut beat = tokio::time::interval(Duration::from_millis(5));
@@ -24,7 +24,7 @@ async fn talk(channel: &Channel, stop: &tokio::sync::Notify) -> u64 {
     }
 }
 
-/// Reads events and sees that none is lost or doubled; returns when `count` were read.
+/// Reads events, and checks that none is lost or duplicated. Returns after `count` events.
 async fn listen(channel: &Channel, seen: &std::sync::atomic::AtomicU64) {
     loop {
         let Ok(message) = channel.receive().await else { return };
@@ -40,7 +40,7 @@ fn count(seen: &std::sync::atomic::AtomicU64) -> u64 {
     seen.load(std::sync::atomic::Ordering::Relaxed)
 }
 
-/// Runs a conversation both ways while `happens` happens, and checks that everything arrives.
+/// Sends messages both ways while `happens` runs, and checks that all of them arrive.
 async fn converse(ours: &Channel, theirs: &Channel, happens: impl AsyncFnOnce()) {
     let (stop_ours, stop_theirs) = (tokio::sync::Notify::new(), tokio::sync::Notify::new());
     let (seen_ours, seen_theirs) = Default::default();
@@ -101,7 +101,7 @@ async fn a_session_begins_on_websocket_where_udp_is_dropped() {
     assert_eq!(within(5, ours.receive()).await.unwrap().bytes, b"here");
 }
 
-/// A carrier that falls silent before the peer answered has no session that could be resumed.
+/// If a carrier falls silent before the peer has answered, there is no session that could be resumed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_begins_where_its_first_packets_are_lost() {
     let house = House::build().await;
@@ -117,7 +117,7 @@ async fn a_session_begins_where_its_first_packets_are_lost() {
     }
     let mut opened = 0;
     for channel in within(60, channels.join_all()).await {
-        // On such a link some clients give up after their time-out, but none is refused.
+        // On such a link some clients give up after their timeout, but none is refused.
         match channel {
             Ok(_) => opened += 1,
             Err(nowcast::ConnectError::Closed(closed)) => {
@@ -163,7 +163,7 @@ async fn an_application_sees_a_status_and_no_error_until_the_session_gives_up() 
         if is_over {
             break;
         }
-        // Puts are taken all the same.
+        // While the channel is interrupted, puts are still accepted.
         ours.try_state(1, b"kept").unwrap();
     }
     assert!(matches!(seen.last(), Some(Phase::Closed(_))), "{seen:?}");

@@ -8,7 +8,7 @@ use nowcast::names::multicast;
 use nowcast::{Connector, ListenConfig, Listener, Trust};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_announced_name_is_found_and_entered_without_a_port() {
+async fn an_announced_name_is_found_and_joined_without_a_port() {
     let mut config = ListenConfig::on([[0, 0, 0, 0].into()], 0);
     config.entry.anonymous = true;
     config.name_server = None;

@@ -1,4 +1,4 @@
-//! A name server on real sockets: its purpose, and attacks by strangers.
+//! A name server on real sockets: normal use, and attacks by strangers.
 
 use nowcast::names::{
     Advertisement, AdvertisementStatus, NameServer, NameServerConfig, NameServerHandle, NamesError, Refused,
@@ -33,7 +33,7 @@ async fn connect(server: SocketAddr) -> TcpStream {
     TcpStream::connect(server).await.unwrap()
 }
 
-/// Sends bytes and reads until the server closes.
+/// Sends bytes, and returns everything that arrives until the server closes.
 async fn rest(stream: &mut TcpStream, bytes: &[u8]) -> String {
     // The server may close before everything is sent.
     let _ = stream.write_all(bytes).await;
@@ -66,7 +66,7 @@ async fn a_name_exists_as_long_as_its_service() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_taken_is_given_to_the_next_when_its_service_crashes() {
+async fn when_a_service_crashes_its_name_is_given_to_the_next_one() {
     let (server, handle) = serve(NameServerConfig::default()).await;
     let mut crashing = connect(server).await;
     crashing.write_all(b"{\"advertise\":\"tracker\",\"port\":1}\n").await.unwrap();
@@ -74,7 +74,7 @@ async fn a_name_that_is_taken_is_given_to_the_next_when_its_service_crashes() {
     let mut next = Advertisement::start(server, "tracker", 2);
     assert_eq!(next.registered().await, Err(Refused::NameTaken));
     assert_eq!(find(server, "tracker").await.unwrap().port, 1);
-    // The kernel resets the connections of a killed process, without a farewell.
+    // The kernel resets the connections of a killed process, so the server receives no farewell.
     socket2::SockRef::from(&crashing).set_linger(Some(Duration::ZERO)).unwrap();
     drop(crashing);
     until("the next has the name", async || next.status() == AdvertisementStatus::Registered).await;
@@ -132,7 +132,7 @@ async fn ten_thousand_idle_connections_block_no_client() {
         serve(NameServerConfig { connections_max: 256, ..NameServerConfig::default() }).await;
     let mut tracker = Advertisement::start(server, "tracker", 7777);
     tracker.registered().await.unwrap();
-    // As many at a time as this process may open, ten thousand in total.
+    // Opens as many at a time as this process may, ten thousand in total.
     let mut idle = Vec::new();
     for index in 0..IDLE {
         idle.push(connect(server).await);
@@ -159,7 +159,7 @@ async fn a_slow_loris_loses_its_place() {
     let begin = Instant::now();
     let dripping = async {
         while slow.write_all(b" ").await.is_ok() {
-            assert!(begin.elapsed() < DEADLINE, "a byte now and then keeps the place");
+            assert!(begin.elapsed() < DEADLINE, "single bytes keep the place");
             sleep(Duration::from_millis(100)).await;
         }
     };
@@ -170,7 +170,7 @@ async fn a_slow_loris_loses_its_place() {
 #[tokio::test]
 async fn a_reader_that_stops_reading_costs_little() {
     let (server, handle) = serve(NameServerConfig::default()).await;
-    // One connection may hold a quarter of them.
+    // One connection may hold a quarter of the names.
     let mut services = Vec::new();
     for _ in 0..4 {
         services.push(connect(server).await);
@@ -179,7 +179,7 @@ async fn a_reader_that_stops_reading_costs_little() {
         let names = &mut services[index % 4];
         let line = format!("{{\"advertise\":\"a-service-with-a-long-name-{index}\",\"port\":7777}}\n");
         names.write_all(line.as_bytes()).await.unwrap();
-        // Answers must be read, or the server stops reading.
+        // The client must read the answers, because the server stops reading otherwise.
         let mut answer = [0; 256];
         assert!(names.read(&mut answer).await.unwrap() > 0);
     }
@@ -188,7 +188,7 @@ async fn a_reader_that_stops_reading_costs_little() {
     let asked = timeout(Duration::from_secs(2), async {
         while deaf.write_all(b"{\"list\":true}\n").await.is_ok() {}
     });
-    // Its requests fill its own kernel's buffer, or it is closed: the server reads no more of them.
+    // Either the server closes the connection, or it stops reading, and the requests fill the client's own kernel buffer.
     let _ = asked.await;
     assert_eq!(list(server).await.unwrap().len(), 1_000);
     until("it is closed", async || handle.stats().connections <= services.len()).await;

@@ -1,5 +1,5 @@
-//! Subscribers that are other processes of this machine: each has its own queue in shared memory, and one that dies or
-//! is stopped affects no other.
+//! Subscribers in other processes on this machine. Each has its own queue in shared memory. A subscriber that dies or is stopped
+//! does not affect the others.
 //!
 //! `cargo xtask conformance --carriers` and `cargo xtask kill` run the long forms.
 
@@ -22,16 +22,16 @@ use nowcast_queue::{Receiver, Refusal};
 use tokio::runtime::Runtime;
 
 const DEADLINE: Duration = Duration::from_secs(60);
-/// Set for the process that subscribes: the name.
+/// The environment variable of the process that subscribes. It holds the name.
 const NAME: &str = "NOWCAST_NEIGHBOUR";
-/// The value of the event that ends a test has this length, and no other has.
+/// Length of the value of the event that ends a test. No other value has this length.
 const END_BYTES: usize = 9;
 
 fn number_in(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |text| text.parse().expect("the variable holds a number"))
 }
 
-/// The runtime of all stations' tasks, for the life of this process, because subscribers receive all messages after a
+/// The runtime of all stations' tasks. It lives as long as this process, because subscribers receive all messages after a
 /// publisher is dropped.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("threads can be started"));
 
@@ -43,7 +43,7 @@ struct Station {
 
 impl Drop for Station {
     fn drop(&mut self) {
-        // With its endpoint all channels would end at once.
+        // If the endpoint were dropped too, all channels would end at once.
         let listener = self.listener.take();
         RUNTIME.spawn(async move {
             tokio::time::sleep(DEADLINE).await;
@@ -74,8 +74,8 @@ impl Station {
     }
 }
 
-/// The publisher for the suite. It copies to its subscribers in a task, so only the cases apply in which each of them
-/// reads in its own thread.
+/// The publisher for the suite. A task copies its messages to the subscribers. Therefore only those cases apply in which each
+/// subscriber reads in its own thread.
 struct SharedMemory;
 
 impl Implementation for SharedMemory {
@@ -153,21 +153,21 @@ fn the_suite_of_publishers_holds_for_subscribers_of_this_machine() {
     }
 }
 
-/// Another process that subscribes and reports its messages.
+/// Another process that subscribes, and reports the messages that it receives.
 struct Process {
     child: Child,
     listening: JoinHandle<Heard>,
-    /// The last received put.
+    /// The number of the last received put.
     newest: Arc<AtomicUsize>,
-    /// Number of puts before it joined.
+    /// Number of puts before the process joined.
     joined: usize,
 }
 
-/// The messages of a process.
+/// The messages that a process received.
 #[derive(Default)]
 struct Heard {
     record: Vec<(Key, usize)>,
-    /// Its channel ended before the end.
+    /// Whether the channel ended before the end of the test.
     is_closed: bool,
 }
 
@@ -188,7 +188,7 @@ impl Process {
             move || listen(said, &newest, &here)
         });
         station.until("the process is here", |publisher| publisher.subscribers() > before);
-        // A subscriber that is stopped before it knows that it was admitted gives up, and retries later.
+        // A subscriber that is stopped before it knows that it was admitted gives up and retries later.
         is_here.recv_timeout(DEADLINE).expect("the process says that it is here");
         Process { child, listening, newest, joined }
     }
@@ -198,14 +198,14 @@ impl Process {
         assert!(done.expect("kill is installed").success());
     }
 
-    /// Ends it as the kernel does when memory is short.
+    /// Kills the process, as the kernel does when memory is short.
     fn kill(mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it is ours");
     }
 
-    /// Waits until it ends, and checks its messages against the laws. Returns whether its channel was closed before the
-    /// end.
+    /// Waits until the process ends, and checks its messages against the laws. Returns whether its channel was closed before the
+    /// end of the test.
     fn check(mut self, puts: &Puts, ended: laws::Ended) -> bool {
         let Heard { record, is_closed } = self.listening.join().expect("no panic");
         self.child.wait().expect("it is ours");
@@ -228,7 +228,7 @@ fn listen(said: BufReader<ChildStdout>, newest: &AtomicUsize, here: &mpsc::Sende
             }
             continue;
         };
-        // A process may be killed in the middle of a line.
+        // A process may be killed while it writes a line.
         let (Ok(key), Ok(put)) = (key.parse(), put.parse()) else { continue };
         heard.record.push((Key::from_raw(key), put));
         newest.store(put, Ordering::Relaxed);
@@ -302,27 +302,27 @@ fn dead_and_stopped_subscribers_affect_no_other() {
             if death % 4 == 0 {
                 living.push(Process::subscribe(&station, puts.keys.len()));
             }
-            // It dies while it is being written to.
+            // The subscriber dies while messages are written to it.
             let count = puts.random.below(30);
             puts.some(&station, count, 20);
             let before = station.publisher.subscribers();
             doomed.kill();
             puts.some(&station, 20, 20);
-            station.until("the dead one is forgotten", |publisher| publisher.subscribers() < before);
+            station.until("the dead subscriber is forgotten", |publisher| publisher.subscribers() < before);
         }
         stopped.signal("-CONT");
         puts.one(&station, Key::EVENT, END_BYTES);
         living.push(stopped);
         for process in living {
             let is_closed = process.check(&puts, laws::Ended::Drained);
-            assert!(!is_closed, "seed {seed}: what there was to keep was within the bounds");
+            assert!(!is_closed, "seed {seed}: the kept messages were within the bounds");
         }
         assert_eq!(station.publisher.counters().behind, 0, "seed {seed}");
     }
 }
 
 #[test]
-fn a_subscriber_that_stays_stopped_falls_behind_and_no_other_notices() {
+fn a_subscriber_that_stays_stopped_falls_behind_and_affects_no_other() {
     let backlog = Bounds { entries_max: 300, bytes_max: 1 << 20 };
     let station = Station::open(PublicationBounds { backlog, ..PublicationBounds::default() });
     let mut puts = Puts::new(1);
@@ -333,12 +333,12 @@ fn a_subscriber_that_stays_stopped_falls_behind_and_no_other_notices() {
         assert!(begin.elapsed() < DEADLINE, "nobody fell behind");
         puts.some(&station, 60, 50);
         puts.one(&station, Key::EVENT, END_BYTES + 1);
-        // The other one keeps up, so nothing is stored for it.
+        // The other subscriber keeps up, so nothing is stored for it.
         let newest = puts.keys.len() - 1;
         station.until("it has that", |_| living.newest.load(Ordering::Relaxed) == newest);
     }
     puts.one(&station, Key::EVENT, END_BYTES);
     stopped.signal("-CONT");
     assert!(!living.check(&puts, laws::Ended::Drained), "it was not disturbed");
-    assert!(stopped.check(&puts, laws::Ended::Early), "it hears that it is closed");
+    assert!(stopped.check(&puts, laws::Ended::Early), "it learns that it is closed");
 }

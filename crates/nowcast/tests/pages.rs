@@ -1,4 +1,4 @@
-//! Web pages at an endpoint that is open to its machine. A page runs on the machine of the user who opens it, and can
+//! Web pages at an endpoint that is open only to its own machine. A page runs on the machine of the user who opens it, so it can
 //! reach loopback.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -37,7 +37,7 @@ impl Robot {
         self.listener.port()
     }
 
-    /// The head of the answer to a request with these headers.
+    /// Returns the head of the answer to a request with these headers.
     async fn ask(&self, headers: &str) -> String {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port()));
         let mut stream = TcpStream::connect(address).await.expect("it listens");
@@ -67,7 +67,7 @@ impl Robot {
         self.webtransport(host, origin, quinn::EndpointConfig::default()).await.is_ok()
     }
 
-    /// Opens WebTransport with QUIC settings of the client's own.
+    /// Opens WebTransport with the given QUIC settings.
     async fn webtransport(
         &self,
         host: &str,
@@ -99,7 +99,7 @@ impl Robot {
     }
 }
 
-/// Believes every certificate.
+/// Accepts every certificate.
 #[derive(Debug)]
 struct Trusting;
 
@@ -139,7 +139,7 @@ impl ServerCertVerifier for Trusting {
 }
 
 #[tokio::test]
-async fn a_foreign_page_commands_nothing_on_this_machine() {
+async fn a_foreign_page_cannot_use_a_service_on_this_machine() {
     let robot = Robot::start(|_| {}).await;
     let port = robot.port();
     let local = format!("Host: localhost:{port}\r\n");
@@ -167,12 +167,12 @@ async fn a_foreign_page_commands_nothing_on_this_machine() {
 }
 
 #[tokio::test]
-async fn a_name_that_was_rebound_to_loopback_is_not_this_endpoint() {
+async fn a_host_name_rebound_to_loopback_is_refused() {
     let robot = Robot::start(|_| {}).await;
     let port = robot.port();
     for host in [format!("evil.example:{port}"), format!("127.0.0.1.evil.example:{port}"), "192.0.2.1".into()]
     {
-        // A page at that name regards the endpoint as its own, so its requests have no Origin.
+        // A page at that name regards the endpoint as its own origin, so its requests have no Origin header.
         assert_eq!(robot.status(&format!("Host: {host}\r\n")).await, 403, "{host}");
         let own = format!("Host: {host}\r\nOrigin: http://{host}\r\n");
         assert_eq!(robot.status(&format!("{own}{UPGRADE}")).await, 403, "{host}");
@@ -191,7 +191,7 @@ async fn own_pages_and_programs_are_admitted() {
         (format!("localhost:{port}"), format!("http://localhost:{port}")),
         (format!("127.0.0.1:{port}"), format!("http://localhost:{port}")),
         (format!("[::1]:{port}"), format!("https://[::1]:{port}")),
-        // A forwarder for another port of this machine.
+        // The client may reach the endpoint through a forwarder on another port of this machine.
         ("localhost:8080".into(), "http://localhost:8080".into()),
     ] {
         let page = format!("Host: {host}\r\nOrigin: {origin}\r\n");
@@ -199,7 +199,7 @@ async fn own_pages_and_programs_are_admitted() {
         assert!(answer.contains(&format!("access-control-allow-origin: {origin}")), "{answer}");
         assert_eq!(robot.status(&format!("{page}{UPGRADE}")).await, 101, "{origin}");
     }
-    // No browser opens a carrier without the origin of the page.
+    // A browser never opens a carrier without the origin of the page.
     assert_eq!(robot.status(&format!("Host: robot.example:{port}\r\n{UPGRADE}")).await, 101);
     assert!(robot.opens(&format!("localhost:{port}"), Some(&format!("http://localhost:{port}"))).await);
     assert!(robot.opens("robot.example", None).await);
@@ -233,7 +233,7 @@ async fn an_invalid_origin_prevents_the_start() {
 }
 
 #[tokio::test]
-async fn a_request_names_its_host_once_and_its_websocket_rightly() {
+async fn requests_with_an_invalid_host_or_websocket_key_are_refused() {
     let robot = Robot::start(|_| {}).await;
     assert_eq!(robot.status("").await, 400, "HTTP/1.1 without Host");
     assert_eq!(robot.status("Host: localhost\r\nHost: localhost\r\n").await, 400);

@@ -1,4 +1,4 @@
-//! One task publishes to many over real sockets.
+//! One program publishes to many subscribers over real sockets.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use nowcast_queue::Key;
 use nowcast_queue::conformance::publishers::check;
 use nowcast_queue::conformance::{Random, laws};
 
-/// An endpoint that publishes, behind a gate that can fail in the ways networks do.
+/// An endpoint that publishes, behind a gate that can fail as a network does.
 struct Station {
     gate: Gate,
     publisher: Publisher,
@@ -70,7 +70,7 @@ async fn subscribers_get_the_newest_values_and_then_every_event() {
     assert_eq!(tracker.state(0, b"no key"), Err(Error::Refused(Refused::KeyZero)));
 }
 
-/// The laws hold for each subscriber over its carrier, also when the carrier is cut.
+/// Checks the laws for each subscriber over its carrier, also when the carrier is cut.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_laws_hold_for_every_subscriber_over_every_carrier() {
     for seed in 0..4 {
@@ -126,7 +126,7 @@ async fn read_all(channel: &Channel) -> Vec<(Key, usize)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_subscriber_that_falls_behind_is_closed_by_name_and_no_other_notices() {
+async fn a_subscriber_that_falls_behind_is_closed_with_the_code_behind_and_affects_no_other() {
     let backlog = Bounds { entries_max: 2_000, bytes_max: 1 << 20 };
     let station =
         Station::open("behind", PublicationBounds { backlog, ..PublicationBounds::default() }).await;
@@ -134,7 +134,7 @@ async fn a_subscriber_that_falls_behind_is_closed_by_name_and_no_other_notices()
     let (stalled, diligent) =
         (station.join(CarrierKind::WebSocket).await, station.join(CarrierKind::WebTransport).await);
     until("both are here", || tracker.subscribers() == 2).await;
-    // A subscriber that does not receive takes as much as its window holds, and then no more.
+    // A subscriber that does not receive accepts as much as its window holds, and then nothing more.
     let mut got = 0_u32;
     let begin = Instant::now();
     while tracker.counters().behind == 0 {
@@ -150,7 +150,7 @@ async fn a_subscriber_that_falls_behind_is_closed_by_name_and_no_other_notices()
     until("it is gone", || tracker.subscribers() == 1).await;
 }
 
-/// A stalled subscriber costs no memory for history: when it continues, it gets one value of each key, the newest.
+/// A stalled subscriber costs no memory for history. When it continues, it gets only the newest value of each key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn values_are_read_when_they_leave() {
     let station = Station::open("late", PublicationBounds::default()).await;
@@ -178,7 +178,7 @@ async fn values_are_read_when_they_leave() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn subscribers_are_closed_when_the_publisher_goes_and_have_everything() {
+async fn when_the_publisher_is_dropped_subscribers_receive_everything_and_are_closed() {
     let Station { gate: _gate, publisher, _listener } =
         Station::open("goes", PublicationBounds::default()).await;
     let url = format!("nowcast://127.0.0.1:{}/{}", _listener.port(), publisher.name());

@@ -1,7 +1,7 @@
 //! The Rust code on the front page (README.md) compiles and runs as printed, over every carrier.
 //!
-//! The functions below contain the code word for word, which a test compares. Around it `nowcast` is the crate, with
-//! changes that keep tests apart: a free port, the process in the name, and the carrier of the test.
+//! The functions below contain this code word for word, which a test compares. The module `nowcast` around it stands for the
+//! crate. It changes only the things that keep tests apart: a free port, the process in the name, and the carrier of the test.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -21,7 +21,7 @@ const POSE: Pose = Pose { position: [0.1, 1.7, -0.3], yaw: 0.5 };
 /// The input of one run of the code, and its results.
 struct Run {
     carrier: CarrierKind,
-    /// The port of the listener, once it is known; and whether the name is advertised.
+    /// The port of the listener, once it is known, and whether the name is advertised.
     place: watch::Sender<(u16, bool)>,
     shown: Mutex<Vec<(u64, Pose)>>,
 }
@@ -66,7 +66,7 @@ mod printed {
     }
 }
 
-/// The crate, as far as the code on the front page needs it.
+/// The parts of the crate that the code on the front page needs.
 mod stage {
     use super::{Duration, Outcome, Pose, RUN};
     pub(super) use nowcast::{ListenConfig as Config, MessageKind};
@@ -148,7 +148,7 @@ async fn the_front_page_runs_over_websocket() {
 }
 
 #[test]
-fn the_front_page_prints_the_tested_code() {
+fn the_front_page_shows_the_tested_code() {
     let readme = include_str!("../../../README.md");
     let printed: Vec<String> = readme
         .split("```rust\n")

@@ -1,4 +1,4 @@
-//! An application's source may call its own channel, take its time, or panic. Only its own packets wait for it.
+//! An application's source may call its own channel, take a long time, or panic. Only the packets of its own channel wait for it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use nowcast::{Bounds, CarrierKind, Channel, MessageKind, PutBatch, RefusedPut, S
 
 const CARRIERS: [CarrierKind; 2] = [CarrierKind::WebTransport, CarrierKind::WebSocket];
 
-/// The side that accepts has a source on lane 0.
+/// Makes a house whose accepting side has a source on lane 0.
 async fn sourced_house() -> House {
     House::build_with(|config| {
         config.accept.session.lanes = vec![LaneConfig { has_source: true, ..LaneConfig::default() }];
@@ -77,7 +77,7 @@ struct Slow {
 impl Replication for Slow {
     fn has_more(&self, _lane: u8) -> bool {
         self.is_asked.store(true, Ordering::Relaxed);
-        // The other end is dropped at the latest when the test ends.
+        // The other end is dropped no later than the end of the test.
         let _ = self.let_go.lock().expect("nobody panics").recv();
         false
     }
@@ -100,7 +100,7 @@ async fn a_slow_source_does_not_block_the_channel() {
     let is_asked = Arc::new(AtomicBool::new(false));
     theirs.set_source(Box::new(Slow { is_asked: Arc::clone(&is_asked), let_go: Mutex::new(wait) }));
     until("the source is asked", || is_asked.load(Ordering::Relaxed)).await;
-    // Each of these would wait for the source if it held the channel.
+    // If the source held the channel, each of these calls would wait for it.
     let handle = theirs.clone();
     let calling = tokio::task::spawn_blocking(move || {
         handle.try_event(b"meanwhile").expect("there is room");
@@ -123,7 +123,7 @@ struct Diary {
     outcomes: u32,
 }
 
-/// Writes numbers that rise, in as many bytes as there is room for, up to 700.
+/// Writes rising numbers. Each time it fills the room that it is offered, up to 700 bytes.
 struct Counting {
     diary: Arc<Mutex<Diary>>,
     is_done: Arc<AtomicBool>,
@@ -153,7 +153,7 @@ impl Source for Counting {
     }
 }
 
-/// The application also puts events of all sizes, which use the room that the source was offered.
+/// The application also puts events of all sizes. They use some of the room that the source was offered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_source_learns_the_outcome_of_all_its_bytes_once_and_the_newest_arrives() {
     const EVENTS: usize = 300;
@@ -185,8 +185,8 @@ async fn a_source_learns_the_outcome_of_all_its_bytes_once_and_the_newest_arrive
         within(60, async { tokio::join!(putting, receiving) }).await;
         is_done.store(true, Ordering::Relaxed);
         theirs.source_has_more();
-        until("it hears of all", || {
-            // Acknowledgements arrive with the peer's messages.
+        until("it learns the outcome of all", || {
+            // Acknowledgements arrive together with the peer's messages.
             let _ = ours.try_event(b"");
             theirs.source_has_more();
             let diary = diary.lock().expect("nobody panics");
@@ -197,7 +197,7 @@ async fn a_source_learns_the_outcome_of_all_its_bytes_once_and_the_newest_arrive
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn a_source_is_served_beside_a_lane_that_always_has_more() {
+async fn a_source_is_served_although_another_lane_always_has_messages() {
     let mut house = sourced_house().await;
     for carriers in [&[CarrierKind::WebTransport][..], &[CarrierKind::WebSocket], &CARRIERS] {
         let (ours, theirs) = house.join(carriers).await;
@@ -213,7 +213,7 @@ async fn a_source_is_served_beside_a_lane_that_always_has_more() {
                 let message = ours.receive().await.expect("it is open");
                 sourced += u32::from(matches!(message.kind, MessageKind::Replication { .. }));
                 if carriers.len() > 1 && sourced == 20 {
-                    // Packets are of another size from now on.
+                    // From now on, packets have another size.
                     house.gate.lose_udp(100);
                 }
             }
@@ -317,7 +317,7 @@ async fn a_source_learns_which_put_was_refused_and_nothing_overtakes_it_on_its_l
     .await;
     let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
     let refused = Arc::<Mutex<Vec<RefusedPut>>>::default();
-    // All messages of one turn are put before a packet leaves, so no more than the bound is accepted.
+    // All messages of one turn are put before a packet leaves. Therefore no more messages than the bound are accepted.
     theirs.set_source(Box::new(Insistent { puts: ENTRIES_MAX + 5, refused: Arc::clone(&refused) }));
     within(20, async {
         let (mut events, mut others) = (Vec::new(), 0);
@@ -331,7 +331,7 @@ async fn a_source_learns_which_put_was_refused_and_nothing_overtakes_it_on_its_l
         assert_eq!(events, (0..ENTRIES_MAX as u8).collect::<Vec<_>>());
     })
     .await;
-    until("it hears of them without another call", || refused.lock().expect("nobody panics").len() == 5)
+    until("it learns of them without another call", || refused.lock().expect("nobody panics").len() == 5)
         .await;
     let of_lane_1 = RefusedPut { lane: 1.into(), key: None, why: Refused::Full };
     assert_eq!(*refused.lock().expect("nobody panics"), vec![of_lane_1; 5]);
@@ -376,7 +376,7 @@ impl Drop for Broken {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_source_that_breaks_ends_its_channel_and_poisons_nothing() {
+async fn a_source_that_panics_ends_its_channel_and_affects_no_other() {
     const PANICKED: &str = "the source panicked";
     let mut house = sourced_house().await;
     for (place, reason) in [
@@ -393,11 +393,11 @@ async fn a_source_that_breaks_ends_its_channel_and_poisons_nothing() {
             let closed = theirs.closed().await;
             assert_eq!((closed.code, closed.reason.as_ref()), (CloseCode::APPLICATION, reason), "{place}");
             assert_eq!(ours.closed().await.code, CloseCode::APPLICATION, "{place}");
-            assert!(theirs.try_receive().is_err(), "{place}: it can still be asked");
+            assert!(theirs.try_receive().is_err(), "{place}: calls still return");
         })
         .await;
     }
-    // One that breaks when another takes its place has no say any more.
+    // A replaced source that panics no longer affects the channel.
     let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
     for place in ["drop", "nowhere"] {
         theirs.set_source(Box::new(Broken { place, was_filled: Arc::default() }));

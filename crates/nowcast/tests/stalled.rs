@@ -23,7 +23,7 @@ async fn put_rounds(channel: &Channel, rounds: std::ops::Range<u64>) {
     }
 }
 
-/// Reads until every key has reached `round`; returns how often each came.
+/// Reads until every key has reached `round`. Returns how often each key arrived.
 async fn read_until(channel: &Channel, round: u64) -> HashMap<u64, u64> {
     let mut times: HashMap<u64, u64> = HashMap::new();
     let mut current = std::collections::HashSet::new();
@@ -39,12 +39,12 @@ async fn read_until(channel: &Channel, round: u64) -> HashMap<u64, u64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stalled_reader_wakes_to_the_newest_and_its_sender_keeps_no_history() {
+async fn a_stalled_reader_continues_with_the_newest_values_and_its_sender_keeps_no_history() {
     for kind in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let mut house = House::build().await;
         let (ours, theirs) = house.join(&[kind]).await;
         tokio::join!(put_rounds(&theirs, 0..30), read_until(&ours, 29));
-        // The network delivers nothing and the application reads nothing, as when a process is stopped.
+        // The network delivers nothing and the application reads nothing, as if the process were stopped.
         house.gate.stall(true);
         put_rounds(&theirs, 30..150).await;
         let waiting = theirs.status().gauges.waiting;
@@ -53,7 +53,7 @@ async fn a_stalled_reader_wakes_to_the_newest_and_its_sender_keeps_no_history() 
         house.gate.stall(false);
         let (times, ()) = tokio::join!(read_until(&ours, 150), put_rounds(&theirs, 150..200));
         let most = times.values().max().unwrap();
-        println!("{kind}: each key came at most {most} times; {in_flight} bytes were in flight");
-        assert!(*most <= 8, "{kind}: a key came {most} times, which is history");
+        println!("{kind}: each key arrived at most {most} times; {in_flight} bytes were in flight");
+        assert!(*most <= 8, "{kind}: a key arrived {most} times, so history was kept");
     }
 }

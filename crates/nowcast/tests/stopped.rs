@@ -1,6 +1,7 @@
-//! A reader whose process is stopped (SIGSTOP) and continues later: its messages then, and their cost for the sender.
+//! A reader whose process is stopped (SIGSTOP) and continues later. Tests which messages it then receives, and the cost for the
+//! sender.
 //!
-//! `cargo xtask stall` stops it for 10 s instead of 2 and shows the figures.
+//! `cargo xtask stall` stops the process for 10 s instead of 2 s and shows the figures.
 
 #![cfg(unix)]
 
@@ -16,13 +17,14 @@ const KEYS: u64 = 1_000;
 const PERIOD: Duration = Duration::from_micros(16_667);
 /// Number of times that the reader received every key before it is stopped.
 const ROUNDS_BEFORE: u32 = 20;
-/// A reader that has not run for so long was stopped.
+/// A reader that has not run for this long was stopped.
 const STOPPED: Duration = Duration::from_secs(1);
-/// Set for the process that reads: the address, and the carrier by its number.
+/// The environment variable of the process that reads. It holds the address, and the carrier by its number.
 const READER: &str = "NOWCAST_STOPPED_READER";
 const CARRIERS: [CarrierKind; 3] =
     [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER];
-/// A sender remembers the packets sent to a silent peer, at most 8,192; the history of 10 s would be 40 MB.
+/// Maximum growth of the sender's memory. The sender records at most 8,192 packets sent to a silent peer. The history of 10 s
+/// would be 40 MB.
 const GROWTH_MAX: u64 = 6 * 1_024 * 1_024;
 
 fn stop_time() -> Duration {
@@ -46,7 +48,7 @@ async fn put_rounds(channel: &Channel) {
         for key in 1..=KEYS {
             match batch.try_state(0, key, &value) {
                 Ok(()) => {}
-                // The messages that the reader sent before it left are read by the other future of this test.
+                // The other future of this test reads the messages that the reader sent before it left.
                 Err(Error::Closed(_)) => return std::future::pending().await,
                 Err(error) => panic!("the lane holds all keys: {error}"),
             }
@@ -55,17 +57,17 @@ async fn put_rounds(channel: &Channel) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stopped_reader_wakes_to_the_newest_over_webtransport() {
+async fn a_stopped_reader_continues_with_the_newest_values_over_webtransport() {
     stop_and_go(0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stopped_reader_wakes_to_the_newest_over_websocket() {
+async fn a_stopped_reader_continues_with_the_newest_values_over_websocket() {
     stop_and_go(1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stopped_reader_wakes_to_the_newest_on_its_own_machine() {
+async fn a_stopped_reader_continues_with_the_newest_values_on_its_own_machine() {
     stop_and_go(2).await;
 }
 
@@ -94,7 +96,7 @@ async fn stop_and_go(carrier: usize) {
         assert!(grown < GROWTH_MAX, "{kind}: the sender grew by {grown} bytes");
         let most: u64 =
             report.split(' ').nth(1).and_then(|word| word.parse().ok()).expect("it says how often");
-        assert!(most <= 8, "{kind}: a key came {most} times, which is history");
+        assert!(most <= 8, "{kind}: a key arrived {most} times, so history was kept");
     };
     tokio::select! {
         () = script => {}
@@ -102,7 +104,7 @@ async fn stop_and_go(carrier: usize) {
     }
 }
 
-/// The other process.
+/// The process that reads.
 struct Reader {
     process: tokio::process::Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -122,7 +124,7 @@ impl Reader {
         Self { process, lines }
     }
 
-    /// The next line that is meant for us.
+    /// Returns the next line of the process that is meant for this test.
     async fn says(&mut self) -> String {
         let listening = async {
             while let Some(line) = self.lines.next_line().await.expect("it is text") {
@@ -153,8 +155,8 @@ fn resident_bytes() -> u64 {
     kib.expect("it is a number") * 1_024
 }
 
-/// The process that is stopped. It reports when it has every key. After the stop it reports when every key is newer
-/// than its waking, and how often the most frequent key arrived until then.
+/// The process that is stopped. It reports when it has every key. After the stop it reports when every key is newer than the time
+/// at which it continued. It also reports how often the most frequent key arrived until then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the other tests start it as a process of its own"]
 async fn the_reader() {
@@ -163,11 +165,11 @@ async fn the_reader() {
     let kind = CARRIERS[carrier.parse::<usize>().expect("a number")];
     let channel = Connector::new().carriers([kind]).connect(url).await.unwrap();
     assert_eq!(channel.status().carrier, Some(kind));
-    // The stream is in full flow before it is stopped.
+    // Messages flow at the full rate before the process is stopped.
     for _ in 0..ROUNDS_BEFORE {
         read_all(&channel, now_micros()).await;
     }
-    // The stop may come before the next line is reached.
+    // The process may be stopped before the next line runs.
     let looked = now_micros();
     println!("reader: current");
     let woken = wait_for_the_stop(&channel, looked).await;
@@ -180,7 +182,7 @@ async fn the_reader() {
     );
 }
 
-/// Reads until it has not run for a while since `looked`; returns when it runs again.
+/// Reads until the process has not run for a while since `looked`. Returns the time at which it runs again.
 async fn wait_for_the_stop(channel: &Channel, mut looked: u64) -> u64 {
     loop {
         let _ = tokio::time::timeout(PERIOD, channel.receive()).await;
@@ -192,7 +194,7 @@ async fn wait_for_the_stop(channel: &Channel, mut looked: u64) -> u64 {
     }
 }
 
-/// Reads until every key has a value of `since` or later; returns how often each came.
+/// Reads until every key has a value of `since` or later. Returns how often each key arrived.
 async fn read_all(channel: &Channel, since: u64) -> HashMap<u64, u64> {
     let (mut times, mut current) = (HashMap::new(), std::collections::HashSet::new());
     while current.len() < KEYS as usize {

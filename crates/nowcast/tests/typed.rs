@@ -1,5 +1,5 @@
-//! Two programs that were built at different times have different versions of a type: typed lanes match fields by name, or
-//! say which field cannot be read.
+//! Two programs that were built at different times have different versions of a type. Typed lanes match fields by name, or report
+//! which field cannot be read.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use nowcast_wire::Wire;
 
 const CARRIERS: [CarrierKind; 3] =
     [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER];
-/// Begins announcements (`spec/WIRE.md`, section 3.2).
+/// Prefix of announcements (`spec/WIRE.md`, section 3.2).
 const MARK: &[u8] = b"\0NCTYPED";
 
 mod old {
@@ -21,7 +21,7 @@ mod old {
     }
 }
 
-/// The fields are in another order; one is wider, one is new and one is gone.
+/// Compared with the other version, the fields have another order. One field is wider, one is new and one is gone.
 #[derive(Wire, Debug, PartialEq)]
 struct Pose {
     y: f64,
@@ -70,7 +70,7 @@ async fn fields_are_matched_by_name_over_every_carrier() {
                 let asked = theirs.receive().await.expect("it is open");
                 let MessageKind::Command(id) = asked.kind else { panic!("it is a command") };
                 assert_eq!(asked.decode::<Pose>(), Ok(read()), "{carrier}");
-                // A narrower number, by another lane than the command's.
+                // The reply has a narrower number, and uses another lane than the command.
                 theirs.lane(0).typed::<u8>().reply(id, &3).await.expect("it is open");
             };
             assert_eq!(tokio::join!(asking, answering).0, Ok(3), "{carrier}");
@@ -88,7 +88,7 @@ async fn a_field_that_cannot_be_read_is_named() {
         let message = within(20, theirs.receive()).await.expect("it is open");
         let Err(Error::Invalid(what)) = message.decode::<Renamed>() else { panic!("a number is no text") };
         assert!(what.contains('x') && what.contains("f32"), "{carrier}: {what}");
-        assert_eq!(message.decode::<Pose>(), Ok(read()), "{carrier}: others can be read all the same");
+        assert_eq!(message.decode::<Pose>(), Ok(read()), "{carrier}: other messages can still be read");
     }
 }
 
@@ -132,7 +132,7 @@ async fn bytes_that_look_like_an_announcement_arrive_unchanged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn subscribers_that_come_late_know_the_types_too() {
+async fn subscribers_that_join_late_know_the_types() {
     let listener = Listener::bind(ListenConfig::on([[127, 0, 0, 1].into()], 0)).await.unwrap();
     let name = format!("typed-{}", std::process::id());
     let publisher = listener.publish(&name).await.unwrap();
@@ -151,7 +151,7 @@ async fn subscribers_that_come_late_know_the_types_too() {
         poses.event(&sent()).unwrap();
         let message = within(20, renderer.receive()).await.expect("it is open");
         assert_eq!(message.decode::<Pose>(), Ok(read()), "{carrier}");
-        // A separate type for each, which is announced while they listen.
+        // Each carrier has a separate type, which is announced while the subscribers listen.
         match carrier {
             CarrierKind::WebTransport => publisher.typed::<u8>().event(&9).unwrap(),
             CarrierKind::WebSocket => publisher.typed::<u16>().event(&9).unwrap(),

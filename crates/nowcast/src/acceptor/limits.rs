@@ -13,12 +13,13 @@ use crate::admission;
 pub struct AcceptLimits {
     /// Maximum number of sessions.
     pub sessions_max: usize,
-    /// Sessions from one address: an IPv4 address, or the /64 of an IPv6 address.
+    /// Maximum number of sessions from one address: an IPv4 address, or the /64 of an IPv6 address.
     pub sessions_per_address_max: usize,
-    /// Maximum number of carriers without a HELLO. One more closes the oldest carrier of the address with the most, so
-    /// that silent carriers cannot block others.
+    /// Maximum number of carriers without a HELLO. If another one arrives, the address that has the most loses its oldest one. So
+    /// silent carriers cannot block other clients.
     pub carriers_max: usize,
-    /// The same for one address. One more closes the oldest carrier of this address.
+    /// Maximum number of carriers without a HELLO from one address. If another one arrives, the oldest carrier of this address is
+    /// closed.
     pub carriers_per_address_max: usize,
 }
 
@@ -44,7 +45,7 @@ pub struct AcceptCounters {
     pub handed_over: u64,
     /// HELLOs that resumed a session.
     pub resumed: u64,
-    /// Carriers that were closed for newer ones, because too many had not sent HELLO.
+    /// Carriers without a HELLO that were closed because a limit was reached and a newer carrier arrived.
     pub refused_carriers: u64,
     /// Sessions refused because of a limit.
     pub refused_sessions: u64,
@@ -103,7 +104,7 @@ struct Waiting {
     displaced: Arc<Notify>,
 }
 
-/// The load of one address. It is removed when it is zero.
+/// The load of one address. The entry is removed when the load is zero.
 #[derive(Clone, Copy, Default)]
 struct AddressLoad {
     carriers: usize,
@@ -114,7 +115,7 @@ struct AddressLoad {
 pub(super) struct Permit {
     permits: Permits,
     network: Option<IpAddr>,
-    /// The number of a waiting carrier; a session has none.
+    /// The number of a waiting carrier; `None` for a session.
     waiting: Option<u64>,
 }
 
@@ -178,13 +179,12 @@ impl Permits {
     }
 
     fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().expect("nobody panics while holding it")
+        self.taken.lock().expect("no thread panics while holding the lock")
     }
 }
 
 impl Taken {
-    /// Closes the carrier that has waited longest among those of a network; `None` stands for carriers without an
-    /// address.
+    /// Closes the carrier of a network that has waited longest. `None` stands for carriers without an address.
     fn displace_oldest_of(&mut self, network: Option<IpAddr>) {
         let oldest =
             self.waiting.iter().find(|(_, waiting)| waiting.network == network).map(|(number, _)| *number);
@@ -247,7 +247,7 @@ impl Drop for Permit {
     fn drop(&mut self) {
         let mut taken = self.permits.lock();
         if let Some(number) = self.waiting {
-            // A closed carrier has lost its permit already.
+            // If the carrier was closed, the permit is already released.
             taken.stop_waiting(number);
             return;
         }
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_places_are_taken_the_address_with_most_gives_one() {
+    fn if_all_places_are_taken_the_address_with_the_most_carriers_loses_one() {
         let permits = limits(5, 4);
         let [greedy, modest, late] =
             ["192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1"].map(|address| address.parse().ok());

@@ -29,6 +29,6 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 8], Weak<Shared>>> {
-        self.by_id.lock().expect("nobody panics while holding it")
+        self.by_id.lock().expect("no thread panics while holding the lock")
     }
 }

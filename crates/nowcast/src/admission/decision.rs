@@ -20,8 +20,8 @@ const QUOTED_CHARACTERS_MAX: usize = 100;
 pub struct Policy {
     /// The key that verifies tokens. With a key a token is required; without a key there are no tokens.
     pub key: Option<TokenKey>,
-    /// Admits clients without a token from any address. Without a key and without this, an endpoint listens only on
-    /// loopback and admits everyone there.
+    /// Admits clients without a token from any address. If this is false and there is no key, an endpoint listens only on
+    /// loopback and admits every client there.
     pub anonymous: bool,
     /// The web origins whose pages may join (`https://example.org`). Programs have no origin. If the list is empty, an
     /// endpoint that is open to its machine admits only its own pages, and any other endpoint admits every page.
@@ -52,7 +52,8 @@ impl Policy {
     /// Checks the policy against the addresses that an endpoint is to listen on.
     ///
     /// # Errors
-    /// [`PolicyError::Open`], so that nothing is open to a network by accident, and [`PolicyError::Origin`].
+    /// [`PolicyError::Open`] if the endpoint would be open to a network by accident, and [`PolicyError::Origin`] for an invalid
+    /// origin.
     pub fn check(&self, hosts: &[IpAddr]) -> Result<(), PolicyError> {
         for origin in &self.origins {
             parse_origin(origin)?;
@@ -64,14 +65,15 @@ impl Policy {
         }
     }
 
-    /// Whether every program of this machine may join, and no other client. Then web pages are checked.
+    /// Whether all programs on this machine may join, and no other clients. If so, the endpoint also checks the origins of web
+    /// pages.
     fn is_open_to_its_machine(&self, hosts: &[IpAddr]) -> bool {
         let lets_everybody_in = self.key.is_none() || self.anonymous;
         lets_everybody_in && hosts.iter().all(|host| host.to_canonical().is_loopback())
     }
 }
 
-/// Both clocks: one for rates, one for the times in tokens.
+/// The readings of two clocks: one for rates, one for the times in tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
     /// Monotonic time.
@@ -102,7 +104,7 @@ pub struct AdmissionRequest<'a> {
 }
 
 impl<'a> AdmissionRequest<'a> {
-    /// Makes a request for the name `room` from an address, without token, encryption and page.
+    /// Makes a request for the name `room` from an address. It has no token and no page, and is not encrypted.
     #[must_use]
     pub fn new(room: &'a str, address: SocketAddr) -> AdmissionRequest<'a> {
         AdmissionRequest {
@@ -117,7 +119,7 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// Adds the token of the address's query, if any.
+    /// Adds the token from the query of the URL, if there is one.
     #[must_use]
     pub fn token(self, token: Option<&'a str>) -> AdmissionRequest<'a> {
         AdmissionRequest { token, ..self }
@@ -129,19 +131,19 @@ impl<'a> AdmissionRequest<'a> {
         AdmissionRequest { page, ..self }
     }
 
-    /// Marks a question about the name, which opens nothing.
+    /// Marks the request as a question about the name, which opens no carrier.
     #[must_use]
     pub fn question(self) -> AdmissionRequest<'a> {
         AdmissionRequest { is_question: true, ..self }
     }
 
-    /// Adds the parameters `token` and `resume` of the address's query. The application uses all others.
+    /// Adds the parameters `token` and `resume` from the query of the URL. All other parameters are left to the application.
     #[must_use]
     pub fn query(self, query: Option<&'a str>) -> AdmissionRequest<'a> {
         let mut request = self;
         for (key, value) in query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('=')) {
             match key {
-                // Tokens consist of characters that need no escape in an address.
+                // Tokens consist of characters that need no escape in a URL.
                 "token" => request.token = Some(value),
                 "resume" => request.is_resuming = value == "1",
                 _ => {}
@@ -150,19 +152,19 @@ impl<'a> AdmissionRequest<'a> {
         request
     }
 
-    /// Marks a request over TLS or QUIC.
+    /// Marks the request as sent over TLS or QUIC.
     #[must_use]
     pub fn encrypted(self) -> AdmissionRequest<'a> {
         AdmissionRequest { is_encrypted: true, ..self }
     }
 
-    /// Marks a request from a program on this machine ([`Peer::is_local`]).
+    /// Marks the request as sent by a program on this machine ([`Peer::is_local`]).
     #[must_use]
     pub fn local(self) -> AdmissionRequest<'a> {
         AdmissionRequest { is_local: true, ..self }
     }
 
-    /// Marks a request that only resumes a session (`resume=1` in the query). It needs no token and uses none up.
+    /// Marks a request that only resumes a session (`resume=1` in the query). Such a request needs no token and uses none up.
     #[must_use]
     pub fn resuming(self, is_resuming: bool) -> AdmissionRequest<'a> {
         AdmissionRequest { is_resuming, ..self }
@@ -186,7 +188,7 @@ pub struct Entry {
     pub process: Option<u32>,
     /// The ticket to redeem when the session begins.
     pub ticket: Option<Ticket>,
-    /// The presented token, if it is for one entry.
+    /// The presented token, if it is a single-use token.
     pub single_use: Option<SingleUse>,
 }
 
@@ -198,8 +200,8 @@ impl Entry {
     }
 }
 
-/// A token for one entry that began a session. An application that recognises its clients names the client that holds
-/// the token. Only that client may use the token again, on another session and after a restart.
+/// A single-use token that began a session. An application that recognises its clients can record which client holds the token.
+/// Only that client may then use the token again, on another session or after a restart.
 #[derive(Clone, Debug)]
 pub struct SingleUse {
     admission: Arc<Admission>,
@@ -208,12 +210,12 @@ pub struct SingleUse {
 }
 
 impl SingleUse {
-    /// Names the client that joined with the token; `None` for a client that cannot be recognised. An application that
-    /// uses this calls it for each session before it accepts any message of the client. `then` is called when the
-    /// holder is stored, at once if there is no store. It is dropped if the holder cannot be stored.
+    /// Records the client that joined with the token; `None` stands for a client that cannot be recognised. An application that
+    /// records holders calls this for each session, before it accepts any message of the client. `then` is called when the holder
+    /// is stored, or at once if there is no store. If the holder cannot be stored, `then` is dropped without a call.
     ///
     /// # Errors
-    /// [`TokenError::Used`] if another client holds the token, so that this client must leave.
+    /// [`TokenError::Used`] if another client holds the token. This client must then be disconnected.
     pub fn hold(
         &self,
         holder: Option<Holder>,
@@ -239,8 +241,8 @@ impl PartialEq for SingleUse {
 
 impl Eq for SingleUse {}
 
-/// The ticket that is redeemed when a session begins. A token for one entry is used up then, not when a carrier opens,
-/// because a client that tries two carriers at once presents it twice.
+/// A ticket that is redeemed when a session begins. Redeeming it uses up a single-use token. The opening of a carrier does not
+/// use up the token, because a client that tries two carriers at once presents it twice.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     admission: Arc<Admission>,
@@ -256,7 +258,7 @@ enum TicketKind {
 }
 
 impl Ticket {
-    /// Whether the ticket begins no session, because the carrier was opened to resume one.
+    /// Whether the ticket cannot begin a session, because the carrier was opened to resume one.
     #[must_use]
     pub fn only_resumes(&self) -> bool {
         self.kind == TicketKind::OnlyResuming
@@ -299,7 +301,7 @@ impl Eq for Ticket {}
 pub struct Admission {
     policy: Policy,
     named: Named,
-    /// Set if the endpoint is open to its machine.
+    /// Set if the endpoint admits all programs on this machine and no other clients.
     own_pages: Option<OwnPages>,
     state: Mutex<State>,
     keeper: OnceLock<Arc<dyn UsedTokenStore>>,
@@ -313,8 +315,8 @@ struct State {
 }
 
 impl Admission {
-    /// Makes an admission without clients. The policy [decides](Policy::check) on which addresses the endpoint may
-    /// listen: only on loopback, without a key and without `anonymous`.
+    /// Makes an admission without clients. The policy [decides](Policy::check) on which addresses the endpoint may listen.
+    /// Without a key and without `anonymous`, these are only loopback addresses.
     #[must_use]
     pub fn new(policy: Policy) -> Arc<Admission> {
         let is_local = policy.key.is_none() && !policy.anonymous;
@@ -341,8 +343,8 @@ impl Admission {
         Arc::new(Admission { policy, named, own_pages, state: Mutex::new(state), keeper: OnceLock::new() })
     }
 
-    /// Stores used single-use tokens, so that the next process refuses them, too. Stored tokens are loaded, up to
-    /// [`Limits::used_tokens_max`]. Only the first store counts.
+    /// Loads the used single-use tokens of a store, up to [`Limits::used_tokens_max`], and stores further ones there. The next
+    /// process then refuses them, too. If this is called again, further tokens still go to the first store.
     pub fn keep_used_tokens(&self, keeper: Arc<dyn UsedTokenStore>, now: Now) {
         for UsedToken { id, exp, holder } in keeper.used() {
             let mut state = self.lock();
@@ -350,7 +352,7 @@ impl Admission {
                 state.used.hold(&id, holder);
             }
         }
-        // A second store would duplicate the first one.
+        // A second store would duplicate the first one, so it is ignored.
         let _ = self.keeper.set(keeper);
     }
 
@@ -360,8 +362,8 @@ impl Admission {
         &self.policy
     }
 
-    /// Reserves a place for a new connection before anything is read from it. Dropping the place frees it. Connections
-    /// from this machine need none.
+    /// Reserves a place for a new connection before anything is read from it. Dropping the permit frees the place. Connections
+    /// from this machine need no place.
     ///
     /// # Errors
     /// [`AdmissionRefusal::Crowded`].
@@ -392,22 +394,22 @@ impl Admission {
         self.judge(now, request).map_err(|refusal| self.count(refusal))
     }
 
-    /// Decides on a request that opens nothing and asks for no name: the endpoint's pages and metrics.
+    /// Decides on a request for the endpoint's pages or metrics. Such a request opens no carrier and names no service.
     ///
     /// # Errors
-    /// [`AdmissionRefusal::Host`] and [`AdmissionRefusal::Origin`], where web pages are judged.
+    /// [`AdmissionRefusal::Host`] and [`AdmissionRefusal::Origin`], if the endpoint checks web pages.
     pub fn check_page(&self, page: Page<'_>) -> Result<(), AdmissionRefusal> {
         self.judge_page(page, true).map_err(|refusal| self.count(refusal))
     }
 
-    /// Whether a session of this peer would be refused, because it is not encrypted.
+    /// Whether a session of this peer would be refused because the connection is not encrypted.
     #[must_use]
     pub fn wants_encryption(&self, peer: Peer) -> bool {
         let is_far = !peer.address.ip().to_canonical().is_loopback();
         is_far && !peer.is_encrypted && !self.policy.plain_http
     }
 
-    /// Counts a refusal that was decided elsewhere, and returns it.
+    /// Counts a refusal that another component decided, and returns it.
     pub fn count(&self, refusal: AdmissionRefusal) -> AdmissionRefusal {
         if let Some(index) = AdmissionRefusal::WORDS.iter().position(|word| *word == refusal.word()) {
             self.lock().refused[index] += 1;
@@ -430,8 +432,8 @@ impl Admission {
 
     fn judge(self: &Arc<Self>, now: Now, request: &AdmissionRequest<'_>) -> Result<Entry, AdmissionRefusal> {
         let ip = request.address.ip().to_canonical();
-        // Checking a signature is the most expensive request of an unknown client. Loopback is not counted as one
-        // address, because a proxy on this machine has many clients.
+        // Checking a signature is the most expensive operation that an unknown client can request. Loopback is exempt, because a
+        // proxy on this machine connects for many clients.
         if !ip.is_loopback() {
             self.lock().addresses.attempt(ip, now.instant)?;
         }
@@ -459,7 +461,7 @@ impl Admission {
     fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), AdmissionRefusal> {
         let quoted = |text: &str| text.chars().take(QUOTED_CHARACTERS_MAX).collect();
         if let Some(own) = self.own_pages {
-            // Only browsers send an origin. A browser omits it if it considers the page to be ours.
+            // Only browsers send an origin. A browser omits it if the request goes to the origin of the page itself.
             let is_of_a_page = page.origin.is_some() || is_question;
             if let Some(host) = page.host.filter(|host| is_of_a_page && !own.knows_host(&self.named, host)) {
                 return Err(AdmissionRefusal::Host(quoted(host)));

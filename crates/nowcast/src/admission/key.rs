@@ -22,7 +22,7 @@ const FILE_BYTES_MAX: u64 = 16 * 1024;
 /// The prefix of the 32 bytes of an Ed25519 public key in DER (RFC 8410, section 4).
 const ED25519_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
-/// Prefixes of public keys on one line: OpenSSH's four kinds, and age.
+/// Prefixes of public keys in one-line formats: the four kinds of OpenSSH, and age.
 const PUBLIC_BEGINNINGS: [&str; 5] = ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNhL", "AAAAGnNrLX", "age1"];
 
 /// The tag of a sequence, the first byte of every key in DER (X.690, section 8.9).
@@ -32,8 +32,8 @@ const DER_INTEGER: u8 = 0x02;
 
 /// A key that signs and verifies tokens: a secret (HS256), or an Ed25519 key (EdDSA).
 ///
-/// A program that both signs tokens and admits clients needs a secret. If another party signs them, an endpoint needs
-/// only that party's public key.
+/// A program that both signs tokens and admits clients needs a secret. If another party signs the tokens, an endpoint needs only
+/// the public key of that party.
 #[derive(Clone)]
 pub struct TokenKey {
     algorithm: Algorithm,
@@ -50,7 +50,7 @@ pub fn new_secret() -> String {
     random.iter().map(|byte| char::from(DIGITS[usize::from(byte % 64)])).collect()
 }
 
-/// The reason why something is not a key.
+/// The reason why a text or file is not a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
@@ -59,7 +59,7 @@ pub enum KeyError {
         "the secret has {length} bytes, fewer than {SECRET_BYTES_MIN}: make one with `openssl rand -base64 32`"
     )]
     Short {
-        /// Its length in bytes.
+        /// The length of the secret in bytes.
         length: usize,
     },
     /// A text that is public, or was not made as a secret.
@@ -87,8 +87,8 @@ impl TokenKey {
     /// Makes a key from a secret, for HS256.
     ///
     /// # Errors
-    /// [`KeyError::Short`] below 32 bytes, [`KeyError::NotSecret`] for a public key in one of its usual forms, because
-    /// everybody who knows it could sign.
+    /// [`KeyError::Short`] below 32 bytes. [`KeyError::NotSecret`] for a public key in one of its usual forms, because everybody
+    /// who knows the key could sign.
     pub fn secret(secret: &[u8]) -> Result<TokenKey, KeyError> {
         if secret.len() < SECRET_BYTES_MIN {
             return Err(KeyError::Short { length: secret.len() });
@@ -100,11 +100,11 @@ impl TokenKey {
         Ok(TokenKey { algorithm: Algorithm::HS256, verifying, signing: Some(signing) })
     }
 
-    /// Parses a key file: an Ed25519 key in PEM, private (PKCS #8) or public, after any other text, or else the text of
-    /// a secret, which is one word. White space around it and a byte order mark are ignored.
+    /// Parses a key file. The file holds an Ed25519 key in PEM, private (PKCS #8) or public, or else a secret, which is one word.
+    /// Other text before a PEM key is ignored. White space around a secret and a byte order mark are ignored, too.
     ///
     /// # Errors
-    /// If it is neither.
+    /// If the text is neither an Ed25519 key nor a secret.
     pub fn parse(text: &str) -> Result<TokenKey, KeyError> {
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.contains("-----BEGIN PRIVATE KEY-----") {
@@ -118,7 +118,7 @@ impl TokenKey {
             let verifying = DecodingKey::from_ed_der(key.ok_or(KeyError::NotEd25519)?);
             Ok(TokenKey { algorithm: Algorithm::EdDSA, verifying, signing: None })
         } else if text.contains(char::is_whitespace) {
-            // A line of OpenSSH, a list of users or a letter is no secret, because a secret is one word.
+            // A line of OpenSSH, a list of users or a letter is not a secret, because a secret is one word.
             Err(KeyError::NotSecret("a text with white space in it"))
         } else if text.contains(char::is_control) {
             Err(KeyError::NotSecret("a text with control characters in it"))
@@ -130,7 +130,7 @@ impl TokenKey {
     /// Reads a key from a file; see [`parse`](Self::parse).
     ///
     /// # Errors
-    /// If it cannot be read or holds no key.
+    /// If the file cannot be read or holds no key.
     pub fn read(path: &Path) -> Result<TokenKey, KeyError> {
         let fail = |error| KeyError::File { path: path.display().to_string(), error };
         // Opening a pipe would wait for its writer, so the type of the file is checked first.
@@ -139,7 +139,7 @@ impl TokenKey {
         }
         let file = std::fs::File::open(path).map_err(fail)?;
         let mut text = String::new();
-        // Some files of the system report the size 0 and never end.
+        // Some special files report the size 0 and never end.
         file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(fail)?;
         if text.len() as u64 > FILE_BYTES_MAX {
             return Err(fail(std::io::Error::other(format!("it is larger than {FILE_BYTES_MAX} bytes"))));
@@ -191,25 +191,25 @@ fn known_to_others(secret: &[u8]) -> Option<&'static str> {
     } else if is_der(secret) || [STANDARD, URL_SAFE].iter().any(|alphabet| is_der(&decode(alphabet, text))) {
         Some("a key in DER")
     } else if secret.iter().all(|byte| *byte == secret[0]) {
-        Some("one byte over and over")
+        Some("one byte that repeats")
     } else {
         None
     }
 }
 
-/// Decodes base64, with padding or without; empty if the text is not base64.
+/// Decodes base64, with or without padding. Returns no bytes if the text is not base64.
 fn decode(alphabet: &base64::alphabet::Alphabet, text: &str) -> Vec<u8> {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     GeneralPurpose::new(alphabet, config).decode(text).unwrap_or_default()
 }
 
-/// Whether bytes are readable text. Random bytes are not: they are not UTF-8, or contain control characters.
+/// Whether bytes are readable text. Random bytes are not readable, because they are not UTF-8 or contain control characters.
 fn is_readable(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes)
         .is_ok_and(|text| !text.contains(|letter: char| letter.is_control() && !letter.is_ascii_whitespace()))
 }
 
-/// Whether these bytes are exactly one DER sequence, like a key. One in millions of random secrets is, too.
+/// Whether these bytes are exactly one DER sequence, as a key is. Of random secrets, one in millions is such a sequence.
 fn is_der(bytes: &[u8]) -> bool {
     let Some((&DER_SEQUENCE, rest)) = bytes.split_first() else { return false };
     let (length, content) = match rest {

@@ -35,7 +35,7 @@ impl Bucket {
         enough
     }
 
-    /// Adds the tokens of `time`, beyond `burst` if necessary. A bucket never holds more than `burst` and the tokens of
+    /// Adds the tokens of `time`, even if the sum exceeds `burst`. A bucket never holds more than `burst` plus the tokens of
     /// [`CREDIT_MAX`].
     pub fn credit(&mut self, time: Duration, now: Instant) {
         self.fill(now);
@@ -46,7 +46,7 @@ impl Bucket {
     fn fill(&mut self, now: Instant) {
         let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
         self.filled_at = self.filled_at.max(now);
-        // A credit beyond the burst is kept.
+        // Credited tokens above the burst are kept.
         let most = self.burst.max(self.tokens);
         self.tokens = (self.tokens + elapsed * self.per_second).min(most);
     }
@@ -55,7 +55,7 @@ impl Bucket {
 /// Maximum time for which a bucket is credited.
 pub const CREDIT_MAX: Duration = Duration::from_secs(20);
 
-/// Excess messages, in seconds of the rate, before the sender is closed.
+/// Number of excess messages after which the sender is closed, expressed in seconds of the rate.
 const TOLERATED_SECONDS: f64 = 20.0;
 
 /// The decision about a message.
@@ -65,15 +65,15 @@ pub enum Verdict {
     Pass,
     /// The message is over its rate. It has no effect, and its sender is informed.
     Drop,
-    /// The sender has exceeded twice the rate for long and is closed.
+    /// The sender has exceeded twice the rate for a long time, and is closed.
     Close,
 }
 
 /// A rate limit that drops excess messages, and closes a sender after a long excess.
 ///
-/// It has two buckets. The first fills with the rate; a message without a token in it is dropped. Every message,
-/// dropped or not, also takes a token of the second bucket. That one fills with twice the rate and holds 20 s of the
-/// rate more than the first. A sender that empties it is closed.
+/// The allowance has two buckets. The first fills with the rate; a message that finds no token there is dropped. Every message,
+/// dropped or not, also takes a token of the second bucket. The second bucket fills with twice the rate, and holds 20 s of the
+/// rate more than the first. A sender that empties the second bucket is closed.
 #[derive(Clone, Debug)]
 pub struct Allowance {
     rate: Bucket,
@@ -112,13 +112,13 @@ impl Allowance {
 /// Limits for clients that are not admitted yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Simultaneous connections that are not admitted yet, of all addresses.
+    /// Maximum number of simultaneous connections that are not admitted yet, from all addresses.
     pub connections_max: usize,
-    /// The same from one address.
+    /// Maximum number of simultaneous connections that are not admitted yet, from one address.
     pub connections_per_address_max: usize,
-    /// Attempts a second from one address, after a burst of `connections_per_address_max`.
+    /// Maximum number of attempts a second from one address, after a burst of `connections_per_address_max`.
     pub attempts_per_address_hz: f64,
-    /// Tokens for one entry that are stored until they expire.
+    /// Maximum number of single-use tokens that are stored until they expire.
     pub used_tokens_max: usize,
 }
 
@@ -133,7 +133,7 @@ impl Default for Limits {
     }
 }
 
-/// The clients of each address, and the number of their attempts.
+/// The connections and attempts of each address.
 #[derive(Debug)]
 pub struct Addresses {
     connections_max: usize,
@@ -153,7 +153,7 @@ struct AddressUse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Crowded {
     /// The maximum number of connections is reached.
-    #[error("there are as many connections as may be")]
+    #[error("the maximum number of connections is reached")]
     Full,
     /// The address has reached its limit of connections.
     #[error("this address has the maximum number of connections")]
@@ -189,7 +189,8 @@ impl Addresses {
         self.take_within(self.connections_per_address_max, address, now)
     }
 
-    /// The same for an address with many clients, such as a proxy's.
+    /// Like [`take`](Self::take), for an address that many clients share, such as a proxy's. Only the limit of all connections
+    /// applies.
     ///
     /// # Errors
     /// [`Crowded::Full`].
@@ -218,7 +219,7 @@ impl Addresses {
         }
     }
 
-    /// Counts an attempt at something expensive.
+    /// Counts an attempt at an expensive operation.
     ///
     /// # Errors
     /// [`Crowded::TooOften`].
@@ -241,7 +242,7 @@ impl Addresses {
     fn use_of(&mut self, address: IpAddr, now: Instant) -> &mut AddressUse {
         let network = network_of(address);
         if self.uses.len() >= 2 * self.connections_max && !self.uses.contains_key(&network) {
-            // Only addresses without a connection are removed, so at least half of them are.
+            // Only addresses without a connection are removed. At least half of the addresses have none.
             self.uses.retain(|_, used| used.connections > 0);
         }
         self.uses.entry(network).or_insert_with(|| AddressUse {
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_of_the_sixth_version_counts_as_one() {
+    fn an_ipv6_network_counts_as_one_address() {
         let now = Instant::now();
         let mut addresses = Addresses::new(100, 1, 1.0);
         assert_eq!(addresses.take("2001:db8:1:2::1".parse().unwrap(), now), Ok(()));
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_come_back_with_time() {
+    fn attempts_are_allowed_again_after_a_while() {
         let now = Instant::now();
         let mut addresses = Addresses::new(10, 4, 2.0);
         let address = [192, 0, 2, 1].into();
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_runs_backwards_fills_nothing() {
+    fn a_clock_that_runs_backwards_adds_no_tokens() {
         let now = Instant::now() + Duration::from_secs(10);
         let mut bucket = Bucket::new(1.0, 1.0, now);
         assert!(bucket.take(now));

@@ -1,7 +1,7 @@
 //! Admission to an endpoint (`spec/CARRIERS.md`, sections 1, 2 and 7), and its limits.
 //!
-//! [`Policy`] is the configuration, [`Admission`] decides. It has no clock and no socket: an endpoint passes the time
-//! and an [`AdmissionRequest`], and acts on the answer.
+//! [`Policy`] is the configuration, and [`Admission`] decides. Neither has a clock or a socket: an endpoint passes the time and
+//! an [`AdmissionRequest`], and acts on the answer.
 //!
 //! ```
 //! use nowcast::admission::{Admission, AdmissionRequest, Claims, Now, Policy, TokenKey};

@@ -8,7 +8,7 @@ use hyper::http::uri::Authority;
 use hyper::{Uri, Version};
 use url::Url;
 
-/// The requesting page and the requested host, as the request names them. Browsers state both truthfully.
+/// The requesting page and the requested host, as the request states them. Browsers state both truthfully.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page<'a> {
     /// The requested host and port, from `Host` or `:authority`.
@@ -61,8 +61,8 @@ pub fn parse_origin(text: &str) -> Result<String, OriginError> {
     }
 }
 
-/// Returns the origin in a request's headers. Bytes that are not text stay visible, and several origins become one that
-/// is never allowed, so neither case looks like a request without an origin.
+/// Returns the origin in a request's headers. Bytes that are not text are replaced, and several origins become one that is never
+/// allowed. So neither case looks like a request without an origin.
 #[must_use]
 pub fn origin_of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let mut all = headers.get_all(ORIGIN).iter().map(|origin| String::from_utf8_lossy(origin.as_bytes()));
@@ -73,11 +73,11 @@ pub fn origin_of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the host of a request: from an address in absolute form, or else from the header.
+/// Returns the host of a request: from the request target if it is in absolute form, or else from the `Host` header.
 ///
 /// # Errors
-/// The fault of a request that must be answered with 400 (RFC 9112, section 3.2): HTTP/1.1 without `Host`, with several
-/// of them, or with an invalid host.
+/// An error for a request that must be answered with 400 (RFC 9112, section 3.2): HTTP/1.1 without `Host`, with several `Host`
+/// headers, or with an invalid host.
 pub fn host_of<'a>(
     version: Version,
     uri: &'a Uri,
@@ -87,13 +87,13 @@ pub fn host_of<'a>(
     let host = match all.next() {
         None if version == Version::HTTP_11 => return Err("a request without Host"),
         None => None,
-        Some(host) => Some(host.to_str().map_err(|_| "a Host that is none")?),
+        Some(host) => Some(host.to_str().map_err(|_| "an invalid Host")?),
     };
     if all.next().is_some() {
         return Err("a request with more than one Host");
     }
     if host.is_some_and(|host| authority(host).is_none()) {
-        return Err("a Host that is none");
+        return Err("an invalid Host");
     }
     Ok(uri.authority().map(Authority::as_str).or(host))
 }
@@ -121,7 +121,8 @@ impl Named {
     }
 }
 
-/// The pages that an endpoint open to its machine admits: its own, and those of configured origins.
+/// The web pages that an endpoint admits if it is open only to its own machine. These are its own pages and those of configured
+/// origins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OwnPages {
     /// The endpoint's port, if known.
@@ -129,12 +130,12 @@ pub(super) struct OwnPages {
 }
 
 impl OwnPages {
-    /// Whether a host is this machine or belongs to a configured origin.
+    /// Whether a host is this machine or is part of a configured origin.
     pub(super) fn knows_host(self, named: &Named, host: &str) -> bool {
         authority(host).is_some_and(|(host, _)| is_this_machine(&host) || named.has_host(&host))
     }
 
-    /// Whether a page at this origin is the endpoint's own, requested at `host`.
+    /// Whether a page at this origin is one of the endpoint's own pages. `host` is the host that the page requests.
     pub(super) fn is_own(self, origin: &str, host: Option<&str>) -> bool {
         let Some((scheme, rest)) = origin.split_once("://") else { return false };
         let own_port = match scheme {
@@ -149,7 +150,7 @@ impl OwnPages {
     }
 }
 
-/// The host, in lower case and without a closing dot, and the port of `HOST[:PORT]`.
+/// Splits `HOST[:PORT]` into the host, in lower case and without a closing dot, and the port.
 fn authority(text: &str) -> Option<(String, Option<u16>)> {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, Some(port)),

@@ -1,7 +1,7 @@
 //! The two signature algorithms of tokens, with the cryptography that QUIC already uses.
 //!
-//! `jsonwebtoken` takes algorithms from a provider of the process. A provider that the program installed before is
-//! kept: every provider has HS256 and EdDSA.
+//! `jsonwebtoken` takes its algorithms from one provider for the whole process. If the program has installed a provider before,
+//! that one is kept, because every provider has HS256 and EdDSA.
 
 use std::sync::Once;
 
@@ -22,7 +22,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
 pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // It fails if the program has installed one, which works as well.
+        // The call fails if the program has already installed a provider, which serves as well.
         let _ = PROVIDER.install_default();
     });
 }

@@ -1,4 +1,4 @@
-//! Proxies before an endpoint: which client a request comes from, and whether that client runs on this machine
+//! Proxies in front of an endpoint. Determines which client has sent a request, and whether that client runs on this machine
 //! (`spec/CARRIERS.md`, section 7).
 
 use std::net::{IpAddr, SocketAddr};
@@ -40,7 +40,7 @@ impl Network {
             }
         }
         let ((ours, length), (theirs, other)) = (bits(self.address), bits(address));
-        // A shift by 128 bits would overflow, and a prefix of 0 bits contains every address of its family.
+        // A shift by 128 bits would overflow, so a prefix of 0 bits is handled apart: it contains every address of its family.
         length == other && (self.prefix == 0 || (ours ^ theirs) >> (128 - u32::from(self.prefix)) == 0)
     }
 }
@@ -60,7 +60,7 @@ impl FromStr for Network {
     }
 }
 
-/// The client that sends a request, as far as the request can be trusted.
+/// The client that sends a request, according to the trusted parts of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
     /// The client's address. The port is the connection's, which may be a proxy's.
@@ -73,20 +73,20 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// The peer of a connection on which no request has arrived yet.
+    /// Returns the peer of a connection on which no request has arrived yet.
     #[must_use]
     pub fn connected(address: SocketAddr, is_encrypted: bool) -> Peer {
         Peer { address, is_encrypted, is_local: false }
     }
 
-    /// The client that sends a request on a connection, given the request's host and headers.
+    /// Returns the client that sends a request on a connection, given the request's host and headers.
     ///
-    /// `X-Forwarded-For` counts only if it comes from a proxy that the operator has named. The client is then the last
-    /// address in it that is not such a proxy itself. If the header is missing or unreadable, the proxy's own address
-    /// is used for the client. Without `X-Forwarded-Proto` the proxy is assumed to encrypt.
+    /// `X-Forwarded-For` counts only if a proxy that the operator has named sends it. The client is then the last address in this
+    /// header that does not belong to a named proxy. If the header is missing or unreadable, the proxy's own address counts as
+    /// the client's. Without `X-Forwarded-Proto` the proxy is assumed to encrypt.
     ///
-    /// A client is local if it connects from loopback to a loopback host, no named proxy has that address, and no
-    /// header shows that the request was forwarded.
+    /// A client is local under three conditions. It connects from loopback to a loopback host, its address is not that of a named
+    /// proxy, and no header shows that the request was forwarded.
     #[must_use]
     pub fn behind(proxies: &[Network], connected: Peer, host: Option<&str>, headers: &HeaderMap) -> Peer {
         let is_proxy = |address: IpAddr| proxies.iter().any(|network| network.contains(address));
@@ -166,7 +166,7 @@ mod tests {
             "a stranger forges the header"
         );
         assert_eq!(seen("127.0.0.1:1", &forged), is("192.0.2.9", true));
-        // A client may send the header itself; proxies add to it.
+        // A client may send the header itself, and proxies append to it.
         assert_eq!(
             seen("127.0.0.1:1", &[("x-forwarded-for", "127.0.0.1, 192.0.2.9, 10.1.1.1")]),
             is("192.0.2.9", true)

@@ -10,7 +10,7 @@ pub enum AdmissionRefusal {
     /// The token is not valid here.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// A carrier that was opened to resume a session asked for a new one.
+    /// A carrier that was opened to resume a session has requested a new session.
     #[error("without a token a session can only be resumed here, not begun")]
     OnlyResuming,
     /// Pages of this origin may not join.
@@ -51,7 +51,7 @@ impl AdmissionRefusal {
         }
     }
 
-    /// The reason in the session's own refusal, which has 64 bytes for it.
+    /// Returns the reason for the session's own refusal, which has room for 64 bytes.
     #[must_use]
     pub(crate) fn brief(&self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl AdmissionRefusal {
         }
     }
 
-    /// Returns the cure.
+    /// Returns the action that resolves the refusal.
     #[must_use]
     pub fn cure(&self) -> &'static str {
         match self {

@@ -70,46 +70,46 @@ pub enum TokenError {
     /// The request has no token.
     #[error("a token is needed here")]
     Missing,
-    /// It is longer than [`TOKEN_BYTES_MAX`].
+    /// The token is longer than [`TOKEN_BYTES_MAX`].
     #[error("the token is longer than {TOKEN_BYTES_MAX} bytes")]
     TooLong,
-    /// It is not a JSON Web Token, or its claims have wrong types.
-    #[error("the token is no JSON Web Token with claims as they should be")]
+    /// The text is not a JSON Web Token, or its claims have wrong types.
+    #[error("the token is not a JSON Web Token with valid claims")]
     Malformed,
-    /// Its header requires an extension, and this endpoint supports none (RFC 7515, section 4.1.11).
+    /// The token's header requires an extension, and this endpoint supports none (RFC 7515, section 4.1.11).
     #[error("the token's header demands an extension (`crit`) that this endpoint does not know")]
     Critical,
-    /// It is signed by another algorithm than the key's, or not signed.
+    /// The token is not signed, or signed by another algorithm than that of the key.
     #[error("the token is not signed by the algorithm of this endpoint's key")]
     WrongAlgorithm,
-    /// It was changed, or signed with another key.
+    /// The token was changed, or signed with another key.
     #[error("the token is not signed with this endpoint's key")]
     WrongSignature,
-    /// It has expired.
+    /// The token has expired.
     #[error("the token has expired {ago_s} s ago")]
     Expired {
-        /// Seconds since its expiry.
+        /// Seconds since the expiry.
         ago_s: u64,
     },
-    /// It is not valid yet.
+    /// The token is not valid yet.
     #[error("the token is not valid before {in_s} s from now")]
     NotYetValid {
-        /// Seconds until it becomes valid.
+        /// Seconds until the token becomes valid.
         in_s: u64,
     },
     /// The token is for another room.
     #[error("the token is for another room")]
     OtherRoom,
     /// A claim is missing or out of bounds.
-    #[error("the token's claim `{0}` is missing or not as it should be")]
+    #[error("the token's claim `{0}` is missing or invalid")]
     Claim(&'static str),
-    /// It was valid for one entry and is used.
+    /// The token is a single-use token and has been used.
     #[error("the token has been used: it is good for one entry")]
     Used,
 }
 
 impl TokenError {
-    /// Returns the cure.
+    /// Returns the action that resolves the error.
     #[must_use]
     pub fn cure(&self) -> &'static str {
         match self {
@@ -136,7 +136,7 @@ pub enum SignError {
     #[error("tokens cannot be signed with a public key: use the private one, or a secret")]
     PublicKey,
     /// A claim that no endpoint accepts.
-    #[error("the claim `{0}` is not as it should be")]
+    #[error("the claim `{0}` is invalid")]
     Claim(&'static str),
     /// The library's error.
     #[error("the token could not be signed: {0}")]
@@ -175,13 +175,13 @@ impl Claims {
         Claims { role: Some(role.to_owned()), ..self }
     }
 
-    /// Makes it valid for one entry, by a unique id.
+    /// Makes the token a single-use token, by a unique id.
     #[must_use]
     pub fn once(self, id: &str) -> Claims {
         Claims { jti: Some(id.to_owned()), ..self }
     }
 
-    /// Signs them.
+    /// Signs the claims.
     ///
     /// # Errors
     /// If a claim is out of bounds, or the key is a public one.
@@ -196,7 +196,7 @@ impl Claims {
     /// Verifies everything except earlier use: signature and algorithm, times, bounds, and the room.
     ///
     /// # Errors
-    /// The reason why it is not valid.
+    /// The reason why the token is not valid.
     pub fn verify(token: &str, key: &TokenKey, room: &str, now: Duration) -> Result<Claims, TokenError> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(TokenError::TooLong);
@@ -242,7 +242,7 @@ impl Claims {
     }
 }
 
-/// The library checks signature and form. It would read the clock for the times, so they are checked here.
+/// The library checks the signature and the form. The times are checked here, because the library would read the clock for them.
 fn validation(key: &TokenKey) -> Validation {
     let mut validation = Validation::new(key.algorithm());
     validation.required_spec_claims.clear();
@@ -273,11 +273,11 @@ fn why(token: &str, kind: ErrorKind) -> TokenError {
 /// A date in seconds, which may have a fraction in RFC 7519.
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let seconds = f64::deserialize(deserializer)?;
-    // Below 2^53, where every whole second is exact.
+    // Below 2^53, a `f64` represents every whole second exactly.
     if (0.0..9_007_199_254_740_992.0).contains(&seconds) {
         Ok(seconds as u64)
     } else {
-        Err(serde::de::Error::custom("a date that cannot be"))
+        Err(serde::de::Error::custom("a date out of range"))
     }
 }
 

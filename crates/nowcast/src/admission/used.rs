@@ -1,4 +1,4 @@
-//! The ids of used tokens for one entry.
+//! The ids of used single-use tokens.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,31 +6,32 @@ use std::time::Duration;
 
 use super::token::SKEW;
 
-/// The client that begins a session with a single-use token, as the application recognises it on other connections.
+/// Identifies the client that began a session with a single-use token. The application recognises the client by this value on
+/// later connections.
 pub type Holder = [u8; 16];
 
-/// A used token for one entry.
+/// A used single-use token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsedToken {
     /// The token's `jti`.
     pub id: String,
-    /// When it expires, in seconds since 1970.
+    /// The token's expiry, in seconds since 1970.
     pub exp: u64,
-    /// The only client that may use it again; `None` if the application named none.
+    /// The only client that may use the token again; `None` if the application named none.
     pub holder: Option<Holder>,
 }
 
-/// Stores used tokens for one entry until shortly after they expire.
+/// Stores used single-use tokens until shortly after they expire.
 pub trait UsedTokenStore: Send + Sync + std::fmt::Debug {
     /// Returns the stored tokens.
     fn used(&self) -> Vec<UsedToken>;
 
-    /// Stores a used token or its holder. It should not wait for a disk: `then` is called when the token is stored, and
-    /// dropped if it cannot be.
+    /// Stores a used token or its holder. This call should not wait for a disk. `then` is called when the token is stored, and
+    /// dropped without a call if it cannot be stored.
     fn keep(&self, token: &UsedToken, then: Box<dyn FnOnce() + Send>);
 }
 
-/// Stores ids until their tokens have expired. A full table accepts no more, instead of forgetting one.
+/// Stores ids until their tokens have expired. A full table refuses further ids and forgets none.
 #[derive(Debug)]
 pub(super) struct UsedTokens {
     ids_max: usize,
@@ -43,9 +44,9 @@ pub(super) struct UsedTokens {
 pub(super) enum Use {
     /// The first use.
     First,
-    /// It was used before. If it has a holder, the holder may use it again.
+    /// The id was used before. If it has a holder, the holder may use it again.
     Again {
-        /// Whether it has a holder.
+        /// Whether the id has a holder.
         is_held: bool,
     },
     /// The table is full.
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_memory_refuses_rather_than_forgets() {
+    fn a_full_table_refuses_ids_and_forgets_none() {
         let mut used = UsedTokens::new(2);
         assert_eq!(used.use_id("a", 1_001, NOW), Use::First);
         assert_eq!(used.use_id("b", 9_000, NOW), Use::First);

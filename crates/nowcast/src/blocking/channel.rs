@@ -9,7 +9,7 @@ use nowcast_wire::{ReadOwned, Wire};
 use super::wait::wait;
 use crate::channel::{Asked, CommandId, Entry, Error, LaneId, Message, Payload, Phase, Received, Status};
 
-/// A [channel](crate::Channel) for threads: the same channel, whose calls block instead of being futures.
+/// A [channel](crate::Channel) for threads. It is the same channel, but its calls block instead of returning futures.
 ///
 /// ```
 /// use nowcast::{MessageKind, blocking};
@@ -114,7 +114,7 @@ impl Channel {
     /// Receives the next message, waiting for one.
     ///
     /// # Errors
-    /// The end of the channel, once all messages that had arrived were received.
+    /// The end of the channel, after all messages that had arrived were received.
     pub fn receive(&self) -> Result<Message, Error> {
         self.receive_until(None)
     }
@@ -169,7 +169,7 @@ impl Channel {
     /// Waits until all messages put before have arrived at the peer.
     ///
     /// # Errors
-    /// The end of the channel, if it ended before.
+    /// The end of the channel, if it ended before all messages arrived.
     pub fn drained(&self) -> Result<(), Error> {
         always(wait(None, |waker| self.channel.link().poll_drained(waker)))
     }
@@ -180,7 +180,7 @@ impl Channel {
         self.channel.status()
     }
 
-    /// The peer, as far as the endpoint knows it.
+    /// Returns the endpoint's data about the peer.
     #[must_use]
     pub fn entry(&self) -> &Entry {
         self.channel.entry()
@@ -201,7 +201,7 @@ impl Channel {
     }
 }
 
-/// A [lane](crate::Lane) for threads: the same lane, whose calls block instead of being futures.
+/// A [lane](crate::Lane) for threads. It is the same lane, but its calls block instead of returning futures.
 #[derive(Debug)]
 pub struct Lane<T: ?Sized = [u8]>(crate::Lane<T>);
 
@@ -251,7 +251,7 @@ impl<T: Payload + ?Sized> Lane<T> {
         self.0.try_event(value)
     }
 
-    /// Puts a command and waits for its reply, at most for `timeout` (and a day).
+    /// Puts a command and waits for its reply, for at most `timeout` or 24 h, whichever is shorter.
     ///
     /// # Errors
     /// Like [`crate::Lane::command`].
@@ -260,7 +260,7 @@ impl<T: Payload + ?Sized> Lane<T> {
         wait(Some(asked.until()), |waker| asked.poll(value, waker)).unwrap_or(Err(Error::TimedOut))
     }
 
-    /// Like [`command`](Self::command), with a reply that is a value of the type `R`.
+    /// Like [`command`](Self::command), but decodes the reply as a value of the type `R`.
     ///
     /// # Errors
     /// Like [`crate::Lane::call`].

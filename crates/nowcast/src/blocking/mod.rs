@@ -1,6 +1,6 @@
 //! Channels for threads without an async runtime, over any carrier.
 //!
-//! A call `x()` waits and blocks its thread; `try_x()` never waits. If the name is found on this machine and there is
+//! A call `x()` blocks its thread while it waits; `try_x()` never waits. If the name is found on this machine and the system has
 //! shared memory, no other thread is needed. All other links run in one helper thread of the process.
 //!
 //! | task | use |

@@ -14,7 +14,7 @@ use crate::local::backend;
 use crate::local::{LANES, LocalLink, OpenError};
 use crate::neighbours;
 
-/// Connects to a service: `nowcast://HOST:PORT/NAME`, `nowcast://HOST/NAME`, or just a name of this machine. See
+/// Connects to a service. The address is `nowcast://HOST:PORT/NAME`, `nowcast://HOST/NAME`, or just a name on this machine. See
 /// [`crate::connect`].
 ///
 /// # Errors
@@ -32,7 +32,7 @@ pub fn connect(address: &str) -> Result<Channel, ConnectError> {
     connect_with(&Connector::new(), &url)
 }
 
-/// Like [`connect`], with a configured connector; `url` is a whole address. The channel lives in the helper thread.
+/// Like [`connect`], with a configured connector; `url` is a complete address. The helper thread runs the channel.
 ///
 /// # Errors
 /// [`ConnectError`].
@@ -44,8 +44,8 @@ pub fn connect_with(connector: &Connector, url: &str) -> Result<Channel, Connect
     connected.map(Channel::from)
 }
 
-/// Connects to a name of this machine only, and waits until it is advertised, at most for `timeout`. `outgoing` limits
-/// the waiting messages of each lane that this side puts on. The number of bounds is the number of lanes, at most 8.
+/// Connects to a name on this machine only. Waits until the name is advertised, for at most `timeout`. `outgoing` has one element
+/// for each lane, at most 8. The element limits the waiting messages of this side on that lane.
 ///
 /// # Errors
 /// [`OpenError::TimedOut`], [`OpenError::Bounds`], and all errors of a peer.
@@ -57,13 +57,13 @@ pub fn connect_local(name: &str, outgoing: &[Bounds], timeout: Duration) -> Resu
 /// Advertises a name to the programs of this user on this machine, without a network port.
 ///
 /// # Errors
-/// [`OpenError::Taken`] when a living process has the name.
+/// [`OpenError::Taken`] if a running process has the name.
 pub fn advertise(name: &str) -> Result<Service, OpenError> {
     advertise_with(name, &LANES)
 }
 
-/// Like [`advertise`], with limits for the waiting messages of each lane that this side puts on. The number of bounds is
-/// the number of lanes, at most 8.
+/// Like [`advertise`], with limits. `outgoing` has one element for each lane, at most 8. The element limits the waiting messages
+/// of this side on that lane.
 ///
 /// # Errors
 /// Like [`advertise`], and [`OpenError::Bounds`].
@@ -77,7 +77,7 @@ pub fn advertise_with(name: &str, outgoing: &[Bounds]) -> Result<Service, OpenEr
 pub struct Listener(crate::Listener);
 
 impl Listener {
-    /// Opens the sockets and serves them in the helper thread.
+    /// Opens the sockets, and serves them in the helper thread.
     ///
     /// # Errors
     /// [`BindError`].
@@ -90,7 +90,7 @@ impl Listener {
         bound.map_err(|error| BindError::Io { address, error })?.map(Self)
     }
 
-    /// The port. With port 0 in the configuration, the one that the system chose.
+    /// Returns the port. If the configuration has port 0, this is the port that the system chose.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.0.port()
@@ -127,7 +127,7 @@ pub enum AcceptError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// No program connected within the timeout.
-    #[error("no task connected within the time that was given")]
+    #[error("no program connected within the timeout")]
     TimedOut,
     /// The listener is gone, so no program can connect.
     #[error(transparent)]
@@ -186,7 +186,7 @@ fn local(queues: backend::Queues, name: &str) -> Channel {
     Channel::from(crate::Channel::new(Arc::new(LocalLink::new(queues, name))))
 }
 
-/// Maximum wait for anything with a deadline.
+/// Maximum duration of a wait that has a deadline.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 3_600);
 
 fn deadline(timeout: Duration) -> Instant {

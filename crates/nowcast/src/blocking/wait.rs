@@ -1,4 +1,4 @@
-//! Blocking a thread.
+//! Blocks a thread until a future or a poll is ready.
 
 use std::io;
 use std::pin::pin;
@@ -25,7 +25,7 @@ thread_local! {
     static WAKER: Waker = Waker::from(Arc::new(Unpark(std::thread::current())));
 }
 
-/// Polls until the result is ready; the thread sleeps in between. `None` at the deadline.
+/// Polls until the result is ready. The thread sleeps between two polls. Returns `None` at the deadline.
 pub(super) fn wait<T>(deadline: Option<Instant>, mut poll: impl FnMut(&Waker) -> Poll<T>) -> Option<T> {
     WAKER.with(|waker| {
         loop {
@@ -54,7 +54,7 @@ pub(super) fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     }
 }
 
-/// Like [`block_on`]; `None` at the deadline.
+/// Like [`block_on`], but returns `None` at the deadline.
 pub(super) fn block_on_until<F: Future>(
     deadline: Option<Instant>,
     future: F,

@@ -14,7 +14,7 @@ use quinn::congestion::{Controller, ControllerFactory};
 const OPEN_BYTES: u64 = 1 << 33;
 /// The window after persistent congestion; it doubles with every acknowledgement.
 const OVERLOAD_BYTES: u64 = 128 * 1_024;
-/// At this size the window opens again.
+/// Window size at which the limit is removed again.
 const RECOVERED_BYTES: u64 = 4 * 1_024 * 1_024;
 
 /// Makes [`Aside`] controllers.

@@ -28,20 +28,20 @@ pub(crate) const RETIRE_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Moves packets between two ends.
 pub trait Carrier: Send {
-    /// Its kind.
+    /// Returns the kind of the carrier.
     fn kind(&self) -> CarrierKind;
 
-    /// Returns its properties for the session.
+    /// Returns the carrier's properties for the session.
     fn properties(&self) -> nowcast_session::Carrier;
 
-    /// Ready if the carrier accepts a packet at once. The packet is filled only after this, so that its content is the
-    /// newest (late binding).
+    /// Ready if the carrier accepts a packet at once. The caller fills the packet only after this call, so that its content is
+    /// the newest (late binding).
     ///
     /// # Errors
     /// The end of the carrier.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>>;
 
-    /// Whether the carrier buffers almost nothing. Then it is unready only while the network path is full.
+    /// Whether the carrier buffers almost nothing. Such a carrier is not ready only while the network path is full.
     fn is_shallow(&self) -> bool {
         false
     }
@@ -58,7 +58,7 @@ pub trait Carrier: Send {
     /// The end of the carrier.
     fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Bytes, Ended>>;
 
-    /// Closes the carrier gracefully, if the peer cooperates. Ready when nothing is left to do.
+    /// Closes the carrier gracefully if the peer cooperates. Ready when the close is complete.
     fn poll_close(&mut self, context: &mut Context<'_>, ending: Ending) -> Poll<()>;
 }
 
@@ -76,7 +76,7 @@ pub enum CarrierKind {
 }
 
 impl CarrierKind {
-    /// Whether it connects only programs of one machine, without a network and a session.
+    /// Whether this kind connects only programs on one machine, without a network and without a session.
     #[must_use]
     pub const fn is_local(self) -> bool {
         matches!(self, CarrierKind::SharedMemory | CarrierKind::LocalSocket)
@@ -97,13 +97,13 @@ impl fmt::Display for CarrierKind {
 /// The end of a carrier.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// The peer closed it gracefully.
+    /// The peer closed the carrier gracefully.
     #[error("the peer closed the carrier")]
     Closed,
     /// The peer broke a rule of the carrier.
     #[error("the peer broke the carrier's rules: {0}")]
     Violation(String),
-    /// It broke, or the peer vanished.
+    /// The carrier broke, or the peer vanished.
     #[error("the carrier broke: {0}")]
     Broken(String),
 }

@@ -1,9 +1,10 @@
 //! Delays QUIC's timers, so that its acknowledgements share packets with data.
 //!
-//! QUIC acknowledges after at most 25 ms, in a separate packet if no other packet leaves before. Quinn cannot change
-//! that on paths with short round trips. Of two ends that send every 50 ms, one always waits longer than that for its
-//! next packet. Sessions have their own acknowledgements and do not need QUIC's. Therefore QUIC's timers fire a little
-//! later, and its acknowledgements use the next data packet. If there is none, they leave in their own packet.
+//! QUIC acknowledges within 25 ms, in a packet of its own if no data packet leaves earlier. Quinn cannot raise this limit on
+//! paths with short round trips. If two ends both send every 50 ms, one of them always waits longer than 25 ms for its next data
+//! packet. Sessions have acknowledgements of their own and do not need QUIC's. Therefore QUIC's timers fire a little later, so
+//! that its acknowledgements leave in the next data packet. If there is no data packet, they still leave in a packet of their
+//! own.
 
 use std::io;
 use std::net::UdpSocket;
@@ -15,14 +16,14 @@ use std::time::{Duration, Instant};
 use quinn::{AsyncTimer, AsyncUdpSocket, Runtime, TokioRuntime};
 use tokio::time::{Sleep, sleep_until};
 
-/// Timers that are due sooner may delay packets, and run on time.
+/// Timers that are due within this time run on time, because a delay could hold packets back.
 const SOON: Duration = Duration::from_millis(10);
 
-/// Later timers fire this long after they are due. An acknowledgement then waits for 65 ms in total: longer than the 50
-/// ms between two packets of most sessions.
+/// Delay of all later timers. An acknowledgement then waits for 65 ms in total, which is longer than the 50 ms between two
+/// packets of most sessions.
 const PATIENCE: Duration = Duration::from_millis(40);
 
-/// Tokio, with timers for QUIC.
+/// The tokio runtime, with delayed timers for QUIC.
 #[derive(Debug)]
 pub(crate) struct QuicRuntime;
 
@@ -57,7 +58,7 @@ impl AsyncTimer for PatientTimer {
     }
 }
 
-/// Returns the time at which a timer fires that QUIC set for `at`.
+/// Returns the time at which a timer fires if QUIC has set it for `at`.
 fn patient(now: Instant, at: Instant) -> Instant {
     if at.saturating_duration_since(now) < SOON { at } else { at + PATIENCE }
 }
@@ -105,7 +106,7 @@ mod tests {
             }
         }
 
-        /// Acts as a driver that wakes: sends packets, and checks the timer.
+        /// Acts as a driver does when it runs: sends packets, and checks the timer.
         fn drive(&mut self, now: Instant, is_woken: bool) -> Vec<BytesMut> {
             let Self { connection: Some((handle, connection)), endpoint, .. } = self else {
                 return Vec::new();
@@ -143,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Returns the number of packets of two ends that send every 50 ms, with this offset between them.
+    /// Returns the number of packets that two ends send, if each sends every 50 ms and their offset is `later_ms`.
     fn packets(goes_off: fn(Instant, Instant) -> Instant, later_ms: u64) -> usize {
         let certified = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         let key = PrivatePkcs8KeyDer::from(certified.signing_key.serialize_der());

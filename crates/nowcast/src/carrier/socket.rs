@@ -30,16 +30,17 @@ impl<S: OverTcp> OverTcp for tokio_rustls::client::TlsStream<S> {
     }
 }
 
-/// Ready if almost nothing waits unsent in the kernel.
+/// Ready if the kernel holds almost no unsent bytes.
 ///
-/// Writing until the socket is full does not show this. Linux compares the waiting bytes with `TCP_NOTSENT_LOWAT` only
-/// when it begins another buffer. A buffer that has not left takes further writes until it has 64 KB: a whole backlog
-/// of values that can no longer be replaced. `poll` compares each time it is called.
+/// A full socket does not show this. Linux compares the waiting bytes with `TCP_NOTSENT_LOWAT` only when it begins another
+/// buffer. A buffer that has not left accepts further writes until it holds 64 KB. That would be a whole backlog of values that
+/// can no longer be replaced. `poll` compares on each call.
 ///
 /// # Errors
 /// The system's error. A broken connection counts as ready, and the next write returns the error.
 pub fn poll_room(socket: &TcpStream, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-    // The kernel wakes the task only when acknowledgements make room, not after its own pacing, so it is polled first.
+    // The kernel wakes the task only when acknowledgements make room, not when its own pacing has made room. Therefore the socket
+    // is polled first.
     if has_room(socket)? {
         return Poll::Ready(Ok(()));
     }

@@ -17,8 +17,8 @@ use super::{Carrier, CarrierKind, Ended, Ending};
 
 /// The subprotocol that both ends name.
 pub const SUBPROTOCOL: &str = "nowcast.1";
-/// The kernel accepts only as many bytes for a connection as it can send soon, so data that waits above it stays
-/// replaceable.
+/// Maximum number of unsent bytes in the kernel for a connection, so that it holds only bytes that it can send soon. Other data
+/// waits above the kernel, where it can still be replaced.
 pub const UNSENT_BYTES_MAX: u32 = 4 * 1_024;
 /// Whether the system supports this limit.
 const KEEPS_LITTLE: bool =
@@ -26,7 +26,7 @@ const KEEPS_LITTLE: bool =
 
 const PACKET_BYTES_MAX: usize = nowcast_session::Carrier::STREAM.packet_bytes_max as usize;
 const READ_BUFFER_BYTES: usize = 4 * 1_024;
-/// Pongs and close frames besides one packet.
+/// Room for one packet, and for pongs and close frames.
 const WRITE_BUFFER_BYTES_MAX: usize = PACKET_BYTES_MAX + 1_024;
 
 /// An upgraded connection as a carrier.
@@ -36,12 +36,12 @@ pub struct WebSocket<S> {
 }
 
 impl<S: OverTcp> WebSocket<S> {
-    /// Takes over a connection that was upgraded with [`SUBPROTOCOL`], as the listening side. `read` holds bytes that
-    /// were read already.
+    /// Takes over a connection that was upgraded with [`SUBPROTOCOL`], as the listening side. `read` holds the bytes that were
+    /// already read.
     pub async fn accepted(stream: S, read: Vec<u8>) -> Self {
         if let Err(error) = prepare_stream(stream.tcp()) {
-            // The next use of the socket fails, too, and ends the carrier.
-            tracing::debug!(%error, "a socket takes no options");
+            // The next use of the socket fails, too, and then the carrier ends.
+            tracing::debug!(%error, "a socket option cannot be set");
         }
         let stream = WebSocketStream::from_partially_read(stream, read, Role::Server, Some(config())).await;
         Self { stream, is_closing: false }
@@ -84,8 +84,8 @@ impl<S: OverTcp> Carrier for WebSocket<S> {
     }
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
-        // Bytes that TLS or the library still hold go first; then the kernel must have sent nearly all bytes that it
-        // was given.
+        // First, TLS and the library pass on all bytes that they hold. Then the kernel must have sent nearly all bytes that it
+        // accepted.
         ready!(Pin::new(&mut self.stream).poll_flush(context)).map_err(ended)?;
         poll_room(self.stream.get_ref().tcp(), context).map_err(|error| ended(Error::Io(error)))
     }
@@ -162,7 +162,7 @@ mod tests {
     const PACKET: [u8; 1_380] = [7; 1_380];
     /// Head of a frame.
     const FRAMING_BYTES: u64 = 4;
-    /// If nothing moves for this long on one machine, nothing will.
+    /// If no byte moves for this long on one machine, no further byte will move.
     const QUIET: Duration = Duration::from_millis(200);
 
     /// Both ends of a TCP connection whose near end reads nothing and has small buffers.
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn while_the_peer_reads_nothing_next_to_nothing_is_bound_that_the_kernel_cannot_send() {
+    async fn while_the_peer_does_not_read_the_kernel_holds_few_unsent_bytes() {
         let (near, far) = with_little_room().await;
         let mut carrier = WebSocket::accepted(far, Vec::new()).await;
         let mut taken = 0;
@@ -189,9 +189,9 @@ mod tests {
         let sent = rustix::io::ioctl_fionread(&near).unwrap();
         let unsent = taken - sent;
         println!("{taken} bytes taken, {sent} sent, {unsent} unsent");
-        assert!(unsent <= u64::from(UNSENT_BYTES_MAX), "{unsent} bytes were bound and wait in the kernel");
+        assert!(unsent <= u64::from(UNSENT_BYTES_MAX), "{unsent} unsent bytes wait in the kernel");
 
-        // The read that makes room again also wakes the task that waits for room.
+        // The read that makes room also wakes the task that waits for room.
         let mut buffer = [0; 64 * 1_024];
         let reads = async {
             loop {

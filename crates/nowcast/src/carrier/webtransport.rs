@@ -19,8 +19,8 @@ const QUARTER_STREAM_ID: u8 = 0;
 const DATAGRAM_BYTES_MAX: usize = nowcast_session::PACKET_BYTES_MIN as usize + 1;
 /// Overhead that QUIC's send buffer charges for each datagram.
 const BOOKKEEPING_BYTES: usize = 64;
-/// Packets in QUIC's buffer: those of one turn, which go to the system in one call. QUIC sends them at once, because
-/// its congestion controller does not limit it, so no outdated packets wait there.
+/// Maximum number of packets in QUIC's buffer: those of one turn, which are passed to the system in one call. QUIC sends them at
+/// once, because its congestion controller does not limit it. So no outdated packets wait in the buffer.
 const UNSENT_PACKETS_MAX: usize = 4;
 /// UDP payload that holds the largest datagram with all headers, and fits into a path of 1,280 bytes.
 const UDP_PAYLOAD_BYTES: u16 = 1_252;
@@ -28,19 +28,20 @@ const UDP_PAYLOAD_BYTES: u16 = 1_252;
 const RECEIVE_BUFFER_BYTES: usize = 256 * 1_024;
 /// The session detects a silent peer long before. This only frees memory of forgotten connections.
 const IDLE_TIMEOUT_MS: u32 = 30_000;
-/// The session does not need QUIC's own acknowledgements, and each is a packet: at most one for this many packets.
+/// QUIC acknowledges at most once for this many packets. The session does not need QUIC's acknowledgements, and each of them is a
+/// packet.
 const PACKETS_PER_ACK: u32 = 10;
-/// Maximum delay of acknowledgements, so that they share packets with data. The library limits it to the round trip,
-/// and to 25 ms at least.
+/// Maximum delay of acknowledgements, so that they share packets with data. The library reduces it to the round trip, but not
+/// below 25 ms.
 const ACK_DELAY_MAX: Duration = Duration::from_millis(100);
-/// HTTP/3 needs three in one direction; browsers open a few more to test extensions.
+/// Maximum number of unidirectional streams. HTTP/3 needs three, and browsers open a few more to test extensions.
 const UNI_STREAMS_MAX: u32 = 8;
-/// The session itself uses one.
+/// Maximum number of bidirectional streams. The session uses one.
 const BIDI_STREAMS_MAX: u32 = 4;
-/// Streams carry only HTTP/3's own messages. Other streams are not read, so their bytes wait here until the session
-/// ends.
+/// Maximum number of unread bytes of a stream. Only HTTP/3's own messages use streams. Other streams are not read, so their bytes
+/// wait here until the session ends.
 const STREAM_BYTES_MAX: u32 = 16 * 1_024;
-/// The same over all streams of a connection.
+/// Maximum number of unread bytes of all streams of a connection.
 const STREAMS_BYTES_MAX: u32 = 64 * 1_024;
 
 /// Code of a WebTransport session that cannot carry packets.
@@ -125,7 +126,7 @@ impl Carrier for WebTransport {
                 Some(Err(error)) => return Poll::Ready(Err(lost(&error))),
                 None => return Poll::Ready(Err(Ended::Closed)),
             };
-            // Datagrams of other streams are ignored.
+            // Datagrams for other streams are ignored.
             if datagram.first() == Some(&QUARTER_STREAM_ID) {
                 return Poll::Ready(Ok(datagram.split_off(1)));
             }
@@ -174,7 +175,7 @@ pub(crate) fn transport_config() -> Arc<TransportConfig> {
         .datagram_receive_buffer_size(Some(RECEIVE_BUFFER_BYTES))
         .initial_mtu(UDP_PAYLOAD_BYTES)
         .min_mtu(UDP_PAYLOAD_BYTES)
-        // Packets have one size, so larger paths would gain nothing.
+        // All packets have the same size, so a larger path MTU would gain nothing.
         .mtu_discovery_config(None)
         .max_concurrent_bidi_streams(VarInt::from_u32(BIDI_STREAMS_MAX))
         .max_concurrent_uni_streams(VarInt::from_u32(UNI_STREAMS_MAX))

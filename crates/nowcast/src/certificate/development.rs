@@ -1,4 +1,4 @@
-//! Certificates that an endpoint makes for itself, each renewed in time.
+//! Certificates that an endpoint makes for itself and renews before they expire.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,14 +14,15 @@ use super::{CertificateError, CertificateHash, hash_of};
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 /// Browsers refuse certificates named by hash that are valid for more than 14 days.
 const VALID: Duration = DAY.saturating_mul(12);
-/// Tolerance for wrong clocks: some have a wrong time zone, others are a day behind.
+/// A certificate is valid from this long before its creation, because clocks may be wrong. Some have a wrong time zone, others
+/// are a day behind.
 const VALID_BEFORE: Duration = Duration::from_secs(36 * 3_600);
-/// A certificate dated this far in the future was created under a wrong clock. The other half of the margin is for
-/// clients whose clocks are behind.
+/// A certificate whose date is further in the future than this was made under a wrong clock. The other half of [`VALID_BEFORE`]
+/// is for clients whose clocks are behind.
 const FUTURE_MAX: Duration = Duration::from_secs(18 * 3_600);
-/// The age at which the next certificate is announced in addition.
+/// Age of the certificate at which the next one is announced in addition.
 const ANNOUNCE_AFTER: Duration = DAY.saturating_mul(9);
-/// The age at which the next certificate is used.
+/// Age of the certificate at which the next one replaces it.
 const SWITCH_AFTER: Duration = DAY.saturating_mul(11);
 
 const _: () = assert!(VALID.as_secs() + VALID_BEFORE.as_secs() < 14 * DAY.as_secs());
@@ -30,7 +31,7 @@ const _: () =
 
 const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// The certificate in use, and the next one shortly before its time.
+/// The certificate in use, and the next one when it is announced.
 pub(super) struct Development {
     current: Made,
     next: Option<Made>,
@@ -60,7 +61,8 @@ impl Development {
         std::iter::once(&self.current).chain(&self.next).map(|made| made.hash).collect()
     }
 
-    /// Makes and activates the next certificate in time. A certificate made under another clock is replaced at once.
+    /// Makes and activates the next certificate before the current one expires. A certificate that was made under another clock
+    /// is replaced at once.
     pub(super) fn rotate(&mut self, now: SystemTime) {
         self.next = self.next.take().filter(|next| next.fits(now));
         if !self.current.fits(now) {
@@ -85,7 +87,7 @@ impl Development {
 }
 
 impl Made {
-    /// Whether it may be used at this time.
+    /// Whether the certificate may be used at this time.
     fn fits(&self, now: SystemTime) -> bool {
         match now.duration_since(self.at) {
             Ok(age) => age < VALID,
@@ -114,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_certificate_made_under_a_wrong_clock_goes_when_the_clock_is_set_right() {
+    fn a_certificate_made_under_a_wrong_clock_is_replaced_when_the_clock_is_corrected() {
         let right = SystemTime::now();
         for wrong in [right + 300 * DAY, right + DAY, right - 20_000 * DAY] {
             let mut development = Development::new(wrong, &[]).unwrap();

@@ -30,8 +30,8 @@ impl Files {
         Arc::clone(&self.current)
     }
 
-    /// Reads the files again if they changed. If they cannot be used, for instance because only one of them is replaced
-    /// yet, the previous ones stay, and the next check tries again.
+    /// Reads the files again if they changed. If they cannot be used, the previous certificate stays, and the next check tries
+    /// again. This happens, for instance, while only one of the files has been replaced.
     pub(super) fn look(&mut self) {
         let seen = [stamp(&self.chain), stamp(&self.key)];
         if seen == self.seen {
@@ -41,7 +41,7 @@ impl Files {
             Ok(current) => {
                 self.current = current;
                 self.seen = seen;
-                tracing::info!(chain = %self.chain.display(), "took the new certificate");
+                tracing::info!(chain = %self.chain.display(), "loaded the new certificate");
             }
             Err(error) => tracing::warn!(%error, "the new certificate cannot be used, the old one stays"),
         }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn replaced_files_are_taken_and_half_replaced_ones_are_not() {
+    fn replaced_files_are_loaded_only_when_both_are_replaced() {
         let directory = std::env::temp_dir().join(format!("nowcast-certificate-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let (chain, key) = write_pair(&directory, "a.example");

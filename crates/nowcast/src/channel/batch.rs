@@ -1,4 +1,4 @@
-//! Several puts as one.
+//! Several puts that leave together.
 
 use std::task::Poll;
 
@@ -9,7 +9,7 @@ use super::link::{Link, Put};
 use super::shapes::as_event;
 use super::{Error, LaneId};
 
-/// Several puts as one; see [`Channel::batch`](super::Channel::batch).
+/// Several puts that leave together; see [`Channel::batch`](super::Channel::batch).
 pub struct Batch<'a> {
     link: &'a dyn Link,
 }

@@ -17,14 +17,14 @@ pub enum Error {
     /// The channel is closed. Every call after the end returns the same reason.
     #[error(transparent)]
     Closed(#[from] Closed),
-    /// A put was refused, with the exceeded limit. Messages that were accepted before are not lost.
+    /// A put was refused because it exceeds a limit, which the value names. Messages that were accepted before are not lost.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// The timeout passed before the call was done: the lane was full all the time, or no reply arrived. A later reply
-    /// is dropped and counted.
-    #[error("nothing came within the time that was given")]
+    /// The timeout passed before the call was done. The lane was full all the time, or no reply arrived. A reply that arrives
+    /// later is dropped and counted.
+    #[error("no reply or room within the timeout")]
     TimedOut,
-    /// The reply waits behind more messages than this side keeps: receive them, then send the command again.
+    /// The reply waits behind more messages than this side can hold. Receive them, then send the command again.
     #[error("too many messages wait to be received before the reply")]
     Behind,
     /// A message does not have the requested type. The text names the field.

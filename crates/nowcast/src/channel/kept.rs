@@ -1,10 +1,10 @@
-//! Messages that arrived while the channel waited for a reply. They obey the laws of their queue.
+//! Messages that arrived while the channel waited for a reply. They follow the laws of the queue.
 
 use nowcast_queue::{Bounds, UpdatableQueue};
 
 use super::message::Message;
 
-/// Messages that wait again, for each lane.
+/// For each lane, the messages that were taken while the channel waited for a reply and are queued again.
 #[derive(Default)]
 pub(crate) struct Kept {
     lanes: Vec<Option<UpdatableQueue<Message>>>,

@@ -17,13 +17,12 @@ use super::{CommandId, Error, LaneId, Payload};
 /// Maximum timeout of a command.
 const COMMAND_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 
-/// One lane of a channel, with its own order. Put messages that need not wait for each other on different lanes.
+/// One lane of a channel, with its own order. Put messages on different lanes if they need not wait for each other.
 ///
-/// A lane is cheap to clone and can move into a task. The channel stays open while one of its lanes is held. `T` is the
-/// type of its messages: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed). The peer decodes
-/// values by [`Message::decode`](super::Message::decode), even into another version of the type. Fields are matched by
-/// name, and a field that cannot be read is an error that names it. If bytes and typed values share a lane, the
-/// receiver must distinguish them.
+/// A lane is cheap to clone and can move into a task. The channel stays open while a handle of one of its lanes exists. `T` is
+/// the type of its messages: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed). The peer decodes values
+/// by [`Message::decode`](super::Message::decode), also as another version of the type. Fields are matched by name, and a field
+/// that cannot be read is an error that names it. If bytes and typed values share a lane, the receiver must distinguish them.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -106,8 +105,8 @@ impl<T: Payload + ?Sized> Lane<T> {
         at_once(self.poll_event(value, None, None)).map(drop)
     }
 
-    /// Like [`event`](Self::event), but dropped if it is not acknowledged after `lifetime`.
-    /// [`Channel::take_expired`](super::Channel::take_expired) then returns the number that this call returned.
+    /// Like [`event`](Self::event), but drops the event if it is not acknowledged after `lifetime`.
+    /// [`Channel::take_expired`](super::Channel::take_expired) then reports the number that this call has returned.
     ///
     /// # Errors
     /// Like [`event`](Self::event).
@@ -123,11 +122,11 @@ impl<T: Payload + ?Sized> Lane<T> {
         at_once(self.poll_event(value, Some(lifetime), None))
     }
 
-    /// Puts a command and waits for its reply, at most for `timeout` (and a day). Messages that arrive before the reply
-    /// are received as usual. Must be called within a tokio runtime. Dropping the future abandons the reply.
+    /// Puts a command and waits for its reply, for at most `timeout` or 24 h, whichever is shorter. Messages that arrive before
+    /// the reply are received as usual. Must be called within a tokio runtime. Dropping the future abandons the reply.
     ///
     /// # Errors
-    /// [`Error::TimedOut`] after `timeout`, [`Error::Behind`] if more arrives before the reply than this side keeps,
+    /// [`Error::TimedOut`] after `timeout`, [`Error::Behind`] if more messages arrive before the reply than this side can hold,
     /// [`Refused::NoLane`], [`Refused::TooLarge`], and the error that ended the channel.
     pub async fn command(&self, value: &T, timeout: Duration) -> Result<Vec<u8>, Error> {
         let asking = async {
@@ -137,11 +136,11 @@ impl<T: Payload + ?Sized> Lane<T> {
         tokio::time::timeout(timeout.min(COMMAND_TIME_MAX), asking).await.unwrap_or(Err(Error::TimedOut))
     }
 
-    /// Like [`command`](Self::command), with a reply of the type `R`, or of another version of it.
+    /// Like [`command`](Self::command), but decodes the reply as the type `R`, or as another version of it.
     ///
     /// # Errors
-    /// Like [`command`](Self::command), and [`Error::Invalid`] if the reply cannot be decoded as that type; it names
-    /// the field.
+    /// Like [`command`](Self::command), and [`Error::Invalid`] if the reply cannot be decoded as that type. The error names the
+    /// field.
     pub async fn call<R: ReadOwned>(&self, value: &T, timeout: Duration) -> Result<R, Error> {
         self.decode_reply(&self.command(value, timeout).await?)
     }
@@ -202,8 +201,8 @@ impl<T: Payload + ?Sized> Lane<T> {
         put.map(|put| put.map(drop))
     }
 
-    /// The shape number before values of `T`, which was announced to the peer; `None` before bytes. `Pending` if there
-    /// was no room for the announcement.
+    /// Returns the number of the shape, which precedes values of `T` and has been announced to the peer. `None` for bytes, which
+    /// have no shape. `Pending` if there was no room for the announcement.
     #[inline]
     fn poll_shape(&self, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
         match (self.shape.get(), T::type_shape()) {
@@ -218,7 +217,7 @@ impl<T: Payload + ?Sized> Lane<T> {
             self.link.poll_put(self.id, Put::Event(event, None), waker).map(|put| put.map(drop))
         };
         let shape = ready!(self.link.shapes().ours().announce(type_shape, self.id.number(), put))?;
-        // Another task may have received the same number.
+        // Another task may have set the same number before.
         let _ = self.shape.set(shape);
         Poll::Ready(Ok(Some(shape)))
     }
@@ -249,7 +248,7 @@ impl<'a, T: Payload + ?Sized> Asked<'a, T> {
         self.until
     }
 
-    /// Puts the command when there is room, and then polls the reply.
+    /// Puts the command as soon as there is room, and then polls the reply.
     pub(crate) fn poll(&mut self, value: &T, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
         let Lane { link, id, .. } = self.lane;
         if self.command.is_none() {

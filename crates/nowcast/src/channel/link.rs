@@ -26,7 +26,7 @@ pub(crate) enum Put<'a> {
 
 /// One end of a channel, shared by all handles of it. Dropping it ends the channel.
 ///
-/// Calls that may have to wait take a waker. With a waker, `Pending` means that it is woken when a retry may succeed.
+/// Calls that may have to wait take a waker. With a waker, `Pending` means that the link wakes it when a retry may succeed.
 /// Without a waker, nothing is registered.
 pub(crate) trait Link: Send + Sync {
     /// Puts a message. `Pending` if the lane is full. Returns the number of an event or command.
@@ -35,8 +35,8 @@ pub(crate) trait Link: Send + Sync {
     /// Takes the next message into `bytes`, replacing its content. `Pending` if there is none.
     fn poll_receive(&self, bytes: &mut Vec<u8>, waker: Option<&Waker>) -> Poll<Result<Received, Error>>;
 
-    /// Like [`poll_receive`](Self::poll_receive), but lets the thread sleep until there is a message, at most until the
-    /// deadline. Returns `None` at the deadline, and if the link can only use wakers.
+    /// Like [`poll_receive`](Self::poll_receive), but lets the thread sleep until there is a message, for at most the time until
+    /// the deadline. Returns `None` at the deadline, or if the link supports only wakers.
     fn receive_asleep(
         &self,
         _bytes: &mut Vec<u8>,
@@ -66,7 +66,7 @@ pub(crate) trait Link: Send + Sync {
     /// Ends the channel at once.
     fn close(&self, code: u32, reason: &str);
 
-    /// Becomes true when nothing more leaves; `None` if nothing has to leave.
+    /// Becomes true when the closed channel has sent everything. Returns `None` if closing sends nothing.
     fn watch_left(&self) -> Option<watch::Receiver<bool>> {
         None
     }
@@ -108,7 +108,7 @@ pub(crate) trait Link: Send + Sync {
 }
 
 impl dyn Link {
-    /// Decodes a message of this lane: as the peer's version of the type if it announced one, else as exactly this
+    /// Decodes a message of this lane. Decodes the peer's version of the type if the peer announced one, or else exactly this
     /// type.
     pub(crate) fn decode<'de, T: Read<'de>>(&self, lane: LaneId, bytes: &'de [u8]) -> Result<T, Error> {
         match self.shapes().of(lane.number()) {
@@ -117,7 +117,7 @@ impl dyn Link {
         }
     }
 
-    /// Decodes a reply: as the peer's version of the type if the reply names one, else as exactly this type.
+    /// Decodes a reply. Decodes the peer's version of the type if the reply names one, or else exactly this type.
     pub(crate) fn decode_reply<T: ReadOwned>(&self, reply: &[u8]) -> Result<T, Error> {
         match self.shapes().of_reply(reply) {
             Some((announced, message)) => announced.decode(message),

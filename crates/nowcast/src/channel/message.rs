@@ -21,7 +21,7 @@ impl LaneId {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns the lane's number.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0
@@ -40,29 +40,29 @@ impl std::fmt::Display for LaneId {
     }
 }
 
-/// A received message; its bytes are in the caller's buffer.
+/// A received message. The bytes are in the caller's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Its lane.
+    /// The lane of the message.
     pub lane: LaneId,
-    /// Its kind.
+    /// The kind of the message.
     pub kind: MessageKind,
-    /// When the value was produced (states), or when its packet left (all others). By this machine's clock, as far as
-    /// the peer's clock is known.
+    /// The time at which the value was produced (states), or at which its packet left (all others). Converted to this machine's
+    /// clock, with the current estimate of the peer's clock.
     pub produced_at: Instant,
 }
 
 /// A message from the peer.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Its lane.
+    /// The lane of the message.
     pub lane: LaneId,
-    /// Its kind.
+    /// The kind of the message.
     pub kind: MessageKind,
-    /// Its bytes.
+    /// The bytes of the message.
     pub bytes: Vec<u8>,
-    /// When the value was produced (states), or when its packet left (all others). By this machine's clock, as far as
-    /// the peer's clock is known.
+    /// The time at which the value was produced (states), or at which its packet left (all others). Converted to this machine's
+    /// clock, with the current estimate of the peer's clock.
     pub produced_at: Instant,
     /// The peer's announcement of types on this lane, if any.
     announced: Option<Arc<Announced>>,
@@ -76,19 +76,19 @@ pub enum MessageKind {
         /// The key.
         key: Key,
     },
-    /// Something that happened.
+    /// An event: delivered exactly once, never replaced.
     Event,
     /// A command that expects a reply, by [`Channel::reply`](super::Channel::reply) or
     /// [`Lane::reply`](super::Lane::reply).
     Command(CommandId),
     /// Bytes of the peer's replication source.
     Replication {
-        /// The number of their packet.
+        /// The number of the packet that carried the bytes.
         packet: u64,
     },
 }
 
-/// Names a command in its reply.
+/// Identifies a command in its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CommandId {
     pub(super) lane: LaneId,
@@ -107,7 +107,7 @@ impl Message {
         Self { lane, kind, bytes, produced_at, announced: None }
     }
 
-    /// Adds the types that the peer announced, for the application.
+    /// Adds the types that the peer announced, so that the application can decode the message.
     pub(crate) fn with_shapes(self, shapes: &Shapes) -> Self {
         Self { announced: shapes.of(self.lane.number()), ..self }
     }
@@ -120,11 +120,11 @@ impl Message {
         Received { lane, kind, produced_at }
     }
 
-    /// Decodes the message as a value of the type that its sender put through a [typed lane](super::Lane::typed), or of
-    /// another version of that type: fields are matched by name. Text and bytes may be borrowed from the message.
+    /// Decodes the message as a value of the type that its sender put through a [typed lane](super::Lane::typed). `T` may also be
+    /// another version of that type, because fields are matched by name. Text and bytes may be borrowed from the message.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where the bytes cannot be read as that type; it names the field.
+    /// [`Error::Invalid`] if the bytes cannot be read as that type. The error names the field.
     pub fn decode<'de, T: Read<'de>>(&'de self) -> Result<T, Error> {
         match &self.announced {
             Some(announced) => announced.decode(&self.bytes),
@@ -132,7 +132,7 @@ impl Message {
         }
     }
 
-    /// Age of the message.
+    /// Returns the age of the message.
     #[must_use]
     pub fn age(&self) -> Duration {
         self.produced_at.elapsed()
@@ -147,7 +147,7 @@ impl Message {
         }
     }
 
-    /// Returns the key under which it is queued again and replaces its predecessor.
+    /// Returns the key under which the message is queued again. With this key it replaces its predecessor.
     pub(super) fn queue_key(&self) -> Key {
         self.key().unwrap_or(Key::EVENT)
     }

@@ -58,8 +58,8 @@ pub const LEAVE_TIME_MAX: Duration = Duration::from_secs(1).saturating_add(RETIR
 
 /// A two-way connection to another program, over the best available carrier.
 ///
-/// A channel is cheap to clone, and all handles are the same channel. When the last handle (or [lane](Lane)) is
-/// dropped, it closes after its messages have arrived, or after 5 s.
+/// A channel is cheap to clone, and all handles are the same channel. When the last handle (or [lane](Lane)) is dropped, the
+/// channel closes after its messages have arrived, or after 5 s.
 ///
 /// `try_x` never waits; `x().await` may wait. Threads without a runtime use
 /// [`blocking::Channel`](crate::blocking::Channel).
@@ -95,7 +95,7 @@ pub const LEAVE_TIME_MAX: Duration = Duration::from_secs(1).saturating_add(RETIR
 #[derive(Clone)]
 pub struct Channel {
     link: Arc<dyn Link>,
-    /// The lane of calls without a lane argument.
+    /// The lane of the calls that have no lane argument.
     first: Lane,
 }
 
@@ -172,8 +172,8 @@ impl Channel {
         self.first.try_reply(command, payload)
     }
 
-    /// Puts several messages at once. Nothing leaves before the batch is dropped, so related messages are sent
-    /// together. Drop a batch soon, because no other message leaves in the meantime either.
+    /// Puts several messages that leave together: nothing leaves before the batch is dropped. Drop a batch soon, because
+    /// meanwhile no other message of the channel leaves either.
     #[must_use]
     pub fn batch(&self) -> Batch<'_> {
         Batch::new(&*self.link)
@@ -182,7 +182,7 @@ impl Channel {
     /// Receives the next message, waiting for one.
     ///
     /// # Errors
-    /// The end of the channel, once all messages that had arrived were received.
+    /// The end of the channel, after all messages that had arrived were received.
     pub async fn receive(&self) -> Result<Message, Error> {
         poll_fn(|context| self.poll_receive(context)).await
     }
@@ -233,19 +233,19 @@ impl Channel {
     /// Decodes a message that was received into a buffer; see [`Message::decode`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] where the bytes cannot be read as that type; it names the field.
+    /// [`Error::Invalid`] if the bytes cannot be read as that type. The error names the field.
     pub fn decode<'de, T: Read<'de>>(&self, received: &Received, bytes: &'de [u8]) -> Result<T, Error> {
         self.link.decode(received.lane, bytes)
     }
 
-    /// The messages as a stream, which ends with the channel.
+    /// Returns the messages as a stream, which ends with the channel.
     #[must_use]
     pub fn messages(&self) -> Messages {
         Messages { channel: self.clone() }
     }
 
-    /// Returns the events that expired since the last call: the lane, and the number that [`Lane::event_with_lifetime`]
-    /// returned. At most 1,024 are remembered.
+    /// Returns the events that expired since the last call. Each is named by its lane and by the number that
+    /// [`Lane::event_with_lifetime`] returned. At most 1,024 are stored.
     #[must_use]
     pub fn take_expired(&self) -> Vec<(LaneId, u64)> {
         self.link.take_expired()
@@ -277,7 +277,7 @@ impl Channel {
         StatusChanges { watch: self.link.watch() }
     }
 
-    /// The peer, as far as the endpoint knows it. Empty on the side that connected.
+    /// Returns the endpoint's data about the peer. Empty on the side that connected.
     #[must_use]
     pub fn entry(&self) -> &Entry {
         self.link.entry()
@@ -294,14 +294,14 @@ impl Channel {
         self.link.source_has_more();
     }
 
-    /// Measures the round trip now instead of with the next traffic; [`status`](Self::status) shows it when the answer
-    /// arrives. The application at the other end does not notice. Shared memory has no round trip, and nothing is
-    /// measured.
+    /// Measures the round trip now instead of with the next traffic. [`status`](Self::status) shows it when the answer arrives.
+    /// The application at the other end does not notice the measurement. Shared memory has no round trip, so nothing is measured
+    /// there.
     pub fn ping(&self) {
         self.link.ping();
     }
 
-    /// Limits the rate, in bytes a second; `None` for no limit besides the path.
+    /// Limits the rate, in bytes a second. With `None`, only the path limits it.
     pub fn set_bytes_per_second_max(&self, bytes_per_second_max: Option<u64>) {
         self.link.set_bytes_per_second_max(bytes_per_second_max);
     }
@@ -309,7 +309,7 @@ impl Channel {
     /// Waits until all messages put before have arrived at the peer.
     ///
     /// # Errors
-    /// The end of the channel, if it ended before.
+    /// The end of the channel, if it ended before all messages arrived.
     pub async fn drained(&self) -> Result<(), Error> {
         poll_fn(|context| self.link.poll_drained(context.waker())).await
     }
@@ -321,13 +321,13 @@ impl Channel {
         self.link.close(code, reason);
     }
 
-    /// Closes the channel like [`close`](Self::close), and waits until the peer has received that, for at most
-    /// [`LEAVE_TIME_MAX`]. A program that ends right after a mere `close` may end before the close leaves. Then its
-    /// peer keeps the session until the resume time-out.
+    /// Closes the channel like [`close`](Self::close), and waits until the peer has received the close, for at most
+    /// [`LEAVE_TIME_MAX`]. A program that calls only `close` and then exits may exit before the close is sent. Its peer then
+    /// keeps the session until the resume timeout.
     pub async fn leave(&self, code: u32, reason: &str) {
         self.close(code, reason);
         if let Some(mut left) = self.link.watch_left() {
-            // A peer that does not receive the close detects the silence.
+            // A peer that does not receive the close detects the silence later.
             let _ = tokio::time::timeout(LEAVE_TIME_MAX, left.wait_for(|&has_left| has_left)).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Values ↔ the bytes of a message.
+//! Converts between values and the bytes of a message.
 
 use std::cell::Cell;
 
@@ -10,13 +10,13 @@ use super::shapes::{ShapeId, TypeShape};
 /// A payload of a lane: raw bytes (`[u8]`), or values of any type that derives [`Wire`], in the format of
 /// `spec/WIRE.md`.
 ///
-/// The two ends of a typed lane may have different versions of a type: its shape is announced before the first value,
-/// and the reader matches fields by name (section 7 there).
+/// The two ends of a typed lane may have different versions of a type. Its shape is announced before the first value, and the
+/// reader matches fields by name (`spec/WIRE.md`, section 7).
 pub trait Payload {
-    /// Returns the type's shape for the peer. `None` for bytes, which have no shape.
+    /// Returns the shape of the type, to be announced to the peer. `None` for bytes, which have no shape.
     fn type_shape() -> Option<TypeShape>;
 
-    /// Calls `use_bytes` with the bytes of this value, after the number of its shape, without a new allocation for each.
+    /// Calls `use_bytes` with the number of the shape, followed by the bytes of this value. Does not allocate for each value.
     fn with_bytes<R>(&self, shape: Option<ShapeId>, use_bytes: impl FnOnce(&[u8]) -> R) -> R;
 }
 
@@ -33,7 +33,7 @@ impl Payload for [u8] {
 }
 
 thread_local! {
-    /// The buffer for encoding.
+    /// The reused buffer for encoding.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -47,7 +47,7 @@ impl<T: Wire> Payload for T {
     }
 
     fn with_bytes<R>(&self, shape: Option<ShapeId>, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
-        // If encoding a value puts another one, the inner call finds an empty buffer and allocates its own.
+        // If the encoding of a value puts another value, the inner call finds an empty buffer and allocates its own.
         let mut bytes = SCRATCH.take();
         bytes.clear();
         shape.into_iter().for_each(|shape| shape.write(&mut bytes));
@@ -60,12 +60,12 @@ impl<T: Wire> Payload for T {
     }
 }
 
-/// Decodes a value from bytes in the form of a [`nowcast_wire::encode`] body, for messages that were put as bytes. Text
-/// and bytes may be borrowed from them. Messages of a typed lane are decoded by
-/// [`Message::decode`](super::Message::decode) or [`Channel::decode`](super::Channel::decode).
+/// Decodes a value from bytes in the form of a [`nowcast_wire::encode`] body, for messages that were put as bytes. Text and bytes
+/// may be borrowed from the message. For messages of a typed lane, use [`Message::decode`](super::Message::decode) or
+/// [`Channel::decode`](super::Channel::decode).
 ///
 /// # Errors
-/// [`Error::Invalid`] if they are not a value of that type; it names the field.
+/// [`Error::Invalid`] if the bytes are not a value of that type. The error names the field.
 pub fn decode<'de, T: Read<'de>>(bytes: &'de [u8]) -> Result<T, Error> {
     nowcast_wire::decode(bytes).map_err(|error| Error::Invalid(error.to_string()))
 }

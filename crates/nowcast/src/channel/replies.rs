@@ -18,8 +18,7 @@ enum Awaited {
 }
 
 impl Replies {
-    /// Registers a command. Its caller polls with [`poll`](Self::poll) until it is ready, or calls
-    /// [`forget`](Self::forget).
+    /// Registers a command. The caller then calls [`poll`](Self::poll) until it is ready, or [`forget`](Self::forget).
     pub(crate) fn expect(&mut self, command: CommandId) {
         self.commands.insert(command, Awaited::Open(None));
     }

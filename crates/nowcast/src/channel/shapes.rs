@@ -1,7 +1,6 @@
-//! Compatibility of different versions of a type on a typed lane (`spec/WIRE.md`, section 3.2). Before the first value
-//! of a type, an event on the same lane announces its shape under a number, and each value begins with that number.
-//! These events are not passed on to the application. A reply contains its announcement, because the task that waits
-//! for it may not read events.
+//! Compatibility of different versions of a type on a typed lane (`spec/WIRE.md`, section 3.2). Before the first value of a type,
+//! an event on the same lane announces its shape under a number, and each value begins with that number. These events are not
+//! passed on to the application. A reply contains its announcement, because the task that waits for it may not read events.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -16,11 +15,11 @@ use super::Error;
 
 /// Prefix of announcements and other special events, and of typed replies.
 const MARK: [u8; 8] = *b"\0NCTYPED";
-/// After the mark: an event of the application that itself begins with the mark.
+/// Follows the mark: the rest is an event of the application that itself begins with the mark.
 const ESCAPED: u8 = 1;
-/// After the mark: an announcement of `spec/WIRE.md`, section 3.1.
+/// Follows the mark: the rest is an announcement of `spec/WIRE.md`, section 3.1.
 const ANNOUNCEMENT: u8 = 0;
-/// Smaller numbers have other meanings.
+/// The smallest number of a shape. Smaller numbers have other meanings.
 const SHAPE_ID_MIN: usize = 2;
 const SHAPE_ID_MAX: usize = 16_383;
 
@@ -50,7 +49,7 @@ fn put_announcement(out: &mut Vec<u8>, id: ShapeId, shape: &[u8]) {
     out.extend_from_slice(shape);
 }
 
-/// The bit of a lane; there are 16 at most.
+/// Returns the bit of a lane. A channel has at most 16 lanes.
 fn bit(lane: u8) -> u32 {
     1_u32.checked_shl(lane.into()).unwrap_or(0)
 }
@@ -82,7 +81,7 @@ pub(crate) struct Announcer {
 }
 
 impl Announcer {
-    /// Returns the number of the shape of a type. `announce` has announced it on this lane before the first value.
+    /// Returns the number of the shape of a type. Before the first value on a lane, announces the shape there with `announce`.
     pub(crate) fn announce(
         &mut self,
         TypeShape { kind, shape }: TypeShape,
@@ -94,7 +93,7 @@ impl Announcer {
         {
             return Poll::Ready(Ok(*id));
         }
-        // Lanes do not wait for each other, so each has its own announcement.
+        // Lanes do not wait for each other, so each lane gets an announcement of its own.
         let (id, event) = self.announcement(&shape());
         let announced = announce(&event);
         if let Poll::Ready(Ok(())) = announced {
@@ -119,7 +118,7 @@ impl Announcer {
     /// If a program puts values of more types than there are numbers (16,382).
     fn announcement(&mut self, shape: &Shape) -> (ShapeId, Vec<u8>) {
         let next = SHAPE_ID_MIN + self.ids.len();
-        assert!(next <= SHAPE_ID_MAX, "more types on one channel than there are numbers");
+        assert!(next <= SHAPE_ID_MAX, "more types on one channel than shape numbers");
         let bytes = shape.to_bytes();
         let id = *self.ids.entry(bytes.clone()).or_insert(ShapeId(next as u16));
         let mut announcement = MARK.to_vec();
@@ -127,7 +126,7 @@ impl Announcer {
         (id, announcement)
     }
 
-    /// Returns an event that announces all shapes so far, for a peer that joins later.
+    /// Returns an event that announces all shapes announced so far, for a peer that joins later.
     pub(crate) fn all(&self) -> Option<Vec<u8>> {
         let mut event = MARK.to_vec();
         self.ids.iter().for_each(|(shape, id)| put_announcement(&mut event, *id, shape));
@@ -141,7 +140,7 @@ impl Shapes {
         self.ours.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Examines an event that arrived. Returns true for an announcement, which is not a message.
+    /// Examines an event that arrived. Returns true for an announcement, which is not passed to the application.
     #[inline]
     pub(crate) fn take_in(&self, lane: u8, event: &mut Vec<u8>) -> bool {
         event.starts_with(&MARK) && self.theirs.take_in(lane, event)
@@ -202,7 +201,7 @@ impl Announced {
         }
     }
 
-    /// Decodes a message of any version of the type.
+    /// Decodes a message of any version of the type `T`.
     pub(crate) fn decode<'de, T: Read<'de>>(&self, message: &'de [u8]) -> Result<T, Error> {
         let mut scope = self.scope();
         scope.receiver.decode(message).map_err(|error| {
@@ -224,7 +223,7 @@ impl std::fmt::Debug for Announced {
     }
 }
 
-/// Returns an event of the application as it is sent: one that begins with the mark gets a prefix.
+/// Returns the bytes that are sent for an event of the application. An event that begins with the mark gets a prefix.
 #[inline]
 pub(crate) fn as_event(payload: &[u8]) -> Cow<'_, [u8]> {
     if payload.starts_with(&MARK) {
@@ -256,7 +255,7 @@ mod tests {
         (event, id)
     }
 
-    /// The vector of `spec/WIRE.md`, section 3.2, which the TypeScript test has too.
+    /// The test vector of `spec/WIRE.md`, section 3.2, which the TypeScript test also checks.
     #[test]
     fn an_announcement_has_the_bytes_of_the_specification() {
         let (event, id) = announcement::<u16>(&mut Announcer::default());
@@ -264,7 +263,7 @@ mod tests {
         assert_eq!(id, ShapeId(2));
     }
 
-    /// The vector of a reply.
+    /// The test vector of a reply.
     #[test]
     fn a_reply_has_its_announcement_within() {
         let head = Announcer::default().head_of_reply(type_shape::<u16>());
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_announcement_without_room_is_made_again() {
+    fn an_announcement_that_found_no_room_is_repeated() {
         let mut announcer = Announcer::default();
         assert!(announcer.announce(type_shape::<u16>(), LANE, |_| Poll::Pending).is_pending());
         assert!(announcement::<u16>(&mut announcer).0.is_some());
@@ -304,7 +303,7 @@ mod tests {
             panic!("nothing is known")
         };
         assert!(what.contains("announcement"), "{what}");
-        // Many shapes, each under its own number. No more than the limit of a scope are kept.
+        // Many shapes, each with its own number. The scope stores no more than its limit.
         for id in 0..3_000_u16 {
             let mut event = MARK.to_vec();
             put_announcement(&mut event, ShapeId(2 + id), &[3, 0]);
@@ -319,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_is_cut_off_after_the_mark_is_the_applications() {
+    fn an_event_that_ends_after_the_mark_is_passed_to_the_application() {
         let shapes = Shapes::default();
         for rest in [&[][..], &[7, 7]] {
             let mut event = [MARK.as_slice(), rest].concat();

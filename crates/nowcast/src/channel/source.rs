@@ -1,4 +1,4 @@
-//! Sources: messages of a channel that do not come from a queue.
+//! Sources fill a channel with messages that do not come from a queue.
 
 use std::time::Instant;
 
@@ -9,19 +9,18 @@ use super::LaneId;
 use super::shapes::as_event;
 use crate::clock;
 
-/// Memory that is kept for the next call.
+/// Capacity of the buffer that is kept for the next call.
 const KEPT_BYTES: usize = 1_024;
 
-/// Fills a channel from its driver: with states of its own lanes that depend on the peer's data (see [`Replication`]),
-/// and with other messages before packets are filled.
+/// Fills a channel from its driver. It writes states that depend on the peer's data into lanes of its own (see [`Replication`]).
+/// It can also put other messages before packets are filled.
 ///
-/// It is called without any lock, just before a packet may leave. It may therefore call its channel, and its delays
-/// affect only the packets of that channel, if the runtime has another thread. A source that holds its channel keeps it
-/// open. If it panics, or writes more than there is room for, the channel ends with the code `APPLICATION` on both
-/// sides.
+/// The source is called without any lock, just before a packet may leave. It may therefore call its channel. Its delays affect
+/// only the packets of that channel, if the runtime has another thread. A source that holds its channel keeps the channel open.
+/// If the source panics, or writes more than there is room for, the channel ends with the code `APPLICATION` on both sides.
 ///
-/// The written bytes may be unable to leave if other messages took the room in the meantime. The source then learns at
-/// once that the bytes did not arrive, and is called again, possibly for a packet of the same number.
+/// If other messages take the room in the meantime, the written bytes do not leave. The source then learns at once that the bytes
+/// did not arrive. It is called again, possibly for a packet of the same number.
 ///
 /// ```no_run
 /// use nowcast::session::{LaneConfig, PacketOutcome, Replication};
@@ -63,20 +62,19 @@ const KEPT_BYTES: usize = 1_024;
 /// # }
 /// ```
 pub trait Source: Replication + Send {
-    /// Takes the outcome of a packet that it wrote into.
+    /// Receives the outcome of a packet that the source wrote into.
     fn on_outcome(&mut self, outcome: PacketOutcome);
 
-    /// Puts new messages. It is called when the source was set, after
-    /// [`Channel::source_has_more`](super::Channel::source_has_more), and once more if a put was refused.
+    /// Puts new messages. Called when the source was set, after [`Channel::source_has_more`](super::Channel::source_has_more),
+    /// and once more if a put was refused.
     fn feed(&mut self, _feed: &mut PutBatch) {}
 }
 
-/// The messages that [`Source::feed`] puts into its channel. They are put together after the call, and leave together,
-/// like a batch.
+/// The messages that [`Source::feed`] puts into its channel. They are all put after the call, and leave together like a batch.
 #[derive(Debug, Default)]
 pub struct PutBatch {
     puts: Vec<FedPut>,
-    /// The payloads in order.
+    /// The payloads of all puts, in order.
     bytes: Vec<u8>,
     refused: Vec<RefusedPut>,
     closing: Option<(u32, String)>,
@@ -87,11 +85,11 @@ pub struct PutBatch {
 struct FedPut {
     lane: LaneId,
     state: Option<(Key, Instant)>,
-    /// The end of its payload.
+    /// The end of the put's payload in `bytes`.
     end: usize,
 }
 
-/// A put of a source that the channel refused.
+/// A put of a source that the channel has refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedPut {
     /// The lane.
@@ -103,13 +101,13 @@ pub struct RefusedPut {
 }
 
 impl PutBatch {
-    /// Puts a state that was produced at `at`; as [`Lane::try_state`](super::Lane::try_state).
+    /// Puts a state that was produced at `at`; see [`Lane::try_state`](super::Lane::try_state).
     pub fn state(&mut self, lane: impl Into<LaneId>, key: impl Into<Key>, value: &[u8], at: Instant) {
         self.bytes.extend_from_slice(value);
         self.put(lane.into(), Some((key.into(), at)));
     }
 
-    /// Puts an event; as [`Lane::try_event`](super::Lane::try_event).
+    /// Puts an event; see [`Lane::try_event`](super::Lane::try_event).
     pub fn event(&mut self, lane: impl Into<LaneId>, payload: &[u8]) {
         self.bytes.extend_from_slice(&as_event(payload));
         self.put(lane.into(), None);
@@ -119,13 +117,14 @@ impl PutBatch {
         self.puts.push(FedPut { lane, state, end: self.bytes.len() });
     }
 
-    /// Returns the puts of the previous call that the channel refused, in their order. After a refusal on a lane, later
-    /// puts of the same call on that lane are refused, too.
+    /// Returns the refused puts of the previous call, in their order. If a put on a lane is refused, all later puts of the same
+    /// call on that lane are refused, too.
     pub fn take_refused(&mut self) -> Vec<RefusedPut> {
         std::mem::take(&mut self.refused)
     }
 
-    /// Closes the channel as [`Channel::close`](super::Channel::close) does. The first of several calls counts.
+    /// Closes the channel as [`Channel::close`](super::Channel::close) does. If it is called several times, the first call
+    /// counts.
     pub fn close(&mut self, code: u32, reason: &str) {
         self.closing.get_or_insert_with(|| (code, reason.to_owned()));
     }
@@ -155,7 +154,7 @@ impl PutBatch {
         self.refused.is_empty()
     }
 
-    /// Returns how the source closes the channel, if it does.
+    /// Returns the code and the reason if the source closes the channel.
     pub(crate) fn take_closing(&mut self) -> Option<(u32, String)> {
         self.closing.take()
     }

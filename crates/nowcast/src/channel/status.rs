@@ -14,8 +14,8 @@ pub enum Phase {
     Connecting,
     /// Packets flow.
     Open,
-    /// The carrier is lost. Messages wait, and the channel continues over the next carrier, or gives up after the
-    /// resume time-out.
+    /// The carrier is lost, and messages wait. The channel continues over the next carrier, or is closed after the resume
+    /// timeout.
     Interrupted,
     /// Closed.
     Closed(Closed),
@@ -24,7 +24,7 @@ pub enum Phase {
 /// The present status of a channel. Cheap to read a few times a second.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// The current carrier, or the last one if the channel is interrupted or closed; `None` before the first.
+    /// The current carrier, or the last one if the channel is interrupted or closed. `None` before the first carrier.
     pub carrier: Option<CarrierKind>,
     /// The phase.
     pub phase: Phase,
@@ -36,13 +36,13 @@ pub struct Status {
     pub loss: f64,
     /// Median age of the peer's values at their arrival. The offset of the clocks is estimated.
     pub freshness: Option<Duration>,
-    /// 99th percentile of that age.
+    /// 99th percentile of the age of the peer's values at their arrival.
     pub freshness_p99: Option<Duration>,
-    /// Values that were never sent, because a newer one replaced them.
+    /// Values that were never sent because a newer value replaced them.
     pub superseded: u64,
     /// Values and events that were sent again after a loss.
     pub resent: u64,
-    /// How often the channel continued over a new carrier.
+    /// Number of times that the channel continued over a new carrier.
     pub resumed: u64,
     /// All present measurements.
     pub gauges: Gauges,
@@ -79,7 +79,8 @@ pub struct StatusChanges {
 }
 
 impl StatusChanges {
-    /// Waits for the next change; changes in between are skipped. `None` after the end of the channel was returned.
+    /// Waits for the next change. Changes that happened in between are skipped. Returns `None` after it has returned the end of
+    /// the channel.
     pub async fn changed(&mut self) -> Option<(Phase, Option<CarrierKind>)> {
         self.watch.changed().await.ok()?;
         Some(self.now())

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Wakes all waiting tasks where another component stores only one waker.
+/// Wakes all waiting tasks, for components that store only one waker.
 #[derive(Debug, Default)]
 pub(crate) struct WakerSet(Mutex<Vec<Waker>>);
 
 impl WakerSet {
-    /// Adds a task, unless it is there already.
+    /// Adds a task, unless it is already in the set.
     pub(crate) fn insert(&self, waker: &Waker) {
         let mut waiting = self.lock();
         if !waiting.iter().any(|other| other.will_wake(waker)) {
@@ -16,7 +16,7 @@ impl WakerSet {
         }
     }
 
-    /// Adds a task. The returned waker wakes all.
+    /// Adds a task. The returned waker wakes all tasks of the set.
     pub(crate) fn join(self: &Arc<Self>, waker: &Waker) -> Waker {
         self.insert(waker);
         Waker::from(Arc::clone(self))
@@ -24,7 +24,7 @@ impl WakerSet {
 
     /// Wakes all waiting tasks, once.
     pub(crate) fn wake_all(&self) {
-        // A woken task may wait again at once, so no task is woken under the lock.
+        // The tasks are woken after the lock is released, because a woken task may wait again at once.
         let waiting = std::mem::take(&mut *self.lock());
         waiting.into_iter().for_each(Waker::wake);
     }

@@ -9,7 +9,7 @@ use crate::endpoint::is_name;
 /// The address of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Address {
-    /// As written, without brackets; `localhost` if it was omitted.
+    /// The host as written, without brackets; `localhost` if it was omitted.
     pub(super) host: String,
     pub(super) port: Option<u16>,
     pub(super) name: String,
@@ -43,12 +43,12 @@ impl Address {
         Ok(Self { host, port: url.port(), name: name.to_owned() })
     }
 
-    /// Whether the address is this machine.
+    /// Whether the address names this machine.
     pub(super) fn is_here(&self) -> bool {
         self.host == "localhost" || self.host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
-    /// Whether the service is found by multicast DNS on this network segment.
+    /// Whether the service is searched by multicast DNS on this network segment.
     #[cfg(feature = "mdns")]
     pub(super) fn is_segment(&self) -> bool {
         self.host == "local" || self.host.ends_with(".local")

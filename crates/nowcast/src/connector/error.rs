@@ -12,7 +12,7 @@ pub enum ConnectError {
     /// The text is not an address.
     #[error(transparent)]
     Address(#[from] BadAddress),
-    /// No service of this name is known.
+    /// No service with this name is known.
     #[error("nothing is known as '{name}' at {host}: start the service, or give its port")]
     NoSuchName {
         /// The name.
@@ -33,7 +33,7 @@ pub enum ConnectError {
     Broken {
         /// Host and port.
         place: String,
-        /// The fault.
+        /// The cause of the failure.
         cause: String,
     },
     /// The endpoint refuses.
@@ -50,8 +50,8 @@ pub enum ConnectError {
 /// The purpose of a carrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// A new session, with the token if there is one.
+    /// Begins a new session, with the token if there is one.
     Beginning,
-    /// An existing session, which proves itself.
+    /// Resumes an existing session, which proves itself.
     Resuming,
 }

@@ -1,4 +1,4 @@
-//! A client's view of one endpoint: discovery, and opening carriers.
+//! One endpoint from the view of a client: discovery, and opening carriers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::carrier::{
 use crate::certificate::CertificateHash;
 use crate::endpoint::{Discovery, RefusalAnswer, datagrams};
 
-/// An answer is a few hundred bytes.
+/// Maximum size of an answer. Usual answers have a few hundred bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
 /// Timeout of one request, or of opening one carrier.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -48,13 +48,13 @@ pub(super) struct Remote {
     pub(super) trust: Trust,
 }
 
-/// The endpoint's answer, and its address.
+/// The endpoint's answer, and the address that it came from.
 #[derive(Clone, Debug)]
 pub(super) struct Offer {
     ip: IpAddr,
     pub(super) websocket: bool,
     webtransport: Option<(u16, Vec<CertificateHash>)>,
-    /// The certificate hashes for TLS on TCP; empty for certificates of authorities.
+    /// The certificate hashes for TLS on TCP. Empty if authorities signed the certificates.
     hashes: Vec<CertificateHash>,
 }
 
@@ -91,7 +91,7 @@ impl Remote {
         let webtransport = match &answer.webtransport {
             None => None,
             Some(offer) => {
-                let hashes = offer.hashes().ok_or_else(|| self.nonsense("a hash that is none"))?;
+                let hashes = offer.hashes().ok_or_else(|| self.nonsense("an invalid certificate hash"))?;
                 Some((offer.port, hashes))
             }
         };
@@ -137,7 +137,7 @@ impl Remote {
             IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        // Each attempt has its own socket, because an old socket may be useless after a change of network.
+        // Each attempt has its own socket, because a change of network may have made an old socket useless.
         let socket = datagrams(SocketAddr::new(unspecified, 0)).map_err(|error| self.unreachable(&error))?;
         let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(QuicRuntime))
             .map_err(|error| self.unreachable(&error))?;
@@ -148,7 +148,7 @@ impl Remote {
             .await
             .map_err(|error| self.broken(&error))?;
         let url = Url::parse(&self.url("https", *port, opening)).map_err(|error| self.broken(&error))?;
-        // The libraries log whole addresses at fine levels, and addresses contain tokens.
+        // At fine log levels the libraries log whole URLs, and URLs contain tokens.
         let connecting = Session::connect(connection, url).with_subscriber(Dispatch::none());
         let session = connecting.await.map_err(|error| self.broken(&error))?;
         match WebTransport::new(session) {

@@ -14,13 +14,13 @@ use crate::driver::Shared;
 
 /// Head start of WebTransport before a WebSocket is opened in parallel.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// Number of probe time-outs after which a carrier is silent, within these bounds.
+/// Number of probe timeouts after which a carrier counts as silent. The bounds below limit that time.
 const SILENCE_PROBES: u32 = 3;
 const SILENCE_MIN: Duration = Duration::from_millis(250);
 const SILENCE_MAX: Duration = Duration::from_millis(400);
-/// After this time without traffic in either direction a ping tests whether datagrams still pass.
+/// After this time without traffic in either direction, a ping tests whether datagrams still pass.
 const QUIET: Duration = Duration::from_millis(400);
-/// A task that runs this much late was delayed. Packets may have arrived that are not read yet.
+/// A task that runs later than planned by this much was delayed. Packets may have arrived meanwhile that are not read yet.
 const LATE: Duration = Duration::from_millis(20);
 /// Number of checks of a delayed task before it declares the carrier silent.
 const LATE_LOOKS_MAX: u32 = 10;
@@ -37,7 +37,7 @@ pub(super) struct Supervisor {
     pub(super) shared: Weak<Shared>,
 }
 
-/// The next action.
+/// The event that the supervisor must handle next.
 enum Trouble {
     /// The carrier ended or is silent.
     Fallen { was: Option<CarrierKind> },
@@ -74,7 +74,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits for the next action.
+    /// Waits for the next event.
     async fn trouble(&self, come_back_at: Instant) -> Trouble {
         let mut changes = {
             let Some(shared) = self.shared.upgrade() else { return Trouble::Over };
@@ -126,7 +126,7 @@ impl Supervisor {
         }
     }
 
-    /// Opens carriers until the session continues on a new or the old one. Returns false if it is closed.
+    /// Opens carriers until the session continues, on a new carrier or the old one. Returns false if the session is closed.
     async fn recover(&mut self, was: Option<CarrierKind>) -> bool {
         let mut wait = RETRY_FIRST;
         loop {
@@ -135,7 +135,7 @@ impl Supervisor {
                 outcome = self.heard_or_over() => return outcome,
             };
             match found {
-                // A process that was stopped finds the new carrier ready and the old one not checked yet.
+                // After this process was stopped, the new carrier may be ready before the old one has been checked.
                 Ok(carrier) if self.is_heard() == Some(true) => {
                     retire(carrier, Ending::Done);
                     return true;
@@ -159,12 +159,12 @@ impl Supervisor {
     }
 
     async fn open_again(&self, was: Option<CarrierKind>) -> Result<Box<dyn Carrier>, ConnectError> {
-        // If datagrams fell silent, a head start for them gains nothing.
+        // If WebTransport has fallen silent, a head start for it would gain nothing.
         let head_start = if was == Some(CarrierKind::WebTransport) { Duration::ZERO } else { HEAD_START };
         open_first(&self.remote, &self.offer, &self.allowed, head_start, self.opening()).await
     }
 
-    /// A carrier that fell silent before the peer answered its HELLO leaves nothing to resume.
+    /// If the carrier fell silent before the peer answered its HELLO, there is no session to resume.
     fn opening(&self) -> Opening {
         match self.shared.upgrade() {
             Some(shared) if !shared.lock().has_begun() => Opening::Beginning,
@@ -209,14 +209,14 @@ impl Supervisor {
 /// Returns the time at which the carrier counts as silent, if no packet arrives before.
 fn silent_at(session: &nowcast_session::Session) -> Option<Time> {
     let since = session.unanswered_since()?;
-    // The least round trip is a lower limit: on a long path an answer may be on its way all that time.
+    // The smallest round trip is a lower limit, because on a long path an answer may be under way for all that time.
     let shortest = session.gauges().round_trip_min.unwrap_or_default();
     let patience = (SILENCE_PROBES * session.probe_timeout()).clamp(SILENCE_MIN, SILENCE_MAX);
     Some(since + patience.max(shortest * 3 / 2))
 }
 
-/// Opens WebTransport, and in parallel a WebSocket if WebTransport is not open after the head start or has failed. The
-/// first that is ready is used.
+/// Opens WebTransport. Opens a WebSocket in parallel if WebTransport has failed or is not open after the head start. Returns the
+/// first carrier that is ready.
 pub(super) async fn open_first(
     remote: &Remote,
     offer: &Offer,
@@ -253,7 +253,7 @@ pub(super) async fn open_first(
     }
 }
 
-/// Opens the first carrier of a session.
+/// Opens the first carrier of a new session.
 pub(super) async fn open_at_first(
     remote: &Remote,
     offer: &Offer,
@@ -262,7 +262,7 @@ pub(super) async fn open_at_first(
     open_first(remote, offer, allowed, HEAD_START, Opening::Beginning).await
 }
 
-/// Keeps `shared` alive only through its channel and its driver.
+/// Watches a session. Only its channel and its driver keep `shared` alive.
 pub(super) fn watch(remote: Remote, offer: Offer, allowed: Vec<CarrierKind>, shared: &Arc<Shared>) {
     let supervisor = Supervisor { remote, offer, allowed, shared: Arc::downgrade(shared) };
     tokio::spawn(supervisor.run());

@@ -12,17 +12,17 @@ use crate::certificate::{CertificateHash, hash_of};
 /// The endpoints that a client trusts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// The authorities that this system trusts.
+    /// Endpoints with a certificate of an authority that this system trusts.
     #[default]
     Authorities,
-    /// Only certificates with these hashes; for endpoints with a development certificate.
+    /// Only endpoints with certificates that have these hashes. For endpoints with a development certificate.
     Hashes(Vec<CertificateHash>),
-    /// Trusts every certificate that the endpoint announces without encryption. Messages are private against listeners,
-    /// but not against an attacker who changes packets. For your own network.
+    /// Every certificate that the endpoint announces without encryption. Messages are protected against eavesdroppers, but not
+    /// against an attacker who changes packets. For your own network.
     Announced,
 }
 
-/// The TLS configuration of a client for these hashes, or for the authorities if there are none.
+/// Makes the TLS configuration of a client for these hashes, or for the authorities if there are no hashes.
 pub(super) fn client_config(hashes: &[CertificateHash], alpn: &str) -> ClientConfig {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))

@@ -29,11 +29,11 @@ pub(crate) struct Shared {
     pub(super) driver: Arc<DriverWaker>,
 }
 
-/// Wakes the driver without the lock.
+/// Wakes the driver. Needs no lock.
 #[derive(Default)]
 pub(super) struct DriverWaker {
     waker: AtomicWaker,
-    /// Whether the source was called since the driver last checked.
+    /// Whether the source was called for since the driver last checked.
     source_is_called: AtomicBool,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Core {
     pub(crate) carrier: Option<Box<dyn Carrier>>,
     /// The session's last carrier.
     latest_kind: Option<CarrierKind>,
-    /// The new source, which the driver has not taken yet.
+    /// The new source, until the driver takes it.
     pub(super) next_source: Option<Box<dyn Source>>,
     /// The publisher's messages for the peer.
     pub(crate) subscription: Option<Subscription>,
@@ -54,9 +54,9 @@ pub(crate) struct Core {
     driver: Arc<DriverWaker>,
     readers: WakerSet,
     writers: WakerSet,
-    /// The number of acknowledged packets when the writers were last woken.
+    /// The number of acknowledged packets at the time when the writers were last woken.
     acknowledged: u64,
-    /// Open batches. Nothing is sent while one exists.
+    /// Number of open batches. Nothing is sent while one exists.
     pub(crate) open_batches: usize,
     /// The beginning of the latest batch.
     pub(crate) batch_began: Time,
@@ -67,10 +67,9 @@ pub(crate) struct Core {
     phase: Phase,
     resumed: u64,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
-    /// Whether nothing more leaves: the session is closed and its last carrier ended.
+    /// Becomes true when nothing more can leave: the session is closed and its last carrier has ended.
     left: watch::Sender<bool>,
-    /// Set when the application has dropped the channel: the session ends when all messages are delivered, or at this
-    /// time.
+    /// Set when the application has dropped the channel. The session ends when all messages are delivered, or at this time.
     pub(crate) lingers_until: Option<Time>,
     /// The reason to close the carrier.
     pub(crate) ending: Ending,
@@ -112,30 +111,30 @@ impl Shared {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
-        self.core.lock().expect("nobody panics while holding it")
+        self.core.lock().expect("no thread panics while holding the lock")
     }
 }
 
 impl DriverWaker {
-    /// Wakes the driver to check the session.
+    /// Wakes the driver, so that it checks the session.
     fn wake(&self) {
         self.waker.wake();
     }
 
-    /// Wakes the driver to call the source.
+    /// Wakes the driver, so that it calls the source.
     pub(super) fn call_source(&self) {
         self.source_is_called.store(true, Ordering::Release);
         self.wake();
     }
 
-    /// Whether the source was called since the last check. Call it after the driver has begun its turn.
+    /// Whether the source was called for since the last check. Must be called after the driver has begun its turn.
     pub(super) fn take_call(&self) -> bool {
         self.source_is_called.swap(false, Ordering::Acquire)
     }
 }
 
 impl Core {
-    /// Continues on another carrier; the previous one is closed.
+    /// Continues on another carrier, and closes the previous one.
     pub(crate) fn attach(&mut self, now: Time, carrier: Box<dyn Carrier>) {
         self.session.attach(now, carrier.properties(), random::entropy());
         self.latest_kind = Some(carrier.kind());
@@ -152,17 +151,17 @@ impl Core {
         self.session.detach(now);
     }
 
-    /// Wakes the driver to check the session.
+    /// Wakes the driver, so that it checks the session.
     pub(crate) fn wake_driver(&self) {
         self.driver.wake();
     }
 
-    /// Begins the driver's turn; `waker` requests another one.
+    /// Begins the driver's turn. `waker` requests another turn.
     pub(crate) fn driver_looks(&self, waker: &Waker) {
         self.driver.waker.register(waker);
     }
 
-    /// Delivers the session's events.
+    /// Takes the events of the session and acts on them.
     pub(crate) fn take_news(&mut self) {
         let mut has_news = false;
         while let Some(notice) = self.session.poll_notice() {
@@ -193,7 +192,7 @@ impl Core {
                 }
             }
             Notice::CommandTimedOut { lane, command } => {
-                // A caller that is gone needs no reply.
+                // If the caller is gone, it needs no reply.
                 self.replies.settle(CommandId::new(lane, command), Err(Error::TimedOut));
             }
         }
@@ -208,7 +207,7 @@ impl Core {
         });
     }
 
-    /// Whether the session was ever open, so that it can be resumed.
+    /// Whether the session was open at any time, so that it can be resumed.
     pub(crate) fn has_begun(&self) -> bool {
         !matches!(self.phase, Phase::Connecting)
     }
@@ -225,7 +224,7 @@ impl Core {
         if self.session.is_readable() || !self.kept.is_empty() {
             self.readers.wake_all();
         }
-        // Only acknowledgements make room.
+        // Only acknowledgements make room for new messages.
         let acknowledged = self.session.stats().packets_acknowledged;
         if mem::replace(&mut self.acknowledged, acknowledged) != acknowledged {
             self.writers.wake_all();
@@ -258,7 +257,7 @@ impl Core {
         Poll::Pending
     }
 
-    /// Takes messages while the reply of a waiting command may be among them. The others are kept for the application.
+    /// Takes messages while one of them may be the reply to a waiting command. All other messages are kept for the application.
     fn take_replies(&mut self) {
         loop {
             if self.kept.is_full() {
@@ -274,7 +273,8 @@ impl Core {
     /// Returns the next message that is not a reply. Replies go to their tasks.
     fn take_message(&mut self, bytes: &mut Vec<u8>) -> Option<Received> {
         loop {
-            // The time only limits when consumption is reported; reading a clock for each message would cost more.
+            // This time only limits when consumption is reported, so an older one suffices. Reading a clock for each message
+            // would cost more.
             let message = self.session.poll_message(self.looked_at, bytes)?;
             let lane = message.lane;
             if message.kind == Kind::Event && self.shapes.take_in(lane, bytes) {
@@ -286,7 +286,7 @@ impl Core {
                 Kind::Command { command } => MessageKind::Command(CommandId::new(lane, command)),
                 Kind::Replication { packet } => MessageKind::Replication { packet },
                 Kind::Reply { command } => {
-                    // The session counts late replies. A caller that is gone needs no reply.
+                    // The session counts late replies. If the caller is gone, it needs no reply.
                     self.replies.settle(CommandId::new(lane, command), Ok(mem::take(bytes)));
                     continue;
                 }
@@ -299,7 +299,7 @@ impl Core {
         }
     }
 
-    /// Reading may free credit, which the peer must learn.
+    /// Reading may free credit. The driver is then woken to inform the peer.
     fn note_reading(&mut self) {
         let wakes = self.session.report_at();
         if wakes.is_some_and(|at| self.armed.is_none_or(|armed| at < armed)) {
@@ -356,7 +356,7 @@ impl Core {
         self.wake_driver();
     }
 
-    /// Closes the session after all messages are delivered, or after some time.
+    /// Closes the session after all messages are delivered, or after [`LINGER`].
     pub(crate) fn linger(&mut self, now: Time) {
         self.lingers_until = Some(now + LINGER);
         self.wake_driver();
@@ -377,14 +377,14 @@ impl Core {
         self.left.subscribe()
     }
 
-    /// Handles the session's answer to a put: an accepted message is sent.
+    /// Handles the session's answer to a put. If the message was accepted, wakes the driver to send it.
     pub(super) fn put<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
         let done = self.explain(put)?;
         self.wake_driver();
         Ok(done)
     }
 
-    /// Translates the session's answer to a put.
+    /// Converts the session's answer to a put.
     pub(super) fn explain<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
         put.map_err(|refused| {
             if refused == Refused::Closed {

@@ -1,4 +1,4 @@
-//! Moves published messages into a subscriber's session: when a packet may leave, and only as much as fits into it. So
+//! Moves published messages into a subscriber's session, but only when a packet may leave, and only as much as fits into it. So
 //! no messages of a subscriber wait outside of the shared table.
 
 use std::task::Context;
@@ -13,7 +13,7 @@ const HEAD_BYTES: usize = 24;
 /// The lane of published messages.
 const LANE: u8 = 0;
 
-/// Puts as many messages into the session as fit into a packet now.
+/// Puts messages into the session, but no more than fit into a packet now.
 pub(super) fn feed(core: &mut Core, now: Time) {
     if core.session.is_closed() {
         core.subscription = None;
@@ -29,7 +29,7 @@ pub(super) fn feed(core: &mut Core, now: Time) {
         let cost = bytes + HEAD_BYTES;
         let is_first = room.is_none();
         let room = room.get_or_insert_with(|| session.content_room(now));
-        // A message larger than any packet goes alone, in fragments.
+        // A message larger than any packet is put alone and leaves in fragments.
         if *room == 0 || cost > *room && !is_first {
             return;
         }
@@ -47,13 +47,14 @@ pub(super) fn feed(core: &mut Core, now: Time) {
     }
 }
 
-/// Returns when the session may take published messages. `None` if there are none; then the next one wakes the driver.
+/// Returns the time at which the session may take published messages. Returns `None` if there are no messages; the next message
+/// then wakes the driver.
 pub(super) fn feed_at(core: &mut Core, now: Time, context: &mut Context<'_>) -> Option<Time> {
     let Core { session, subscription: Some(subscription), .. } = core else { return None };
     if subscription.poll_ready(context).is_pending() {
         return None;
     }
-    // A peer that accepts nothing falls behind in the end, and must be closed then.
+    // A peer that accepts nothing falls behind and must then be closed.
     if subscription.poll_behind(context).is_ready() {
         end(core, now, Refusal::Behind);
         return Some(now);
@@ -61,7 +62,7 @@ pub(super) fn feed_at(core: &mut Core, now: Time, context: &mut Context<'_>) -> 
     session.content_room_at(now)
 }
 
-/// Ends the subscription: the publisher has no more for this subscriber.
+/// Ends the subscription, because the publisher has no further messages for this subscriber.
 fn end(core: &mut Core, now: Time, refusal: Refusal) {
     core.subscription = None;
     match refusal {
@@ -70,12 +71,12 @@ fn end(core: &mut Core, now: Time, refusal: Refusal) {
     }
 }
 
-/// The queue is empty, so the message is larger than this peer or its lane accepts.
+/// The session refuses the message although its queue is empty. So the message is larger than this peer or its lane accepts.
 fn refuse(core: &mut Core, now: Time, refused: &Refused) {
     core.subscription = None;
     core.session.close(
         now,
         CloseCode::LIMIT_EXCEEDED,
-        &format!("published, but not for this peer: {refused}"),
+        &format!("a published message cannot be sent to this peer: {refused}"),
     );
 }

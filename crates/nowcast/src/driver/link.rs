@@ -14,7 +14,7 @@ use crate::channel::{CommandId, Entry, Error, LaneId, Link, Phase, Put, Received
 use crate::clock;
 use crate::published::Subscription;
 
-/// A session as used by the handles of its channel.
+/// A session, as the handles of its channel use it.
 pub(crate) struct SessionLink {
     shared: Arc<Shared>,
     shapes: Arc<Shapes>,
@@ -58,7 +58,7 @@ impl Link for SessionLink {
 
     fn put_in_batch(&self, lane: LaneId, message: Put<'_>) -> Poll<Result<u64, Error>> {
         let mut core = self.lock();
-        // Reading a clock for each message of a batch would cost more than the message.
+        // An older time suffices, because reading a clock for each message of a batch would cost more than the message.
         let now = core.looked_at.max(core.batch_began);
         match put(&mut core, now, lane, message) {
             Err(Refused::Full) => Poll::Pending,
@@ -148,7 +148,7 @@ impl Link for SessionLink {
 
     fn set_source(&self, source: Box<dyn Source>) {
         let mut core = self.lock();
-        // No source is called after the end.
+        // After the end of the driver, no source is called.
         let unused = if core.is_left() { Some(source) } else { core.next_source.replace(source) };
         drop(core);
         self.shared.driver.call_source();

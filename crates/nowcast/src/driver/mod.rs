@@ -1,9 +1,9 @@
-//! The task that runs one session over its carrier: the only place that moves packets.
+//! The task that runs one session over its carrier. Only this task moves packets.
 //!
-//! Its turn, in order: receive packets, handle time, let the application's source put new messages, fill packets as
-//! long as the carrier accepts them, deliver events, sleep. The application puts and takes messages under the same lock
-//! and wakes the driver. Packets are filled only in the driver's turn, when the carrier is ready, so they hold the
-//! newest values (late binding). Only the application's source is called without the lock (`source_drafts.rs`).
+//! A turn has these steps, in this order: receive packets, handle time, let the application's source put new messages, fill
+//! packets as long as the carrier accepts them, deliver events, sleep. The application puts and takes messages under the same
+//! lock and wakes the driver. Packets are filled only in the driver's turn, when the carrier is ready, so they hold the newest
+//! values (late binding). Only the application's source is called without the lock (`source_drafts.rs`).
 
 mod core;
 mod feed;
@@ -28,13 +28,14 @@ use source_drafts::{Polled, Question, SourceDrafts};
 pub(crate) use core::Shared;
 pub(crate) use link::SessionLink;
 
-/// Packets received in one turn, so that a flood on one session does not block others.
+/// Maximum number of packets received in one turn, so that a flood on one session does not block others.
 const RECEIVE_MAX: u32 = 64;
-/// Packets sent in one turn.
+/// Maximum number of packets sent in one turn.
 const SEND_MAX: u32 = 64;
-/// While the carrier is full nothing can leave. Timers are checked again after this time.
+/// Pause after which timers are checked again while the carrier is full, because nothing can leave before.
 const BLOCKED_PAUSE: Duration = Duration::from_millis(10);
-/// The timer's resolution. The session's pacing allows bursts of twice that, so sleeping this long loses no rate.
+/// The timer's resolution. The session's pacing allows bursts of twice this time, so a sleep of this length does not reduce the
+/// rate.
 const TICK: Duration = Duration::from_millis(1);
 
 /// Runs a session until it is closed.
@@ -71,7 +72,7 @@ impl Future for Driver {
             let mut turn = Turn { shared, sourced, packet, now: clock::now() };
             let is_again;
             (core, is_again) = turn.take(core, context);
-            // A CLOSE needs a carrier.
+            // Sending a CLOSE needs a carrier.
             let is_over = core.session.is_over() || (core.session.is_closed() && core.carrier.is_none());
             if !is_over {
                 rest(&core, sleep.as_mut(), is_again, context);
@@ -81,7 +82,7 @@ impl Future for Driver {
             *retiring = core.carrier.take().and_then(|carrier| carrier::retiring(carrier, ending));
         }
         if let Some(retiring) = retiring {
-            // The result does not matter, because nothing more leaves.
+            // The result does not matter, because no more packets leave.
             let _ = ready!(Pin::new(retiring).poll(context));
         }
         core.has_left();
@@ -107,8 +108,8 @@ fn rest(core: &Core, mut sleep: Pin<&mut Sleep>, is_again: bool, context: &mut C
     }
 }
 
-/// One turn of a driver. The channel is locked except while its source is called. So each step reads the time and the
-/// carrier again after that.
+/// One turn of a driver. The channel is locked, except while its source is called. Each step after such a call therefore reads
+/// the time and the carrier again.
 struct Turn<'a> {
     shared: &'a Shared,
     sourced: &'a mut SourceDrafts,
@@ -117,7 +118,7 @@ struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
-    /// Does all steps. Returns whether there is more to do at once.
+    /// Runs all steps. Returns whether there is more work to do at once.
     fn take(
         &mut self,
         mut core: MutexGuard<'a, Core>,
@@ -212,8 +213,8 @@ impl<'a> Turn<'a> {
         core
     }
 
-    /// Lets the source put new messages, if it was called for. The source collects them while the channel is not
-    /// locked; then all are put at once.
+    /// Lets the source put new messages, if it was called for. The source collects them while the channel is not locked.
+    /// Afterwards all of them are put at once.
     fn feed_from_source(&mut self, core: MutexGuard<'a, Core>) -> MutexGuard<'a, Core> {
         if !self.shared.driver.take_call() || core.session.is_closed() {
             return core;
@@ -237,7 +238,7 @@ impl<'a> Turn<'a> {
         drop(core);
         run(self);
         let mut core = self.shared.lock();
-        // Other threads may have called the session at a later time than that of this turn.
+        // Another thread may have called the session meanwhile, with a later time than that of this turn.
         self.now = clock::now();
         core.looked_at = self.now;
         core
@@ -267,11 +268,11 @@ fn receive(core: &mut Core, now: Time, context: &mut Context<'_>) -> u32 {
 /// The result of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
-    /// Nothing is left that may leave now.
+    /// No further packet may leave now.
     All,
     /// The carrier is full.
     Blocked,
-    /// More can be sent, but other sessions go first.
+    /// More packets may leave, but other sessions go first.
     Many,
 }
 
@@ -286,7 +287,7 @@ fn lose(core: &mut Core, now: Time, ended: &Ended) {
     core.detach(now);
 }
 
-/// Ends the session of a dropped channel when all messages are delivered, or when its time is over.
+/// Ends the session of a dropped channel when all messages are delivered, or at its deadline.
 fn linger(core: &mut Core, now: Time) {
     if core.lingers_until.is_some_and(|until| now >= until || core.session.is_drained()) {
         core.session.close(now, CloseCode::DONE, "");

@@ -1,11 +1,11 @@
-//! Fills packets from the application's source. The source runs without any lock. If it calls its own channel, takes
-//! long or panics, only the packets of its own channel are affected.
+//! Fills packets from the application's source. The source runs without any lock. If it calls its own channel, takes a long time
+//! or panics, only the packets of its own channel are affected.
 //!
-//! Just before a packet may leave, the driver releases the channel's lock and calls the source. The bytes that the
-//! source writes wait as a *draft* for that one packet, and the session reads the draft instead of the source. If other
-//! messages take the room first, the draft does not leave. It is then treated like the bytes of a lost packet, and
-//! the source is called again. Every value is therefore read when its packet leaves (late binding), and the source
-//! learns the outcome of all its bytes.
+//! Just before a packet may leave, the driver releases the channel's lock and calls the source. The bytes that the source writes
+//! wait as a *draft* for that one packet, and the session reads the draft instead of the source. If other messages take the room
+//! first, the draft does not leave. A draft that does not leave is handled like the bytes of a lost packet, and the source is
+//! called again. So every value is read when its packet leaves (late binding), and the source learns the outcome of all its
+//! bytes.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,38 +16,38 @@ use crate::channel::{PutBatch, Source};
 
 const PANICKED: &str = "the source panicked";
 const OVERFLOWED: &str = "the source wrote more than there was room for";
-/// Maximum growth of the fields before a draft since the previous packet.
+/// Maximum growth of the fields in front of a draft, since the previous packet.
 const MARGIN_BYTES: usize = 8;
 /// Maximum overhead of a frame with a draft.
 const HEAD_BYTES: usize = 4;
 const LANES_MAX: u8 = 16;
 
-/// The source of a session with its drafts for the next packet. The session uses this as its source.
+/// The source of a session, and its drafts for the next packet. The session uses this type as its source.
 #[derive(Default)]
 pub(super) struct SourceDrafts {
     source: Option<Box<dyn Source>>,
-    /// The source's other puts, until the session has them.
+    /// Other messages that the source has put, until they are put into the session.
     feed: PutBatch,
     /// Outcomes that the source has not received yet.
     outcomes: Vec<PacketOutcome>,
-    /// A bit for each lane that the session feeds from a source.
+    /// One bit for each lane that the session fills from a source.
     lanes: Cell<u16>,
-    /// A bit for each lane for which the source last reported data.
+    /// One bit for each lane for which the source last reported data.
     waiting: u16,
     drafts: Vec<Draft>,
-    /// The number of the next packet, as far as known.
+    /// The expected number of the next packet.
     number: u64,
     /// The largest room of a packet for a source; `None` before the first.
     room: Option<usize>,
-    /// The call of the source since the last packet.
+    /// The last call of the source since the previous packet.
     asked: Option<Question>,
-    /// The largest room that the session has offered since it was polled.
+    /// The largest room that the session has offered since the session was last polled.
     offered: usize,
-    /// A lane for which the session found no draft since it was polled.
+    /// The last lane for which the session found no draft since the session was last polled.
     missed: Option<u8>,
-    /// The lane that goes first: the last missed one.
+    /// The lane that is filled first: the last one that had no draft.
     first: u8,
-    /// The known room of the next packet.
+    /// The room of the next packet, if it is known exactly.
     exact: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ struct Draft {
 /// A call of a source.
 #[derive(Clone, Copy)]
 pub(super) struct Question {
-    /// The number of bytes that it may write; with 0 it only reports whether it has data.
+    /// Number of bytes that the source may write. With 0, the source only reports whether it has data.
     room: usize,
     /// The lanes of the call.
     lanes: u16,
@@ -75,7 +75,8 @@ impl SourceDrafts {
         self.source.replace(source)
     }
 
-    /// Begins the driver's turn: earlier answers of the source may be outdated. Collects the outcomes of bytes.
+    /// Begins the driver's turn. Discards earlier answers of the source, which may be outdated, and collects the outcomes of its
+    /// bytes.
     pub(super) fn begin(&mut self, session: &mut Session) {
         (self.asked, self.exact) = (None, None);
         while let Some(outcome) = session.poll_outcome() {
@@ -85,7 +86,8 @@ impl SourceDrafts {
         }
     }
 
-    /// Returns the call of the source that must precede polling the session for a packet; `None` if it was made.
+    /// Returns the call of the source that must be made before the session is polled for a packet. Returns `None` if it has been
+    /// made.
     pub(super) fn question(&mut self, session: &mut Session, now: Time, may_send: bool) -> Option<Question> {
         if self.source.is_none() || self.asked.is_some() || !session.is_open() {
             return None;
@@ -93,7 +95,7 @@ impl SourceDrafts {
         let room = match (self.exact.take(), self.room) {
             _ if !may_send => 0,
             (Some(exact), _) => exact,
-            // The share of waiting messages in the packet is known only when they are in it.
+            // The size of the waiting messages in the packet is known only when the packet holds them.
             (None, Some(room)) if has_waiting(session) => match session.poll_timeout(now) {
                 Some(at) if at <= now => room / 2,
                 _ => 0,
@@ -110,7 +112,7 @@ impl SourceDrafts {
     /// Calls the source. Must not be called under a lock.
     ///
     /// # Errors
-    /// Fails with the reason why the channel must end. The source is gone then.
+    /// Fails with the reason why the channel must end. The source has then been dropped.
     pub(super) fn ask(&mut self, question: Question) -> Result<(), &'static str> {
         self.asked = Some(question);
         self.guarded(|sourced| sourced.put_question(question))
@@ -119,7 +121,7 @@ impl SourceDrafts {
     /// Lets the source put messages. Must not be called under a lock.
     ///
     /// # Errors
-    /// Fails with the reason why the channel must end. The source is gone then.
+    /// Fails with the reason why the channel must end. The source has then been dropped.
     pub(super) fn feed(&mut self) -> Result<(), &'static str> {
         self.guarded(|sourced| {
             sourced.settle();
@@ -149,12 +151,12 @@ impl SourceDrafts {
         self.feed.put_into(session, now)
     }
 
-    /// Returns how the source closes the channel, if it does.
+    /// Returns the code and the reason if the source closes the channel.
     pub(super) fn take_closing(&mut self) -> Option<(u32, String)> {
         self.feed.take_closing()
     }
 
-    /// Passes the outcomes of its bytes to the source.
+    /// Passes the outcomes of the source's bytes to the source.
     fn settle(&mut self) {
         let Self { source: Some(source), outcomes, drafts, .. } = self else { return };
         let given_up = drafts.drain(..).map(|Draft { lane, number, .. }| (lane, number));
@@ -189,7 +191,7 @@ impl SourceDrafts {
         Ok(())
     }
 
-    /// Polls the session for a packet, with drafts as the source's part.
+    /// Polls the session for a packet. The drafts are the source's part of the packet.
     pub(super) fn poll_packet(&mut self, session: &mut Session, now: Time, packet: &mut Vec<u8>) -> Polled {
         if self.source.is_none() {
             return if session.poll_packet(now, self, packet) { Polled::Packet } else { Polled::Nothing };
@@ -205,14 +207,15 @@ impl SourceDrafts {
             return Polled::Packet;
         }
         let is_new_lane = asked.is_some_and(|asked| asked.lanes != self.lanes.get());
-        // A source that had the same room and wrote nothing has nothing that fits.
+        // If the source had this much room and wrote nothing, it has nothing that fits.
         let had_room = self.drafts.is_empty() && asked.is_some_and(|asked| asked.room >= self.offered);
         self.exact = self.missed.filter(|_| !had_room).map(|_| self.offered);
         if is_new_lane || self.exact.is_some() { Polled::AskAgain } else { Polled::Nothing }
     }
 
-    /// In a packet with other messages, the source may go first or last. The expected room is therefore the best of the
-    /// recent ones, unless a draft was too large for it, because packets may become smaller.
+    /// Learns the room that is expected for the next packet. In a packet with other messages, the source may be filled first or
+    /// last. The expected room is therefore the largest of the recent ones. If a draft was too large for a packet, the
+    /// expectation is lowered, because packets may become smaller.
     fn learn_room(&mut self, is_shared: bool) {
         if self.offered > 0 {
             let was_too_large = self.missed.is_some() && !self.drafts.is_empty();
@@ -248,7 +251,7 @@ impl Replication for SourceDrafts {
                 out.extend_from_slice(&self.drafts.swap_remove(at).bytes);
                 self.missed = self.missed.filter(|&missed| missed != lane);
             }
-            // The session asks twice: for the lane's share of the packet, and for the rest.
+            // The session asks twice: first for the lane's share of the packet, then for the rest of the packet.
             None => self.missed = Some(lane),
         }
     }

@@ -1,4 +1,4 @@
-//! Accepts connections, and survives errors that keep a listener from accepting.
+//! Accepts connections, and survives system errors that prevent a listener from accepting.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,15 +15,15 @@ const TROUBLE_PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Receives the TCP connections of an endpoint.
 pub trait Reception: Send + Sync + 'static {
-    /// Takes a connection, or drops it if there are too many. Must not block, because the next connection waits.
+    /// Takes a connection, or drops it if there are too many. This call must not block, because it would delay the next
+    /// connection.
     fn receive(&self, stream: TcpStream, address: SocketAddr);
 
     /// Counts a connection that could not be accepted.
     fn missed(&self) {}
 }
 
-/// Passes on every connection of `listener`. Never ends by itself: system errors, such as too many open files, are
-/// retried.
+/// Passes on every connection of `listener`. Never returns: system errors, such as too many open files, are retried.
 pub async fn accept_all(listener: TcpListener, reception: impl Reception) {
     let mut trouble = Trouble::default();
     loop {
@@ -32,7 +32,7 @@ pub async fn accept_all(listener: TcpListener, reception: impl Reception) {
                 trouble.is_over();
                 reception.receive(stream, address);
             }
-            // The peer was gone before it was accepted, which is no error of ours.
+            // The peer disconnected before its connection was accepted, which is not an error of this endpoint.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => reception.missed(),
             Err(error) => {
                 reception.missed();
@@ -45,13 +45,13 @@ pub async fn accept_all(listener: TcpListener, reception: impl Reception) {
     }
 }
 
-/// Failures that keep a listener from accepting, such as a process without free file descriptors. They neither end the
-/// endpoint, nor fill its logs, nor keep a processor busy.
+/// Failures that prevent a listener from accepting, such as a process without free file descriptors. These failures do not end
+/// the endpoint. They also neither fill its logs nor keep a processor busy.
 #[derive(Default)]
 struct Trouble {
-    /// Failures in a row.
+    /// Number of consecutive failures.
     failures: u32,
-    /// Failures without a log line.
+    /// Number of failures that are not logged yet.
     untold: u64,
     told_at: Option<Instant>,
 }
@@ -61,7 +61,7 @@ impl Trouble {
         self.failures = 0;
     }
 
-    /// Counts a failure. Returns the number to log, at intervals.
+    /// Counts a failure. At intervals, returns the number of failures to log.
     fn take_due(&mut self, now: Instant) -> Option<u64> {
         self.failures = self.failures.saturating_add(1);
         self.untold += 1;
@@ -73,7 +73,7 @@ impl Trouble {
         Some(std::mem::take(&mut self.untold))
     }
 
-    /// Returns the pause before the next try, which doubles each time.
+    /// Returns the pause before the next attempt. Each failure doubles it.
     fn pause(&self) -> Duration {
         (TROUBLE_PAUSE_MIN * 2_u32.pow(self.failures.saturating_sub(1).min(16))).min(TROUBLE_PAUSE_MAX)
     }

@@ -8,7 +8,7 @@ use crate::certificate::CertificateHash;
 
 /// Version of the answer.
 const VERSION: u32 = 1;
-/// Texts of a refusal are for people. Texts from a peer are cut to this length.
+/// Maximum length of a text in a refusal of a peer. Longer texts are cut. The texts are for people.
 const TEXT_CHARS_MAX: usize = 300;
 
 /// The carriers with which a client may begin a session.
@@ -18,10 +18,10 @@ pub struct Discovery {
     pub nowcast: u32,
     /// The service.
     pub name: String,
-    /// Whether it accepts WebSockets over the scheme of the request: without encryption, or over TLS.
+    /// Whether the service accepts WebSockets over the scheme of the request: without encryption, or over TLS.
     #[serde(default)]
     pub websocket: bool,
-    /// Whether it accepts them only over TLS, although the request was not encrypted.
+    /// Whether the service accepts WebSockets only over TLS, although the request was not encrypted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub secure_websocket: bool,
     /// The WebTransport endpoint, if there is one.
@@ -70,13 +70,13 @@ impl Discovery {
         }
     }
 
-    /// For a client whose WebSockets would be refused now, because they are not encrypted.
+    /// Converts the answer for a client whose WebSockets would be refused now, because they are not encrypted.
     #[must_use]
     pub fn over_tls_alone(self) -> Self {
         Self { websocket: false, secure_websocket: true, ..self }
     }
 
-    /// The body of the answer.
+    /// Returns the body of the answer.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("texts and numbers become JSON")
@@ -84,7 +84,7 @@ impl Discovery {
 }
 
 impl WebTransportOffer {
-    /// The hashes; `None` if one of them is invalid.
+    /// Returns the hashes; `None` if one of them is invalid.
     pub(crate) fn hashes(&self) -> Option<Vec<CertificateHash>> {
         self.certificate_hashes.iter().map(|text| hash_from_text(text)).collect()
     }
@@ -105,19 +105,19 @@ impl RefusalAnswer {
         Self { status, error: error.to_owned(), cause: cause.into(), cure: cure.into() }
     }
 
-    /// Whether a page may read it. A page that may not join learns nothing here.
+    /// Whether a page may read the refusal. A page that may not join learns nothing from it.
     #[must_use]
     pub fn is_for_the_page(&self) -> bool {
         !matches!(self.error.as_str(), "wrong_origin" | "wrong_host")
     }
 
-    /// The body of the answer.
+    /// Returns the body of the answer.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("texts become JSON")
     }
 
-    /// Makes a refusal from a peer's answer, cut to a readable length.
+    /// Makes a refusal from a peer's answer. Its texts are cut to a readable length.
     pub(crate) fn from_peer(status: u16, body: &[u8]) -> Self {
         let mut refusal: Self = serde_json::from_slice(body).unwrap_or_else(|_| {
             Self::new("refused", format!("the answer was {status}"), "check the address")
@@ -132,7 +132,7 @@ impl RefusalAnswer {
     }
 }
 
-/// The hash in base64, as pages give it to their browser.
+/// Returns the hash in base64, the form in which pages pass it to their browser.
 #[must_use]
 pub fn hash_to_text(hash: &CertificateHash) -> String {
     BASE64_STANDARD.encode(hash)

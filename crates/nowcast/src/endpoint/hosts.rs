@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 /// Maximum number of addresses to show to a person.
 const ADDRESSES_MAX: usize = 16;
 
-/// The addresses of this machine on its networks, the one of the default route first. Empty if none is known.
+/// Returns the addresses of this machine on its networks. The address of the default route comes first. Empty if none is known.
 #[must_use]
 pub fn addresses_of_this_machine() -> Vec<IpAddr> {
     let mut all: Vec<IpAddr> = Vec::new();
@@ -23,14 +23,14 @@ pub fn addresses_of_this_machine() -> Vec<IpAddr> {
     all
 }
 
-/// The source address of packets to another address. None is sent.
+/// Returns the source address of packets to another address. No packet is sent.
 fn way_out_to(from: IpAddr, to: IpAddr) -> Option<IpAddr> {
     let socket = UdpSocket::bind((from, 0)).ok()?;
     socket.connect((to, 9)).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }
 
-/// Whether an address is valid on one link only.
+/// Whether an address is valid only on one link.
 fn is_of_one_link(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => address.is_link_local(),
@@ -38,7 +38,7 @@ fn is_of_one_link(address: IpAddr) -> bool {
     }
 }
 
-/// Returns the addresses that Linux lists; nothing on other systems, where the default route has to suffice.
+/// Returns the addresses that Linux lists. Returns nothing on other systems, which use only the default route.
 fn of_the_kernel() -> impl Iterator<Item = IpAddr> {
     let trie = std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let six = std::fs::read_to_string("/proc/net/if_inet6").unwrap_or_default();

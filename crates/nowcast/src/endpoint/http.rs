@@ -25,7 +25,7 @@ use crate::acceptor::Acceptor;
 use crate::admission::{Entry, Page, Peer, host_of, origin_of};
 use crate::carrier::{SUBPROTOCOL, WebSocket};
 
-/// Maximum size of the head of a request, with its address and all headers.
+/// Maximum size of the head of a request, including its URL and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1_024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -102,10 +102,10 @@ async fn take_over(upgraded: hyper::upgrade::Upgraded, acceptor: &Acceptor, entr
 /// The reason why a request is not a valid upgrade to WebSocket (RFC 6455, section 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpgradeError {
-    /// Another version than 13: 426.
+    /// The request names another version than 13. Answered with 426.
     #[error("this endpoint speaks WebSocket in version 13: connect with a client of that version")]
     Version,
-    /// Its key is not 16 bytes in base64: 400.
+    /// The request's key is not 16 bytes in base64. Answered with 400.
     #[error("Sec-WebSocket-Key is not 16 bytes in base64: connect with a WebSocket client")]
     Key,
 }
@@ -128,7 +128,7 @@ pub fn upgrade_required_headers() -> [(HeaderName, HeaderValue); 3] {
         .map(|(name, value)| (name, HeaderValue::from_static(value)))
 }
 
-/// Returns the answer to the key of a request for a WebSocket with this subprotocol (RFC 6455, section 4.2); `None` for
+/// Returns the answer to the key of a request for a WebSocket with this subprotocol (RFC 6455, section 4.2). Returns `None` for
 /// any other request.
 ///
 /// # Errors
@@ -190,7 +190,7 @@ fn bad_request(cause: &'static str) -> Answer {
 fn refused(refusal: &RefusalAnswer, asked: &HeaderMap) -> Answer {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
     let mut answer = text(status, refusal.to_json());
-    // A page that may join may also read why it cannot join now.
+    // A page that may join may also read the reason why it cannot join now.
     if refusal.is_for_the_page() {
         allow(&mut answer, asked);
     }

@@ -35,11 +35,11 @@ const PATH: &str = "/nowcast/";
 pub struct ConnectRequest<'a> {
     /// The name.
     pub name: &'a str,
-    /// The query of the URL, with the token if there is one. It must not be logged.
+    /// The query of the URL, including the token if there is one. The query must not be logged.
     pub query: Option<&'a str>,
     /// The requesting page, if any, and the host of the request.
     pub page: Page<'a>,
-    /// The client.
+    /// The client that sends the request.
     pub peer: Peer,
     /// Whether the request opens a carrier, rather than asking about the name.
     pub is_joining: bool,
@@ -51,7 +51,7 @@ impl<'a> From<&ConnectRequest<'a>> for AdmissionRequest<'a> {
             AdmissionRequest::new(asking.name, asking.peer.address).query(asking.query).page(asking.page);
         let request = if asking.peer.is_local { request.local() } else { request };
         let request = if asking.is_joining { request } else { request.question() };
-        // Questions may be sent without encryption; sessions may not.
+        // Questions may be sent without encryption, but sessions may not.
         if asking.peer.is_encrypted || !asking.is_joining { request.encrypted() } else { request }
     }
 }
@@ -64,15 +64,15 @@ pub trait Directory: Send + Sync + 'static {
     /// The refusal that is answered.
     fn admit(&self, asking: ConnectRequest<'_>) -> Result<(Acceptor, Entry), RefusalAnswer>;
 
-    /// Reserves a place for a connection before anything is read from it. By default none is needed.
+    /// Reserves a place for a connection before anything is read from it. By default, connections need no place.
     ///
     /// # Errors
-    /// If its address has the maximum number.
+    /// If the address has reached its maximum number of connections.
     fn arrive(&self, _address: IpAddr) -> Result<Option<Permit>, RefusalAnswer> {
         Ok(None)
     }
 
-    /// The proxies whose headers are trusted; none by default.
+    /// Returns the proxies whose headers are trusted. By default there are none.
     fn proxies(&self) -> &[Network] {
         &[]
     }

@@ -23,37 +23,37 @@ use crate::admission::{Page, Peer, network_of, origin_of};
 use crate::carrier::{WebTransport, transport_config};
 use crate::certificate::Certificates;
 
-/// Maximum time from the first packet to the answered request.
+/// Maximum time from the first packet of a client until its request is answered.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for a refused client to close its connection.
 const REFUSED_TIMEOUT: Duration = Duration::from_secs(2);
 /// Closes without an error (RFC 9114, section 8.1).
 const H3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
-/// Maximum handshakes of unvalidated addresses in progress. Above it, clients must first validate their address by a
-/// Retry packet (RFC 9000, section 8.1.2), which costs them a round trip and this endpoint no memory.
+/// Maximum number of handshakes in progress with unvalidated addresses. Above it, a Retry packet makes a client validate its
+/// address first (RFC 9000, section 8.1.2). A Retry costs the client a round trip and this endpoint no memory.
 const UNPROVEN_MAX: usize = 32;
-/// Handshakes in progress; more are refused.
+/// Maximum number of handshakes in progress. Further ones are refused.
 const HANDSHAKES_MAX: usize = 1_000;
-/// Handshakes of one address: an IPv4 address, or the /64 of an IPv6 address. Further handshakes are not answered, so
-/// the client retries by itself a moment later.
+/// Maximum number of handshakes in progress with one address: an IPv4 address, or the /64 of an IPv6 address. Further handshakes
+/// are not answered, and the client retries a moment later.
 const HANDSHAKES_PER_ADDRESS_MAX: usize = 128;
-/// Handshakes of one unvalidated address in progress. An attacker can forge a victim's address, and must neither use up
-/// the victim's places nor have much sent to it. One forged packet of 1,200 bytes costs the victim 3.6 kB
-/// (`unproven.rs`), and all of them 7.2 kB in the time of a handshake.
+/// Maximum number of handshakes in progress with one unvalidated address. An attacker can forge a victim's address. The attacker
+/// must not be able to use up the victim's places, or to have much sent to the victim. One forged packet of 1,200 bytes causes
+/// 3.6 kB to the victim (`unproven.rs`). All of them together cause 7.2 kB during the time of a handshake.
 const UNPROVEN_PER_ADDRESS_MAX: usize = 2;
-/// Maximum bytes of packets that arrive before their handshake is handled.
+/// Maximum number of bytes in packets that arrive before their handshake is handled.
 const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
-/// Accepts WebTransport sessions on UDP sockets, for a [`Directory`]. Dropping it ends all of them.
+/// Accepts WebTransport sessions on UDP sockets, for a [`Directory`]. Dropping the endpoint ends all of them.
 ///
-/// [`Listener`](crate::Listener) does this for you. A server with its own HTTP port uses it directly.
+/// [`Listener`](crate::Listener) uses this type for you. A server with its own HTTP port uses it directly.
 pub struct QuicEndpoint {
     endpoints: Vec<Endpoint>,
     port: u16,
 }
 
 impl QuicEndpoint {
-    /// Serves on sockets of one port. Must be called within a tokio runtime.
+    /// Serves on sockets that share one port. Must be called within a tokio runtime.
     ///
     /// # Errors
     /// The system's error for the sockets.
@@ -120,7 +120,7 @@ struct Handshakes {
     by_network: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// One handshake in progress. Dropping it ends its count.
+/// One handshake in progress. Dropping it removes it from the counts.
 struct Handshake {
     all: Arc<Handshakes>,
     network: IpAddr,
@@ -130,7 +130,7 @@ struct Handshake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reception {
     Welcome,
-    /// Send a Retry packet: a forged address never answers it, and nothing is stored for it.
+    /// The endpoint sends a Retry packet. A forged address never answers it, and nothing is stored for it.
     Prove,
     Ignore,
     Refuse,
@@ -138,7 +138,7 @@ enum Reception {
 
 impl Handshakes {
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
-        self.by_network.lock().expect("nobody panics while holding it")
+        self.by_network.lock().expect("no thread panics while holding the lock")
     }
 
     fn judge(&self, in_all: usize, address: IpAddr, is_proven: bool) -> Reception {
@@ -181,7 +181,7 @@ async fn accept_all(endpoint: Endpoint, unproven: Arc<Unproven>, directory: Arc<
         match handshakes.judge(in_all, address, incoming.remote_address_validated()) {
             Reception::Welcome => {}
             Reception::Prove => {
-                // It fails only for a validated address, which is not asked to retry.
+                // Retry fails only for a validated address, and such an address is not asked to retry.
                 let _ = incoming.retry();
                 continue;
             }
@@ -216,10 +216,10 @@ async fn accept_all(endpoint: Endpoint, unproven: Arc<Unproven>, directory: Arc<
     }
 }
 
-/// Too many addresses are watched: further ones prove themselves first.
+/// The error if too many addresses are watched. Further addresses must be validated first.
 struct TooMany;
 
-/// The guard of a handshake's unvalidated address, until the handshake proves that the client is there.
+/// Watches the unvalidated address of a handshake until the handshake proves that the client is there.
 struct Proof {
     unproven: Arc<Unproven>,
     address: SocketAddr,
@@ -227,7 +227,7 @@ struct Proof {
 }
 
 impl Proof {
-    /// Begins the watch, unless the address is proven already.
+    /// Begins the watch, unless the address is already validated.
     fn of(incoming: &Incoming, unproven: &Arc<Unproven>) -> Result<Self, TooMany> {
         let (address, is_proven) = (incoming.remote_address(), incoming.remote_address_validated());
         if !is_proven && !unproven.begin(address, Instant::now()) {
@@ -256,7 +256,7 @@ async fn enter(incoming: Incoming, proof: Proof, directory: &dyn Directory) {
     let request = match incoming.await {
         Ok(connection) => {
             proof.succeed();
-            // At its debug level the library logs the address of a request, which contains tokens.
+            // At its debug level the library logs the URL of a request, which contains tokens.
             Request::accept(connection).with_subscriber(Dispatch::none()).await
         }
         Err(error) => return tracing::debug!(%address, %error, "a QUIC handshake failed"),
@@ -286,11 +286,11 @@ async fn enter(incoming: Incoming, proof: Proof, directory: &dyn Directory) {
     }
 }
 
-/// Answers with the status of the refusal, and closes when the client has left.
+/// Answers with the status of the refusal. Closes the connection when the client has left.
 async fn refuse(request: Request, refusal: &RefusalAnswer) {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-    // The library's own refusal drops HTTP/3's control stream with the request, so clients see that error (RFC 9114,
-    // section 6.2.1) instead of a status. An answer keeps the stream as long as needed.
+    // The library's own refusal drops HTTP/3's control stream together with the request. Clients then see that error (RFC 9114,
+    // section 6.2.1) instead of a status. An answer keeps the stream as long as it is needed.
     let Ok(answered) = request.respond(status).await else { return };
     let connection: &quinn::Connection = &answered;
     if timeout(REFUSED_TIMEOUT, connection.closed()).await.is_err() {

@@ -1,4 +1,4 @@
-//! Sockets of both families on one port.
+//! Sockets of both address families on one port.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 /// Maximum number of connections that wait to be accepted.
 const BACKLOG: i32 = 1_024;
-/// Buffer size of UDP sockets, because the default drops bursts.
+/// Buffer size of UDP sockets. The default size drops bursts.
 const UDP_BUFFER_BYTES: usize = 4 * 1_024 * 1_024;
 /// Number of tries to find a port that is free for both TCP and UDP.
 const CHOICES_MAX: u32 = 16;
@@ -17,17 +17,17 @@ const CHOICES_MAX: u32 = 16;
 /// The sockets of an endpoint, on one port of all its hosts.
 #[derive(Debug)]
 pub struct Sockets {
-    /// The port. If 0 was requested, the one that the system chose.
+    /// The port. If port 0 was requested, this is the port that the system chose.
     pub port: u16,
-    /// One for each host.
+    /// One listener for each host.
     pub tcp: Vec<TcpListener>,
-    /// One for each host, or none.
+    /// One socket for each host, or none.
     pub udp: Vec<UdpSocket>,
 }
 
 impl Sockets {
-    /// Listens on `port` of every host, by TCP and optionally UDP. A host that this machine does not have is skipped if
-    /// another one works, because not every machine has both families. Must be called within a tokio runtime.
+    /// Listens on `port` of every host, by TCP and optionally UDP. A host that this machine does not have is skipped if another
+    /// host works, because not every machine has both address families. Must be called within a tokio runtime.
     ///
     /// # Errors
     /// [`BindError`].
@@ -37,7 +37,7 @@ impl Sockets {
         loop {
             attempt += 1;
             match Self::bind_once(hosts, port, with_udp) {
-                // With port 0 the system chooses a port that is free for TCP, but may be used for UDP.
+                // With port 0 the system chooses a port that is free for TCP, but another program may use it for UDP.
                 Err(BindError::Taken { .. } | BindError::UdpTaken { .. })
                     if port == 0 && attempt < CHOICES_MAX => {}
                 done => return done,
@@ -83,10 +83,10 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(socket.into())
 }
 
-/// A UDP socket with buffers for bursts, as far as the system allows.
+/// Opens a UDP socket with buffers for bursts, up to the size that the system allows.
 pub(crate) fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     let socket = open(address, Type::DGRAM)?;
-    // The system may allow less (net.core.rmem_max), which works with more loss under load.
+    // The system may allow less (`net.core.rmem_max`). Then more packets are lost under load.
     let _ = socket.set_recv_buffer_size(UDP_BUFFER_BYTES);
     let _ = socket.set_send_buffer_size(UDP_BUFFER_BYTES);
     socket.bind(&address.into())?;
@@ -96,7 +96,7 @@ pub(crate) fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
 fn open(address: SocketAddr, kind: Type) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), kind, None)?;
     if address.is_ipv6() {
-        // An unspecified address accepts both families, a specific one its own.
+        // A socket for the unspecified address accepts both families. Any other socket accepts its own family.
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
     socket.set_nonblocking(true)?;
@@ -153,7 +153,7 @@ pub enum BindError {
     /// There is no certificate.
     #[error(transparent)]
     Certificate(#[from] crate::certificate::CertificateError),
-    /// Everyone on the network could join.
+    /// Every client on the network could join.
     #[error(transparent)]
     Entry(#[from] crate::admission::PolicyError),
     /// The system refuses for another reason.

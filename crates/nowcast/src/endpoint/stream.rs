@@ -1,4 +1,4 @@
-//! TCP connections, plain or over TLS, distinguished by the first byte.
+//! TCP connections, plain or over TLS. The first byte shows which.
 
 use std::io;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::carrier::OverTcp;
 
-/// The first byte of a TLS connection (RFC 8446, section 5.1: handshake), which differs from that of plain HTTP on the
+/// The first byte of a TLS connection (RFC 8446, section 5.1: handshake). It differs from the first byte of plain HTTP on the
 /// same port.
 const TLS_HANDSHAKE: u8 = 0x16;
 
@@ -25,10 +25,10 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Waits for the first byte, and for the TLS handshake if it begins one.
+    /// Waits for the first byte. If it begins a TLS handshake, waits for that, too.
     ///
     /// # Errors
-    /// If the peer ends before its first byte (`UnexpectedEof`), breaks off, or sends bytes that are no TLS
+    /// If the peer ends the connection before its first byte (`UnexpectedEof`), breaks off, or sends bytes that are not TLS
     /// (`InvalidData`).
     pub async fn open(stream: TcpStream, tls: &TlsAcceptor) -> io::Result<Self> {
         let mut first = [0];

@@ -18,10 +18,10 @@ use crate::certificate::Certificates;
 
 /// Maximum time from connecting to an answer or an upgrade.
 const HTTP_TIMEOUT: Duration = Duration::from_secs(10);
-/// Connections that are not upgraded yet; more are closed at once.
+/// Maximum number of connections that are not upgraded yet. Further ones are closed at once.
 const CONNECTIONS_MAX: usize = 1_000;
 
-/// The TLS configuration of HTTP/1.1 with these certificates.
+/// Returns the TLS configuration of HTTP/1.1 with these certificates.
 ///
 /// # Panics
 /// Never, because the built-in cryptography supports the versions of TLS.

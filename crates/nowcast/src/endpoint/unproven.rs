@@ -1,8 +1,8 @@
-//! Limits the bytes sent to an unvalidated address to three times the bytes received from it (RFC 9000, section 8.1).
-//! An attacker that forges a victim's address gains nothing else from this endpoint.
+//! Limits the bytes sent to an unvalidated address to three times the bytes received from it (RFC 9000, section 8.1). So an
+//! attacker that forges a victim's address cannot make this endpoint send more to the victim.
 //!
-//! quinn begins a datagram within that limit and ends it beyond. The datagram is dropped instead, as if the network had
-//! lost it.
+//! quinn begins a datagram while the limit is not reached, and may exceed the limit with it. Such a datagram is dropped, as if
+//! the network had lost it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,30 +19,30 @@ use quinn::{AsyncTimer, AsyncUdpSocket, Runtime, UdpPoller};
 
 use crate::carrier::QuicRuntime;
 
-/// An endpoint drops a smaller first packet (RFC 9000, section 14.1).
+/// Minimum size of a first packet. An endpoint drops a smaller one (RFC 9000, section 14.1).
 const FIRST_PACKET_BYTES: usize = 1_200;
 
-/// Bytes sent for each byte received.
+/// Maximum number of bytes sent for each byte received.
 const FACTOR: usize = 3;
 
-/// After a failed handshake, the connection may still send its close.
+/// Time after a failed handshake during which the connection may still send its close.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// Addresses that are watched at one time.
+/// Maximum number of addresses that are watched at one time.
 const ADDRESSES_MAX: usize = 4_096;
 
 /// The unvalidated addresses of one endpoint.
 #[derive(Default)]
 pub(super) struct Unproven {
     budgets: Mutex<HashMap<SocketAddr, Budget>>,
-    /// Their number, so that nothing is looked up while there are none.
+    /// The number of watched addresses. While it is 0, no address is looked up.
     count: AtomicUsize,
 }
 
 struct Budget {
     received: usize,
     sent: usize,
-    /// When the address is forgotten, if its handshake has failed.
+    /// Time at which the address is forgotten, if its handshake has failed.
     until: Option<Instant>,
 }
 
@@ -66,14 +66,14 @@ impl Unproven {
         is_room
     }
 
-    /// The address has answered, so it is not forged.
+    /// Ends the watch, because the address has answered and is therefore not forged.
     pub(super) fn prove(&self, address: SocketAddr) {
         let mut budgets = self.lock();
         budgets.remove(&address);
         self.count.store(budgets.len(), Ordering::Release);
     }
 
-    /// The handshake ended without an answer of the address.
+    /// Records that the handshake ended without an answer from the address.
     pub(super) fn fail(&self, address: SocketAddr, now: Instant) {
         if let Some(budget) = self.lock().get_mut(&address) {
             budget.until = Some(now + LINGER);
@@ -88,8 +88,8 @@ impl Unproven {
         }
     }
 
-    /// Takes datagrams of one size from the budget of an address, the last of which may be shorter. Returns the bytes of those that
-    /// may be sent.
+    /// Takes datagrams of one size from the budget of an address. The last datagram may be shorter. Returns the number of bytes
+    /// of the datagrams that may be sent.
     fn take(&self, address: SocketAddr, bytes: usize, datagram_bytes: usize) -> usize {
         if self.count.load(Ordering::Acquire) == 0 {
             return bytes;
@@ -104,7 +104,7 @@ impl Unproven {
     }
 }
 
-/// The runtime of an endpoint that takes handshakes in.
+/// The runtime of an endpoint that accepts handshakes.
 pub(super) struct UnprovenRuntime(pub(super) Arc<Unproven>);
 
 impl fmt::Debug for UnprovenRuntime {
@@ -132,7 +132,7 @@ impl Runtime for UnprovenRuntime {
     }
 }
 
-/// A socket that sends no more to unproven addresses than their budgets allow.
+/// A socket that sends no more bytes to unvalidated addresses than their budgets allow.
 struct BoundedSocket {
     socket: Arc<dyn AsyncUdpSocket>,
     unproven: Arc<Unproven>,

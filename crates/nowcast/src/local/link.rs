@@ -1,7 +1,7 @@
-//! The link of a channel between programs of one machine (`spec/CARRIERS.md`, section 5). Both hold the ends of queues,
+//! The link of a channel between programs on one machine (`spec/CARRIERS.md`, section 5). Both programs hold the ends of queues,
 //! so there is no session, no packet and no driver.
 //!
-//! Under key 0 a message begins with one byte for its kind. Commands and replies then have an eight-byte number
+//! A message under key 0 begins with one byte for its kind. In commands and replies, an eight-byte number follows
 //! (`spec/QUEUE.md`, section 8).
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -19,7 +19,7 @@ use crate::channel::{
     Status, WakerSet,
 };
 
-/// The default number of lanes of a session; all but the first are small.
+/// The default lanes of a session. All lanes except the first are small.
 pub(crate) const LANES: [Bounds; 8] = {
     const SMALL: Bounds = Bounds { entries_max: 256, bytes_max: 256 * 1_024 };
     let first = Bounds { entries_max: 4_096, bytes_max: 2 * 1_024 * 1_024 };
@@ -32,14 +32,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 const EVENT: u8 = 0;
 const COMMAND: u8 = 1;
 const REPLY: u8 = 2;
-/// Size of the kind and the number of a command.
+/// Size in bytes of the header of a command: its kind and its number.
 const NUMBERED_BYTES: usize = 9;
 
 /// The ends of the queues of one channel. Sending and receiving have separate locks, and a waiting task holds neither.
 pub(crate) struct LocalLink {
     sending: Mutex<Sending>,
     receiving: Mutex<Receiving>,
-    /// The end of the channel.
+    /// The reason of the channel's end, once it has ended.
     end: OnceLock<Closed>,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
     readers: Arc<WakerSet>,
@@ -49,7 +49,7 @@ pub(crate) struct LocalLink {
 }
 
 struct Sending {
-    /// `None` after the end of the channel, which closes it for the peer.
+    /// `None` after the end of the channel. Dropping the queue closes the channel for the peer.
     queue: Option<QueueSender>,
     sealed: Vec<u8>,
     commands: u64,
@@ -57,7 +57,7 @@ struct Sending {
 
 struct Receiving {
     queue: Option<QueueReceiver>,
-    /// Whether a sleeping thread has borrowed the queue.
+    /// Whether a sleeping thread has borrowed the receiving queue.
     is_lent: bool,
     kept: Kept,
     replies: Replies,
@@ -94,19 +94,19 @@ impl LocalLink {
     }
 
     fn sending(&self) -> MutexGuard<'_, Sending> {
-        self.sending.lock().expect("nobody panics while holding it")
+        self.sending.lock().expect("no thread panics while holding the lock")
     }
 
     fn receiving(&self) -> MutexGuard<'_, Receiving> {
-        self.receiving.lock().expect("nobody panics while holding it")
+        self.receiving.lock().expect("no thread panics while holding the lock")
     }
 
-    /// The error of every call after the end.
+    /// Returns the error of every call after the end.
     fn ended(&self) -> Error {
         self.end.get().map_or(Error::Refused(Refused::Closed), |closed| Error::Closed(closed.clone()))
     }
 
-    /// Translates a refusal of a queue. Must not be called under a lock.
+    /// Converts a refusal of a queue. Must not be called under a lock.
     fn explain(&self, refusal: Refusal) -> Error {
         let (code, by) = match refusal {
             Refusal::Full => return Error::Refused(Refused::Full),
@@ -146,7 +146,7 @@ impl LocalLink {
     fn finish_receiving(&self) {
         let mut receiving = self.receiving();
         receiving.queue = None;
-        // A sleeping thread finds out by itself.
+        // A sleeping thread finds out by itself that the channel has ended.
         receiving.is_lent = false;
         receiving.replies.settle_all(&self.ended());
     }
@@ -158,7 +158,7 @@ impl LocalLink {
         error
     }
 
-    /// Takes messages while the waiting reply may be among them. The others are kept.
+    /// Takes messages while one of them may be the awaited reply. All other messages are kept.
     fn look_for_reply(&self, receiving: &mut Receiving, waker: &Waker) -> Result<(), Refusal> {
         while !receiving.kept.is_full() {
             let mut bytes = Vec::new();
@@ -194,7 +194,7 @@ impl Link for LocalLink {
             Put::Event(payload, _) => (Key::EVENT, seal(sealed, EVENT, None, payload), 0),
             Put::Command(payload, _) => {
                 *commands += 1;
-                // Its reply may arrive before the put has returned.
+                // The reply may arrive before the put has returned, so it is registered first.
                 self.receiving().replies.expect(CommandId::new(lane.number(), *commands));
                 (Key::EVENT, seal(sealed, COMMAND, Some(*commands), payload), *commands)
             }
@@ -253,7 +253,7 @@ impl Link for LocalLink {
                     return Some(Err(self.explain_receiving(refusal)));
                 }
             }
-            // A sleeping thread holds no lock, so it borrows the queue. A second thread waits by a waker.
+            // A sleeping thread must not hold the lock, so it borrows the queue. Any second thread waits by a waker.
             let mut queue = receiving.lend()?;
             drop(receiving);
             let look_again = Instant::now() + LOOK_AGAIN;
@@ -371,7 +371,7 @@ impl Receiving {
         }
     }
 
-    /// Returns the received message, unless it is a reply, which goes to its task, or an announcement.
+    /// Returns the received message, unless it is a reply or an announcement. A reply is passed to its task.
     fn sort(&mut self, lane: usize, key: Key, bytes: &mut Vec<u8>) -> Result<Option<Received>, Refusal> {
         let lane = LaneId::new(lane.try_into().unwrap_or(u8::MAX));
         self.received += 1;
@@ -397,7 +397,7 @@ impl Receiving {
         queue
     }
 
-    /// Takes back the queue and the message of the thread.
+    /// Takes back the queue from the thread, and the message that the thread received.
     fn give_back(
         &mut self,
         queue: QueueReceiver,
@@ -433,7 +433,7 @@ fn seal<'a>(sealed: &'a mut Vec<u8>, kind: u8, number: Option<u64>, payload: &[u
     sealed
 }
 
-/// Removes the header that [`seal`] has added.
+/// Removes the header that [`seal`] added.
 fn unseal(key: Key, bytes: &mut Vec<u8>) -> Result<Sealed, Refusal> {
     if !key.is_event() {
         return Ok(Sealed::State);

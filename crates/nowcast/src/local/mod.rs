@@ -1,6 +1,6 @@
-//! Names and queues of one machine: through shared memory on Linux, elsewhere over a local socket (a Unix socket, or
-//! TCP on loopback with a secret on Windows). [`CARRIER`] is the one in use. The guarantees are the same, and only
-//! programs of the same user can connect. The feature `portable` uses the socket on Linux, too.
+//! Names and queues of one machine. On Linux they use shared memory, elsewhere a local socket (a Unix socket, or TCP on loopback
+//! with a secret on Windows). [`CARRIER`] is the carrier in use. The guarantees are the same, and only programs of the same user
+//! can connect. The feature `portable` selects the socket on Linux, too.
 //!
 //! [`Listener::advertise`](crate::Listener::advertise) advertises a name here and on the network, and
 //! [`connect`](crate::connect) searches here first. Threads that need no network and no runtime use
@@ -10,7 +10,7 @@ mod link;
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub(crate) mod shared_memory;
-// Its own tests use it on all systems.
+// The module's own tests use the socket on all systems.
 #[cfg(any(test, not(target_os = "linux"), feature = "portable"))]
 #[cfg_attr(
     all(target_os = "linux", not(feature = "portable")),

@@ -16,23 +16,23 @@ pub(crate) use nowcast_shm::{advertise, connect, connect_until};
 /// The carrier between two programs of this machine.
 pub const CARRIER: CarrierKind = CarrierKind::SharedMemory;
 
-/// Accepts within a runtime.
+/// Accepts programs within a runtime.
 pub(crate) struct Welcome {
     listener: Arc<Listener>,
     socket: UnixListener,
 }
 
 impl Welcome {
-    /// Must be called within a runtime.
+    /// Makes the acceptor of a listener. Must be called within a runtime.
     pub(crate) fn new(listener: Listener) -> Result<Self, OpenError> {
         let socket = UnixListener::from_std(listener.socket()?)?;
         Ok(Self { listener: Arc::new(listener), socket })
     }
 
-    /// Waits for the next program that connects. Errors concern one peer, except those of the system.
+    /// Waits for the next program that connects. An error concerns only one peer, unless it comes from the system.
     pub(crate) async fn accept(&self) -> Result<Queues, OpenError> {
         let stream = self.socket.accept().await?.0.into_std()?;
-        // A peer may take up to a second to greet, which would block a task of the runtime.
+        // A peer may take up to a second for its greeting. Waiting for it here would block a task of the runtime.
         let host = Arc::clone(&self.listener);
         let greeted = spawn_blocking(move || host.greet(stream)).await;
         greeted.unwrap_or(Err(OpenError::Handshake("the runtime ends")))

@@ -11,14 +11,14 @@ use super::client::{Line, NamesError};
 use super::connection::{PING, SILENCE_MAX};
 use super::protocol::{Answer, Refused, Request};
 
-/// The first pause after a failure; it doubles with each further one.
+/// The pause after a first failure. Each further failure doubles it.
 const WAIT_MIN: Duration = Duration::from_millis(250);
 
-/// The longest pause, so that a restarted name server soon has the name.
+/// Maximum pause, so that a name is registered soon after a restart of the name server.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// A name that stays registered at a name server while this value exists, across restarts of the name server. Dropping
-/// it releases the name.
+/// A name that stays registered at a name server while this value exists, even if the name server restarts. Dropping the value
+/// releases the name.
 #[derive(Debug)]
 pub struct Advertisement {
     status: watch::Receiver<AdvertisementStatus>,
@@ -29,19 +29,19 @@ pub struct Advertisement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AdvertisementStatus {
-    /// Not tried yet.
+    /// The registration has not been tried yet.
     Trying,
     /// The name is registered at the name server.
     Registered,
-    /// No name server answers; it is tried again.
+    /// No name server answers. The registration is retried.
     NoServer,
-    /// The name server refuses; it is tried again.
+    /// The name server refuses the name. The registration is retried.
     Refused(Refused),
 }
 
 impl Advertisement {
-    /// Advertises a service of this machine at a name server while the value exists. `port` is the port of its
-    /// endpoint. Needs a tokio runtime.
+    /// Advertises a service of this machine at a name server, while the returned value exists. `port` is the port of the
+    /// service's endpoint. Must be called within a tokio runtime.
     #[must_use]
     pub fn start(server: SocketAddr, name: &str, port: u16) -> Advertisement {
         let (status, receiver) = watch::channel(AdvertisementStatus::Trying);
@@ -58,7 +58,7 @@ impl Advertisement {
     /// Waits until the name is registered.
     ///
     /// # Errors
-    /// If the first attempts show that the server refuses it.
+    /// If the name server refuses the name at the first attempts.
     pub async fn registered(&mut self) -> Result<(), Refused> {
         let decided = self.status.wait_for(|status| {
             matches!(status, AdvertisementStatus::Registered | AdvertisementStatus::Refused(_))
@@ -71,7 +71,7 @@ impl Advertisement {
 
     /// Waits for the outcome of the first attempt, or the next change.
     pub async fn changed(&mut self) -> AdvertisementStatus {
-        // The task ends only with this value.
+        // The task ends only when this value is dropped.
         let _ = self.status.changed().await;
         self.status()
     }

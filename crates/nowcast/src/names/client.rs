@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::protocol::{Answer, LINE_BYTES_MAX, Lines, Refused, Request, Service};
 
-/// Maximum time of a name server to answer.
+/// Maximum time that a name server may take to answer.
 const ANSWER_MAX: Duration = Duration::from_secs(3);
 
 /// Maximum number of names in a list.
@@ -19,7 +19,7 @@ const LIST_MAX: usize = 65_536;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NamesError {
-    /// Nothing listens there.
+    /// Nothing listens at the address.
     #[error("no name server answers at {address} ({error}): start one there with `nowcast names serve`")]
     NoServer {
         /// The address.
@@ -41,7 +41,7 @@ pub enum NamesError {
 /// Requests the address of a service from the name server at `server`.
 ///
 /// # Errors
-/// [`Refused::NoSuchName`] if the name is not advertised, and all errors of a server.
+/// [`Refused::NoSuchName`] if the name is not advertised, and every other [`NamesError`].
 pub async fn find(server: SocketAddr, name: &str) -> Result<Service, NamesError> {
     in_time(server, async {
         let mut line = Line::connect(server).await?;
@@ -58,7 +58,7 @@ pub async fn find(server: SocketAddr, name: &str) -> Result<Service, NamesError>
 /// Requests all names, sorted, from the name server at `server`.
 ///
 /// # Errors
-/// All errors of a server.
+/// Every [`NamesError`].
 pub async fn list(server: SocketAddr) -> Result<Vec<Service>, NamesError> {
     in_time(server, async {
         let mut line = Line::connect(server).await?;
@@ -83,7 +83,7 @@ async fn in_time<T>(
     timeout(ANSWER_MAX, asked).await.unwrap_or(Err(NamesError::Silent(server)))
 }
 
-/// A connection to a name server, in lines.
+/// A connection to a name server that exchanges lines.
 pub(super) struct Line {
     server: SocketAddr,
     stream: TcpStream,
@@ -113,7 +113,7 @@ impl Line {
         }
     }
 
-    /// Waits for the next line; `None` is an empty one. Cancelling loses nothing.
+    /// Waits for the next line. `None` stands for an empty line. If the future is dropped, no data is lost.
     pub(super) async fn hear_any(&mut self) -> Result<Option<Answer>, NamesError> {
         loop {
             match self.lines.next().map_err(|_| NamesError::NotOne(self.server))? {

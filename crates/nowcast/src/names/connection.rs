@@ -1,4 +1,4 @@
-//! One connection at a name server: bytes in, bytes out, and a timeout. No socket, no clock.
+//! One connection at a name server. It takes bytes, returns bytes, and has a timeout. It has no socket and no clock.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -6,27 +6,27 @@ use std::time::{Duration, Instant};
 use super::protocol::{Answer, Lines, Refused, Request};
 use super::registry::{ConnectionId, Registry};
 
-/// Interval of empty lines to an advertising client.
+/// Interval at which an advertising client is sent an empty line.
 pub(super) const PING: Duration = Duration::from_secs(10);
 
 /// Maximum silence of an advertising client.
 pub(super) const SILENCE_MAX: Duration = Duration::from_secs(30);
 
-/// Maximum time between whole requests of a connection that advertises nothing.
+/// Maximum time between two whole requests, for a connection that advertises nothing.
 const REQUEST_MAX: Duration = Duration::from_secs(5);
 
-/// Number of bytes of a list that are written ahead.
+/// Number of bytes of a list that are written in advance.
 const OUTPUT_BYTES: usize = 4 * 1024;
 
 /// The server's end of a connection.
 ///
-/// Call [`handle_bytes`](Self::handle_bytes) with arrived bytes, at most [`room`](Self::room). Then write the bytes of
-/// [`poll_output`](Self::poll_output), and report them by [`sent`](Self::sent). Requests are only read while no output
+/// Call [`handle_bytes`](Self::handle_bytes) with arrived bytes, at most [`room`](Self::room). Then write the bytes that
+/// [`poll_output`](Self::poll_output) returns, and report them by [`sent`](Self::sent). Requests are read only while no output
 /// waits, so a peer that does not read costs no memory.
 #[derive(Debug)]
 pub(super) struct Connection {
     id: ConnectionId,
-    /// The peer's host, unless it is this machine.
+    /// The peer's host. `None` if the peer is on this machine.
     host: Option<IpAddr>,
     may_advertise: bool,
     lines: Lines,
@@ -34,7 +34,7 @@ pub(super) struct Connection {
     /// The list in progress, with its last written name.
     listing: Option<Listing>,
     advertises: bool,
-    /// Time of the peer's last activity: any byte if it advertises, otherwise a whole request.
+    /// Time of the peer's last activity. For an advertising client, any byte is activity; for others, only a whole request.
     heard: Instant,
     said: Instant,
     is_ending: bool,
@@ -47,7 +47,7 @@ struct Listing {
 }
 
 impl Connection {
-    /// Makes a connection from `address`. Other machines may advertise only if that is allowed.
+    /// Makes a connection from `address`. Clients on other machines may advertise only if `allow_remote` is set.
     pub(super) fn new(id: ConnectionId, address: IpAddr, allow_remote: bool, now: Instant) -> Connection {
         let address = address.to_canonical();
         let host = (!address.is_loopback()).then_some(address);
@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// Number of bytes that it accepts now.
+    /// Returns the number of bytes that the connection accepts now.
     pub(super) fn room(&self) -> usize {
         if self.is_busy() || self.is_ending { 0 } else { self.lines.room() }
     }
@@ -119,7 +119,7 @@ impl Connection {
     /// Sends an empty line or ends the connection, if that is due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if now >= self.heard + self.patience() {
-            // A peer that does not read gets nothing more.
+            // The peer does not read, so it is sent nothing more.
             self.output.clear();
             self.listing = None;
             self.is_ending = true;
@@ -129,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// Whether the connection ends after its output is written.
+    /// Whether the connection ends once its output is written.
     pub(super) fn is_ending(&self) -> bool {
         self.is_ending
     }
@@ -159,7 +159,7 @@ impl Connection {
                         Ok(None) => {}
                         Err(error) => {
                             self.say(&Answer::Error { error });
-                            // A peer that sends another protocol is not a client of ours.
+                            // A peer that sends something else is not a client of a name server.
                             self.is_ending = error == Refused::BadRequest;
                         }
                     }
@@ -252,10 +252,13 @@ mod tests {
         server.ask(&mut service, advertise);
         assert_eq!(server.ask(&mut thief, advertise), "{\"error\":\"name_taken\"}\n");
         server.registry.release(ConnectionId(2));
-        assert!(server.registry.find("tracker").is_some(), "the thief's end takes nothing along");
+        assert!(
+            server.registry.find("tracker").is_some(),
+            "the end of the second connection releases no name of the first"
+        );
         let moved =
             server.ask(&mut service, "{\"advertise\":\"tracker\",\"port\":2}\n{\"find\":\"tracker\"}\n");
-        assert!(moved.ends_with("\"port\":2}\n"), "its holder may move: {moved}");
+        assert!(moved.ends_with("\"port\":2}\n"), "its holder may change the port: {moved}");
     }
 
     #[test]
@@ -292,7 +295,7 @@ mod tests {
         assert!(lists.ends_with("{\"listed\":4096}\n"));
     }
 
-    /// Number of names, out of 1,000, that a connection gets.
+    /// Returns the number of names, out of 1,000, that a connection gets.
     fn taken(server: &mut Server, id: u64, address: &str) -> usize {
         let mut connection = Connection::new(ConnectionId(id), address.parse().unwrap(), true, server.now);
         let name = |index| format!("{{\"advertise\":\"from-{id}-{index}\",\"port\":1}}\n");
@@ -304,20 +307,20 @@ mod tests {
     fn neither_a_connection_nor_a_machine_can_take_all_names() {
         let mut server = Server::new();
         let of_others = [taken(&mut server, 1, "192.0.2.1"), taken(&mut server, 2, "192.0.2.1")];
-        assert_eq!(of_others, [256, 0], "another machine has as many as a connection");
+        assert_eq!(of_others, [256, 0], "another machine may have as many names as one connection");
         let of_own: Vec<usize> = (10..15).map(|id| taken(&mut server, id, "127.0.0.1")).collect();
         assert_eq!(of_own, [256, 256, 256, 256, 0], "programs of this machine have 1,024 together");
-        assert_eq!(taken(&mut server, 20, "192.0.2.2"), 256, "others still find room");
+        assert_eq!(taken(&mut server, 20, "192.0.2.2"), 256, "other machines still find room");
         assert_eq!(server.registry.refused(), 744 + 1_000 + 4 * 744 + 1_000 + 744);
     }
 
     #[test]
-    fn a_silent_service_loses_its_name_and_an_idle_connection_its_place() {
+    fn silent_services_and_idle_connections_are_closed() {
         let mut server = Server::new();
         let (mut service, mut idle) = (server.connect(1, "127.0.0.1"), server.connect(2, "127.0.0.1"));
         server.ask(&mut service, "{\"advertise\":\"tracker\",\"port\":1}\n");
         let begin = server.now;
-        // Empty lines keep the connection of a service, but no other.
+        // Empty lines keep a service's connection alive, but not that of any other client.
         for second in 1..=25 {
             server.now = begin + Duration::from_secs(second);
             for connection in [&mut service, &mut idle] {
@@ -336,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_now_and_then_is_not_a_request() {
+    fn single_bytes_do_not_keep_a_connection_without_a_request_open() {
         let server = &mut Server::new();
         let mut slow = server.connect(1, "127.0.0.1");
         for _ in 0..5 {

@@ -1,8 +1,8 @@
 //! Names of services on other machines (`spec/CARRIERS.md`, section 8).
 //!
-//! A [`NameServer`] maps names to ports and hosts, while the services exist. An endpoint advertises at the name server
-//! of its own machine automatically. [`crate::connect`] asks the name server of a host if an address has no port. Names
-//! of the same machine and user need no server (see [`crate::local`]).
+//! A [`NameServer`] maps names to ports and hosts, while the services exist. An endpoint advertises automatically at the name
+//! server of its own machine. [`crate::connect`] asks the name server of a host if an address has no port. Programs of the same
+//! machine and user find each other's names without a server (see [`crate::local`]).
 //!
 //! | file | content |
 //! | --- | --- |
@@ -10,7 +10,7 @@
 //! | `registry.rs` | the names of each connection |
 //! | `connection.rs` | one connection: bytes in, bytes out, no socket and no clock |
 //! | `hostile.rs` | input that no client sends, for fuzzing |
-//! | `server.rs`, `client.rs`, `advertisement.rs` | the same on sockets |
+//! | `server.rs`, `client.rs`, `advertisement.rs` | server and clients on sockets |
 //! | `multicast.rs` | names without a server, by multicast DNS; only with the feature `mdns` |
 
 mod advertisement;

@@ -1,7 +1,7 @@
 //! Names without a name server, by multicast DNS (RFC 6762 and RFC 6763), on one network segment.
 //!
-//! Only with the feature `mdns`. A name here is only a hint, because every machine on the segment can announce any
-//! name. The certificate proves the identity of the endpoint, and the token proves that of the client.
+//! Only with the feature `mdns`. A name found here is only a hint, because every machine on the segment can announce any name.
+//! The certificate proves the identity of the endpoint, and the token proves that of the client.
 //!
 //! ```no_run
 //! use nowcast::names::multicast;
@@ -14,8 +14,8 @@
 //! # drop((announced, services)); Ok(()) }
 //! ```
 //!
-//! A [`Listener`](crate::Listener) announces its names if its configuration says so. [`connect`](crate::connect)
-//! searches here for an address without a port whose host is `local` or ends in `.local`: `nowcast://local/tracker`.
+//! A [`Listener`](crate::Listener) announces its names if its configuration says so. If an address has no port and its host is
+//! `local` or ends in `.local`, [`connect`](crate::connect) searches by multicast DNS: `nowcast://local/tracker`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -26,7 +26,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Service, is_name};
 
-/// The type of our services in DNS-SD.
+/// The DNS-SD type of Nowcast services.
 const KIND: &str = "_nowcast._udp.local.";
 
 /// Maximum length of a label in DNS (RFC 1035, section 2.3.4).
@@ -39,7 +39,7 @@ const SERVICES_MAX: usize = 1_024;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MulticastError {
-    /// It cannot be announced.
+    /// The name cannot be announced.
     #[error("'{0}' cannot be announced: a name is 1 to 63 of a-z A-Z 0-9 . _ -, not beginning with a dot")]
     BadName(String),
     /// The library or the system refuses.
@@ -53,11 +53,11 @@ pub struct Announcement {
     full_name: String,
 }
 
-/// Announces a service of this machine on each of its network segments. The endpoint has this port on `hosts`.
-/// Addresses of a family without a listener are not announced.
+/// Announces a service of this machine on each of its network segments. The endpoint listens on `port` of `hosts`. Addresses of a
+/// family without a listener are not announced.
 ///
 /// # Errors
-/// If the name is invalid, or the system cannot open sockets for it.
+/// If the name is invalid, or the system cannot open the sockets.
 pub fn announce(name: &str, port: u16, hosts: &[IpAddr]) -> Result<Announcement, MulticastError> {
     if !is_name(name) || name.len() > LABEL_BYTES_MAX {
         return Err(MulticastError::BadName(name.chars().take(100).collect()));
@@ -78,8 +78,8 @@ pub fn announce(name: &str, port: u16, hosts: &[IpAddr]) -> Result<Announcement,
 
 impl Drop for Announcement {
     fn drop(&mut self) {
-        // The farewell is sent in the background. Without it, other machines forget the name when it is not announced
-        // again.
+        // The farewell is sent in the background. Without the farewell, other machines forget the name later, when no further
+        // announcement arrives.
         let _ = self.daemon.unregister(&self.full_name);
         let _ = self.daemon.shutdown();
     }
@@ -91,15 +91,15 @@ impl std::fmt::Debug for Announcement {
     }
 }
 
-/// Listens for this time, and returns the announced services, sorted by name.
+/// Listens for `patience`, and returns the announced services, sorted by name.
 ///
 /// # Errors
-/// If the system cannot open sockets for it.
+/// If the system cannot open the sockets.
 pub async fn browse(patience: Duration) -> Result<Vec<Service>, MulticastError> {
     hear(patience, |_| false).await
 }
 
-/// Listens until a service of this name is announced, at most for this time.
+/// Listens until a service of this name is announced, for at most `patience`.
 ///
 /// # Errors
 /// Like [`browse`].
@@ -108,7 +108,7 @@ pub async fn find(name: &str, patience: Duration) -> Result<Option<Service>, Mul
     Ok(hear(patience, is_it).await?.into_iter().find(is_it))
 }
 
-/// Listens until the services suffice, at most for this time.
+/// Listens until the services suffice, for at most `patience`.
 async fn hear(
     patience: Duration,
     is_enough: impl Fn(&Service) -> bool,
@@ -136,12 +136,12 @@ async fn hear(
     Ok(found.into_values().collect())
 }
 
-/// Converts an announcement to a service; `None` if it is not one of ours.
+/// Converts an announcement to a service; `None` if it does not announce a Nowcast service.
 fn service(resolved: &ResolvedService) -> Option<Service> {
     // Dots in a label are written with a backslash.
     let name = resolved.fullname.strip_suffix(&format!(".{KIND}"))?.replace('\\', "");
     let mut addresses: Vec<IpAddr> = resolved.addresses.iter().map(|address| address.to_ip_addr()).collect();
-    // A link-local IPv6 address needs a zone, which our addresses lack.
+    // A link-local IPv6 address needs a zone, which a `nowcast://` address cannot express.
     addresses.retain(|address| !matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()));
     addresses.sort();
     let host = addresses.first().copied()?;

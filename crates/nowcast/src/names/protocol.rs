@@ -12,11 +12,11 @@ pub const LINE_BYTES_MAX: usize = 1_024;
 /// An advertised service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// The port of its endpoint.
+    /// The port of the service's endpoint.
     pub port: u16,
-    /// Its host, unless it is the name server's own.
+    /// The host of the service; `None` if it is the name server's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<IpAddr>,
 }
@@ -29,8 +29,8 @@ pub(super) enum Request {
     Advertise(String, u16),
 }
 
-/// The reason why a name server refuses a request. The text of each is for people; the line has the variant's name in
-/// snake case (`no_such_name`).
+/// The reason why a name server refuses a request. The text of each variant is for people. The line contains the variant's name
+/// in snake case (`no_such_name`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -38,7 +38,7 @@ pub enum Refused {
     /// No service of this name is advertised.
     #[error("nothing is advertised under this name: check it, or start the service")]
     NoSuchName,
-    /// Another living connection holds the name.
+    /// Another open connection holds the name.
     #[error("another service holds the name: choose another one, or end that service")]
     NameTaken,
     /// The name or the port is invalid.
@@ -126,19 +126,19 @@ fn to_line(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers are always JSON") + "\n"
 }
 
-/// Splits arrived bytes into lines, and holds at most one.
+/// Splits arrived bytes into lines. Buffers at most one line.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     bytes: Vec<u8>,
 }
 
 impl Lines {
-    /// Number of bytes that it accepts.
+    /// Returns the number of bytes that can be pushed now.
     pub(super) fn room(&self) -> usize {
         LINE_BYTES_MAX.saturating_sub(self.bytes.len())
     }
 
-    /// Adds bytes, at most the accepted number.
+    /// Adds bytes, at most [`room`](Self::room).
     pub(super) fn push(&mut self, bytes: &[u8]) {
         debug_assert!(bytes.len() <= self.room());
         self.bytes.extend_from_slice(bytes);

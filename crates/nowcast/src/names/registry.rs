@@ -20,7 +20,7 @@ const NAMES_PER_HOST_MAX: usize = 256;
 
 const _: () = assert!(NAMES_PER_CONNECTION_MAX < NAMES_OF_OWN_HOST_MAX && NAMES_OF_OWN_HOST_MAX < NAMES_MAX);
 
-/// Identifies a connection; never used twice.
+/// Identifies a connection. An id is never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ConnectionId(pub(super) u64);
 
@@ -28,7 +28,7 @@ pub(super) struct ConnectionId(pub(super) u64);
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     names: BTreeMap<String, Holder>,
-    /// Names that were refused, because their connection or their machine had the maximum.
+    /// Number of names that were refused because their connection or their machine had the maximum.
     refused: u64,
 }
 
@@ -40,7 +40,7 @@ struct Holder {
 }
 
 impl Registry {
-    /// Registers a name for a connection. The same connection may change its port.
+    /// Registers a name for a connection. If the same connection has the name already, the port is updated.
     pub(super) fn advertise(
         &mut self,
         connection: ConnectionId,
@@ -88,7 +88,7 @@ impl Registry {
         next.map(|(name, holder)| service(name, holder))
     }
 
-    /// Names that were refused, because their connection or their machine had the maximum.
+    /// Returns the number of names that were refused because their connection or their machine had the maximum.
     pub(super) fn refused(&self) -> u64 {
         self.refused
     }

@@ -18,10 +18,11 @@ use super::connection::Connection;
 use super::protocol::{Answer, LINE_BYTES_MAX, Refused};
 use super::registry::{ConnectionId, Registry};
 
-/// Bytes that are read and dropped after a refusal, so that a reset does not lose the refusal.
+/// Maximum number of bytes that are read and dropped after a refusal. Without reading them, a TCP reset could destroy the
+/// refusal.
 const LINGER_BYTES_MAX: usize = 64 * 1024;
 
-/// Maximum time of that.
+/// Maximum time for reading these bytes.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Configuration of a name server.
@@ -33,7 +34,7 @@ pub struct NameServerConfig {
     pub port: u16,
     /// Lets services of other machines advertise.
     pub allow_remote: bool,
-    /// Maximum number of connections. One more closes the oldest that advertises nothing.
+    /// Maximum number of connections. If another one arrives, the oldest one that advertises nothing is closed.
     pub connections_max: usize,
 }
 
@@ -79,11 +80,11 @@ pub struct NameServerStats {
     pub names: usize,
     /// Accepted connections.
     pub accepted: u64,
-    /// Connections that were closed for newer ones.
+    /// Connections that were closed because a newer one needed their place.
     pub evicted: u64,
-    /// Refused connections, because all others advertise.
+    /// Connections that were refused because all others advertise names.
     pub refused: u64,
-    /// Names that were refused, because their connection or their machine had the maximum.
+    /// Names that were refused because their connection or their machine had the maximum.
     pub names_refused: u64,
 }
 
@@ -121,7 +122,7 @@ struct State {
     stats: NameServerStats,
 }
 
-/// The record of a connection besides its task.
+/// The state of a connection outside of its task.
 #[derive(Debug)]
 struct Slot {
     advertises: bool,
@@ -130,7 +131,7 @@ struct Slot {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change is one call that leaves a consistent state.
+        // Every change is a single call that leaves a consistent state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -139,14 +140,14 @@ impl NameServer {
     /// Opens the sockets. An address family that this machine does not have is skipped if another one works.
     ///
     /// # Errors
-    /// The system's error, if no address can be listened on or one is taken.
+    /// The system's error, if no address works or one of them is in use.
     pub async fn bind(config: NameServerConfig) -> io::Result<NameServer> {
         let mut listeners: Vec<TcpListener> = Vec::new();
         let (mut port, mut missing) = (config.port, None);
         for &host in &config.hosts {
             match TcpListener::bind(SocketAddr::new(host, port)).await {
                 Ok(listener) => {
-                    // The second family follows the port that the system chose for the first.
+                    // The second family uses the port that the system chose for the first.
                     port = listener.local_addr()?.port();
                     listeners.push(listener);
                 }
@@ -178,7 +179,7 @@ impl NameServer {
         for listener in self.listeners {
             accepting.spawn(accept_from(listener, Arc::clone(&self.shared)));
         }
-        // Dropping the sets ends every task in them.
+        // Dropping the two sets ends every task in them.
         shutdown.await;
     }
 }
@@ -193,7 +194,8 @@ async fn accept_from(listener: TcpListener, shared: Arc<Shared>) {
                     serving.spawn(guest.serve(stream));
                 }
                 Err(error) => {
-                    // Too many open files, or the peer was gone before it was accepted. Neither ends the server.
+                    // The process may have too many open files, or the peer has left before it was accepted. Neither error ends
+                    // the server.
                     tracing::warn!(%error, "cannot accept a connection");
                     sleep(Duration::from_millis(20)).await;
                 }
@@ -203,7 +205,7 @@ async fn accept_from(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// A connection with its place. Dropping it frees the place and releases the names.
+/// A connection with its place. Dropping this value frees the place and releases the names.
 struct ServedConnection {
     id: ConnectionId,
     connection: Connection,
@@ -212,7 +214,7 @@ struct ServedConnection {
 }
 
 impl ServedConnection {
-    /// Finds room for a connection, if necessary that of the oldest one that advertises nothing.
+    /// Finds room for a connection. If there is none, closes the oldest connection that advertises nothing.
     fn admit(shared: &Arc<Shared>, address: IpAddr) -> Option<ServedConnection> {
         let mut guard = shared.lock();
         let state = &mut *guard;
@@ -262,7 +264,7 @@ impl ServedConnection {
                 }
             }
         }
-        drop(self); // what follows needs no place
+        drop(self); // the code below needs no place
         linger(stream).await;
     }
 
@@ -276,7 +278,7 @@ impl ServedConnection {
         self.note();
     }
 
-    /// Protects the place of a connection that advertises.
+    /// Marks the connection as one that advertises, so that it is not evicted.
     fn note(&self) {
         if self.connection.advertises()
             && let Some(slot) = self.shared.lock().slots.get_mut(&self.id.0)

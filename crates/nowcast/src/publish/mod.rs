@@ -1,4 +1,4 @@
-//! One to many: what Zenoh, iceoryx2 and ROS call a topic.
+//! One-to-many channels, called topics in Zenoh, iceoryx2 and ROS.
 
 mod subscribers;
 
@@ -20,8 +20,8 @@ use crate::published::Published;
 use subscribers::{Table, serve_all};
 
 impl Listener {
-    /// Publishes under `name`. Programs that [`connect`](crate::connect) to it subscribe, over any carrier. Their
-    /// channels receive the newest value of every key, and then every later event with the states before it.
+    /// Publishes under `name`. Programs that [`connect`](crate::connect) to this name become subscribers, over any carrier. Their
+    /// channels first receive the newest value of every key, and then every later event with the states that precede it.
     ///
     /// # Errors
     /// [`AdvertiseError`].
@@ -52,23 +52,23 @@ impl Listener {
 
 /// Puts messages for all subscribers of a name.
 ///
-/// A put costs the same for one subscriber as for a thousand. One table holds the newest value of every key; each
-/// subscriber's session reads it when a packet leaves for that subscriber. Events, and the last values before them, are
-/// stored once until all subscribers have received them, within limits ([`PublicationBounds`]). A subscriber that falls
-/// further behind is closed with the code [`BEHIND`](nowcast_session::CloseCode::BEHIND) and [counted](Self::counters);
-/// other subscribers are not affected. States alone never make a subscriber fall behind. Each subscriber has the laws
-/// of the queue (`spec/QUEUE.md`, section 11).
+/// A put costs the same for one subscriber as for a thousand. One table holds the newest value of every key, and each
+/// subscriber's session reads it when a packet leaves for that subscriber. Events, and the last values before them, are stored
+/// once until all subscribers have received them, within limits ([`PublicationBounds`]). A subscriber that falls further behind
+/// is closed with the code [`BEHIND`](nowcast_session::CloseCode::BEHIND) and [counted](Self::counters); other subscribers are
+/// not affected. States alone never make a subscriber fall behind. For each subscriber, the laws of the queue hold
+/// (`spec/QUEUE.md`, section 11).
 ///
-/// No call waits, so there are no futures. A publisher is cheap to clone, and all handles are the same publisher. When
-/// the last is dropped, the name is released, and subscribers are closed after they received all messages, or after 5
-/// s. Messages of subscribers are dropped and [counted](Self::ignored): use [`advertise`](Listener::advertise) if both
-/// sides send.
+/// No call waits, so there are no futures. A publisher is cheap to clone, and all handles are the same publisher. When the last
+/// handle is dropped, the name is released. Subscribers are then closed after they have received all messages, or after 5 s.
+/// Messages from subscribers are dropped and [counted](Self::ignored). If both sides send, use
+/// [`advertise`](Listener::advertise).
 ///
-/// Subscribers on the same machine that connect without a port have their own queue, in shared memory or over a local
-/// socket. A task copies published messages into it while there is room, so values are stored once more for each of
-/// them. Such a subscriber that falls behind is also counted, but only learns that its channel is closed.
+/// Subscribers on the same machine that connect without a port have a queue of their own, in shared memory or over a local
+/// socket. A task copies published messages into this queue while there is room, so each such subscriber costs one more copy of
+/// the values. If such a subscriber falls behind, it is counted like the others, but learns only that its channel is closed.
 ///
-/// A publisher is one lane. For another priority or order, publish another name.
+/// A publisher has one lane. For messages with another priority or order, publish another name.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -95,7 +95,7 @@ impl Listener {
 /// ```
 pub struct Publisher<T: ?Sized = [u8]> {
     shared: Arc<Shared>,
-    /// The shape of `T`, after it was announced.
+    /// The number of the shape of `T`, after the shape was announced.
     shape: OnceLock<ShapeId>,
     carries: PhantomData<fn(&T)>,
 }
@@ -122,8 +122,8 @@ impl Shared {
 }
 
 impl<T: Payload + ?Sized> Publisher<T> {
-    /// Returns the same publisher for values of another type. As for [lanes](crate::Lane), subscribers may have other
-    /// versions of it.
+    /// Returns the same publisher for values of another type. As with [lanes](crate::Lane), subscribers may have other versions
+    /// of this type.
     #[must_use]
     pub fn typed<U: Wire>(&self) -> Publisher<U> {
         Publisher { shared: Arc::clone(&self.shared), shape: OnceLock::new(), carries: PhantomData }
@@ -132,8 +132,8 @@ impl<T: Payload + ?Sized> Publisher<T> {
     /// Puts the newest value of `key`, at least 1, for all subscribers. Never waits.
     ///
     /// # Errors
-    /// [`Refused::KeyZero`], [`Refused::TooLarge`], and [`Refused::Full`] where there are as many keys or bytes of newest
-    /// values as the bounds allow. No subscriber is a reason to refuse.
+    /// [`Refused::KeyZero`], [`Refused::TooLarge`], and [`Refused::Full`] if the newest values already have the maximum number of
+    /// keys or bytes. Subscribers never cause a refusal.
     pub fn state(&self, key: impl Into<Key>, value: &T) -> Result<(), Error> {
         let key = key.into();
         if key.is_event() {
@@ -166,7 +166,7 @@ impl<T: Payload + ?Sized> Publisher<T> {
     fn announce(&self, type_shape: TypeShape) -> Result<ShapeId, Error> {
         let put = |event: &[u8]| Poll::Ready(self.shared.put(Key::EVENT, event));
         match self.shared.table.shapes.ours().announce(type_shape, LaneId::default().number(), put) {
-            // Another thread may have received the same number.
+            // Another thread may have set the same number before.
             Poll::Ready(shape) => shape.inspect(|&shape| _ = self.shape.set(shape)),
             Poll::Pending => Err(Error::Refused(Refused::Full)),
         }

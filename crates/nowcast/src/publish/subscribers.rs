@@ -16,7 +16,7 @@ use crate::published::{Published, Subscription};
 /// The published messages.
 pub(super) struct Table {
     pub(super) messages: in_process::Publisher<Published>,
-    /// The announcements of their types to subscribers.
+    /// The announcements to subscribers of the types of the messages.
     pub(super) shapes: Shapes,
 }
 
@@ -33,7 +33,7 @@ pub(super) async fn serve_all(
             accepted = service.accept() => {
                 let (Ok(channel), Some(table)) = (accepted, table.upgrade()) else { break };
                 let subscription = table.messages.subscribe();
-                // Types announced from now on are announced among the messages.
+                // These types were announced before the subscriber joined. Later announcements are among the messages.
                 let types = table.shapes.ours().all();
                 subscribers.spawn(serve(channel, subscription, types, Arc::clone(&ignored)));
             }
@@ -57,7 +57,7 @@ async fn serve(
         return channel
             .close(CloseCode::LIMIT_EXCEEDED.0, &format!("the types of published values: {error}"));
     }
-    // A receive detects the end; no messages are expected before it.
+    // A receive detects the end of the channel. No messages are expected before it.
     let ended = async {
         while channel.receive().await.is_ok() {
             ignored.fetch_add(1, Ordering::Relaxed);
@@ -74,8 +74,8 @@ async fn serve(
     }
 }
 
-/// For links without packets: copies published messages into the queue of one subscriber. While that queue is full,
-/// nothing is taken.
+/// Copies published messages into the queue of one subscriber whose link has no packets. While this queue is full, no messages
+/// are taken from the publication.
 async fn copy(channel: &Channel, mut subscription: Subscription) -> Result<(), Error> {
     loop {
         poll_fn(|context| subscription.poll_ready(context)).await;

@@ -1,4 +1,4 @@
-//! Forwards TCP and UDP of one port to an endpoint, and fails on command.
+//! Forwards TCP and UDP of one port to an endpoint. Tests can make it fail.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
-/// The gate; dropping it cuts everything.
+/// A gate in front of an endpoint. Dropping it cuts all connections.
 pub(crate) struct Gate {
     port: u16,
     state: Arc<State>,
@@ -23,7 +23,7 @@ struct State {
     /// Share of lost datagrams, in percent.
     udp_loss_percent: AtomicU64,
     random: AtomicU64,
-    /// Cuts TCP connections and forgets UDP flows that began before.
+    /// Each change cuts the TCP connections and forgets the UDP flows that began before it.
     age: watch::Sender<u64>,
     stalled: watch::Sender<bool>,
     began: Notify,
@@ -71,12 +71,12 @@ impl Gate {
         self.state.udp_loss_percent.store(percent, Ordering::Relaxed);
     }
 
-    /// Kills every open carrier: TCP is cut, and the datagrams of known clients are dropped from now on.
+    /// Kills every open carrier. TCP connections are cut, and later datagrams of known clients are dropped.
     pub(crate) fn kill(&self) {
         self.state.age.send_modify(|age| *age += 1);
     }
 
-    /// Nothing moves while it is stalled, like a suspended process.
+    /// Stalls the gate or ends the stall. Nothing moves while it is stalled, as with a suspended process.
     pub(crate) fn stall(&self, is_stalled: bool) {
         self.state.stalled.send_replace(is_stalled);
     }
@@ -169,7 +169,7 @@ async fn return_udp(
 ) {
     let mut bytes = [0; 2_048];
     loop {
-        // An endpoint that is gone answers with an error, which does not end the gate.
+        // If the endpoint is gone, the socket returns an error. This error does not end the gate.
         let Ok(length) = flow.1.recv(&mut bytes).await else { continue };
         if flow.0 != *state.age.borrow() {
             return;

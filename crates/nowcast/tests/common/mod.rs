@@ -1,4 +1,4 @@
-//! Shared parts of tests: an endpoint behind a gate that can fail like a network.
+//! Shared parts of tests: an endpoint behind a gate that can fail as a network does.
 
 #![allow(dead_code, reason = "every test uses its own part of this")]
 
@@ -12,10 +12,10 @@ use nowcast::{CarrierKind, Channel, Connector, ListenConfig, Listener, Service};
 
 use gate::Gate;
 
-/// Local names are the whole machine's.
+/// Makes names unique, because all programs of this machine share the local names.
 static HOUSES: AtomicU64 = AtomicU64::new(0);
 
-/// An endpoint and the gate before it.
+/// An endpoint, and the gate in front of it.
 pub(crate) struct House {
     pub(crate) gate: Gate,
     pub(crate) service: Service,
@@ -39,7 +39,7 @@ impl House {
         House { gate, service, listener }
     }
 
-    /// The address through the gate, or directly for local carriers.
+    /// Returns the address through the gate, or the endpoint's own address for local carriers.
     pub(crate) fn url(&self, carriers: &[CarrierKind]) -> String {
         if carriers == [nowcast::local::CARRIER] {
             return format!("nowcast://localhost/{}", self.service.name());
@@ -62,7 +62,7 @@ impl House {
     }
 }
 
-/// Returns the future's output, unless it takes longer than any machine needs.
+/// Returns the future's output. Panics if it takes longer than any machine needs.
 pub(crate) async fn within<T>(seconds: u64, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(seconds), future).await.expect("it happens in time")
 }

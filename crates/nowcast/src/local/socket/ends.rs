@@ -38,9 +38,9 @@ pub(crate) struct QueueReceiver {
 #[derive(Debug)]
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// Notified when a message arrived, or none will any more.
+    /// Notified when a message has arrived, or when none can arrive any more.
     arrived: Condvar,
-    /// Notified when there is room, nothing can be put any more, or a close has advanced.
+    /// Notified when there is room, when nothing can be put any more, or when a close has advanced.
     room: Condvar,
     /// Notified when there is something to write.
     pub(super) work: Notify,
@@ -76,7 +76,7 @@ impl QueueSender {
         put
     }
 
-    /// Puts a value on a lane and waits for room, until the deadline.
+    /// Puts a value on a lane. Waits for room until the deadline.
     #[cfg(test)]
     pub(crate) fn put_on(
         &mut self,
@@ -98,7 +98,7 @@ impl QueueSender {
         }
     }
 
-    /// Puts a value on a lane, or registers to be woken when there may be room.
+    /// Puts a value on a lane, or registers the task to be woken when there may be room.
     pub(crate) fn poll_put_on(
         &mut self,
         context: &mut Context<'_>,
@@ -120,7 +120,7 @@ impl QueueSender {
         }
     }
 
-    /// Ready when the peer has received all messages, or never will.
+    /// Ready when the peer has received all messages, or cannot receive them any more.
     pub(crate) fn poll_drained(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
         if state.outgoing.is_drained() {
@@ -130,7 +130,7 @@ impl QueueSender {
         Poll::Pending
     }
 
-    /// Returns the counters of messages, all lanes together.
+    /// Returns the counters of messages, summed over all lanes.
     pub(crate) fn counters(&self) -> Counters {
         Counters { refused: self.refused, ..self.shared.lock().outgoing.counters() }
     }
@@ -148,7 +148,7 @@ impl QueueReceiver {
         self.take(&mut state, value)
     }
 
-    /// Gets the next message of any lane and waits for one, until the deadline.
+    /// Gets the next message of any lane. Waits for one until the deadline.
     pub(crate) fn get_any(
         &mut self,
         value: &mut Vec<u8>,
@@ -163,7 +163,7 @@ impl QueueReceiver {
         }
     }
 
-    /// Gets the next message of any lane, or registers to be woken when there may be one.
+    /// Gets the next message of any lane, or registers the task to be woken when there may be one.
     pub(crate) fn poll_get_any(
         &mut self,
         context: &mut Context<'_>,
@@ -196,7 +196,7 @@ impl Drop for QueueSender {
         let mut state = self.shared.lock();
         state.outgoing.close();
         self.shared.work.notify_one();
-        // A process may end as soon as this returns, and its helper thread with it.
+        // The process, and its helper thread, may end as soon as this call returns.
         let deadline = Instant::now() + LINGER_MAX;
         while !state.outgoing.is_over() {
             match wait(&self.shared.room, state, Some(deadline)) {
@@ -220,7 +220,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the data that may leave now into an empty buffer. Returns whether nothing more will ever follow.
+    /// Writes the frames that may leave now into an empty buffer. Returns whether they were the last ones.
     pub(super) fn fill(&self, into: &mut Vec<u8>) -> bool {
         let mut state = self.lock();
         state.incoming.fill(into);
@@ -252,7 +252,7 @@ impl Shared {
         let waker = state.incoming.waker.take();
         drop(state);
         self.arrived.notify_one();
-        // Replacements are reported, so that the sender can send more.
+        // A replacement is reported to the sender, so that it can send more.
         self.work.notify_one();
         waker.into_iter().for_each(Waker::wake);
         Ok(())

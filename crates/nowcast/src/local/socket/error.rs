@@ -7,10 +7,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// No program advertises this name, or the one that did has died.
+    /// No program advertises this name, or the program that advertised it has ended.
     #[error("no program advertises the name {0:?} on this machine")]
     NotFound(String),
-    /// A living program advertises this name already.
+    /// A running program already advertises this name.
     #[error("the name {name:?} is taken by process {pid}")]
     Taken {
         /// The name.
@@ -25,7 +25,7 @@ pub enum OpenError {
     /// The directory of names belongs to another user, or others may write to it.
     #[error("the directory {0} is not private to this user")]
     Directory(PathBuf),
-    /// The peer did not finish opening in time.
+    /// The peer did not answer within the time limit.
     #[error("the peer did not answer in time")]
     TimedOut,
     /// The peer belongs to another user.
@@ -34,12 +34,12 @@ pub enum OpenError {
     /// The peer speaks another version.
     #[error("the peer speaks version {theirs} of local channels, this program speaks version {ours}")]
     Version {
-        /// The peer's.
+        /// The version of the peer.
         theirs: u32,
-        /// This program's.
+        /// The version of this program.
         ours: u32,
     },
-    /// Bounds over the limits: at most 8 lanes, 16,777,216 entries and 1 GiB in each.
+    /// The bounds exceed the limits of at most 8 lanes, each with at most 16,777,216 entries and 1 GiB.
     #[error("these bounds exceed the capacity of a channel")]
     Bounds,
     /// The peer broke the protocol while opening.

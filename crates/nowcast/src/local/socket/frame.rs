@@ -1,4 +1,4 @@
-//! Frames ↔ bytes (`spec/CARRIERS.md`, section 5): numbers are little-endian and of fixed length.
+//! Converts between frames and bytes (`spec/CARRIERS.md`, section 5). Numbers are little-endian and of fixed length.
 
 use nowcast_queue::{Bounds, Key};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -17,18 +17,18 @@ const RECEIVER_CLOSED: u8 = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) pid: u32,
-    /// The bounds of the lanes that the sender of the greeting puts on.
+    /// The bounds of the lanes on which the sender of the greeting puts messages.
     pub(super) bounds: Vec<Bounds>,
 }
 
-/// The receiving side's counters of a lane.
+/// The counters of a lane at the receiving side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Receipt {
-    /// Messages that the task received.
+    /// Number of messages that the receiving program took.
     pub(super) delivered: u32,
-    /// Messages that a newer one replaced after they had arrived.
+    /// Number of messages that a newer message replaced after they had arrived.
     pub(super) replaced: u32,
-    /// The bytes of all of them.
+    /// Number of bytes of all these messages.
     pub(super) bytes: u64,
 }
 
@@ -70,7 +70,7 @@ impl Hello {
     }
 
     pub(super) async fn read(from: &mut (impl AsyncRead + Unpin)) -> Result<Hello, OpenError> {
-        let hung_up = |_| OpenError::Handshake("the peer hung up");
+        let hung_up = |_| OpenError::Handshake("the peer closed the connection");
         let mut magic = [0; MAGIC.len()];
         from.read_exact(&mut magic).await.map_err(hung_up)?;
         if magic != MAGIC {
@@ -126,8 +126,8 @@ pub(super) fn write_receiver_closed(into: &mut Vec<u8>) {
     into.push(RECEIVER_CLOSED);
 }
 
-/// Reads one frame. `bounds` are those of the peer's lanes: no more memory is allocated than they allow, and no more
-/// than really arrives.
+/// Reads one frame. `bounds` are the bounds of the peer's lanes. The reader allocates no more memory than they allow, and no more
+/// than the bytes that really arrive.
 pub(super) async fn read(from: &mut (impl AsyncRead + Unpin), bounds: &[Bounds]) -> Result<Frame, Unread> {
     match from.read_u8().await? {
         MESSAGE => {

@@ -1,4 +1,4 @@
-//! The receiving direction, as plain state.
+//! The receiving direction, as state without a socket.
 
 use std::task::Waker;
 
@@ -13,9 +13,9 @@ use super::{WINDOW_BYTES, WINDOW_ENTRIES};
 pub(super) struct Incoming {
     lanes: Vec<Lane>,
     bounds: Vec<Bounds>,
-    /// The reason of the end, returned after all earlier messages were received.
+    /// The reason of the end. It is returned after all earlier messages were received.
     ended: Option<Refusal>,
-    /// The receiving end was dropped.
+    /// Whether the receiving end was dropped.
     is_closed: bool,
     progress: Farewell,
     /// The task that waits for a message.
@@ -28,18 +28,18 @@ struct Lane {
     unreported: Receipt,
 }
 
-/// The result of an arrived message.
+/// The result of taking a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) lane: usize,
     pub(super) key: Key,
-    /// Whether the peer should receive a report now.
+    /// Whether a report should be sent to the peer now.
     pub(super) is_worth_a_report: bool,
 }
 
 impl Incoming {
-    /// `bounds` are those that the peer chose for its messages. When it closes, it sends all waiting messages at once,
-    /// so these may arrive after a full window.
+    /// Makes the receiving direction. The peer chose `bounds` for its messages. A peer that closes sends all waiting messages at
+    /// once, so these may arrive in addition to a full window.
     pub(super) fn new(bounds: &[Bounds]) -> Self {
         let lane = |bounds: &Bounds| Lane {
             queue: UpdatableQueue::new(Bounds {
@@ -58,13 +58,13 @@ impl Incoming {
         }
     }
 
-    /// Handles a message. A state replaces the previous one, so a slow receiver gets the newest.
+    /// Handles a message. A state replaces the previous value of its key, so a slow receiver gets the newest.
     pub(super) fn arrive(&mut self, lane: usize, key: Key, value: Vec<u8>) -> Result<(), &'static str> {
         let Some(lane) = self.lanes.get_mut(lane) else {
             return Err("a message on a lane that is not there");
         };
         if self.is_closed {
-            // No task will receive it; its sender is being informed.
+            // No task will receive the message. Its sender is being informed.
             return Ok(());
         }
         match lane.queue.exchange(key, value) {
@@ -113,7 +113,7 @@ impl Incoming {
         }
     }
 
-    /// Ends the direction. The first reason counts.
+    /// Ends the direction. Only the first reason is stored.
     pub(super) fn end(&mut self, refusal: Refusal) {
         self.ended.get_or_insert(refusal);
     }
@@ -137,7 +137,8 @@ impl Incoming {
 }
 
 impl Lane {
-    /// Reports are collected. The peer needs one before its window is used up, and when nothing is left to receive.
+    /// Whether a report is due, because reports are collected. The peer needs one before its window is used up, and one when all
+    /// messages have been received.
     fn is_worth_a_report(&self) -> bool {
         let Receipt { delivered, replaced, bytes } = self.unreported;
         self.queue.is_empty()

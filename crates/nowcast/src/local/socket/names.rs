@@ -1,9 +1,9 @@
 //! Names of services on this machine.
 //!
-//! Each name has three files in a directory that only its user may enter. The transport finds the service by the first.
-//! The second names the advertising process and its start. The third is a lock that this process holds. The system
-//! releases the lock when the process ends in any way. The state of a name is therefore never guessed from a process
-//! id, and a dead name can be taken over at once. Files are created and removed under the lock of the whole directory.
+//! Each name has three files in a directory that only its user may enter. The first file lets the transport find the service. The
+//! second names the advertising process and the time of its start. The third is a lock that the advertising process holds. The
+//! system releases the lock when that process ends in any way. So the state of a name is never guessed from a process id, and the
+//! name of a dead process can be taken over at once. Files are created and removed under the lock of the whole directory.
 
 use std::collections::VecDeque;
 use std::fs::{File, TryLockError};
@@ -24,15 +24,15 @@ use super::transport::{self, Socket};
 use super::{OpenError, frame, pump};
 use crate::helper::helper;
 
-/// Maximum time of a peer to greet after it has connected.
+/// Maximum time between the connection of a peer and its greeting.
 const GREETING_MAX: Duration = Duration::from_secs(1);
 /// Maximum wait of [`connect`] for an answer.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Interval of retries while waiting for a name.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
-/// Maximum number of channels that wait to be accepted or are being greeted. Beyond that, connections wait.
+/// Maximum number of channels that are being greeted or wait to be accepted. Further connections wait.
 const BACKLOG_MAX: usize = 64;
-/// The lock of the directory itself; no name begins with a dot.
+/// Name of the lock file of the directory itself. No service name begins with a dot.
 const DIRECTORY_LOCK: &str = ".lock";
 
 /// Advertises a name to the programs of this user on this machine. `bounds` are those of this side's lanes.
@@ -52,7 +52,7 @@ pub(crate) fn connect(name: &str, bounds: &[Bounds]) -> Result<Queues, OpenError
     connect_once(name, bounds, Instant::now() + CONNECT_MAX)
 }
 
-/// Like [`connect`], but waits for the name to be advertised, until the deadline.
+/// Like [`connect`], but waits until the name is advertised, or until the deadline.
 pub(crate) fn connect_until(name: &str, bounds: &[Bounds], deadline: Instant) -> Result<Queues, OpenError> {
     loop {
         match connect_once(name, bounds, deadline) {
@@ -73,7 +73,7 @@ fn connect_once(name: &str, bounds: &[Bounds], deadline: Instant) -> Result<Queu
     let patience = deadline.saturating_duration_since(Instant::now());
     helper()?.spawn(async move {
         let opening = async { pump::greet(transport::connect(&path).await?, &bounds).await };
-        // If this fails, no caller waits any longer.
+        // If this send fails, the caller no longer waits.
         let _ = sender.send(timeout(patience, opening).await.unwrap_or(Err(OpenError::TimedOut)));
     });
     let connected = connected.recv().unwrap_or(Err(OpenError::Handshake("the helper thread has ended")));
@@ -87,7 +87,7 @@ fn is_nobody(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
-/// Returns the names in use, sorted. Names of dead processes are removed, and listed as dead.
+/// Returns the names in use, sorted. The names of dead processes are listed as dead, and removed.
 ///
 /// # Errors
 /// If the directory cannot be read.
@@ -115,7 +115,7 @@ pub struct Advertised {
     pub pid: u32,
     /// Time since the name was advertised.
     pub age: Duration,
-    /// Whether the process is alive. The files of a dead one are removed when this is returned.
+    /// Whether the process is alive. If it is dead, its files have been removed before this is returned.
     pub alive: bool,
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Waits until a program connects, or until the deadline. Errors except [`OpenError::TimedOut`] concern one peer.
+    /// Waits until a program connects, or until the deadline. All errors except [`OpenError::TimedOut`] concern only one peer.
     pub(crate) fn accept(&mut self, deadline: Option<Instant>) -> Result<Queues, OpenError> {
         self.backlog.wait(deadline)
     }
@@ -138,7 +138,7 @@ impl Listener {
         self.backlog.lock().waiting.pop_front().map(|(greeted, _)| greeted).transpose()
     }
 
-    /// Accepts a program, or registers to be woken when one has connected. Errors concern one peer.
+    /// Accepts a program, or registers the task to be woken when one has connected. An error concerns only one peer.
     fn poll_accept(&self, context: &Context<'_>) -> Poll<Result<Queues, OpenError>> {
         let mut state = self.backlog.lock();
         if let Some((greeted, _)) = state.waiting.pop_front() {
@@ -149,7 +149,7 @@ impl Listener {
     }
 }
 
-/// Accepts within any runtime.
+/// Accepts programs within any runtime.
 pub(crate) struct Welcome {
     listener: Listener,
 }
@@ -160,7 +160,7 @@ impl Welcome {
         Ok(Self { listener })
     }
 
-    /// Waits for the next program that connects. Errors concern one peer, except those of the system.
+    /// Waits for the next program that connects. An error concerns only one peer, unless it comes from the system.
     pub(crate) async fn accept(&self) -> Result<Queues, OpenError> {
         poll_fn(|context| self.listener.poll_accept(context)).await
     }
@@ -190,7 +190,7 @@ struct Waiting {
 }
 
 impl Backlog {
-    /// Greets all connecting programs concurrently, so that a silent one delays no other.
+    /// Greets all connecting programs concurrently, so that a silent program does not delay others.
     async fn let_in(self: Arc<Self>, socket: Socket, bounds: Vec<Bounds>) {
         let places = Arc::new(Semaphore::new(BACKLOG_MAX));
         let bounds: Arc<[Bounds]> = bounds.into();
@@ -241,7 +241,7 @@ impl Backlog {
     }
 }
 
-/// The files of an own name. Dropping them releases the name.
+/// The files of a name that this process advertises. Dropping them releases the name.
 #[derive(Debug)]
 struct Files {
     /// Held while the name is ours.
@@ -275,7 +275,7 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // Without the directory's lock the files stay, and the next process removes them.
+        // If the directory cannot be locked, the files stay, and the next process removes them.
         if let Ok(_held) = hold(&self.directory) {
             let _ = remove_all(&self.directory, &self.name);
         }

@@ -1,4 +1,4 @@
-//! The sending direction, as plain state.
+//! The sending direction, as state without a socket.
 
 use std::task::Waker;
 
@@ -7,16 +7,16 @@ use nowcast_queue::{Bounds, Counters, Key, Put, Refusal, UpdatableQueue};
 use super::frame::{self, Receipt};
 use super::{WINDOW_BYTES, WINDOW_ENTRIES};
 
-/// Bytes that are written to the socket at once; the rest stays replaceable in the meantime.
+/// Maximum number of bytes written to the socket at once. All other messages can still be replaced meanwhile.
 const WRITE_BYTES_MAX: usize = 64 * 1_024;
 
-/// Queues, and their messages in flight.
+/// The queues, and the messages in flight.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     lanes: Vec<Lane>,
     /// The reason why nothing can be put any more.
     ended: Option<Refusal>,
-    /// The sending end was dropped; waiting messages are still sent.
+    /// Whether the sending end was dropped. Waiting messages are still sent.
     is_closed: bool,
     progress: Farewell,
     /// The task that waits for room, or for all messages to be received.
@@ -28,7 +28,8 @@ struct Lane {
     queue: UpdatableQueue<Vec<u8>>,
     sent_entries: usize,
     sent_bytes: usize,
-    /// The peer's report, which corrects the queue's own counters: these count sent messages as delivered.
+    /// Number of messages that the peer has reported as delivered. It corrects the queue's own counters, which count a sent
+    /// message as delivered.
     delivered: u64,
     replaced: u64,
 }
@@ -106,13 +107,13 @@ impl Outgoing {
         Ok(self.is_drained())
     }
 
-    /// Whether the peer has received all messages, or never will.
+    /// Whether the peer has received all messages, or can no longer receive them.
     pub(super) fn is_drained(&self) -> bool {
         let is_drained = |lane: &Lane| lane.queue.is_empty() && lane.sent_entries == 0;
         self.ended.is_some() || self.lanes.iter().all(is_drained)
     }
 
-    /// Ends the direction. The first reason counts.
+    /// Ends the direction. Only the first reason is stored.
     pub(super) fn end(&mut self, refusal: Refusal) {
         self.ended.get_or_insert(refusal);
     }
@@ -122,7 +123,7 @@ impl Outgoing {
         self.is_closed = true;
     }
 
-    /// Whether the kernel has accepted all messages and the close, or they have nowhere to go.
+    /// Whether the kernel has accepted all messages and the close, or can no longer send them.
     pub(super) fn is_over(&self) -> bool {
         self.is_closed && (self.ended.is_some() || self.progress == Farewell::Written)
     }

@@ -12,10 +12,10 @@ use super::ends::{Queues, Shared};
 use super::frame::{self, Frame, Hello, Unread};
 use super::{LINGER_MAX, OpenError};
 
-/// Bytes that are read from the socket at once.
+/// Maximum number of bytes read from the socket at once.
 const READ_BYTES_MAX: usize = 64 * 1_024;
 
-/// Opens this side's half of a channel: the connecting program sends first.
+/// Opens this side's half of a channel as the connecting program, which sends its greeting first.
 pub(super) async fn greet<S>(mut stream: S, bounds: &[Bounds]) -> Result<Queues, OpenError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -25,7 +25,7 @@ where
     Ok(start(stream, bounds, &theirs))
 }
 
-/// Opens this side's half of a channel: the accepting program answers.
+/// Opens this side's half of a channel as the accepting program, which answers a greeting.
 pub(super) async fn answer<S>(mut stream: S, bounds: &[Bounds]) -> Result<Queues, OpenError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -38,7 +38,7 @@ where
 async fn say_hello(stream: &mut (impl AsyncWrite + Unpin), bounds: &[Bounds]) -> Result<(), OpenError> {
     let hello = Hello { pid: process::id(), bounds: bounds.to_vec() };
     let said = stream.write_all(&hello.write()).await;
-    said.map_err(|_| OpenError::Handshake("the peer hung up"))
+    said.map_err(|_| OpenError::Handshake("the peer closed the connection"))
 }
 
 fn start<S>(stream: S, ours: &[Bounds], theirs: &Hello) -> Queues
@@ -57,15 +57,15 @@ async fn run<S: AsyncRead + AsyncWrite>(stream: S, shared: Arc<Shared>) {
     let writing = pin!(write_all(to, &shared));
     let ended = tokio::select! {
         ended = &mut reading => ended,
-        // The peer hangs up when it has read the last frame. If this side hung up first, the peer could lose unread
-        // data.
+        // The peer closes the connection when it has read the last frame. If this side closed it first, the peer could lose
+        // unread data.
         () = writing => timeout(LINGER_MAX, reading).await.unwrap_or(Refusal::PeerDied),
     };
     shared.end_incoming(ended);
     shared.end_outgoing(ended);
 }
 
-/// Reads until the end. Returns its meaning for waiting callers.
+/// Reads until the end of the connection. Returns the error for waiting callers.
 async fn read_all(from: impl AsyncRead + Unpin, shared: &Shared) -> Refusal {
     let bounds = shared.incoming_bounds();
     let mut from = BufReader::with_capacity(READ_BYTES_MAX, from);
@@ -90,13 +90,13 @@ async fn read_all(from: impl AsyncRead + Unpin, shared: &Shared) -> Refusal {
     }
 }
 
-/// Writes until the close. If the socket breaks, it waits for the reading side to detect and explain that.
+/// Writes until the close. If the socket breaks, the reading side detects that and finds the reason; this side waits for it.
 async fn write_all(mut to: impl AsyncWrite + Unpin, shared: &Shared) {
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
         if shared.fill(&mut buffer) {
-            // The peer sees the end of the stream, or is gone already.
+            // The peer sees the end of the stream, or has already gone.
             let _ = to.shutdown().await;
             return;
         }

@@ -12,7 +12,7 @@ use crate::helper::helper;
 
 const SMALL: Bounds = Bounds { entries_max: 4, bytes_max: 1_000 };
 const A: Key = Key::state(1);
-/// Bytes that a socket keeps for a peer that does not read.
+/// Number of bytes that a socket holds for a peer that does not read.
 const SOCKET_BYTES: usize = 64 * 1_024;
 
 fn soon() -> Option<Instant> {
@@ -44,7 +44,7 @@ fn say(peer: &mut DuplexStream, bytes: &[u8]) {
     helper().expect("a thread").block_on(peer.write_all(bytes)).expect("there is room");
 }
 
-/// Returns the refusal that ends a channel whose peer sends these bytes.
+/// Returns the refusal that ends a channel if its peer sends these bytes.
 fn end_of(said: &[u8]) -> Refusal {
     let (mut near, mut far) = beside_a_stranger(SMALL);
     say(&mut far, said);
@@ -57,7 +57,7 @@ fn end_of(said: &[u8]) -> Refusal {
 }
 
 #[test]
-fn a_peer_that_breaks_the_protocol_ends_the_channel_with_its_name() {
+fn if_a_peer_breaks_the_protocol_the_error_names_the_fault() {
     let message = |lane: usize, bytes: usize| {
         let mut said = Vec::new();
         frame::write_message(lane, Key::EVENT, &vec![0; bytes], &mut said);
@@ -79,7 +79,7 @@ fn a_peer_that_breaks_the_protocol_ends_the_channel_with_its_name() {
     assert_eq!(wrong(&receipt), "a receipt for a message that was not sent");
 }
 
-/// Returns why nothing can be put any more, on a channel without a reader.
+/// Returns the reason why nothing can be put any more, on a channel that nobody reads.
 fn end_by_writing(mut queues: Queues) -> Refusal {
     let deadline = soon();
     loop {
@@ -90,7 +90,7 @@ fn end_by_writing(mut queues: Queues) -> Refusal {
 }
 
 #[test]
-fn a_greeting_that_is_not_ours_is_refused() {
+fn a_greeting_of_another_protocol_is_refused() {
     let greet_with = |hello: Vec<u8>| {
         let (near, mut far) = duplex(SOCKET_BYTES);
         helper().expect("a thread").block_on(async move {
@@ -172,7 +172,7 @@ fn a_peer_that_disconnects_within_a_message_delivers_nothing_of_it() {
     let mut said = Vec::new();
     frame::write_message(0, A, b"a whole value", &mut said);
     say(&mut far, &said[..said.len() - 1]);
-    // It reads everything until the end. A killed process would not, so this is the harder case.
+    // The peer reads everything until the end. A killed process would not read, so this case is harder.
     helper().expect("a thread").block_on(async {
         far.shutdown().await.expect("it is open");
         assert_eq!(far.read_u8().await.ok(), None);

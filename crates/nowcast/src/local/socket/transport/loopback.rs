@@ -1,7 +1,6 @@
-//! TCP on loopback, for systems without Unix sockets in their runtime (Windows). Every program on the machine can
-//! connect to a port. Both sides therefore prove that they can read the service's file in the user's own profile: each
-//! sends a secret from it. The two secrets differ, so a program that takes over a dead service's port learns only one
-//! of them.
+//! TCP on loopback, for systems without Unix sockets in their runtime (Windows). Every program on the machine can connect to a
+//! port. Both sides therefore prove that they can read the service's file, which is in the user's own profile: each sends a
+//! secret from the file. The two secrets differ, so a program that takes over the port of a dead service learns only one of them.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -34,7 +33,7 @@ pub(in crate::local::socket) struct Socket {
 }
 
 impl Socket {
-    /// Opens a port and writes its file for clients to the path. Must be called within a runtime.
+    /// Opens a port and writes the file for clients to `path`. Must be called within a runtime.
     pub(in crate::local::socket) fn bind(path: &Path) -> io::Result<Self> {
         let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.set_nonblocking(true)?;
@@ -58,7 +57,7 @@ impl Socket {
     }
 }
 
-/// Checks that the peer can read the service's file, and proves the same to it.
+/// Checks that the peer can read the service's file, and proves to the peer that this side can.
 pub(in crate::local::socket) async fn admit(
     mut stream: TcpStream,
     secrets: Secrets,
@@ -89,13 +88,13 @@ fn nothing_there() -> io::Error {
 
 async fn hear(stream: &mut TcpStream, secret: &Secret) -> Result<(), OpenError> {
     let mut said = [0; SECRET_BYTES];
-    stream.read_exact(&mut said).await.map_err(|_| OpenError::Handshake("the peer hung up"))?;
-    // Every byte is compared, so that the time does not depend on the number of right ones.
+    stream.read_exact(&mut said).await.map_err(|_| OpenError::Handshake("the peer closed the connection"))?;
+    // All bytes are compared, so that the duration does not depend on the number of matching bytes.
     let difference = said.iter().zip(secret).fold(0, |sum, (one, other)| sum | (one ^ other));
     if difference == 0 { Ok(()) } else { Err(OpenError::Stranger) }
 }
 
-/// `%LOCALAPPDATA%\nowcast\names`: only its user and the administrators of the machine can read the files there.
+/// Returns `%LOCALAPPDATA%\nowcast\names`. Only its user and the administrators of the machine can read files there.
 #[cfg(not(unix))]
 pub(in crate::local::socket) fn directory() -> Result<PathBuf, OpenError> {
     let profile = std::env::var_os("LOCALAPPDATA").map(PathBuf::from).filter(|path| path.is_absolute());

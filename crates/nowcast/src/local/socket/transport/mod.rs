@@ -1,6 +1,6 @@
 //! The sockets of this system. All transports guarantee that only programs of the owning user can connect.
 //!
-//! A transport has a file by which a service is found, in the private directory of names.
+//! Each service has a file in the private directory of names. Clients find the service by this file.
 
 #[cfg(any(not(unix), test))]
 mod loopback;

@@ -1,4 +1,4 @@
-//! Unix sockets: the directory belongs to its user only, and the kernel reports the peer's user.
+//! Unix sockets. Only the user has access to the directory, and the kernel reports the peer's user.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -25,7 +25,7 @@ impl Socket {
         Ok(self.socket.accept().await?.0)
     }
 
-    /// A peer needs no secret where the kernel reports its identity.
+    /// A peer needs no secret, because the kernel reports its identity.
     pub(in crate::local::socket) fn secrets(&self) {}
 }
 
@@ -44,8 +44,8 @@ fn check(stream: UnixStream) -> Result<UnixStream, OpenError> {
     if is_ours { Ok(stream) } else { Err(OpenError::Stranger) }
 }
 
-/// `$XDG_RUNTIME_DIR/nowcast-sockets`, or `/tmp/nowcast-sockets-<user>` if that is not set. A socket's path may have
-/// only 103 bytes on some systems, and the usual directory for temporary files takes half of them there.
+/// Returns `$XDG_RUNTIME_DIR/nowcast-sockets`, or `/tmp/nowcast-sockets-<user>` if the variable is not set. On some systems a
+/// socket's path may have only 103 bytes, and the usual directory for temporary files takes half of them.
 pub(in crate::local::socket) fn directory() -> Result<PathBuf, OpenError> {
     let user = rustix::process::geteuid().as_raw();
     let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|path| Path::new(path).is_absolute()) {
