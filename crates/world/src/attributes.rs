@@ -7,13 +7,14 @@ use crate::conform::{self, MisfitError, OutOfRange};
 use crate::limits::ATTRIBUTES_MAX;
 use crate::problem::{DefinitionError, Path, Problem};
 
-/// The name of the struct in each shape. Clients receive it, and nothing depends on it.
+/// The name of the struct in each shape. Clients receive the name but do not use it.
 const SHAPE_NAME: &str = "Attributes";
 
 /// Named and typed values with defaults.
 ///
-/// A value is stored exactly as every reader receives it. A number with a range is rounded to a step when it is set,
-/// not when it is sent. A quaternion with two equal largest components may read back as the neighbouring step.
+/// A value is stored exactly as every reader receives it. A number with a range is rounded to a step of the range when it is
+/// set, not when it is sent. A quaternion with two equal largest components may read back as the neighbouring quantised
+/// value.
 ///
 /// ```
 /// use nowcast_world::{Attributes, Value};
@@ -42,11 +43,11 @@ impl Default for Attributes {
 }
 
 impl Attributes {
-    /// Makes attributes of a shape whose root is a struct. Defaults are those of its fields; otherwise nil, zero, the
-    /// minimum or empty.
+    /// Makes attributes of a shape whose root is a struct. A field that has no default gets nil, zero, the minimum of its
+    /// range or an empty value.
     ///
     /// # Errors
-    /// Fails if the root of the shape is no struct, or if a default does not fit its field.
+    /// Fails if the root of the shape is not a struct, or if a default does not fit its field.
     pub fn new(shape: Shape) -> Result<Attributes, DefinitionError> {
         let path = Path::default();
         let value_bytes_max = crate::Limits::DEFAULT.value_bytes_max;
@@ -72,11 +73,11 @@ impl Attributes {
     /// Attributes with these names and types, each with the default of its type.
     ///
     /// # Errors
-    /// Fails if two have one name, or for the reasons of [`Attributes::new`].
+    /// Fails if two attributes have the same name, or for the reasons of [`Attributes::new`].
     pub fn from_fields(fields: Vec<Field>) -> Result<Attributes, DefinitionError> {
         let definition = Definition { name: SHAPE_NAME.to_owned(), kind: DefinitionKind::Struct(fields) };
         let shape = Shape { root: Type::Ref(0), definitions: vec![definition] };
-        // The reader of shapes checks the rest.
+        // The reader of shapes checks everything else.
         let shape = Shape::from_bytes(&shape.to_bytes())
             .map_err(|error| Path::default().field("attributes").error(Problem::Shape(error.to_string())))?;
         Attributes::new(shape)
@@ -85,7 +86,7 @@ impl Attributes {
     /// Parses attributes from text: names and types, separated by commas, in the notation of [`schema`].
     ///
     /// # Errors
-    /// Fails if the text is malformed, with the place, or for the reasons of [`Attributes::new`].
+    /// Fails if the text is malformed (the error names the place), or for the reasons of [`Attributes::new`].
     pub fn parse(fields: &str) -> Result<Attributes, DefinitionError> {
         let shape = schema::parse_fields(SHAPE_NAME, fields)
             .map_err(|error| Path::default().field("attributes").error(Problem::Shape(error.problem)))?;
@@ -113,7 +114,7 @@ impl Attributes {
         Attributes { out_of_range, ..self }
     }
 
-    /// Lets the attribute `name` take over the values that were saved as `former`.
+    /// Lets the attribute `name` take over the values that were saved under the name `former`.
     ///
     /// # Errors
     /// Fails if there is no attribute `name`, or if `former` is the name of another one.
@@ -125,7 +126,7 @@ impl Attributes {
             return Err(path.error(Problem::Invalid("there is no such attribute")));
         };
         if self.index(former).is_some() || self.formerly.iter().any(|(known, _)| known == former) {
-            return Err(path.error(Problem::Invalid("its former name is another attribute's")));
+            return Err(path.error(Problem::Invalid("its former name is the name of another attribute")));
         }
         self.formerly.push((former.to_owned(), index));
         Ok(self)
@@ -175,7 +176,7 @@ impl Attributes {
     /// error.
     ///
     /// # Errors
-    /// Fails if the value is no map, if it has an unknown name, or if a value does not fit its attribute.
+    /// Fails if the value is not a map, if it has an unknown name, or if a value does not fit its attribute.
     pub fn conform_map(&self, values: &Value) -> Result<Value, MisfitError> {
         let given: &[(Value, Value)] = match values {
             Value::Map(pairs) => pairs,
@@ -214,7 +215,9 @@ impl Attributes {
             if let Type::Range(range @ Range { .. }) = &field.ty
                 && range.max().is_none()
             {
-                return Err(path.error(Problem::Invalid("the bounds of the range make no sense")));
+                return Err(path.error(Problem::Invalid(
+                    "a range needs a low end below its high end and a step above 0",
+                )));
             }
         }
         Ok(())

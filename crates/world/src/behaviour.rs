@@ -10,9 +10,9 @@ use crate::timer::Timer;
 /// The rules of a world, as hooks. Every hook receives the [`Scene`], through which it reads and changes the world.
 ///
 /// # State of a behaviour
-/// A behaviour must not keep lasting data. It is created again at a reload, after a restart and on another server, and
-/// the same commands must give the same world there. Lasting data belongs to the world: [`Scene::state`], attributes,
-/// [`Scene::private`], the data of timers. A behaviour may keep values that it can compute again from these.
+/// A behaviour must not keep lasting data. The engine creates a behaviour again at a reload, after a restart and on another
+/// server. The same commands must then give the same world. Lasting data belongs to the world: [`Scene::state`], attributes,
+/// [`Scene::private`], the data of timers. A behaviour may keep values that it can compute again from this data.
 ///
 /// # Order
 /// In one step the engine calls, in this order:
@@ -61,12 +61,12 @@ use crate::timer::Timer;
 /// # Ok::<(), nowcast_world::DefinitionError>(())
 /// ```
 pub trait Behaviour {
-    /// The world begins. Called once, before its first step; not after a restore.
+    /// The world begins. Called once, before the first step of the world, but not after a restore.
     fn start(&mut self, _scene: &mut Scene) {}
 
     /// The world continues with this behaviour: called after a restore or a reload, before the next step. The entities
-    /// that [`start`](Self::start) made exist. Compute here the values that the behaviour stores outside of the world.
-    /// This hook must not change the world. Otherwise the restored world would differ from one that was not restored.
+    /// that [`start`](Self::start) made exist. Compute here the values that the behaviour stores outside of the world. This
+    /// hook must not change the world. If it did, a restored world would differ from one that continued without a restore.
     fn resume(&mut self, _scene: &Scene) {}
 
     /// The world continues with other rules than before. Called once after [`resume`](Self::resume) and before the next
@@ -88,21 +88,21 @@ pub trait Behaviour {
     /// quantised and within bounds.
     fn action(&mut self, _scene: &mut Scene, _player: PlayerId, _action: &str, _arguments: &Value) {}
 
-    /// A player asks for an entity that its kind allows it to own, or has just spawned one ([`crate::Command::Spawn`]).
-    /// Returns whether the player gets it. A refused spawn is removed.
+    /// A player asks for an entity that the kind allows it to own, or has just spawned such an entity
+    /// ([`crate::Command::Spawn`]). Returns whether the player gets it. A refused spawn is removed.
     fn own(&mut self, _scene: &mut Scene, _entity: EntityId, _player: PlayerId) -> bool {
         true
     }
 
-    /// A player gives an entity back to the server, or leaves. The player still owns the entity during this hook. Not
-    /// called if the entity is passed to another player; that calls [`own`](Self::own).
+    /// A player gives an entity back to the server, or leaves. The player still owns the entity during this hook. Not called
+    /// if the entity is passed to another player: then [`own`](Self::own) is called for the new owner.
     fn release(&mut self, _scene: &mut Scene, _entity: EntityId, _player: PlayerId) {}
 
-    /// Two entities began or ceased to touch, and the kind of at least one of them reports contacts. Called once for
-    /// each pair.
+    /// Two entities began or stopped to touch, and the kind of at least one of them reports contacts. Called once for each
+    /// pair.
     fn contact(&mut self, _scene: &mut Scene, _contact: &Contact) {}
 
-    /// A timer set by [`Scene::after`] is due. It is already removed; set it again to repeat.
+    /// A timer set by [`Scene::after`] is due. The timer is already removed; set it again to repeat it.
     fn timer(&mut self, _scene: &mut Scene, _timer: &Timer) {}
 
     /// A player sends a line of chat. Returns whether all players receive it ([`crate::Event::Said`]).

@@ -6,13 +6,13 @@ use crate::shape::ColliderShape;
 /// The cause of a body's motion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Motion {
-    /// Never moves by itself: ground, walls.
+    /// Does not move unless the rules set its position: ground, walls.
     Fixed,
-    /// Forces, contacts, joints.
+    /// Moved by forces, contacts and joints.
     Dynamic,
     /// Moves by its own velocity, regardless of obstacles: lifts, doors.
     Kinematic,
-    /// Fixed, and other bodies pass through it. It only reports overlaps.
+    /// A fixed body that other bodies pass through. It only reports overlaps.
     Sensor,
 }
 
@@ -38,15 +38,15 @@ pub struct Body {
     pub friction: f32,
     /// 0 does not bounce, 1 bounces back at the same speed. Averaged with the restitution of the other body.
     pub restitution: f32,
-    /// Factor of the world's gravity.
+    /// Factor by which the world's gravity acts on it.
     pub gravity_scale: f32,
-    /// Relative loss of speed a second.
+    /// Share of its speed that it loses in one second.
     pub linear_damping: f32,
-    /// Relative loss of spin a second.
+    /// Share of its angular velocity that it loses in one second.
     pub angular_damping: f32,
-    /// Whether it never turns.
+    /// Whether its rotation is locked.
     pub locks_rotation: bool,
-    /// Whether its whole path is checked for collisions: for small, fast bodies. It costs more.
+    /// Whether collisions are checked along its whole path. Small, fast bodies need this check, which costs more.
     pub is_bullet: bool,
 }
 
@@ -72,7 +72,7 @@ impl Body {
         Body::new(Motion::Fixed, shape)
     }
 
-    /// Makes a body that forces move.
+    /// Makes a body that is moved by forces.
     pub fn dynamic(shape: ColliderShape) -> Body {
         Body::new(Motion::Dynamic, shape)
     }
@@ -90,9 +90,9 @@ impl Body {
     pub(crate) fn check(&self, path: &Path<'_>) -> Result<(), DefinitionError> {
         self.shape.check(&path.field("shape"))?;
         if self.motion == Motion::Dynamic && !self.shape.is_solid() {
-            return Err(path
-                .field("shape")
-                .error(Problem::Invalid("forces move only shapes with an inside")));
+            return Err(path.field("shape").error(Problem::Invalid(
+                "a dynamic body needs a shape with an inside, not a mesh or heights",
+            )));
         }
         match self.mass {
             Mass::Density(density) => path.field("density").within(density, 0.001, 100_000.0)?,

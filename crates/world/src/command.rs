@@ -11,14 +11,14 @@ use crate::pose::{Pose, Velocity};
 /// A change that the next step applies, in the order of [`crate::World::apply`].
 ///
 /// A world is a function of its definition, its seed, its behaviour and its commands, each with the step before which
-/// it was applied. A program that stores these can rebuild the world.
+/// it was applied. A program that stores all of these can rebuild the world.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Command {
     /// A player joins.
     Join {
         /// Its number, greater than all earlier ones.
         player: PlayerId,
-        /// The wanted name. It is sanitised, and becomes `guest-N` if nothing is left.
+        /// The wanted name. It is sanitised, and becomes `guest-N` if no visible character is left.
         name: String,
     },
     /// A player leaves.
@@ -74,14 +74,14 @@ pub enum Command {
     Rename {
         /// The player that is renamed.
         player: PlayerId,
-        /// The name. It is sanitised, and becomes `guest-N` if nothing is left.
+        /// The name. It is sanitised, and becomes `guest-N` if no visible character is left.
         name: String,
     },
     /// A program joins as a player. [`crate::Behaviour::join`] can recognise it by [`crate::Player::is_program`].
     JoinProgram {
         /// Its number, greater than all earlier ones.
         player: PlayerId,
-        /// The wanted name. It is sanitised, and becomes `guest-N` if nothing is left.
+        /// The wanted name. It is sanitised, and becomes `guest-N` if no visible character is left.
         name: String,
     },
     /// A player asks to own an entity, by the rules of its kind ([`crate::OwnerRules`]).

@@ -66,7 +66,7 @@ pub(crate) fn bounded(value: &Value, bytes_max: usize) -> Result<(), MisfitError
     Ok(())
 }
 
-/// An upper bound of the MessagePack size: headers are counted with their maximum length.
+/// An upper bound of the MessagePack size, because headers are counted with their maximum length.
 fn bytes_at_most(value: &Value) -> usize {
     match value {
         Value::Nil | Value::Bool(_) => 1,
@@ -108,14 +108,14 @@ fn is_shallow(value: &Value, depth_left: usize) -> bool {
     }
 }
 
-/// Returns the default value of a type. For a type with more parts than the byte limit of a value, the result does not
-/// fit that limit.
+/// Returns the default value of a type. If the type has more parts than a value may have bytes, the result exceeds that
+/// limit.
 pub(crate) fn zero(shape: &Shape, ty: &Type) -> Value {
     let mut zero = Zero { shape, parts_left: crate::Limits::DEFAULT.value_bytes_max };
     zero.of(ty, VALUE_DEPTH_MAX)
 }
 
-/// Nested arrays are short to declare and expensive to make, so parts are counted.
+/// A short declaration of nested arrays can make a huge value, so parts are counted.
 struct Zero<'a> {
     shape: &'a Shape,
     parts_left: usize,
@@ -207,7 +207,8 @@ impl Conform<'_> {
             (Type::Range(range), value) => {
                 let number = value.as_f64().filter(|number| !number.is_nan()).ok_or_else(misfit)?;
                 let kept = range.dequantise(range.quantise(number));
-                // The last step may lie a little above the range. A value that was rounded there fits again.
+                // The last step may lie a little above the range. A value that was rounded to the last step must be accepted
+                // again.
                 let fits = (range.low..=range.high).contains(&number) || number == kept;
                 if self.out_of_range == OutOfRange::Refuse && !fits {
                     return Err(MisfitError::new(self.expected(ty), number.to_string()));

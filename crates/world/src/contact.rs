@@ -2,7 +2,7 @@
 
 use crate::id::EntityId;
 
-/// Two entities that began or ceased to touch.
+/// Two entities that began or stopped to touch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Contact {
     /// The entity with the smaller id.

@@ -147,7 +147,7 @@ impl Definition {
         named.or_else(|| self.kinds.iter().position(was_named))
     }
 
-    /// Whether bodies at rest under one definition may move under the other, because gravity or a body differs.
+    /// Whether bodies that rest under one definition may move under the other, because gravity or a body differs.
     pub fn moves_otherwise(&self, before: &Definition) -> bool {
         let is_other = |kind: &Kind| {
             let now = self.kind_of_written(&kind.name).map(|index| &self.kinds[index]);
@@ -185,7 +185,7 @@ fn unique<'a>(path: &Path<'_>, names: impl Iterator<Item = &'a str>) -> Result<(
             return Err(path.error(Problem::Invalid("a name has 1 to 64 bytes, and no control characters")));
         }
         if !known.insert(name) {
-            return Err(path.error(Problem::Invalid("two have this name")));
+            return Err(path.error(Problem::Invalid("two of these have the same name")));
         }
     }
     Ok(())

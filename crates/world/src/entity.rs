@@ -59,14 +59,14 @@ pub struct EntityRef<'a> {
     pub tags: &'a [String],
     /// Its attributes, in the order of its kind.
     pub attributes: &'a [Value],
-    /// The step after which the entity was spawned, or its attributes, tags, scale, parent or owner last changed.
+    /// The step after which the entity was spawned or last changed: its attributes, tags, scale, parent or owner.
     pub changed_tick: u64,
 }
 
 /// All entities of a world, as columns of equal length, ordered by id.
 ///
-/// Row `n` of each column belongs to the entity `ids()[n]`. Rows move at the end of a step, when removed entities are
-/// swept.
+/// Row `n` of each column belongs to the entity `ids()[n]`. Row numbers change at the end of a step, when the rows of
+/// removed entities are deleted.
 #[derive(Default)]
 pub struct Entities {
     pub(crate) ids: Vec<EntityId>,
@@ -84,7 +84,7 @@ pub struct Entities {
     pub(crate) gravity_scales: Vec<f32>,
     pub(crate) passes: Vec<Option<EntityId>>,
     pub(crate) changed_ticks: Vec<u64>,
-    /// Entities with a parent. There are few, so no step searches all rows for them.
+    /// Entities with a parent. There are few of them, so this list avoids a search of all rows in each step.
     hanging: BTreeSet<EntityId>,
     dead: usize,
 }
@@ -155,14 +155,14 @@ impl Entities {
         &self.owners
     }
 
-    /// For each entity the step after which it was spawned, or anything except pose and velocity last changed.
+    /// The column of steps after which each entity was spawned or last changed, apart from its pose and velocity.
     pub fn changed_ticks(&self) -> &[u64] {
         &self.changed_ticks
     }
 
     /// Returns the row of an entity, if it exists.
     pub fn row(&self, id: EntityId) -> Option<usize> {
-        // Without removed entities the row follows from the id.
+        // As long as no entity was removed, the row follows from the id.
         let first = self.ids.first()?.0;
         let guess = (id.0.checked_sub(first)? as usize).min(self.ids.len() - 1);
         let row = if self.ids[guess] == id { guess } else { self.ids[..guess].binary_search(&id).ok()? };

@@ -19,7 +19,7 @@ pub enum Event {
     Joined(PlayerId),
     /// A player left.
     Left(PlayerId),
-    /// The behaviour removes a player from the world: the host closes its connection with the reason, and applies
+    /// The behaviour asks the host to remove a player. The host closes the player's connection with the reason, and applies
     /// [`crate::Command::Leave`].
     Kicked {
         /// The player.
@@ -51,7 +51,7 @@ pub enum Event {
         to: To,
         /// Its payload.
         payload: Value,
-        /// Whether a durable action caused it. Then no player should receive it before the action is stored.
+        /// Whether a durable action caused the event. If so, no player should receive the event before the action is stored.
         durable: bool,
     },
     /// A place of a screen has a new value. This is a state: the newest value counts.
@@ -106,7 +106,7 @@ pub enum Refusal {
         /// The limit.
         players_max: usize,
     },
-    /// A player joins with a number that was used before.
+    /// A player joined with a number that was used before.
     #[error("player {0} has joined before")]
     PlayerUsed(u32),
     /// The player of the command has not joined.

@@ -1,4 +1,4 @@
-//! Vectors as three numbers, by single operations in a stated order: `spec/MOVEMENT.md`, section 1.
+//! Vector arithmetic as single operations in a stated order: `spec/MOVEMENT.md`, section 1.
 
 pub(crate) fn add(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]

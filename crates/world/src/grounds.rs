@@ -14,7 +14,7 @@ use crate::solid::{Form, Solid, Triangle};
 /// Maximum number of triangles of one surface that one step of a walker examines.
 const TRIANGLES_NEAR_MAX: usize = 1_024;
 
-/// The faces of each hull in a shape, scaled, in the order of its parts. They are stored separately, because the
+/// The scaled faces of each hull in a shape, in the order of the shape's parts. They are stored separately, because the
 /// geometry library merges faces.
 pub(crate) type Hulls = Vec<Arc<[Triangle]>>;
 
@@ -36,7 +36,7 @@ impl ColliderShape {
         triangles.into_iter().map(outward).collect()
     }
 
-    /// The part of a body of this shape that a walker collides with.
+    /// Returns the solids with which a walker collides on a body of this shape.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl ColliderShape {
         let mut solids = Vec::new();
         let is_known =
             push_solids(&shape, &self.hulls(scale), &rapier_pose(pose), None, &mut solids).is_some();
-        if is_known { Ok(solids) } else { Err("a walker does not meet such a shape") }
+        if is_known { Ok(solids) } else { Err("walkers cannot collide with such a shape") }
     }
 
     /// Returns the faces of its hulls.
@@ -68,8 +68,9 @@ impl ColliderShape {
     }
 }
 
-/// Adds the solids of a shape that a walker may collide with; of surfaces only the triangles inside the box `reach` of
-/// the world. `None` if there are too many, or if the shape is not a [`ColliderShape`].
+/// Adds the solids of a shape that a walker may collide with. Of a surface, it adds only the triangles inside the box
+/// `reach`, in world coordinates. Returns `None` if there are too many triangles, or if the shape does not come from a
+/// [`ColliderShape`].
 pub(crate) fn push_solids(
     shape: &SharedShape,
     hulls: &[Arc<[Triangle]>],
@@ -170,7 +171,7 @@ fn field_triangles(field: &HeightField, reach: Option<&Aabb>) -> Option<Arc<[Tri
     Some(triangles.into())
 }
 
-/// The range of cells that a stretch of a side can touch, and one more at each end.
+/// Returns the range of cells that an interval along one side can touch, and one more cell at each end.
 fn cells(low: f32, high: f32, count: usize, size: f32) -> std::ops::Range<usize> {
     let cell = |at: f32| (at / size + 0.5) * count as f32;
     let first = (cell(low) - 1.0).floor().clamp(0.0, count as f32) as usize;

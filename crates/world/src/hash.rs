@@ -1,7 +1,7 @@
 //! A hash of the whole state of a world.
 
 /// FNV-1a over 64 bits: simple, equal on all machines, and sensitive to every bit of the state. It does not resist
-/// deliberate collisions, which are no threat here.
+/// deliberate collisions, because no attacker gains anything from one here.
 pub(crate) struct Hasher(u64);
 
 impl Hasher {

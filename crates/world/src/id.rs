@@ -4,8 +4,8 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EntityId(pub u32);
 
-/// Identifies one player of one world. The sender of [`crate::Command::Join`] chooses it. A number is never used again
-/// in a world's life, and a number below an earlier one is refused.
+/// Identifies one player of one world. The sender of [`crate::Command::Join`] chooses it. A world never accepts a number
+/// twice: each new number must be greater than all earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct PlayerId(pub u32);
 

@@ -3,11 +3,11 @@
 /// Tolerance of controls outside −1..1, for rounding by their sender.
 const CONTROL_SLACK: f32 = 1e-3;
 
-/// Resolution of yaws: 1/8192 radian (0.007°). A power of two makes each yaw exact in a 32-bit float, and a yaw takes 16
-/// bits.
+/// Resolution of yaws: 1/8192 radian (0.007°). Because 8192 is a power of two, each yaw is exact in a 32-bit float. A yaw
+/// fits into 16 bits.
 const YAW_PARTS: f32 = 8_192.0;
 
-/// The largest number of parts that is not beyond π.
+/// The largest yaw below π, in parts of 1/8192.
 const YAW_PARTS_MAX: f32 = 25_735.0;
 
 /// Maximum length of a name, in characters.
@@ -90,7 +90,7 @@ fn within(field: &'static str, value: f32, min: f32, max: f32) -> Result<f32, In
     Ok(value)
 }
 
-/// Wraps a yaw to −π..π and rounds it. Doing so twice changes nothing.
+/// Wraps a yaw to −π..π and rounds it. Applying it again changes nothing.
 pub(crate) fn quantise_yaw(angle: f32) -> f32 {
     yaw_of(yaw_parts(angle))
 }

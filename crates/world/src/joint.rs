@@ -19,7 +19,7 @@ pub struct Joint {
     pub anchor_a: [f32; 3],
     /// The anchor relative to `b`, in metres.
     pub anchor_b: [f32; 3],
-    /// The degrees of freedom that it leaves.
+    /// The degrees of freedom that the joint leaves to the bodies.
     pub kind: JointKind,
     /// Whether the two bodies still collide with each other.
     pub collides: bool,
@@ -50,7 +50,7 @@ pub enum JointKind {
         /// The motor: metres a second, and the maximum force in newtons.
         motor: Option<Motor>,
     },
-    /// Pulls and pushes toward a distance between the anchors.
+    /// Pulls and pushes the bodies toward a given distance between the anchors.
     Spring {
         /// The distance, in metres.
         length: f32,

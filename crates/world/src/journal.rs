@@ -1,7 +1,7 @@
 //! The journal of a world as bytes, from which a world can be replayed.
 //!
-//! A journal is a list of [`Entry`]s in order. [`encode`] writes any number of them as columns, so that the input of
-//! two hundred players takes a few bytes each. [`decode`] reads untrusted bytes. [`replay`] applies a journal to a
+//! A journal is a list of [`Entry`]s in order. [`encode`] writes any number of entries as columns, so that in the input of
+//! two hundred players each entry takes a few bytes. [`decode`] reads untrusted bytes. [`replay`] applies a journal to a
 //! world.
 //!
 //! ```
@@ -38,7 +38,7 @@ use self::saved::Saved;
 use crate::command::Command;
 use crate::world::World;
 
-/// The version of the format, which is the first byte.
+/// The version of the format, stored in the first byte.
 const VERSION: u8 = 2;
 
 /// Limits for reading one block of entries.
@@ -47,7 +47,7 @@ const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimit
 /// A change of a world, with its tick.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// [`World::tick`] at that moment: the number of steps before.
+    /// [`World::tick`] when the change was made: the number of steps taken before it.
     pub tick: u64,
     /// The recorded change.
     pub record: Record,
@@ -121,7 +121,9 @@ pub enum ReplayError {
         world: u64,
     },
     /// The world refuses a command that it had accepted when it was recorded.
-    #[error("at tick {tick} the world refuses a command that it had taken: {why}")]
+    #[error(
+        "at tick {tick} the world refuses a command that was accepted when the journal was recorded: {why}"
+    )]
     Refused {
         /// The tick.
         tick: u64,

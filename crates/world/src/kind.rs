@@ -13,7 +13,7 @@ use crate::walker::Walker;
 pub struct Kind {
     /// Its name.
     pub name: String,
-    /// Names in earlier versions: the kind takes over the entities that were saved under these names.
+    /// Names of the kind in earlier versions. The kind takes over the entities that were saved under these names.
     pub formerly: Vec<String>,
     /// Its physical body; `None` for entities such as marks or zones.
     pub body: Option<Body>,
@@ -31,10 +31,10 @@ pub struct Kind {
     pub reports_contacts: bool,
     /// The interest policy of its entities; `None` for [`crate::Definition::interest`].
     pub interest: Option<Interest>,
-    /// Maximum error of replicated positions, in metres, from 0.001 to 1; `None` for the smallest possible.
+    /// Maximum error of replicated positions, in metres, from 0.001 to 1; `None` for the smallest possible error.
     pub precision: Option<f32>,
-    /// Maximum error of each of the three smaller components of replicated quaternions, from 0.0002 to 0.04; `None` for
-    /// the smallest possible.
+    /// Maximum error of each of the three smaller components of replicated quaternions, from 0.0002 to 0.04; `None` for the
+    /// smallest possible error.
     pub rotation_precision: Option<f32>,
 }
 
@@ -138,7 +138,7 @@ pub enum Interest {
 }
 
 impl Interest {
-    /// The diameter of most worlds.
+    /// Most worlds have at most this diameter.
     pub const DEFAULT: Interest = Interest::Near { radius: 256.0 };
 
     pub(crate) fn check(self, path: &Path<'_>) -> Result<(), DefinitionError> {

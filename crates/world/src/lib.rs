@@ -5,8 +5,8 @@
 //! randomness. Two worlds with the same inputs have the same [`World::hash`] after each step, on every machine. A world
 //! restored from a [`World::snapshot`] continues exactly like the original, to the last bit.
 //!
-//! A world has three parts. The [`Definition`] declares possible contents, the [`Behaviour`] is the rules, and the
-//! [`Scene`] is the current state. This crate has no rules of any one game.
+//! A world has three parts. The [`Definition`] declares the possible contents, the [`Behaviour`] implements the rules, and
+//! the [`Scene`] is the current state. This crate contains no rules of a particular game.
 //!
 //! ```
 //! use nowcast_world::{Action, Behaviour, Body, ColliderShape, Command, Definition, Event, Input, Kind, PlayerId, Scene};

@@ -1,4 +1,5 @@
-//! Limits of one world. Every table of a world has a maximum, and a full table refuses new entries by name.
+//! Limits of one world. Every table of a world has a maximum. If a table is full, new entries are refused with an error that
+//! names the table.
 
 /// The maxima of one world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +25,7 @@ pub struct Limits {
     pub value_bytes_max: usize,
     /// Bytes in memory of all stored values: attributes, private values, the state, screens and the data of timers.
     pub kept_bytes_max: usize,
-    /// Bytes in memory of the events of one step that rules emit or show.
+    /// Bytes in memory of the events of one step: events that the rules emit, and values that they show on screens.
     pub event_bytes_max: usize,
     /// Tags of one entity.
     pub tags_max: usize,
@@ -32,8 +33,9 @@ pub struct Limits {
     pub screens_max: usize,
     /// Hits of one query. Further hits are dropped, the highest ids first.
     pub hits_max: usize,
-    /// Bodies whose bounding boxes overlap that of a new or teleported body. Each pair of them costs physics work in
-    /// every step: 50 dynamic bodies that are spawned at one point cost 9 ms, 100 cost 31 ms, and 1,000 cost 15 s.
+    /// Maximum number of bodies whose bounding boxes overlap that of a new or teleported body. Each pair of overlapping
+    /// boxes costs physics work in every step: 50 dynamic bodies that are spawned at one point cost 9 ms, 100 cost 31 ms,
+    /// and 1,000 cost 15 s.
     pub overlaps_max: usize,
 }
 
@@ -85,7 +87,8 @@ pub const VALUE_DEPTH_MAX: usize = 16;
 /// Maximum length of a chain of parents.
 pub const PARENTS_DEPTH_MAX: usize = 8;
 
-/// The largest coordinate, in metres. Beyond it 32 bits do not resolve millimetres well enough for physics.
+/// The largest coordinate, in metres. At greater coordinates, 32-bit floats do not resolve millimetres well enough for
+/// physics.
 pub const POSITION_MAX: f32 = 100_000.0;
 
 /// The largest speed that rules can set, in metres a second. The solver limits speeds to [`crate::SPEED_MAX`].

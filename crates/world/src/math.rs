@@ -1,7 +1,7 @@
 //! The engine's arithmetic, with the same bits on every machine: vectors, rotations, and two directions.
 //!
-//! A method of these types is portable only if it uses nothing but `+ − × ÷ √`. For sines and similar functions use the
-//! functions here, or the `libm` crate.
+//! A method of these types gives the same bits on every machine only if it uses no operations other than `+ − × ÷ √`. For
+//! sines and similar functions use the functions here, or the `libm` crate.
 
 pub use rapier3d::prelude::{Matrix as Mat3, Rotation as Quat, Vector as Vec3};
 

@@ -6,8 +6,8 @@ use crate::limits::{POSITION_MAX, VELOCITY_MAX};
 use crate::pose::{Pose, Velocity};
 use crate::problem::{DefinitionError, Path, Problem};
 
-/// Maximum number of entities that one player may own by request or by [`crate::Command::Spawn`]. The rules of the world
-/// may give it more. Gifts of other players do not count.
+/// Maximum number of entities that one player may own by request or by [`crate::Command::Spawn`]. The rules of the world may
+/// give the player more entities. Gifts of other players do not count.
 pub const OWNED_MAX: usize = 32;
 
 /// Maximum number of entities that one player may own as gifts of other players ([`crate::Command::Release`] with `to`).
@@ -19,7 +19,7 @@ pub(crate) const GOAL_STEPS_MAX: u32 = 6;
 /// Maximum distance of a target, in seconds at full speed, if targets beyond the limits are refused.
 pub(crate) const GOAL_SECONDS_MAX: f32 = 0.25;
 
-// The commands of an owner for all its entities in one step fit within the limit of commands.
+// In one step, an owner can send a command for each of its entities without exceeding the limit of commands.
 const _: () = assert!(OWNED_MAX < crate::Limits::DEFAULT.commands_per_player_max);
 
 /// Ownership rules of a kind.
@@ -35,8 +35,8 @@ pub struct OwnerRules {
     pub speed: f32,
     /// Maximum turn, in radians a second.
     pub turn: f32,
-    /// Maximum distance from the owner's avatar, in metres. For an owner without an avatar, from the place where it got
-    /// the entity.
+    /// Maximum distance from the owner's avatar, in metres. For an owner without an avatar, the distance is measured from
+    /// the place where the owner got the entity.
     pub reach: Option<f32>,
     /// The area that the entities must stay in.
     pub area: Option<Area>,
@@ -69,11 +69,11 @@ impl Default for OwnerRules {
 /// The players that may claim an entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OwnedBy {
-    /// Only people.
+    /// Only human players.
     Player,
     /// Only programs ([`crate::Command::JoinProgram`]).
     Program,
-    /// Both.
+    /// Human players and programs.
     Anyone,
 }
 
@@ -100,12 +100,12 @@ pub enum Beyond {
 /// The treatment of an entity when its owner leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OwnerLeaves {
-    /// It stays, and the server owns it. Other players may ask for it.
+    /// The entity stays, and the server owns it. Other players may ask for it.
     #[default]
     Release,
-    /// It stays and remains owned by the player who left, until the behaviour assigns another owner.
+    /// The entity stays and remains owned by the player who left, until the behaviour assigns another owner.
     Keep,
-    /// It is removed.
+    /// The entity is removed.
     Despawn,
 }
 
@@ -151,7 +151,9 @@ impl OwnerRules {
             return Err(path.field(unknown).error(Problem::Invalid("the kind has no such attribute")));
         }
         if self.by.is_some() && is_walker {
-            return Err(path.error(Problem::Invalid("input moves a walker, not its owner")));
+            return Err(path.error(Problem::Invalid(
+                "players cannot ask for a kind with a walker, because input moves its entities",
+            )));
         }
         let is_put = body.is_some_and(|body| matches!(body.motion, Motion::Fixed | Motion::Sensor));
         if self.by.is_some() && is_put {
@@ -184,7 +186,7 @@ impl OwnerClaim {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Goal {
     pub(crate) pose: Pose,
-    /// The velocity of the target itself.
+    /// The velocity with which the target itself moves.
     pub(crate) velocity: Velocity,
     /// Steps since the owner set the target.
     pub(crate) steps: u32,
@@ -224,16 +226,16 @@ impl OwnerRequest {
 /// The reason why an owner's request was refused. The client is at fault.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum OwnerError {
-    /// There is no such entity, or no longer.
+    /// The entity does not exist, or does not exist any more.
     #[error("there is no such entity")]
     UnknownEntity,
     /// The definition has no such kind.
     #[error("no kind is called {0:?}")]
     UnknownKind(String),
-    /// No player may ask for this kind.
+    /// No player may ask for entities of this kind.
     #[error("no player may ask for a {0:?}")]
     NotGiven(String),
-    /// Only people, or only programs, may own it.
+    /// Only human players may own the entity, or only programs may.
     #[error("a {kind:?} is for {whom}")]
     NotForYou {
         /// The kind.
@@ -257,7 +259,7 @@ pub enum OwnerError {
         max: usize,
     },
     /// The new owner has the maximum number of gifts.
-    #[error("player {} owns {max} entities that others gave to it, and may own no more of them", .player.0)]
+    #[error("player {} already owns {max} entities that others gave to it, which is the limit", .player.0)]
     TooManyGifts {
         /// The new owner.
         player: PlayerId,
@@ -271,10 +273,10 @@ pub enum OwnerError {
     #[error("it is outside of its area")]
     OutsideArea,
     /// A target is further away than the kind's speed allows.
-    #[error("it is too far to be there in time")]
+    #[error("it is farther away than the entity can move in a quarter of a second")]
     TooFast,
     /// It is attached to another entity.
-    #[error("it hangs on another entity")]
+    #[error("it is attached to another entity")]
     Hangs,
     /// The kind does not let its owner set this attribute.
     #[error("its owner may not set {0:?}")]

@@ -18,7 +18,7 @@ const JUMP_DISTANCE: f32 = 2.0 * SPEED_MAX / STEP_HZ as f32;
 /// The entities that moved in one step, and their poses before it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PastStep {
-    /// Number of steps before it.
+    /// Number of steps taken before this step.
     pub(crate) tick: u64,
     /// Ordered by id.
     pub(crate) before: Vec<(EntityId, Pose)>,
@@ -30,7 +30,7 @@ pub(crate) struct Past {
     steps: VecDeque<PastStep>,
     /// Number of recorded poses of all steps.
     places: usize,
-    /// All poses after the last step, as columns.
+    /// The poses of all entities after the last step, as columns.
     ids: Vec<EntityId>,
     poses: Vec<Pose>,
 }
@@ -69,7 +69,7 @@ impl Past {
         is_short
     }
 
-    /// The entities are the same as after the previous step, as in nearly all steps.
+    /// In nearly all steps the entities are the same as after the previous step.
     fn compare(&mut self, entities: &Entities) -> Vec<(EntityId, Pose)> {
         let mut before = Vec::new();
         for ((known, pose), id) in self.poses.iter_mut().zip(&entities.poses).zip(&entities.ids) {
@@ -97,7 +97,8 @@ impl Past {
         before
     }
 
-    /// Returns the entities that were elsewhere `behind_ms` before the given step, with their poses at that time.
+    /// Returns the entities whose pose `behind_ms` milliseconds before the given step differed from the present pose, with
+    /// their poses at that time.
     pub(crate) fn places(&self, tick: u64, behind_ms: u16, now: &Entities) -> BTreeMap<EntityId, Pose> {
         let behind = f32::from(behind_ms.min(REWIND_MS_MAX)) * STEP_HZ as f32 / 1_000.0;
         // The moment lies at `share` between the beginning and the end of this step.

@@ -30,9 +30,9 @@ pub(crate) struct Handles {
 pub(crate) struct SurfaceContact {
     /// The normal toward the body.
     pub(crate) normal: Vector,
-    /// In metres, negative inside.
+    /// The distance in metres; negative if the bodies overlap.
     pub(crate) distance: f32,
-    /// The velocity of a kinematic body at the place of the other, in metres a second.
+    /// If the touched body is kinematic, its velocity at the place of the other body, in metres a second.
     pub(crate) velocity: Vector,
 }
 
@@ -52,11 +52,11 @@ pub(crate) struct Built {
     hulls: Hulls,
 }
 
-/// The physics of a world, without any meaning.
+/// The physics of a world: bodies and joints, without the meaning of the entities.
 pub(crate) struct Physics {
     pub(crate) world: PhysicsWorld,
-    /// The shapes of kinds at their own size and the faces of their hulls, which their bodies share. They are built on
-    /// first use.
+    /// The unscaled shape of each kind and the faces of its hulls, shared by all bodies of the kind. They are built on first
+    /// use.
     shapes: Vec<Option<(SharedShape, Hulls)>>,
     /// The faces of bodies that have hulls.
     hulls: BTreeMap<EntityId, Hulls>,
@@ -87,7 +87,7 @@ impl Physics {
         }
     }
 
-    /// Advances by 1/60 s. Forces act in this step and end with it.
+    /// Advances by 1/60 s. Forces act in this step only.
     pub(crate) fn step(&mut self) {
         if !self.placed.is_empty() {
             self.placed = Bvh::new();
@@ -101,8 +101,8 @@ impl Physics {
                 body.reset_torques(false);
             }
         }
-        // Bodies with values that are not finite were reset and disabled. They continue from their last valid pose, at
-        // rest.
+        // Bodies with values that are not finite were reset and disabled. They are enabled again at their last valid pose,
+        // at rest.
         let broken: Vec<_> = self.world.quarantine().bodies().to_vec();
         for handle in broken {
             if let Some(body) = self.world.bodies.get_mut(handle) {
@@ -115,7 +115,7 @@ impl Physics {
     pub(crate) fn drain_moved(&mut self, mut moved: impl FnMut(EntityId, &RigidBody)) {
         let PhysicsWorld { islands, bodies, .. } = &self.world;
         let now: Vec<_> = islands.active_bodies().collect();
-        // A body that fell asleep in this step has also moved in it.
+        // A body that fell asleep in this step may have moved in it, too.
         let asleep =
             self.awake.iter().filter_map(|handle| bodies.get(*handle)).filter(|body| body.is_sleeping());
         for body in asleep.chain(now.iter().filter_map(|handle| bodies.get(*handle))) {
@@ -124,8 +124,8 @@ impl Physics {
         self.awake = now;
     }
 
-    /// Prepares an empty world for many bodies at once ([`Physics::find_contacts`]). The first step with a duration
-    /// searches islands among all bodies and lets none of them sleep, so it is taken while there are no bodies.
+    /// Prepares an empty world for many bodies at once ([`Physics::find_contacts`]). The first step of non-zero length
+    /// searches for islands among all bodies and lets none of them sleep. So it is taken while there are no bodies.
     pub(crate) fn expect_bodies(&mut self) {
         self.step_still(TINY_SECONDS);
     }
@@ -138,8 +138,8 @@ impl Physics {
         for handles in pinned {
             self.world.bodies[handles.body].sleep();
         }
-        // Islands of sleeping bodies fall asleep only in a step with a duration. In this one even the fastest body
-        // moves at most 4 µm.
+        // Islands fall asleep only in a step of non-zero length. In this very short step even the fastest body moves at most
+        // 4 µm.
         self.step_still(TINY_SECONDS);
     }
 
@@ -174,7 +174,7 @@ impl Physics {
         self.world.gravity
     }
 
-    /// Builds the shape of a body of the kind with this index. The error says why it cannot be scaled like this.
+    /// Builds the shape of a body of the kind with this index. The error states why the shape cannot be scaled like this.
     pub(crate) fn build(&mut self, kind: usize, body: &Body, scale: [f32; 3]) -> Result<Built, &'static str> {
         let (shape, hulls) = self.shape(kind, &body.shape, scale)?;
         Ok(Built { shape, hulls })
@@ -301,10 +301,11 @@ impl Physics {
     }
 
     /// Returns the solids within `reach` (two corners) of an upright body, ordered by id, and the acceleration of its
-    /// fall, in metres a second squared. Returns `None` if only physics can move the body: near dynamic bodies, near a surface with too many triangles, or under forces that clients do not know.
+    /// fall, in metres a second squared. Returns `None` if only physics can move the body: if dynamic bodies or a surface
+    /// with too many triangles are near, or if forces act that clients do not know.
     ///
-    /// The result depends only on the present bodies, not on their history. So the world's spatial index is not used
-    /// here.
+    /// The result depends only on the present bodies, not on their history. So the world's spatial index, which depends on
+    /// the history, is not used here.
     pub(crate) fn known_surroundings(
         &self,
         handles: Handles,
@@ -344,7 +345,7 @@ impl Physics {
             let collider = &self.world.colliders[handle];
             let hulls = self.hulls.get(&id).map_or(&[][..], Vec::as_slice);
             let before = solids.len();
-            // The collider of a body that moved follows it in the next step only.
+            // The collider of a body that moved is updated only in the next step.
             let pose = moving.map_or(collider.position(), RigidBody::position);
             push_solids(collider.shared_shape(), hulls, pose, Some(&reach), &mut solids)?;
             let motion = moving.and_then(motion_of);
@@ -353,7 +354,7 @@ impl Physics {
         Some((-gravity.y * body.gravity_scale(), solids))
     }
 
-    /// Whether a body exchanged forces with a dynamic body, which may be out of reach already.
+    /// Whether a body exchanged forces with a dynamic body in the last step, even if that body is now out of reach.
     fn meets_dynamic(&self, handles: Handles) -> bool {
         self.world.narrow_phase.contact_pairs_with(handles.collider).any(|pair| {
             let other = if pair.collider1 == handles.collider { pair.collider2 } else { pair.collider1 };
@@ -367,7 +368,8 @@ impl Physics {
     pub(crate) fn place(&mut self, handles: Handles, position: [f32; 3], velocity: [f32; 3]) {
         let (position, velocity) = (Vector::from_array(position), Vector::from_array(velocity));
         let body = self.get(handles);
-        // A mutable borrow costs the next step as much as a change, so unchanged bodies are not borrowed.
+        // In the next step, a mutable borrow of a body costs as much as a change, so unchanged bodies are not borrowed
+        // mutably.
         if (body.translation(), body.linvel()) == (position, velocity) {
             return;
         }
@@ -376,8 +378,7 @@ impl Physics {
         body.set_linvel(velocity, false);
     }
 
-    /// Calls `each` for the bodies that a body touches, with their impulses, and for sensors and overlaps without
-    /// force.
+    /// Calls `each` for every body that a body touches, with the impulse, and for sensors and overlaps without force.
     pub(crate) fn touched(&self, handles: Handles, mut each: impl FnMut(EntityId, f32)) {
         let collider = handles.collider;
         let other = |a: ColliderHandle, b: ColliderHandle| {
@@ -395,7 +396,7 @@ impl Physics {
         }
     }
 
-    /// Disables contacts between a body and one other, or (`None`) enables them again.
+    /// Disables contacts between a body and one other body, or (`None`) enables its contacts again.
     pub(crate) fn set_passes(&mut self, handles: Handles, id: EntityId, other: Option<EntityId>) {
         let collider = &mut self.world.colliders[handles.collider];
         collider.user_data = tag(id, other);
@@ -415,7 +416,7 @@ fn motion_of(body: &RigidBody) -> Option<SolidMotion> {
     })
 }
 
-/// Disables contacts between a body and the body that it passes.
+/// Disables contacts between a body and the body that it passes through.
 struct Passing;
 
 impl PhysicsHooks for Passing {
@@ -432,7 +433,7 @@ fn hooks(passes: Option<EntityId>) -> ActiveHooks {
     if passes.is_some() { ActiveHooks::FILTER_CONTACT_PAIRS } else { ActiveHooks::empty() }
 }
 
-/// The user data of a collider: its entity, and the entity that it passes.
+/// The user data of a collider: its entity, and the entity that it passes through.
 fn tag(id: EntityId, passes: Option<EntityId>) -> u128 {
     u128::from(id.0) | passes.map_or(0, |other| u128::from(other.0) << 32 | 1 << 64)
 }

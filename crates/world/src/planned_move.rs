@@ -27,7 +27,7 @@ impl Easing {
         }
     }
 
-    /// Returns the highest speed, as a multiple of the mean speed.
+    /// Returns the highest speed of the easing, as a multiple of the mean speed.
     pub(crate) fn peak(self) -> f32 {
         match self {
             Easing::InOut => 1.5,
@@ -45,12 +45,12 @@ pub(crate) struct PlannedMove {
     pub(crate) easing: Easing,
     /// Steps of the whole move; at least one.
     pub(crate) steps: u32,
-    /// Steps that are done.
+    /// Number of steps taken so far.
     pub(crate) done: u32,
 }
 
 impl PlannedMove {
-    /// Returns the pose after the steps that are done. Rotations take the shorter way.
+    /// Returns the pose after the steps taken so far. Rotations take the shorter way.
     pub(crate) fn pose(&self) -> Pose {
         if self.done >= self.steps {
             return self.to;
@@ -62,7 +62,7 @@ impl PlannedMove {
         let sign = if cosine < 0.0 { -1.0 } else { 1.0 };
         let rotation =
             [0, 1, 2, 3].map(|at| from.rotation[at] * (1.0 - share) + sign * to.rotation[at] * share);
-        // Half a turn about no particular axis has no rotation halfway; the pose then keeps its rotation until the end.
+        // Two opposite orientations have no unique rotation halfway. The pose then keeps its rotation until the end.
         let pose = Pose { position, rotation };
         pose.checked().unwrap_or(Pose { position, rotation: from.rotation })
     }

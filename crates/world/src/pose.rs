@@ -18,18 +18,18 @@ impl Default for Pose {
 }
 
 impl Pose {
-    /// At the origin, without rotation.
+    /// The pose at the origin, without rotation.
     pub const IDENTITY: Pose = Pose { position: [0.0; 3], rotation: [0.0, 0.0, 0.0, 1.0] };
 
-    /// Normalises the rotation. Returns `None` if a number is not finite, the position is too far away, or the rotation
-    /// has no length.
+    /// Normalises the rotation. Returns `None` if a number is not finite, if the position is too far away, or if the
+    /// rotation has length 0.
     pub fn checked(&self) -> Option<Pose> {
         let is_place = self.position.iter().all(|v| v.is_finite() && v.abs() <= crate::limits::POSITION_MAX);
         let squared: f32 = self.rotation.iter().map(|v| v * v).sum();
         if !is_place || !squared.is_finite() || squared < 1e-6 {
             return None;
         }
-        // A nearly normalised rotation keeps its bits, so that setting a pose that was read changes nothing.
+        // A nearly normalised rotation keeps its bits. So setting a pose to the value that was just read changes nothing.
         if (squared - 1.0).abs() < 1e-5 {
             return Some(*self);
         }

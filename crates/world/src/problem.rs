@@ -38,7 +38,7 @@ pub enum Problem {
         max: f32,
     },
     /// Too few or too many elements.
-    #[error("there are {count}, and there may be {min} to {max}")]
+    #[error("there are {count}, but between {min} and {max} are allowed")]
     Count {
         /// The number of elements.
         count: usize,

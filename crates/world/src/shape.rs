@@ -46,7 +46,7 @@ pub enum ColliderShape {
         /// Length from end to end.
         height: f32,
     },
-    /// An upright cone, its point up. Its origin is half-way up its axis.
+    /// An upright cone, its point up. Its origin is the middle of its axis.
     Cone {
         /// Radius of the base.
         radius: f32,
@@ -58,14 +58,14 @@ pub enum ColliderShape {
         /// At least four points that do not lie in one plane.
         points: Vec<[f32; 3]>,
     },
-    /// Triangles, for bodies that forces do not move: a mesh is a surface without an inside.
+    /// A surface of triangles, without an inside. Dynamic bodies cannot have this shape.
     TriangleMesh {
         /// The corners.
         vertices: Vec<[f32; 3]>,
-        /// Indices of three corners each.
+        /// The triangles, each as the indices of its three corners.
         triangles: Vec<[u32; 3]>,
     },
-    /// Ground over a grid, for bodies that forces do not move.
+    /// Ground as heights over a grid. Dynamic bodies cannot have this shape.
     HeightField {
         /// Heights row by row: rows along Z, columns along X.
         heights: Vec<f32>,
@@ -96,7 +96,7 @@ impl ColliderShape {
         }
     }
 
-    /// Its extent from its origin, in metres, at a scale of 1.
+    /// An upper bound of the distance from its origin to its farthest point, in metres, at a scale of 1.
     pub fn reach(&self) -> f32 {
         let length = |v: [f32; 3]| libm::sqrtf(v.iter().map(|part| part * part).sum());
         let farthest = |points: &[[f32; 3]]| points.iter().map(|point| length(*point)).fold(0.0, f32::max);
@@ -190,7 +190,7 @@ impl ColliderShape {
                     }
                     if pose.checked().is_none() {
                         return Err(path.error(Problem::Invalid(
-                            "a part is nowhere, or not turned by a unit quaternion",
+                            "the pose of a part is not finite, or its rotation is not a unit quaternion",
                         )));
                     }
                     part.check_parts(&path)?;
@@ -200,8 +200,8 @@ impl ColliderShape {
         Ok(())
     }
 
-    /// Builds the shape for physics, scaled along its own axes. The error is the reason why it cannot be scaled, or has
-    /// no volume.
+    /// Builds the shape for physics, scaled along its own axes. The error states why the shape cannot be scaled like this,
+    /// or that it has no volume.
     pub(crate) fn build(&self, scale: [f32; 3]) -> Result<SharedShape, &'static str> {
         let [x, y, z] = scale;
         let scaled = |points: &[[f32; 3]]| -> Vec<Vector> {

@@ -9,9 +9,9 @@ use crate::exact::{add, cross, dot, scale, sub};
 const NEAREST_ROUNDS: u32 = 8;
 /// Squared distances below this count as zero.
 const DISTANCE2_MIN: f32 = 1e-12;
-/// Triangles whose normal has a smaller square, before normalisation, are skipped.
+/// Triangles are skipped if their normal, before normalisation, has a smaller squared length.
 const NORMAL2_MIN: f32 = 1e-12;
-/// Smaller radii give no direction.
+/// At smaller radii, no direction can be computed.
 const RADIUS_MIN: f32 = 1e-6;
 /// Half a step, in seconds.
 const HALF_STEP_SECONDS: f32 = STEP_SECONDS * 0.5;
@@ -30,7 +30,7 @@ pub enum Form {
     Cone,
     /// A convex body: triangles that enclose it, counter-clockwise seen from outside.
     Hull(Arc<[Triangle]>),
-    /// A surface without an inside, such as a mesh or a height field.
+    /// A surface without an inside: a mesh or a height field.
     Surface(Arc<[Triangle]>),
 }
 
@@ -44,7 +44,7 @@ pub struct Triangle {
 }
 
 impl Triangle {
-    /// Makes a triangle; `None` for one that is almost a line.
+    /// Makes a triangle; `None` if it is almost a line.
     pub fn new(corners: [[f32; 3]; 3]) -> Option<Triangle> {
         let [a, b, c] = corners;
         let (u, v) = (sub(b, a), sub(c, a));
@@ -100,8 +100,8 @@ impl Triangle {
     }
 }
 
-/// A body that a walker can collide with. Its surface lies `radius` outside of its form: a sphere is a box without
-/// edges, a capsule one with a single edge.
+/// A body that a walker can collide with. Its surface lies at the distance `radius` outside of its form. For a sphere, the
+/// form is a box whose extents are 0; for a capsule, a box with only one extent above 0.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Solid {
     /// Its centre, in metres.
@@ -112,13 +112,13 @@ pub struct Solid {
     pub half: [f32; 3],
     /// The distance of its surface from the form, in metres.
     pub radius: f32,
-    /// The form inside the half extents.
+    /// The form that the half extents enclose.
     pub form: Form,
     /// The motion of its body; `None` for a body that stands still.
     pub motion: Option<SolidMotion>,
 }
 
-/// The motion of the body of a solid in a step, which led it to where it is.
+/// The motion of the body of a solid in the step that ended at the present pose.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SolidMotion {
     /// A point of the body, in metres.
@@ -130,8 +130,8 @@ pub struct SolidMotion {
 }
 
 impl SolidMotion {
-    /// Returns the velocity that carries a point along with the body in the next step: that of half a step later on the
-    /// arc of the point, so that a point on a turning disc keeps its distance from the centre.
+    /// Returns the velocity that carries a point along with the body in the next step. It is the velocity that the point has
+    /// half a step later on its arc, so that a point on a turning disc keeps its distance from the centre.
     fn at(&self, point: [f32; 3]) -> [f32; 3] {
         let arm = sub(point, self.pivot);
         let middle = add(arm, scale(cross(self.angular, arm), HALF_STEP_SECONDS));
@@ -177,7 +177,7 @@ impl Axis {
 pub(crate) struct Contact {
     /// Toward the walker, a unit vector.
     pub(crate) normal: [f32; 3],
-    /// Metres between the two; negative inside.
+    /// Distance between the solid and the walker in metres; negative inside.
     pub(crate) gap: f32,
 }
 
@@ -193,7 +193,7 @@ impl Solid {
         Solid { center, axes, half, radius, form: Form::Box, motion: None }
     }
 
-    /// Sets another form.
+    /// Replaces the form.
     #[must_use]
     pub fn with_form(self, form: Form) -> Solid {
         Solid { form, ..self }
@@ -205,7 +205,7 @@ impl Solid {
         Solid { motion: Some(motion), ..self }
     }
 
-    /// Returns the velocity with which the solid carries a walker at this place along.
+    /// Returns the velocity with which the solid carries along a walker at this place.
     pub(crate) fn velocity_at(&self, position: [f32; 3]) -> [f32; 3] {
         self.motion.map_or([0.0; 3], |motion| motion.at(position))
     }
@@ -318,7 +318,7 @@ impl Solid {
     }
 }
 
-/// A unit direction, and the distance of a point along it, outside positive.
+/// A unit direction, and the distance of a point in this direction, positive outside.
 type Out = ([f32; 3], f32);
 
 fn convex(axis: &Axis, nearest: impl Fn([f32; 3]) -> [f32; 3], out: impl Fn([f32; 3]) -> Out) -> Out {
@@ -336,7 +336,7 @@ fn outward(between: [f32; 3]) -> Option<Out> {
     None
 }
 
-/// Returns the nearest face. If the axis is inside, the face with the shortest way out.
+/// Returns the nearest face or, if the axis is inside, the face with the shortest way out.
 fn hull(axis: &Axis, faces: &[Triangle]) -> Out {
     let mut best: Option<Out> = None;
     let mut is_outside = true;
@@ -367,7 +367,8 @@ fn hull(axis: &Axis, faces: &[Triangle]) -> Out {
     best
 }
 
-/// Returns the nearest triangle. A triangle that the axis crosses pushes to the side of the axis' centre.
+/// Returns the nearest triangle. A triangle that the axis crosses pushes the walker to the side on which the centre of the
+/// axis lies.
 fn surface(axis: &Axis, triangles: &[Triangle], radius: f32) -> Out {
     let head = axis.at(axis.length);
     let margin = radius + SKIP_MARGIN;

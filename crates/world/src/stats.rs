@@ -13,9 +13,9 @@ pub struct Stats {
     pub moves_clamped: u64,
     /// Unpolled events that were dropped, oldest first.
     pub events_dropped: u64,
-    /// Bodies whose pose or velocity was not finite. They were reset to their last pose, at rest.
+    /// Bodies whose pose or velocity was not finite. They were reset to their last valid pose, at rest.
     pub bodies_repaired: u64,
-    /// Steps after which a part of the past was dropped early, because too much moved.
+    /// Steps after which a part of the recorded past was dropped early, because too many entities moved.
     pub past_shortened: u64,
     /// Attributes of a restored world that did not fit its definition and were set to their defaults.
     pub attributes_defaulted: u64,

@@ -22,8 +22,8 @@ pub fn sanitize(raw: &str, chars_max: usize) -> String {
     kept
 }
 
-/// Whether a character is invisible by itself. Such a character may be useful between others, so a text is removed only
-/// if it consists entirely of them.
+/// Whether a character is invisible by itself. Such a character may be useful between other characters, so a text becomes
+/// empty only if it consists entirely of invisible characters.
 fn is_invisible(c: char) -> bool {
     c.is_whitespace() || is_removed(c) || BLANK.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }
@@ -58,8 +58,8 @@ const FORMAT: [(char, char); 22] = [
     ('\u{e0040}', '\u{e007f}'),
 ];
 
-/// The characters of the Unicode property `Default_Ignorable_Code_Point` that `FORMAT` lacks, and two that are drawn as
-/// nothing: the blank of Braille and the null notehead, as of Unicode 16.
+/// The characters of the Unicode property `Default_Ignorable_Code_Point` that `FORMAT` lacks, as of Unicode 16. In addition,
+/// two characters that have no visible shape: the blank of Braille and the null notehead.
 const BLANK: [(char, char); 12] = [
     ('\u{34f}', '\u{34f}'),
     ('\u{115f}', '\u{1160}'),

@@ -1,4 +1,4 @@
-//! Timers, with names and data so that they can be saved.
+//! Timers. They have names and data instead of closures, so that they can be saved.
 
 use std::collections::BTreeMap;
 
@@ -69,8 +69,8 @@ impl Timers {
         self.repeats.iter().map(|(id, steps)| (*id, *steps))
     }
 
-    /// Takes the next timer that is due at `tick` and was set before `before`, because timers set in the meantime wait
-    /// for the next step. Returns it, and whether it was its last call. A timer that repeats is set again.
+    /// Takes the next timer that is due at `tick` and was set before `before`: timers that are set in this step wait for the
+    /// next one. Returns the timer, and whether this is its last call. A timer that repeats is set again.
     pub(crate) fn take_due(&mut self, tick: u64, before: TimerId) -> Option<(Timer, bool)> {
         let key = *self.waiting.range(..=(tick, TimerId(u64::MAX))).find(|((_, id), _)| *id < before)?.0;
         let (name, data) = self.waiting.remove(&key)?;

@@ -1,9 +1,9 @@
 //! Walkers: from input to velocity.
 //!
-//! A walker is a dynamic body that cannot tip over. It is steered by its velocity, so pushing, being pushed, standing
-//! on a stack and knocking it over are ordinary contacts and need no special rules.
+//! A walker is a dynamic body that cannot tip over. The engine steers it by setting its velocity. So pushing, being pushed,
+//! standing on a stack and knocking a stack over are ordinary contacts and need no special rules.
 //!
-//! Among fixed and kinematic bodies, which is most of the time, its step is computed by [`movement`] instead.
+//! If only fixed and kinematic bodies are near, as is the case most of the time, [`movement`] computes its step instead.
 //! Clients predict that step to the last bit (`spec/MOVEMENT.md`).
 
 mod direction;
@@ -25,7 +25,7 @@ use self::movement::Mover;
 const JUMP_PAUSE_STEPS: u32 = 20;
 /// Number of steps after a jump in which the ground below is ignored.
 const JUMP_RISE_STEPS: u32 = 4;
-/// Number of steps after leaving an edge in which a walker may still jump, because people press late.
+/// Number of steps after leaving an edge in which a walker may still jump, because players often press the button too late.
 const GROUND_MEMORY_STEPS: u32 = 6;
 /// The steepest walkable ground, as the cosine of its slope (56°). The round foot touches the edge of a step of 15 cm
 /// at this angle, so the same rule climbs stairs.
@@ -51,15 +51,15 @@ pub struct Walker {
     /// Acceleration on ground, in metres a second squared. It also limits the pushing force, in units of the walker's
     /// own weight.
     pub ground_acceleration: f32,
-    /// Acceleration in the air, in metres a second squared. A small value feels right; with a large one people could
-    /// fly around corners.
+    /// Acceleration in the air, in metres a second squared. With a large value, walkers could change direction in the air
+    /// and fly around corners.
     pub air_acceleration: f32,
-    /// Initial speed of a jump, in metres a second: it rises by v²/2g.
+    /// Initial speed v of a jump, in metres a second. The jump is v²/2g high.
     pub jump_speed: f32,
 }
 
 impl Default for Walker {
-    /// A person who jumps 1.25 m high and clears a block of one metre.
+    /// A person who jumps 1.25 m high, enough to clear a block of one metre.
     fn default() -> Walker {
         Walker {
             height: 1.8,
@@ -103,7 +103,7 @@ pub(crate) enum Pace {
     /// Once, by its input.
     #[default]
     Walks,
-    /// No step: pose and velocity stay the same.
+    /// Takes no step: pose and velocity stay the same.
     Stalls,
     /// Twice, first with this input.
     CatchesUp(Input),
@@ -124,12 +124,12 @@ pub(crate) struct WalkerState {
     pub(crate) grounds: Vec<[f32; 3]>,
     /// The velocities of these surfaces under the walker, in metres a second; empty if all of them stand still.
     pub(crate) ground_velocities: Vec<[f32; 3]>,
-    /// The state before the current step; `None` if the walker is not steered in it.
+    /// The state before the current step; `None` if the walker is not steered in this step.
     before: Option<Mover>,
-    /// The way in which it takes the next step. A snapshot between the command and its step drops this, in the running
-    /// world and in the restored one.
+    /// The way in which the walker takes the next step. A snapshot between the command and its step resets this field, both
+    /// in the running world and in the restored one.
     pub(crate) pace: Pace,
-    /// Whether the last step was the one that clients can predict.
+    /// Whether the last step was computed by [`movement`], so that clients can predict it.
     pub(crate) is_exact: bool,
 }
 
@@ -167,7 +167,7 @@ impl WalkerState {
         })
     }
 
-    /// Computes the velocity from the input. The solver does gravity, the reaction of slopes and all pushing.
+    /// Computes the velocity from the input. The solver computes gravity, the reaction of slopes and all pushing.
     pub(crate) fn steer(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
         let wish = self.wish(walker);
         let is_idle = wish == Vector::ZERO && !self.input.jump;
@@ -177,7 +177,7 @@ impl WalkerState {
         }
         self.before = Some(self.mover(physics.get(handles)));
         if self.pace == Pace::Stalls {
-            // Compensates the fall of a step, so that only pushes move the walker.
+            // Compensates the gravity of one step, so that only pushes move the walker.
             let body = physics.get(handles);
             let fall = physics.gravity() * (body.gravity_scale() * STEP_SECONDS);
             physics.get_mut(handles).set_linvel(-fall, false);
@@ -206,15 +206,15 @@ impl WalkerState {
             self.steps_since_jump = 0;
             self.steps_since_ground = GROUND_MEMORY_STEPS;
         }
-        // A velocity that is almost the old one is not set. Otherwise a standing walker, and the stack below it, could
-        // never sleep.
+        // A velocity that is almost equal to the present one is not set. Otherwise a standing walker, and the stack below
+        // it, could never sleep.
         if (next - velocity).length_squared() > 1e-8 {
             physics.get_mut(handles).set_linvel(next, !is_idle);
         }
     }
 
-    /// Called after physics. Among fixed and kinematic bodies only, replaces the result of physics by the step that clients can
-    /// predict. Then finds the surfaces under the feet.
+    /// Called after physics. If only fixed and kinematic bodies are near, replaces the result of physics by the step that
+    /// clients can predict. Then finds the surfaces under the feet.
     pub(crate) fn settle(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
         let pace = std::mem::take(&mut self.pace);
         if pace == Pace::Stalls {
@@ -227,7 +227,8 @@ impl WalkerState {
         if let Some(mut mover) = self.before.take()
             && let Some((gravity, solids)) = physics.known_surroundings(handles, mover.reach(walker))
         {
-            // Two steps in one are no steps of a client where the ground moved only once.
+            // If the ground moves, two steps of a walker in one step of the world cannot be the steps of its client, because
+            // the ground moved only once.
             self.is_exact = solids.iter().all(|solid| solid.motion.is_none());
             if let Pace::CatchesUp(first) = pace {
                 mover.step(walker, &first, gravity, &solids);
@@ -334,7 +335,7 @@ impl WalkerState {
     }
 }
 
-/// On ground: moves along its surface, at full speed on any slope, without sliding down while standing.
+/// On ground, the walker moves along the surface, at full speed on any slope, and does not slide down while it stands.
 fn walk(
     walker: &Walker,
     velocity: Vector,
@@ -352,7 +353,7 @@ fn walk(
     velocity + shortened(change, walker.ground_acceleration * STEP_SECONDS)
 }
 
-/// In the air there is little control.
+/// In the air, input changes the velocity only slowly.
 fn drift(walker: &Walker, velocity: Vector, wish: Vector) -> Vector {
     let horizontal = Vector::new(velocity.x, 0.0, velocity.z);
     velocity + shortened(wish - horizontal, walker.air_acceleration * STEP_SECONDS)

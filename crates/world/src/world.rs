@@ -24,7 +24,7 @@ use crate::walker::Pace;
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ApplyError {
     /// The queue of this player, or of all players, is full.
-    #[error("{max} commands wait for the next step, and no more may")]
+    #[error("{max} commands already wait for the next step, which is the limit")]
     Full {
         /// The limit.
         max: usize,
@@ -37,7 +37,7 @@ pub enum ApplyError {
     Pose,
 }
 
-/// A shared world. The crate's page shows the canonical loop.
+/// A shared world. The documentation of the crate shows the canonical loop.
 ///
 /// Call [`World::apply`] any number of times between two steps. After a step, call [`World::poll_event`] until it
 /// returns `None`. Reading never changes anything.
@@ -70,8 +70,8 @@ impl World {
     }
 
     /// Queues a command for the next step. Commands are applied in the order of these calls. Of consecutive inputs of
-    /// one player, only the newest counts. Faults other than invalid numbers are reported by an [`Event::Refused`] of
-    /// that step.
+    /// one player, only the newest counts. Faults other than invalid numbers are reported by an [`Event::Refused`] in the
+    /// next step.
     ///
     /// # Errors
     /// Fails if a number is outside its bounds, or if too many commands wait. Then the command is dropped and counted.
@@ -146,7 +146,7 @@ impl World {
         self.scene.take_event()
     }
 
-    /// Everything in the world but its rules.
+    /// Returns everything in the world except its rules.
     pub fn scene(&self) -> &Scene {
         &self.scene
     }
@@ -187,13 +187,13 @@ impl World {
         self.scene.stats
     }
 
-    /// Wakes everything that sleeps. It changes the course of the world: a tool for tests and load.
+    /// Wakes all sleeping bodies. This changes the course of the world, so it is only for tests and load measurements.
     pub fn wake_all(&mut self) {
         self.scene.physics.wake_all();
     }
 
     /// Informs the behaviour that the world had other rules until now ([`Behaviour::upgrade`]), and wakes resting
-    /// bodies whose body changed. It changes the course of the world, so begin a new journal afterwards.
+    /// bodies whose body changed. This changes the course of the world, so begin a new journal afterwards.
     pub fn upgrade(&mut self, before: Option<&Definition>) {
         if before.is_none_or(|before| self.scene.definition.moves_otherwise(before)) {
             self.scene.physics.wake_all();
@@ -285,7 +285,7 @@ fn make_edit(scene: &mut Scene, edit: Edit) -> Result<(), SceneError> {
         Edit::Despawn(id) => scene.despawn(id),
         Edit::Place(id, pose) => {
             scene.set_pose(id, pose)?;
-            // A fixed body is at rest already.
+            // A fixed body rests in any case.
             let _ = scene.set_velocity(id, crate::Velocity::default());
             Ok(())
         }

@@ -12,7 +12,7 @@ fn below(random: &mut Random, bound: u64) -> u64 {
     random.bits() % bound
 }
 
-/// Names of fields, and of a map's keys, one of which is not a field.
+/// Names of fields, and keys of maps. One of them is not a field.
 const NAMES: [&str; 4] = ["a", "b", "c", "other"];
 
 fn value(random: &mut Random, depth_left: u64) -> Value {
@@ -83,7 +83,7 @@ fn damaged(random: &mut Random) -> Option<Attributes> {
     Attributes::new(Shape::from_bytes(&bytes).ok()?).ok()
 }
 
-/// Compares bytes, because a number in an "any" may be NaN, which equals nothing. A quaternion may be stored as the
+/// Compares bytes, because a number in an "any" may be NaN, which does not equal itself. A quaternion may be stored as the
 /// neighbouring step.
 fn are_same(attributes: &Attributes, a: &Value, b: &Value) -> bool {
     any::to_vec(a) == any::to_vec(b) || format!("{attributes:?}").contains("Quat")

@@ -21,7 +21,7 @@ struct SavedEntry {
     /// Ticks since the previous entry.
     #[wire(var)]
     ticks: u64,
-    /// Minus the number that [`Neighbours::expected`] returns.
+    /// The player's number minus the number that [`Neighbours::expected`] returns.
     #[wire(var)]
     player: i64,
     record: SavedRecord,
@@ -47,10 +47,11 @@ impl Saved {
         let (mut tick, mut neighbours) = (0u64, Neighbours::new(self.first_player));
         let entries = self.entries.into_iter().enumerate().map(|(index, entry)| {
             let invalid = |what| JournalError::Invalid { index, what };
-            tick = tick.checked_add(entry.ticks).ok_or_else(|| invalid("its tick is beyond all numbers"))?;
+            tick =
+                tick.checked_add(entry.ticks).ok_or_else(|| invalid("its tick does not fit into 64 bits"))?;
             let expected = neighbours.expected(entry.ticks);
             let player = i64::from(expected).checked_add(entry.player).and_then(|it| u32::try_from(it).ok());
-            let player = player.ok_or_else(|| invalid("its player is beyond all numbers"))?;
+            let player = player.ok_or_else(|| invalid("its player's number does not fit into 32 bits"))?;
             neighbours.note(player);
             Ok(Entry { tick, record: entry.record.load(PlayerId(player)).map_err(invalid)? })
         });
@@ -65,8 +66,9 @@ fn player_of(entry: &Entry) -> Option<u32> {
     }
 }
 
-/// Predicts the player of the next command. A server polls its players in the same order in every step. The numbers of
-/// one tick therefore mostly grow by little, and the next tick begins near the first number of this one.
+/// Predicts the player of the next command. A server polls its players in the same order in every step. So the player
+/// numbers of one tick mostly grow in small steps, and the first number of the next tick is near the first number of this
+/// tick.
 struct Neighbours {
     /// The player of the first entry of the tick.
     first: u32,
@@ -140,7 +142,7 @@ impl SavedControls {
     fn load(self) -> Result<Input, &'static str> {
         let SavedControls { forward, right, yaw, run, jump } = self;
         let input = Input { forward, right, yaw: input::yaw_of(yaw), run, jump };
-        // Unchanged values; the world validates them again.
+        // Converts the values unchanged; the world validates them again.
         let known = input.validate().map_err(|_| "controls are out of bounds")?;
         if known.yaw == input.yaw { Ok(input) } else { Err("a yaw is out of bounds") }
     }

@@ -78,7 +78,7 @@ fn bytes_of(entries: &[Entry]) -> Vec<u8> {
 proptest! {
     #[test]
     fn written_journals_are_read_to_the_last_bit(entries in any_entries()) {
-        // Poses of edits may hold NaN, which equals nothing: their texts are compared.
+        // Poses of edits may hold NaN, which does not equal itself, so their texts are compared.
         let read = decode(&bytes_of(&entries)).expect("it was written");
         prop_assert_eq!(format!("{read:?}"), format!("{entries:?}"));
     }
@@ -108,8 +108,8 @@ fn an_older_journal_is_refused_by_its_version() {
     assert!(error.to_string().starts_with("the journal has version 1, which no release wrote"), "{error}");
 }
 
-/// The input of two hundred turning players for three steps: thirty inputs a second of each, in the order in which a
-/// server polls its players.
+/// The input of two hundred turning players over three steps. Each player sends thirty inputs a second, and the server polls
+/// the players in a fixed order.
 fn inputs(first_player: u32, has_turn: impl Fn(u32, u32) -> bool) -> Vec<Entry> {
     let mut random = Random::new(5);
     let mut entries = Vec::new();
@@ -124,7 +124,7 @@ fn inputs(first_player: u32, has_turn: impl Fn(u32, u32) -> bool) -> Vec<Entry> 
     entries
 }
 
-/// Size of entries if one field is equal in all of them.
+/// Size of the entries if one field has the same value in all of them.
 fn bytes_without(entries: &[Entry], level: impl Fn(&mut PlayerId, &mut Input)) -> usize {
     let mut same = entries.to_vec();
     for Entry { record, .. } in &mut same {

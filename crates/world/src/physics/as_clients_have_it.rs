@@ -1,5 +1,5 @@
-//! Clients that predict bodies (`packages/predict-rapier`) do it with the engine's physics in WebAssembly: the same scene comes to the
-//! same bits.
+//! Clients that predict bodies (`packages/predict-rapier`) use the engine's physics in WebAssembly. The test here and the
+//! self-check of that package compute the same scene and must get the same bits.
 
 use rapier3d::prelude::*;
 
@@ -15,7 +15,7 @@ fn expected() -> u32 {
 
 #[test]
 fn boxes_a_ball_and_a_person_fall_on_each_other_as_they_do_at_clients() {
-    // The physics of the engine, with all that it sets: not a world of Rapier's own.
+    // Uses the physics of the engine with all its settings, not a Rapier world with defaults.
     let mut physics = Physics::new([0.0, -9.81, 0.0]);
     let world = &mut physics.world;
     let ground =
@@ -44,7 +44,7 @@ fn boxes_a_ball_and_a_person_fall_on_each_other_as_they_do_at_clients() {
     for _ in 0..120 {
         physics.step();
     }
-    // FNV-1a over the bits of where everything is.
+    // FNV-1a over the bits of all poses.
     let mut hash = 0x811c_9dc5_u32;
     for (_, body) in physics.world.bodies.iter() {
         let turn = body.rotation();

@@ -10,8 +10,8 @@ use super::{Built, Handles, Physics, id_of};
 use crate::id::EntityId;
 use crate::pose::{Pose as PublicPose, rapier_pose};
 
-/// Maximum distance in metres between a body and its position in the engine's index, if it was not teleported: walkers
-/// are corrected after a step by less than one step at full speed.
+/// Maximum distance in metres between a body that was not teleported and its position in the engine's index. Walkers are
+/// corrected after a step, by less than the distance of one step at full speed.
 const STALE_MAX: f32 = 1.0;
 
 impl Built {
@@ -38,8 +38,8 @@ impl Physics {
         self.placed.remove(index_of(handles.collider));
     }
 
-    /// Returns the bodies whose bounding boxes overlap a box, with their boxes. They depend only on the present poses;
-    /// their order does not.
+    /// Returns the bodies whose bounding boxes overlap a box, with their boxes. Which bodies are returned depends only on
+    /// the present poses; their order depends on the history.
     pub(crate) fn overlapping(&self, bounds: Aabb) -> Vec<(EntityId, Aabb)> {
         let near = bounds.loosened(STALE_MAX);
         let old = self.world.intersect_aabb_conservative(near, QueryFilter::default());

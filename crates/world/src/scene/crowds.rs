@@ -10,17 +10,17 @@ use crate::body::Motion;
 use crate::id::EntityId;
 use crate::pose::Pose;
 
-/// Bodies that are shorter than this part of a new body count only if they cover its centre. So a platform with many
-/// small bodies on it can be placed, and each of the small ones counts the platform.
+/// Bodies that are shorter than this share of a new body count only if they cover its centre. So a platform can be placed
+/// where many small bodies are, while each new small body counts the platform.
 const PART_MIN: Real = 0.125;
 
 impl Scene {
-    /// Checks that a new body would not overlap too many others.
+    /// Checks that a new body would not overlap too many other bodies.
     pub(super) fn check_crowd(&self, motion: Motion, bounds: Aabb) -> Result<(), SceneError> {
         self.check_others(None, motion, bounds)
     }
 
-    /// Checks that the body of a row would not overlap too many others at a pose. Avatars of players are not refused.
+    /// Checks that the body of a row would not overlap too many other bodies at a pose. Avatars of players are exempt.
     pub(super) fn check_teleport(&self, row: usize, pose: &Pose) -> Result<(), SceneError> {
         let Some(handles) = self.entities.handles[row].filter(|_| !self.is_avatar(row)) else {
             return Ok(());

@@ -49,7 +49,7 @@ impl Scene {
         self.spawn_with(kind, spawn, Scene::check_crowd)
     }
 
-    /// Spawns an entity, if its body passes a check of its motion and its bounding box.
+    /// Spawns an entity if `check` accepts the motion and the bounding box of its body.
     pub(super) fn spawn_with(
         &mut self,
         kind: KindId,
@@ -120,7 +120,7 @@ impl Scene {
             self.holds.insert(id, OwnerClaim::at(pose.position));
         }
         if of.walker.is_some() {
-            // Its body keeps only the yaw of the rotation.
+            // The body of a walker keeps only the yaw of the rotation.
             self.put(self.entities.ids.len() - 1, pose);
         }
         self.push_event(Event::Spawned(id));
@@ -225,7 +225,7 @@ impl Scene {
     /// Adds or removes a tag of an entity.
     ///
     /// # Errors
-    /// Fails if the entity is unknown, if the tag is no name, or if the entity has too many tags.
+    /// Fails if the entity is unknown, if the tag is not a valid name, or if the entity has too many tags.
     pub fn set_tag(&mut self, id: EntityId, tag: &str, is_set: bool) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let tags_max = self.definition.limits.tags_max;
@@ -235,8 +235,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Attaches an entity to a parent, or (`None`) detaches it. It keeps its place in the world, and follows its parent
-    /// from then on. Dynamic bodies need joints instead. Attached entities are removed together with their parent.
+    /// Attaches an entity to a parent, or (`None`) detaches it. The entity keeps its place in the world, and follows its
+    /// parent from then on. Dynamic bodies need joints instead. Attached entities are removed together with their parent.
     ///
     /// # Errors
     /// Fails if an entity is unknown, if the child has a dynamic body, or if the chain of parents would be a cycle or
@@ -271,8 +271,8 @@ impl Scene {
         self.entities.hanging().len()
     }
 
-    /// Disables contacts between two entities, or (`None`) enables all contacts of the first again. An entity passes
-    /// one other at a time.
+    /// Disables contacts between two entities, or (`None`) enables all contacts of the first entity again. An entity can
+    /// pass through one other entity at a time.
     ///
     /// # Errors
     /// Fails if an entity is unknown, or if the first has no body.
@@ -310,7 +310,7 @@ impl Scene {
         }
     }
 
-    /// Returns the parent of an entity and all further ancestors; `None` when the chain is too deep.
+    /// Returns the parent of an entity and all further ancestors; `None` if the chain is too deep.
     fn chain_above(&self, id: EntityId) -> Option<Vec<EntityId>> {
         let mut chain = Vec::new();
         let mut at = id;

@@ -4,7 +4,7 @@ use crate::conform::MisfitError;
 use crate::id::{EntityId, PlayerId};
 use crate::joint::JointId;
 
-/// The reason why a call changed nothing. The behaviour or the edit that called is at fault.
+/// The reason why a call failed and changed nothing. The behaviour or the editor that made the call is at fault.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum SceneError {
     /// No entity with this id is in the world.
@@ -27,7 +27,7 @@ pub enum SceneError {
         /// The name that was asked for.
         attribute: String,
     },
-    /// The kind has no body, or a body of another motion.
+    /// The kind has no body, or the motion of its body does not allow the call.
     #[error("entity {} has no body that can do this", .0.0)]
     NoBody(EntityId),
     /// A value does not fit its type or its bounds.
@@ -56,8 +56,8 @@ pub enum SceneError {
     /// Dynamic bodies cannot have a parent.
     #[error("entity {} is moved by forces (motion = \"dynamic\"), so it cannot have a parent; declare motion = \"kinematic\", or hold it with world.joint", .0.0)]
     DynamicChild(EntityId),
-    /// An entity would be attached to itself, or too deep.
-    #[error("entity {} cannot have that parent: a chain of parents must not come back to its beginning, and may not be so long", .0.0)]
+    /// The entity would be attached to itself, or the chain of parents would be too long.
+    #[error("entity {} cannot have that parent: a chain of parents must not be a circle, and its length is limited", .0.0)]
     BadParent(EntityId),
     /// The scene is rewound already.
     #[error("the world is already rewound for a player; rewinding cannot be nested")]
@@ -66,7 +66,7 @@ pub enum SceneError {
     #[error("this world does not record earlier positions")]
     NoPast,
     /// A table is full.
-    #[error("there may be {max} {of} at most")]
+    #[error("the limit of {max} {of} is reached")]
     Full {
         /// The full table.
         of: &'static str,

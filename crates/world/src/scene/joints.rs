@@ -4,7 +4,7 @@ use super::{BoundJoint, Scene, SceneError};
 use crate::joint::{Joint, JointId};
 
 impl Scene {
-    /// Joins two bodies. The joint is removed with either of them, or by [`Scene::part`].
+    /// Joins two bodies. The joint is removed when either entity is removed, or by [`Scene::part`].
     ///
     /// # Errors
     /// Fails if the world has the maximum of joints or has used all ids, if an entity is unknown or has no body, or if

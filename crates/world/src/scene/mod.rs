@@ -1,4 +1,4 @@
-//! The state of a world without its rules: the argument of hooks.
+//! The state of a world without its rules. Every hook receives it as an argument.
 
 mod bodies;
 mod crowds;
@@ -43,7 +43,7 @@ use crate::walker::WalkerState;
 
 /// The state of a world without its rules: entities, players, joints, timers and state.
 ///
-/// A [`crate::Behaviour`] receives it in every hook and changes the world through it; all other readers use
+/// A [`crate::Behaviour`] receives the scene in every hook and changes the world through it. All other readers use
 /// [`crate::World::scene`]. A call with a wrong argument returns an error and changes nothing.
 ///
 /// | task | use |
@@ -107,9 +107,9 @@ pub struct Scene {
     pub(crate) screens: BTreeMap<(Option<PlayerId>, String), Value>,
     /// The entities of kinds that report contacts.
     pub(crate) reporters: BTreeSet<EntityId>,
-    /// Touching pairs of which a kind reports contacts, the smaller id first.
+    /// Touching pairs in which the kind of at least one entity reports contacts, the smaller id first.
     pub(crate) touching: BTreeSet<(EntityId, EntityId)>,
-    /// Contacts that ended because an entity was removed, to be reported with those of this step.
+    /// Contacts that ended because an entity was removed. They are reported with the contacts of this step.
     pub(crate) ended: Vec<Contact>,
     pub(crate) events: VecDeque<Event>,
     /// Bytes of waiting events, and of the events of this step.
@@ -123,7 +123,7 @@ pub struct Scene {
     pub(crate) acts_durably: bool,
     /// Past poses, if the definition records them.
     pub(crate) past: Past,
-    /// While the scene is rewound: the rewound poses of entities that are elsewhere now.
+    /// While the scene is rewound: the past poses of the entities whose present pose differs.
     pub(crate) view: Option<BTreeMap<EntityId, Pose>>,
     pub(crate) stats: Stats,
     pub(crate) next_entity: u32,
@@ -131,7 +131,7 @@ pub struct Scene {
     pub(crate) next_player: u32,
 }
 
-/// A joint, and its place in physics.
+/// A joint, and its handle in physics.
 pub(crate) struct BoundJoint {
     pub(crate) joint: Joint,
     pub(crate) handle: rapier3d::prelude::ImpulseJointHandle,

@@ -13,7 +13,7 @@ impl Scene {
     /// velocity, [`move_to`](Self::move_to), a parent, an owner, or another planned move ends the move.
     ///
     /// # Errors
-    /// If the entity has no kinematic body or has a parent, or if the pose, the time, or the speed is out of bounds.
+    /// Fails if the entity has no kinematic body or has a parent, or if the pose, the time, or the speed is out of bounds.
     pub fn start_move(
         &mut self,
         id: EntityId,

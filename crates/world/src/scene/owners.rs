@@ -18,7 +18,7 @@ use crate::owner::{
 use crate::pose::{Pose, Velocity, rapier_pose};
 use crate::{STEP_HZ, STEP_SECONDS};
 
-/// A target nearer than this is reached: metres, and components of a quaternion.
+/// An entity counts as being at its target if it is nearer than this: in metres, and in components of a quaternion.
 const REACHED: f32 = 1e-6;
 
 type Asked<T> = Result<T, OwnerError>;
@@ -58,7 +58,7 @@ impl Scene {
         }
     }
 
-    /// Checks whether its kind allows a player to own an entity.
+    /// Checks whether the kind of an entity allows a player to own it.
     pub(crate) fn check_own(&self, player: PlayerId, id: EntityId) -> Asked<()> {
         let row = self.entities.row(id).ok_or(OwnerError::UnknownEntity)?;
         let kind = self.kind_of(self.entities.kinds[row]);
@@ -77,7 +77,7 @@ impl Scene {
         if is_far { Err(OwnerError::OutOfReach) } else { Ok(()) }
     }
 
-    /// Checks whether a player may pass its entity on to another.
+    /// Checks whether a player may pass its entity on to another player.
     pub(crate) fn check_pass(&self, player: PlayerId, id: EntityId, to: PlayerId) -> Asked<()> {
         let kind = self.owned(player, id)?;
         if self.player(to).is_none() {
@@ -87,7 +87,7 @@ impl Scene {
         if to == player {
             return Ok(());
         }
-        // Gifts must not take the place of entities that the new owner asks for.
+        // Gifts have their own limit, so that the new owner can still ask for entities.
         if self.owned_count(to, true) >= GIFTS_MAX {
             return Err(OwnerError::TooManyGifts { player: to, max: GIFTS_MAX });
         }
@@ -239,7 +239,7 @@ impl Scene {
         }
     }
 
-    /// Sets the velocity of an entity, unless it rests with it already.
+    /// Sets the velocity of an entity, unless the entity sleeps and already has this velocity.
     fn move_at(&mut self, row: usize, velocity: Velocity) {
         if let Some(handles) = self.entities.handles[row] {
             let is_held = self.motion_of(row) == Some(Motion::Dynamic);
@@ -257,7 +257,7 @@ impl Scene {
         self.kind_of(self.entities.kinds[row]).body.as_ref().map(|body| body.motion)
     }
 
-    /// Returns the kind of an entity that a player owns.
+    /// Returns the kind of an entity, if the player owns it.
     fn owned(&self, player: PlayerId, id: EntityId) -> Asked<&Kind> {
         let row = self.entities.row(id).ok_or(OwnerError::UnknownEntity)?;
         if self.entities.owners[row] != Some(player) {
@@ -281,7 +281,7 @@ impl Scene {
         if count >= OWNED_MAX { Err(OwnerError::TooMany { max: OWNED_MAX }) } else { Ok(()) }
     }
 
-    /// Number of entities that a player owns as gifts of others, or otherwise.
+    /// Number of entities of a player: those that it got as gifts of other players, or all others.
     fn owned_count(&self, player: PlayerId, as_gifts: bool) -> usize {
         let is_of_player = |id: &&EntityId| {
             self.entities.row(**id).is_some_and(|row| self.entities.owners[row] == Some(player))
@@ -295,7 +295,7 @@ impl Scene {
         Some(self.pose(avatar)?.position)
     }
 
-    /// Returns the allowed position nearest to a target: within reach, and then in the area.
+    /// Returns the allowed position nearest to a target: first limited to the reach, then to the area.
     fn allowed(&self, owner: PlayerId, rules: &OwnerRules, home: [f32; 3], place: [f32; 3]) -> [f32; 3] {
         let mut place = place;
         if let Some(reach) = rules.reach {

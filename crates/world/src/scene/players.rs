@@ -26,11 +26,11 @@ impl Scene {
         self.players.get(&id)
     }
 
-    /// Spawns the avatar of a player. The player owns it, and its input moves it. A player has one avatar; an earlier
-    /// one is removed.
+    /// Spawns the avatar of a player. The player owns it, and its input moves it. A player has at most one avatar: an
+    /// earlier avatar is removed.
     ///
     /// # Errors
-    /// Fails if the player is unknown, or as [`Scene::spawn`] does.
+    /// Fails if the player is unknown, or for the reasons of [`Scene::spawn`].
     pub fn spawn_avatar(
         &mut self,
         player: PlayerId,
@@ -41,7 +41,7 @@ impl Scene {
         let (before, mut input) = (known.avatar, known.input);
         let turned = spawn.pose.rotation != Pose::IDENTITY.rotation;
         let yaw = quantise_yaw(spawn.pose.yaw());
-        // Players that come at once may begin at one place: `players_max` bounds them.
+        // Many players that join at once may begin at one place, because `players_max` bounds their number.
         let id = self.spawn_with(kind, Spawn { owner: Some(player), ..spawn }, |_, _, _| Ok(()))?;
         if let Some(before) = before {
             self.despawn(before)?;
@@ -60,7 +60,7 @@ impl Scene {
     /// Adds or removes a tag of a player (its team, its role).
     ///
     /// # Errors
-    /// Fails if the player is unknown, if the tag is no name, or if the player has too many tags.
+    /// Fails if the player is unknown, if the tag is not a valid name, or if the player has too many tags.
     pub fn set_player_tag(&mut self, player: PlayerId, tag: &str, is_set: bool) -> Result<(), SceneError> {
         let tags_max = self.definition.limits.tags_max;
         super::entities::change_tag(&mut self.change_player(player)?.tags, tag, is_set, tags_max).map(drop)
@@ -178,8 +178,8 @@ impl Scene {
         }
     }
 
-    /// Whether the walker of a player took its last step among fixed bodies only, so that it could take two in one
-    /// step.
+    /// Whether the walker of a player took its last step among fixed bodies only, so that it may take two steps in one step
+    /// of the world.
     pub fn may_stride(&self, id: PlayerId) -> bool {
         let avatar = self.players.get(&id).and_then(|player| player.avatar);
         avatar.and_then(|avatar| self.walkers.get(&avatar)).is_some_and(|walker| walker.is_exact)

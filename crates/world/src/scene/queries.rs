@@ -17,7 +17,7 @@ use crate::shape::ColliderShape;
 /// The filter of a query.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Filter<'a> {
-    /// Only bodies of this motion; `None` for all but sensors.
+    /// Only bodies of this motion; `None` for all bodies except sensors.
     pub motion: Option<Motion>,
     /// Excludes this entity.
     pub except: Option<EntityId>,
@@ -34,7 +34,7 @@ pub struct Hit {
     pub distance: f32,
     /// The point in the world.
     pub point: [f32; 3],
-    /// The direction away from its surface.
+    /// The surface normal at the point.
     pub normal: [f32; 3],
 }
 
@@ -42,7 +42,7 @@ impl Scene {
     /// Returns the first hit of a ray from `origin` within `reach` metres. `direction` need not have length 1.
     ///
     /// # Errors
-    /// Fails if a number is not finite, or if the direction has no length.
+    /// Fails if a number is not finite, or if the direction has length 0.
     pub fn cast_ray(
         &self,
         origin: [f32; 3],
@@ -75,11 +75,11 @@ impl Scene {
         }))
     }
 
-    /// Returns the first hit of a shape that moves from `pose` in a direction, within `reach` metres. Distance 0 means
-    /// that it overlaps from the beginning.
+    /// Returns the first hit of a shape that moves from `pose` in a direction, within `reach` metres. Distance 0 means that
+    /// the shapes overlap from the beginning.
     ///
     /// # Errors
-    /// Fails if the shape cannot be built, if a number is not finite, or if the direction has no length.
+    /// Fails if the shape cannot be built, if a number is not finite, or if the direction has length 0.
     pub fn cast_shape(
         &self,
         shape: &ColliderShape,
@@ -100,7 +100,7 @@ impl Scene {
             .cast_shape(&pose, direction, &*shape, options)
             .map(|(collider, hit)| (id_of(self.physics.world.colliders[collider].user_data), hit));
         for (id, collider, place) in self.seen_elsewhere(filter) {
-            // The pipeline reports the values with the other shape first.
+            // The pipeline reports the values with the hit shape first.
             let met = query::cast_shapes(
                 &place,
                 Vector::ZERO,
@@ -166,10 +166,10 @@ impl Scene {
         let apart = query::distance(&self.place_of(a), a.shape(), &self.place_of(b), b.shape());
         apart
             .map(|apart| apart.distance)
-            .map_err(|_| SceneError::BadScale("these two shapes have no distance"))
+            .map_err(|_| SceneError::BadScale("the distance between these two shapes cannot be computed"))
     }
 
-    /// Returns the point of a body that is nearest to `from`; `from` itself if it is inside.
+    /// Returns the point of a body that is nearest to `from`, or `from` itself if it lies inside the body.
     ///
     /// # Errors
     /// Fails if the entity is unknown or has no body, or if a number is not finite.
@@ -211,7 +211,7 @@ impl Scene {
         self.collider(id).map_or(0, |collider| parts_of(collider.shape()))
     }
 
-    /// Number of parts that a new entity of a kind has to build: bodies with a scale of 1 share one shape.
+    /// Number of shape parts that must be built for a new entity of a kind: bodies with a scale of 1 share one shape.
     pub fn parts_to_build(&self, kind: KindId, scale: Option<[f32; 3]>) -> usize {
         let is_shared = scale.is_none_or(|scale| scale == [1.0; 3]);
         let body = self.definition.kinds.get(usize::from(kind.0)).and_then(|kind| kind.body.as_ref());
@@ -248,7 +248,7 @@ impl Scene {
     }
 }
 
-/// A query uses an index over the parts of a shape, so a large shape costs little more than a small one.
+/// A query uses an index over the parts of a shape, so a shape with many parts costs little more than a simple one.
 const PARTS_A_LOOK: usize = 256;
 const LOOKS_A_BODY: u64 = 4;
 

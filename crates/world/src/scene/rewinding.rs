@@ -15,11 +15,11 @@ impl Scene {
     /// [`distance`](Self::distance), [`nearest_point`](Self::nearest_point)) and [`seen_pose`](Self::seen_pose) to the
     /// poses that a player saw, by its last [`crate::Command::SetViewDelay`]. The player's own avatar and the entities
     /// attached to it keep their current poses, because a player sees itself without delay. Nothing else changes.
-    /// Returns the number of entities that are elsewhere.
+    /// Returns the number of entities whose past pose differs from their present one.
     ///
-    /// [`end_rewind`](Self::end_rewind) must follow before the hook returns. Removed entities are not found; newer
-    /// entities are at their first poses. A second rewind is refused, and so is a rewind if the definition does not
-    /// record the past ([`crate::Definition::rewinds`]).
+    /// [`end_rewind`](Self::end_rewind) must follow before the hook returns. Removed entities are not found. Entities that
+    /// did not exist yet at that time are found at their first poses. A second rewind is refused, and so is a rewind if the
+    /// definition does not record the past ([`crate::Definition::rewinds`]).
     ///
     /// The idea is lag compensation (Bernier, Latency Compensating Methods in Client/Server In-game Protocol Design and
     /// Optimization, 2001).
@@ -55,7 +55,7 @@ impl Scene {
         Some(self.view.as_ref().and_then(|view| view.get(&id)).copied().unwrap_or(pose))
     }
 
-    /// Number of entities that are elsewhere in the rewound scene: the additional cost of a query.
+    /// Number of entities whose past pose differs from the present one. It is the additional cost of a query.
     pub fn elsewhere_count(&self) -> usize {
         self.view.as_ref().map_or(0, BTreeMap::len)
     }
@@ -69,19 +69,19 @@ impl Scene {
 
     /// Records past poses after a step.
     pub(crate) fn remember_places(&mut self) {
-        // A hook that left the scene rewound must not affect the next hook.
+        // If a hook left the scene rewound, the next hook must not be affected.
         self.view = None;
         if self.definition.rewinds && self.past.remember(self.tick, &self.entities) {
             self.stats.past_shortened += 1;
         }
     }
 
-    /// Whether a collider has its present pose in the rewound scene, so that the index finds it.
+    /// Whether a collider has its present pose in the rewound scene. If so, the index finds it.
     pub(super) fn is_here(&self, collider: &Collider) -> bool {
         self.view.as_ref().is_none_or(|view| !view.contains_key(&id_of(collider.user_data)))
     }
 
-    /// Returns the colliders that were seen elsewhere, with the poses at which they were seen.
+    /// Returns the colliders whose past pose differs from the present one, with their past poses.
     pub(super) fn elsewhere(&self) -> impl Iterator<Item = (&Collider, RapierPose)> {
         let view: Option<&BTreeMap<EntityId, Pose>> = self.view.as_ref();
         view.into_iter().flatten().filter_map(|(id, pose)| {

@@ -56,7 +56,7 @@ impl Scene {
         }
     }
 
-    /// Returns the contacts that began and ended in this step, of kinds that report them, ordered by ids.
+    /// Returns the contacts that began or ended in this step and that a kind reports, ordered by ids.
     pub(crate) fn take_contacts(&mut self) -> Vec<Contact> {
         let mut now: BTreeMap<(EntityId, EntityId), f32> = BTreeMap::new();
         for &id in &self.reporters {

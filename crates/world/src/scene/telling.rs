@@ -10,14 +10,14 @@ use crate::id::PlayerId;
 use crate::problem::is_name;
 use crate::timer::{Timer, TimerId};
 
-/// Characters of the reason that a removed player receives.
+/// Maximum length, in characters, of the reason that a removed player receives.
 const KICK_REASON_CHARS_MAX: usize = 100;
 
 /// Maximum delay of a timer, in seconds: four weeks.
 pub(super) const WAIT_SECONDS_MAX: f64 = 28.0 * 86_400.0;
 
 impl Scene {
-    /// Returns a value of the world's state, which exists while the world exists; `None` if it is not set.
+    /// Returns a value of the world's state, or `None` if it is not set. The state exists as long as the world.
     pub fn state(&self, key: &str) -> Option<&Value> {
         self.state.get(key)
     }
@@ -30,7 +30,7 @@ impl Scene {
     /// Sets a value of the state; nil removes it.
     ///
     /// # Errors
-    /// Fails if the name is none, if the value is too large, or if the world holds too many bytes of values.
+    /// Fails if the name is invalid, if the value is too large, or if the world holds too many bytes of values.
     pub fn set_state(&mut self, key: &str, value: impl Into<Value>) -> Result<(), SceneError> {
         if !is_name(key) {
             return Err(SceneError::BadName(key.to_owned()));
@@ -78,8 +78,8 @@ impl Scene {
         Ok(self.timers.set(self.tick + steps_of(seconds), name.to_owned(), data))
     }
 
-    /// Schedules repeated calls of [`crate::Behaviour::timer`] with this name and data, the first after this many seconds. At most
-    /// one call a step.
+    /// Schedules repeated calls of [`crate::Behaviour::timer`] with this name and data, one each time this many seconds have
+    /// passed, but at most one call a step.
     ///
     /// # Errors
     /// Like [`Scene::after`].
@@ -139,11 +139,11 @@ impl Scene {
         self.emit_bounded(Event::Emitted { name: name.to_owned(), to, payload, durable })
     }
 
-    /// Asks the host to remove a player, which then receives the reason. The player is in the world until the host's
-    /// [`crate::Command::Leave`].
+    /// Asks the host to remove a player, which then receives the reason. The player stays in the world until the host
+    /// applies [`crate::Command::Leave`].
     ///
     /// # Errors
-    /// If the player is not in the world.
+    /// Fails if the player is not in the world.
     pub fn kick(&mut self, player: PlayerId, reason: &str) -> Result<(), SceneError> {
         if self.player(player).is_none() {
             return Err(SceneError::UnknownPlayer(player));
@@ -152,8 +152,8 @@ impl Scene {
         self.emit_bounded(Event::Kicked { player, reason })
     }
 
-    /// Sets a value on a player's screen, or (`None`) on all screens, now and later: a score, a clock, a sentence. Nil
-    /// clears the place.
+    /// Sets a value, such as a score or a clock, on a player's screen, or (`None`) on the screens of all present and later
+    /// players. Nil clears the place.
     ///
     /// # Errors
     /// Fails if the player is unknown, if the name is invalid, if the value is too large, if too many places are in
@@ -203,7 +203,7 @@ impl Scene {
     }
 }
 
-/// Steps of a time; at least one.
+/// Converts a time to steps, at least one.
 pub(super) fn steps_of(seconds: f64) -> u64 {
     libm::round(seconds * f64::from(crate::STEP_HZ)).max(1.0) as u64
 }

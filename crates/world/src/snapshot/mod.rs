@@ -1,9 +1,10 @@
 //! Saves a world as bytes and restores it.
 //!
 //! Physics has more state than poses and velocities: contacts with their solutions, and islands of resting bodies. This
-//! state is large (about 5.8 kB a body), and without it a world continues a little differently. A snapshot therefore
-//! does more than write: **the running world rebuilds its physics from the state that it wrote**, like a restored
-//! world. Both continue identically because they *are* identical. Resting bodies stay at rest.
+//! state is large (about 5.8 kB a body), so a snapshot leaves it out. A world that is restored without it would continue a
+//! little differently from the original. Therefore **the running world rebuilds its physics from the state that it wrote**,
+//! exactly like a restored world. Both worlds continue identically because they *are* identical. Resting bodies stay at
+//! rest.
 
 mod saved;
 mod scene;
@@ -23,7 +24,7 @@ use saved::{
     Saved, SavedPast, SavedPlans, SavedRide, SavedWithGifts, SavedWithPast, SavedWithPlans, SavedWithRides,
 };
 
-/// The first bytes of a snapshot. The last of them is the version.
+/// The first bytes of a snapshot. The last of these bytes is the version.
 const MAGIC: [u8; 8] = *b"nowworl\x02";
 /// The first bytes of the snapshot of a world that records the past.
 const MAGIC_WITH_PAST: [u8; 8] = *b"nowworl\x03";
@@ -37,7 +38,7 @@ const MAGIC_WITH_GIFTS: [u8; 8] = *b"nowworl\x05";
 /// The first bytes of the snapshot of a world with walkers on ground that moves.
 const MAGIC_WITH_RIDES: [u8; 8] = *b"nowworl\x06";
 
-/// The beginning of the first bytes in every version.
+/// The first bytes without the version; the same in every version.
 const NAME: &[u8] = b"nowworl";
 
 /// The parts of a snapshot.
@@ -53,7 +54,7 @@ struct Parts {
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// The bytes are not a snapshot of a world.
-    #[error("these bytes are no snapshot of a world")]
+    #[error("these bytes are not a snapshot of a world")]
     Foreign,
     /// The snapshot has a version that this program does not know.
     #[error(
@@ -87,18 +88,18 @@ pub enum RestoreError {
 }
 
 impl World {
-    /// Returns the world as bytes, from which [`World::restore`] makes a world that continues like this one.
+    /// Returns the world as bytes. [`World::restore`] makes a world of these bytes that continues like this world.
     ///
-    /// Call it between two steps. It changes the course of the world a little, because contacts are solved again (see
-    /// the module's page). So a program with a journal of commands records the tick and calls [`World::settle`] at the
-    /// same tick of a replay. Waiting commands and unpolled events are not part of a snapshot.
+    /// Call it between two steps. A snapshot changes the course of the world a little, because contacts are solved again
+    /// (see the documentation of the module). So a program with a journal of commands records the tick and calls
+    /// [`World::settle`] at the same tick of a replay. Waiting commands and unpolled events are not part of a snapshot.
     pub fn snapshot(&mut self) -> Vec<u8> {
         let (bytes, parts) = to_bytes(self.scene.save_parts());
         self.settle_from(parts);
         bytes
     }
 
-    /// Changes the world like [`World::snapshot`], without making the bytes.
+    /// Changes the world as [`World::snapshot`] does, without making the bytes.
     pub fn settle(&mut self) {
         self.settle_from(self.scene.save_parts());
     }
@@ -133,11 +134,11 @@ impl World {
         Ok(world)
     }
 
-    /// Restores a snapshot with the definition and the behaviour of this world, and drops this world. For a host that
-    /// can create a world but does not know its definition.
+    /// Restores a snapshot with the definition and the behaviour of this world, and drops this world. For a host that can
+    /// create a world but does not have its definition.
     ///
     /// # Errors
-    /// Fails as [`World::restore`] does.
+    /// Fails for the reasons of [`World::restore`].
     pub fn resume_from(self, bytes: &[u8]) -> Result<World, RestoreError> {
         World::restore(self.scene.definition().clone(), self.behaviour, bytes)
     }
@@ -182,7 +183,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Saves the velocities of the grounds of walkers, where any of them moves.
+    /// Saves the ground velocities of those walkers that stand on a moving ground.
     fn save_rides(&self) -> Vec<SavedRide> {
         let riding = self.walkers.iter().filter(|(_, walker)| !walker.ground_velocities.is_empty());
         riding
@@ -200,7 +201,7 @@ impl Scene {
             let walker = walker.ok_or_else(|| invalid("no walker is on ground that moves"))?;
             let are_numbers = velocities.iter().flatten().all(|v| v.is_finite());
             if velocities.len() != walker.grounds.len() || velocities.is_empty() || !are_numbers {
-                return Err(invalid("the velocities of a walker's grounds are none"));
+                return Err(invalid("the velocities of a walker's grounds are invalid"));
             }
             walker.ground_velocities = velocities;
         }
@@ -251,7 +252,7 @@ fn from_bytes(bytes: &[u8]) -> Result<Parts, RestoreError> {
     Ok(Parts { now, past, plans, gifts, rides })
 }
 
-/// Encodes the parts of a snapshot, in the smallest form that holds them. Returns the parts unchanged.
+/// Encodes the parts of a snapshot in the oldest form that can hold them. Returns the parts unchanged.
 fn to_bytes(parts: Parts) -> (Vec<u8>, Parts) {
     let Parts { now, past, plans, gifts, rides } = parts;
     if !rides.is_empty() {

@@ -42,7 +42,7 @@ pub(super) struct SavedWithPast {
     pub(super) past: SavedPast,
 }
 
-/// The same of a world with repeating timers or planned moves.
+/// The saved form of a world with repeating timers or planned moves.
 #[derive(Wire)]
 pub(super) struct SavedWithPlans {
     pub(super) now: Saved,
@@ -50,7 +50,7 @@ pub(super) struct SavedWithPlans {
     pub(super) plans: SavedPlans,
 }
 
-/// The same of a world with entities that players gave to others.
+/// The saved form of a world with entities that players gave to other players.
 #[derive(Wire)]
 pub(super) struct SavedWithGifts {
     pub(super) now: Saved,
@@ -60,7 +60,7 @@ pub(super) struct SavedWithGifts {
     pub(super) gifts: Vec<u32>,
 }
 
-/// The same of a world with walkers on ground that moves.
+/// The saved form of a world with walkers on ground that moves.
 #[derive(Wire)]
 pub(super) struct SavedWithRides {
     pub(super) now: Saved,
@@ -71,7 +71,7 @@ pub(super) struct SavedWithRides {
     pub(super) rides: Vec<SavedRide>,
 }
 
-/// The velocities of the grounds of a walker, as many as it has grounds.
+/// The velocities of the grounds of a walker, one for each ground.
 #[derive(Wire)]
 pub(super) struct SavedRide {
     pub(super) id: u32,

@@ -121,7 +121,7 @@ impl Scene {
         SavedPlans { repeats: repeats.collect(), moves: moves.collect() }
     }
 
-    /// Loads the repeating timers and the planned moves. A move of an entity that is not kinematic any more is left out.
+    /// Loads the repeating timers and the planned moves. The move of an entity that is no longer kinematic is left out.
     pub(super) fn load_plans(&mut self, saved: SavedPlans) -> Result<(), RestoreError> {
         let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
         let waiting: BTreeSet<u64> = self.timers.iter().map(|(_, id, ..)| id.0).collect();
@@ -152,7 +152,7 @@ impl Scene {
             && saved.steps.last().is_none_or(|last| last.tick < self.tick)
             && places <= PLACES_REMEMBERED_MAX;
         let steps = saved.steps.into_iter().map(load_past_step).collect::<Option<Vec<_>>>();
-        let steps = steps.filter(|_| is_past).ok_or_else(|| invalid("its past is none"))?;
+        let steps = steps.filter(|_| is_past).ok_or_else(|| invalid("its recorded past is invalid"))?;
         self.past = Past::resume(steps, &self.entities);
         for SavedView { player, behind_ms } in saved.views {
             self.set_behind(PlayerId(player), behind_ms);
@@ -199,7 +199,9 @@ impl Scene {
         for joint in saved.joints {
             let (id, joint) = load_joint(joint);
             let bound = joint.is_valid().then(|| scene.bind(id, joint));
-            bound.and_then(Result::ok).ok_or_else(|| invalid("a joint holds nothing"))?;
+            bound
+                .and_then(Result::ok)
+                .ok_or_else(|| invalid("a joint names an entity that does not exist"))?;
         }
         for timer in saved.timers {
             scene.timers.insert(timer.due_tick, TimerId(timer.id), timer.name, timer.data);
@@ -293,8 +295,8 @@ impl Scene {
         Ok(())
     }
 
-    /// Adds the bodies of entities, fixed ones last. Physics searches a contact among all contacts of the older of two
-    /// bodies, and ground has one for each body on it.
+    /// Adds the bodies of entities, fixed ones last. To find the contact of two bodies, physics searches the contacts of the
+    /// body that was added first. Ground has a contact with each body on it, so it is added last.
     fn load_bodies(&mut self, bodies: Vec<BodyState>) -> Result<(), RestoreError> {
         let definition = Arc::clone(&self.definition);
         self.physics.expect_bodies();
@@ -314,7 +316,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Lets physics find the contacts of its new bodies, and puts bodies to sleep that slept before.
+    /// Lets physics find the contacts of its new bodies, and puts the bodies to sleep that slept when the world was saved.
     fn wake_as_before(&mut self, motions: &[Motion]) {
         let handles: Vec<_> = self.entities.handles.iter().zip(motions).collect();
         let pinned: Vec<_> = handles

@@ -14,7 +14,7 @@ use crate::solid::{Contact, Solid};
 
 /// A surface nearer than this carries the walker, in metres.
 const TOUCH_DISTANCE: f32 = 0.002;
-/// Maximum distance, as a share of the radius, before the walker is pushed out of solids.
+/// Maximum distance, as a share of the radius, that the walker moves before it is pushed out of solids.
 const STRIDE_SHARE: f32 = 0.5;
 /// Margin around the path of a step, in metres.
 const REACH_MARGIN: f32 = 0.1;
@@ -67,7 +67,7 @@ impl Mover {
     }
 
     /// Advances by 1/60 s. `gravity` is the downward acceleration, in metres a second squared. Solids outside of
-    /// [`Mover::reach`] change no bit of the result.
+    /// [`Mover::reach`] do not change a bit of the result.
     pub fn step(&mut self, walker: &Walker, input: &Input, gravity: f32, solids: &[Solid]) {
         let wish = wish(walker, input);
         let ground = self.ground(wish);
@@ -114,7 +114,7 @@ impl Mover {
     pub fn ride(&mut self, walker: &Walker, gravity: f32, solids: &[Solid]) {
         let velocity = self.velocity;
         if let Some(Ground { normal, velocity: carried }) = self.ground([0.0; 3]) {
-            // The weight keeps the feet on a floor that slows down.
+            // The weight of the walker keeps its feet on a rising floor that slows down.
             let press = scale(normal, gravity * STEP_SECONDS * normal[1]);
             self.position = add(self.position, scale(sub(carried, press), STEP_SECONDS));
         }
@@ -215,7 +215,7 @@ fn wish(walker: &Walker, input: &Input) -> [f32; 3] {
     [x * speed, 0.0, z * speed]
 }
 
-/// On ground: moves along its surface and together with it, at full speed on any slope.
+/// On ground, the walker moves along the surface and together with it, at full speed on any slope.
 fn walk(
     walker: &Walker,
     velocity: [f32; 3],
@@ -233,7 +233,7 @@ fn walk(
     add(velocity, shortened(change, walker.ground_acceleration * STEP_SECONDS))
 }
 
-/// In the air there is little control.
+/// In the air, input changes the velocity only slowly.
 fn drift(walker: &Walker, velocity: [f32; 3], wish: [f32; 3]) -> [f32; 3] {
     let change = [wish[0] - velocity[0], 0.0, wish[2] - velocity[2]];
     add(velocity, shortened(change, walker.air_acceleration * STEP_SECONDS))

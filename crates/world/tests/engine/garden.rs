@@ -135,7 +135,7 @@ fn send_shuttle(scene: &mut Scene) {
     scene.start_move(shuttle, to, 0.9, easing).expect("a shuttle moves");
 }
 
-/// The garden at its start.
+/// Makes the garden, before its first step.
 pub(crate) fn garden(seed: u64) -> World {
     World::new(definition(), seed, Box::new(Garden)).expect("the definition is good")
 }

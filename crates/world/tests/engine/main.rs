@@ -1,4 +1,4 @@
-//! The promises of the engine, as scenarios.
+//! Scenarios for the guarantees of the engine.
 
 mod bodies;
 mod commands;

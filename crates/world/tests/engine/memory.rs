@@ -2,7 +2,7 @@ use nowcast_world::{Attributes, Limits, SceneError, Timer, To};
 
 use super::*;
 
-/// Counts by timers, and remembers in the world.
+/// Counts with timers, and stores the count in the world.
 struct Clock;
 
 impl Behaviour for Clock {
@@ -16,7 +16,7 @@ impl Behaviour for Clock {
     fn timer(&mut self, scene: &mut Scene, timer: &Timer) {
         scene.emit(&timer.name, To::All, timer.data.clone()).unwrap();
         if timer.name == "late" {
-            // One that is set for now waits for the next step.
+            // A timer that is set for the present step waits for the next one.
             scene.after(0.0, "now", Value::Nil).unwrap();
         }
     }
@@ -88,7 +88,7 @@ fn only_a_value_that_differs_counts_as_a_change() {
         },
         |scene| {
             let id = scene.entities().ids()[0];
-            // A tenth of a unit is only visible every tenth step or so.
+            // The heat changes by a quantised step only about every tenth step.
             scene.set_attribute(id, "heat", scene.tick() as f64 / 200.0).unwrap();
         },
     );
@@ -115,7 +115,7 @@ fn mistakes_in_a_definition_are_named_with_their_place_and_bounds() {
     };
     assert_eq!(
         wrong(Kind::new("hill").with_body(Body::dynamic(mesh))),
-        "kinds.hill.body.shape: forces move only shapes with an inside"
+        "kinds.hill.body.shape: a dynamic body needs a shape with an inside"
     );
     let flat = ColliderShape::ConvexHull { points: vec![[0.0; 3]; 4] };
     assert!(wrong(Kind::new("rock").with_body(Body::dynamic(flat))).starts_with("kinds.rock.body.shape: "));

@@ -7,7 +7,7 @@ use nowcast_world::{Action, Command, Filter, Input, Pose, Random, SceneError, Ve
 
 use super::*;
 
-/// The view of a player: the place of every entity, and the hit of a ray from above at each place.
+/// The view of a player: the seen place of every entity, and the hit of a ray from above at each of these places.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Seen {
     places: BTreeMap<EntityId, [f32; 3]>,
@@ -178,7 +178,7 @@ fn a_restored_world_records_the_same_past_as_the_original() {
     look(&mut other, 300);
     assert_eq!(seen.borrow().last(), others.borrow().last());
     assert_eq!(other.scene().player(ADA).map(|ada| ada.behind_ms), Some(300));
-    // Rules without rewinding read the same bytes, and record nothing.
+    // Rules without rewinding restore the same bytes, and record no past.
     let forgetful = Definition { rewinds: false, ..definition() };
     World::restore(forgetful, Box::new(()), &bytes).expect("it is a snapshot");
 }

@@ -49,7 +49,7 @@ fn the_same_seed_and_commands_give_the_same_world_and_others_a_different_one() {
     }
 }
 
-/// Towers of ten cubes, five of them.
+/// Five towers of ten cubes.
 fn towers() -> (World, Vec<EntityId>) {
     let world = world_with(
         ground_and_cubes(),

@@ -1,4 +1,4 @@
-//! The exact step of walkers: its rules, its use by worlds, and the vectors of `spec/MOVEMENT.md`.
+//! Tests of the exact step of walkers: its rules, its use by worlds, and the vectors of `spec/MOVEMENT.md`.
 
 mod grounds;
 mod riding;
@@ -27,7 +27,7 @@ fn walk(mover: &mut Mover, input: Input, solids: &[Solid], steps: u32) {
     }
 }
 
-/// On the floor, at rest.
+/// A walker at rest on the floor.
 fn standing(solids: &[Solid]) -> Mover {
     let mut mover = Mover::new([0.0, 0.95, 0.0]);
     walk(&mut mover, Input::default(), solids, 30);
@@ -202,14 +202,14 @@ fn a_world_of_static_bodies_moves_its_walkers_by_exactly_this_step() {
             mover.position.map(f32::to_bits),
             "after {step} steps: {mover:?}"
         );
-        // A walker near the edge is put back, in both.
+        // A walker near the edge is put back, both in the world and in the separate walker.
         if mover.position[0].abs().max(mover.position[2].abs()) > 15.0 {
             break;
         }
     }
 }
 
-/// A yard with a player, and her position after each of her steps, from her input alone.
+/// A yard with a player, and the player's position after each of her steps, computed from her input alone.
 struct Walk {
     world: World,
     ada: PlayerId,
@@ -334,7 +334,7 @@ fn bits(mover: &Mover) -> [u32; 6] {
     [x, y, z, vx, vy, vz]
 }
 
-/// One walk of the vectors: controls change every eighth step, and every bit of every step counts.
+/// One walk of the vectors. Controls change every eighth step, and the hash covers every bit of every step.
 fn walk_hash(number: u32) -> u32 {
     let mut random = Random::of_walk(number);
     let (solids, mut mover) = random.scene();
