@@ -1,4 +1,4 @@
-//! Small packets a second that one core passes through the state machine alone.
+//! Measures how many small packets a second one core can pass through the state machine alone.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Joined {
         joined
     }
 
-    /// A millisecond of both ends; returns how many packets passed.
+    /// Advances both ends by one millisecond. Returns the number of packets that passed.
     fn step(&mut self) -> u64 {
         self.now += Duration::from_millis(1);
         let mut packets = 0;
@@ -44,7 +44,7 @@ impl Joined {
         packets
     }
 
-    /// One value each way.
+    /// Sends one value each way.
     fn exchange(&mut self) -> u64 {
         for end in &mut self.ends {
             end.put_state(self.now, 0, 7, &[42; 16]).expect("there is room");

@@ -2,17 +2,17 @@
 
 use crate::packet::{StateHead, varint_length, write};
 
-/// The end of the packet that is being filled; knows how much room is left.
+/// Appends frames to the packet that is being filled, and knows how much room is left.
 pub(crate) struct Builder<'a> {
     out: &'a mut Vec<u8>,
     end: usize,
-    /// The start of content, and its end unless the first message needs more.
+    /// The start and the end of the content. The first message may exceed the end if it needs more room.
     content: Option<(usize, usize)>,
     open: Option<Open>,
     pub(crate) is_eliciting: bool,
 }
 
-/// The STATES frame that further records can join.
+/// The open STATES frame, to which further records can be added.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Open {
     lane: u8,
@@ -21,12 +21,12 @@ struct Open {
 }
 
 impl<'a> Builder<'a> {
-    /// Appends to `out`, up to a length of `end`.
+    /// Appends to `out` until it has a length of `end`.
     pub(crate) fn new(out: &'a mut Vec<u8>, end: usize) -> Self {
         Self { out, end, content: None, open: None, is_eliciting: false }
     }
 
-    /// Begins content, which ends at a length of `end` unless the first message needs more.
+    /// Begins the content, which ends at a length of `end`. The first message may exceed that end if it needs more room.
     pub(crate) fn begin_content(&mut self, end: usize) {
         self.content = Some((self.out.len(), end.min(self.end)));
     }
@@ -38,13 +38,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Bytes that a frame may have.
+    /// Maximum number of bytes of the next frame.
     pub(crate) fn room(&self) -> usize {
         let closing = usize::from(self.open.is_some());
         self.end().saturating_sub(self.out.len() + closing)
     }
 
-    /// Bytes that a frame should have, if it can be divided.
+    /// Number of bytes that the next frame should have at most, if its content can be divided.
     pub(crate) fn room_to_share(&self) -> usize {
         let end = self.content.map_or(self.end, |(_, end)| end);
         self.room().min(end.saturating_sub(self.out.len()))
@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
         debug_assert!(self.out.len() <= self.end, "a frame is no larger than the room");
     }
 
-    /// Appends a value, to the open frame if it can; returns whether there was room.
+    /// Appends a value, if possible to the open STATES frame. Returns whether there was room.
     pub(crate) fn state(&mut self, lane: u8, interval: u64, state: StateHead, value: &[u8]) -> bool {
         let joins = self
             .open

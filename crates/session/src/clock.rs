@@ -1,4 +1,4 @@
-//! The peer's clock, estimated (`spec/SESSION.md`, section 12).
+//! Estimates the peer's clock (`spec/SESSION.md`, section 12).
 
 use std::time::Duration;
 
@@ -32,12 +32,14 @@ impl Clock {
         Self { kept: [None; KEPT], next: 0, second: None, fallback: 0, best: None, drift: 0.0 }
     }
 
-    /// Before the first sample, uses the peer's clock on arrival of a packet, which is wrong by the one-way delay.
+    /// Estimates the offset before the first sample, from the peer's clock at the arrival of a packet. The estimate is wrong by
+    /// the one-way delay.
     pub(crate) fn guess(&mut self, now: Time, peer_micros: u64) {
         self.fallback = (peer_micros as i64).wrapping_sub(now.as_micros() as i64);
     }
 
-    /// Sent at `sent`, arrived at the peer at `arrived`, answered at `answered` (both the peer's clock), here at `now`.
+    /// Takes a sample of four times: a packet left at `sent` and arrived at the peer at `arrived`. The answer left at `answered`
+    /// and arrived here at `now`. `arrived` and `answered` are by the peer's clock.
     pub(crate) fn sample(&mut self, sent: Time, arrived: i64, answered: i64, now: Time) {
         let out = arrived.wrapping_sub(sent.as_micros() as i64);
         let back = answered.wrapping_sub(now.as_micros() as i64);
@@ -66,7 +68,7 @@ impl Clock {
         Some(best.offset.wrapping_add((elapsed * self.drift) as i64))
     }
 
-    /// The offset is right within this.
+    /// The maximum error of the offset; `None` before the first sample.
     pub fn uncertainty(&self) -> Option<Duration> {
         self.best.map(|best| Duration::from_micros(best.round_trip / 2))
     }
@@ -76,7 +78,7 @@ impl Clock {
         self.drift * 1e6
     }
 
-    /// The peer's full time of a packet that carries `wire` and arrived at `now`.
+    /// Returns the peer's full time at the departure of a packet that carries `wire` and arrived at `now`.
     pub(crate) fn unfold(&self, wire: u32, now: Time) -> i64 {
         let offset = self.offset_micros(now).unwrap_or(self.fallback);
         let expected = (now.as_micros() as i64).wrapping_add(offset).div_euclid(WIRE_UNIT_MICROS as i64);
@@ -86,7 +88,7 @@ impl Clock {
         (expected + difference).wrapping_mul(WIRE_UNIT_MICROS as i64)
     }
 
-    /// Our time at which the peer's clock showed `peer_micros`.
+    /// Returns our time at which the peer's clock showed `peer_micros`.
     pub(crate) fn to_ours(&self, peer_micros: i64, now: Time) -> Time {
         let offset = self.offset_micros(now).unwrap_or(self.fallback);
         let ours = peer_micros.wrapping_sub(offset).clamp(0, now.as_micros() as i64);
@@ -118,14 +120,14 @@ impl Clock {
 mod tests {
     use super::*;
 
-    /// A peer whose clock is ahead by 3 s and runs 80 ppm fast, 20 ms away in each direction.
+    /// Returns the clock of a peer that is 3 s ahead, runs 80 ppm fast, and is 20 ms away in each direction.
     fn peer_at(now: Time) -> i64 {
         let micros = now.as_micros() as f64;
         (3_000_000.0 + micros * 1.000_08) as i64
     }
 
     #[test]
-    fn offset_and_drift_are_found_behind_jitter() {
+    fn offset_and_drift_are_found_despite_jitter() {
         let mut clock = Clock::new();
         let mut now = Time::from_millis(1_000);
         for step in 0..3_000u64 {

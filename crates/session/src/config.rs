@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::lane::LaneConfig;
 use crate::limits::{Limits, PACKET_BYTES_MIN};
 
-/// Parameters of a session. The handshake contains everything that the peer must know of them.
+/// Parameters of a session. The handshake contains all parameters that the peer must know.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,11 +30,11 @@ use crate::limits::{Limits, PACKET_BYTES_MIN};
 pub struct Config {
     /// The limits that this side announces to the peer.
     pub limits: Limits,
-    /// The lanes we send on; at most as many as the peer accepts are usable.
+    /// The lanes that this side sends on. Only as many lanes are usable as the peer accepts.
     pub lanes: Vec<LaneConfig>,
-    /// Cost limit of redundant copies of events before any loss is known.
+    /// Maximum cost of the redundant copies of events that are sent before any loss is known.
     pub redundancy_bits_per_second: u32,
-    /// Never send faster than this.
+    /// Maximum sending rate; `None` for no limit.
     pub bytes_per_second_max: Option<u64>,
     /// Time for which an initiator repeats HELLO before it gives up.
     pub handshake_timeout: Duration,
@@ -52,34 +52,33 @@ impl Default for Config {
     }
 }
 
-/// Properties of a carrier (`spec/SESSION.md`, section 3). Both ends must use the same.
+/// Properties of a carrier (`spec/SESSION.md`, section 3). Both ends must use the same properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
-    /// Packets arrive in order and are never lost while the carrier exists.
+    /// Whether packets arrive in order and are never lost while the carrier exists.
     pub is_reliable: bool,
-    /// A packet arrives unchanged or not at all.
+    /// Whether a packet arrives unchanged or not at all.
     pub is_checked: bool,
-    /// The largest packet it moves, at least 1,200.
+    /// Size of the largest packet that the carrier moves, at least 1,200.
     pub packet_bytes_max: u16,
 }
 
 impl Carrier {
-    /// Datagrams under encryption, as WebTransport has them.
+    /// Encrypted datagrams, such as those of WebTransport.
     pub const DATAGRAMS: Self =
         Self { is_reliable: false, is_checked: true, packet_bytes_max: PACKET_BYTES_MIN };
-    /// Datagrams that may arrive changed.
+    /// Datagrams whose bytes may be changed on the way.
     pub const BARE_DATAGRAMS: Self = Self { is_checked: false, ..Self::DATAGRAMS };
     /// A reliable, ordered stream of messages, such as WebSocket.
     pub const STREAM: Self = Self { is_reliable: true, is_checked: true, packet_bytes_max: 16_384 };
 
-    /// Whether the carrier delivers exactly the peer's bytes, complete and in order, so that only the peer can be at
-    /// fault.
+    /// Whether the carrier delivers exactly the peer's bytes, complete and in order. If so, only the peer can be at fault.
     pub(crate) fn is_trusted(self) -> bool {
         self.is_reliable && self.is_checked
     }
 }
 
-/// Random bytes from the caller, because nothing here has a source of randomness. Never use the same twice.
+/// Random bytes from the caller, because this crate has no source of randomness. Never use the same bytes twice.
 #[derive(Clone, Copy)]
 pub struct Entropy(pub [u8; 48]);
 

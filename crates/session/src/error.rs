@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-/// A packet that cannot be read: the peer, or a carrier that claims to be checked, is at fault.
+/// A packet that cannot be read. The peer is at fault, or a carrier that is declared to be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed {field} at byte {offset}")]
 pub struct Malformed {
     /// The field of `spec/SESSION.md` that cannot be read.
     pub field: &'static str,
-    /// Its offset in the packet.
+    /// The offset of the field in the packet.
     pub offset: usize,
 }
 
@@ -17,7 +17,7 @@ pub struct Malformed {
 pub struct CloseCode(pub u32);
 
 impl CloseCode {
-    /// No fault: one side was done.
+    /// No fault: one side no longer needed the session.
     pub const DONE: Self = Self(0);
     /// A packet could not be read.
     pub const MALFORMED: Self = Self(1);
@@ -25,23 +25,23 @@ impl CloseCode {
     pub const LIMIT_EXCEEDED: Self = Self(2);
     /// Another rule was broken.
     pub const VIOLATION: Self = Self(3);
-    /// No answer, or no new carrier, within the stated time.
+    /// No answer, or no new carrier, arrived within the stated time.
     pub const GAVE_UP: Self = Self(4);
-    /// No common version.
+    /// The two sides have no common version.
     pub const VERSION: Self = Self(5);
-    /// There is no such session to resume.
+    /// The session to resume does not exist.
     pub const UNKNOWN_SESSION: Self = Self(6);
     /// The resuming peer does not know the token.
     pub const WRONG_TOKEN: Self = Self(7);
     /// The acceptor accepts no more sessions.
     pub const BUSY: Self = Self(8);
-    /// The initiator may not enter.
+    /// The initiator is not admitted.
     pub const UNAUTHORISED: Self = Self(9);
     /// The acceptor shuts down.
     pub const GOING_AWAY: Self = Self(10);
-    /// A subscriber fell further behind its publisher than the publisher keeps events.
+    /// A subscriber fell so far behind its publisher that the publisher no longer holds the next events.
     pub const BEHIND: Self = Self(11);
-    /// The first code that applications may give a meaning to.
+    /// The first code of the range for applications.
     pub const APPLICATION: Self = Self(64);
 
     /// The name in the specification, if it has one.
@@ -73,10 +73,10 @@ impl fmt::Display for CloseCode {
     }
 }
 
-/// Which side ended the session.
+/// The side that ended the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClosedBy {
-    /// This side, by its own will or because the peer broke a rule.
+    /// This side closed the session, by a call or because the peer broke a rule.
     Us,
     /// The peer closed the session.
     Peer,
@@ -88,15 +88,15 @@ pub enum ClosedBy {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("session closed by {by:?}: {code}: {reason}")]
 pub struct Closed {
-    /// Named in the specification, or the application's own.
+    /// A code of the specification, or the application's own.
     pub code: CloseCode,
-    /// For people.
+    /// The reason, for people.
     pub reason: String,
-    /// Which side ended it.
+    /// The side that ended the session.
     pub by: ClosedBy,
 }
 
-/// The peer broke a rule: the session closes with this code and reason.
+/// A rule that the peer broke. The session closes with this code and reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) code: CloseCode,
@@ -113,16 +113,16 @@ impl Broken {
     }
 }
 
-/// A call that could not be carried out: the caller is at fault, or must wait.
+/// The reason why a call was refused. The caller is at fault, or must wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The lane holds its maximum of entries or bytes. Put again after the peer has taken some.
+    /// The lane holds its maximum of entries or bytes. Put again after the peer has received some of them.
     #[error("the lane is full")]
     Full,
     /// The message is larger than the peer accepts.
     #[error("message of {bytes} bytes; at most {bytes_max} are accepted")]
     TooLarge {
-        /// Its size.
+        /// The size of the message.
         bytes: usize,
         /// The limit.
         bytes_max: usize,
@@ -130,13 +130,13 @@ pub enum Refused {
     /// There is no such lane.
     #[error("no lane {lane}; there are {lanes}")]
     NoLane {
-        /// The lane named.
+        /// The requested lane.
         lane: u8,
-        /// Number of lanes.
+        /// The number of lanes.
         lanes: u8,
     },
-    /// Keys are greater than 0; key 0 is reserved for events.
-    #[error("key 0 is kept for events")]
+    /// Key 0 is reserved for events; keys of states are greater than 0.
+    #[error("key 0 is reserved for events")]
     KeyZero,
     /// The session is closed.
     #[error("the session is closed")]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Counts durations in 64 buckets, four for each doubling from 0.25 ms on, so that a percentile is right within 19 %.
+/// Counts durations in 64 buckets, four for each doubling from 0.25 ms on. A percentile is therefore right within 19 %.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: [u32; BUCKETS],
@@ -22,7 +22,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Counts one.
+    /// Counts one duration.
     pub fn record(&mut self, duration: Duration) {
         let bucket = bucket_of(duration.as_micros() as u64);
         let count = &mut self.counts[bucket.min(BUCKETS - 1)];
@@ -30,7 +30,7 @@ impl Histogram {
         self.total += 1;
     }
 
-    /// Number of recorded values.
+    /// Returns the number of recorded values.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -48,14 +48,14 @@ impl Histogram {
     }
 }
 
-/// The number of quarter doublings from the first bucket to `micros`, rounded up.
+/// Returns the number of quarter doublings from the first bucket to `micros`, rounded up.
 fn bucket_of(micros: u64) -> usize {
     const LONGEST: u64 = 1 << 40;
     let micros = micros.min(LONGEST);
     if micros <= FIRST_MICROS {
         return 0;
     }
-    // The doublings below `micros`, and how many quarters of the next one.
+    // The whole doublings below `micros`, and the number of quarters of the next doubling.
     let doublings = ((micros - 1) / FIRST_MICROS).ilog2();
     let begin = FIRST_MICROS << doublings;
     let quarters = QUARTERS.iter().filter(|&&quarter| micros << 16 > begin * quarter).count();

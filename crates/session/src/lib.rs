@@ -1,10 +1,10 @@
 //! The session: one sans-IO protocol that implements the laws of the updatable queue over links that lose, reorder,
 //! duplicate and delay packets, and that end. `spec/SESSION.md` is its normative description.
 //!
-//! **The one invariant**: a value is read when its packet leaves, and the content of a packet is never sent again
-//! unchanged. When a packet is lost, the session decides which of its content is still needed. Events are, and the last
-//! values before an event are; a value that was replaced by a newer one is not. Therefore no stale message waits
-//! anywhere, and no needed message is lost.
+//! **The one invariant**: a value is read when its packet leaves, and the content of a packet is never sent again unchanged. When
+//! a packet is lost, the session decides which of its content is still needed. Events are needed, and so are the last values
+//! before an event. A value that a newer one has replaced is not needed. Therefore no stale message waits anywhere, and no needed
+//! message is lost.
 //!
 //! The canonical loop of a driver, here with two sessions and a link without delay:
 //!
@@ -44,9 +44,9 @@
 //! | --- | --- |
 //! | `session/` | [`Session`]: the verbs, the handshake, effects of packets and timers, filling of packets |
 //! | `lane/` | the two ends of a lane: binding messages to packets, and releasing them to the application |
-//! | `packet/` | bytes; no state |
+//! | `packet/` | reading and writing bytes; no state |
 //! | `sent.rs`, `rtt.rs`, `rate/`, `clock.rs` | packets in flight, round-trip time, rate, the peer's clock |
-//! | `source.rs` | [`Replication`]: states from elsewhere than the queue |
+//! | `source.rs` | [`Replication`]: states that do not come from the queue |
 
 mod builder;
 mod clock;

@@ -1,4 +1,4 @@
-//! The limits of each side: exchanged in the handshake and enforced from then on.
+//! The limits of each side. They are exchanged in the handshake and enforced afterwards.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use crate::packet::{Reader, put_varint};
 /// The limits that one side sets for the other (`spec/SESSION.md`, section 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Lanes, 1 to 16.
+    /// Number of lanes, 1 to 16.
     pub lanes_max: u8,
-    /// Cost of unconsumed messages per lane, in bytes; at least 16,384.
+    /// Cost of the unconsumed messages of one lane, in bytes; at least 16,384.
     pub window_bytes: u32,
-    /// Payload of one message, at least 1,024 and at most a quarter of the window.
+    /// Size of the payload of one message, at least 1,024 and at most a quarter of the window.
     pub message_bytes_max: u32,
     /// Size of one packet, at least 1,200.
     pub packet_bytes_max: u16,
-    /// After this much silence the carrier is regarded as dead; at least 100 ms.
+    /// Silence after which the carrier is regarded as dead; at least 100 ms.
     pub idle_timeout: Duration,
     /// Time for which a session without a carrier waits for a new one.
     pub resume_timeout: Duration,
 }
 
-/// Every lane number fits into four bits.
+/// A lane number fits into four bits.
 pub const LANES_MAX: u8 = 16;
-/// Every carrier moves packets of this size.
+/// Every carrier moves packets of at least this size.
 pub const PACKET_BYTES_MIN: u16 = 1_200;
-/// The overhead of a message beyond its payload.
+/// The cost of a message in addition to its payload.
 pub const MESSAGE_COST: u64 = 64;
 /// The size of all parts of a message except the last.
 pub const PART_BYTES: usize = 1_024;
@@ -52,7 +52,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The first limit that is out of the bounds of the specification, by name.
+    /// Checks all limits against the bounds of the specification.
     ///
     /// # Errors
     /// Returns the name of the first limit that is out of bounds.

@@ -3,15 +3,15 @@
 use crate::error::Closed;
 use crate::time::Time;
 
-/// A message from the peer; its payload is in the buffer that was passed to [`crate::Session::poll_message`].
+/// A message from the peer. Its payload is in the buffer that was passed to [`crate::Session::poll_message`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The lane it came on.
+    /// The lane of the message.
     pub lane: u8,
-    /// Its kind.
+    /// The kind of the message.
     pub kind: MessageKind,
-    /// When the value was produced (states), or when its packet left (all others), by our clock as far as the peer's
-    /// clock is known.
+    /// The time at which the value was produced (states), or at which its packet left (all others). Converted to our clock, with
+    /// the current estimate of the peer's clock.
     pub produced_at: Time,
 }
 
@@ -27,7 +27,7 @@ pub enum MessageKind {
     Event,
     /// A command; answer it with [`crate::Session::put_reply`].
     Command {
-        /// Names the command in the reply.
+        /// Identifies the command in the reply.
         command: u64,
     },
     /// The answer to a command of ours.
@@ -37,20 +37,21 @@ pub enum MessageKind {
     },
     /// Bytes of the peer's replication source.
     Replication {
-        /// The number of the packet they came in.
+        /// The number of the packet that carried the bytes.
         packet: u64,
     },
 }
 
-/// News about the session itself.
+/// A change of the session itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Packets can flow: the session began, continues over a new carrier, or received a packet on the silent one.
+    /// Packets can flow: the session began, continues over a new carrier, or received a packet on a carrier that had fallen
+    /// silent.
     Opened {
-        /// Whether it continues an earlier session.
+        /// Whether the session continues after an interruption.
         resumed: bool,
     },
-    /// The carrier is dead; [`crate::Session::attach`] a new one within the resume time-out.
+    /// The carrier is dead. [`crate::Session::attach`] a new one within the resume timeout.
     Detached,
     /// The session is over.
     Closed(Closed),

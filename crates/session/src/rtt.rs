@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-/// The longest a receiver waits before it acknowledges, if it does not send regularly itself.
+/// Maximum time that a receiver waits before it acknowledges, if it does not itself send regularly.
 pub(crate) const ACK_DELAY_MAX: Duration = Duration::from_millis(5);
-/// Maximum wait of an acknowledgement for an own packet.
+/// Maximum time that an acknowledgement waits for a data packet of the same side.
 pub(crate) const HELD_ACK_DELAY_MAX: Duration = Duration::from_millis(100);
-/// Both ends assume this for the longest recent delay of acknowledgements until they have measured it. The assumption is high
-/// so that an end that sends regularly can hold its first acknowledgements for its next packet; it decays within seconds.
+/// Both ends assume this value for the longest recent delay of acknowledgements, until they have measured it. The assumption is
+/// high, so that an end that sends regularly can hold its first acknowledgements for its next packet. It decays within seconds.
 pub(crate) const ACK_DELAY_FIRST_MICROS: u64 = 50_000;
 const GRANULARITY_MICROS: u64 = 1_000;
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
-/// Back-off never waits longer, so that a peer is found soon after an outage.
+/// Maximum wait of the back-off, so that a peer is found soon after an outage.
 pub(crate) const PROBE_TIMEOUT_MAX: Duration = Duration::from_secs(2);
 
 /// Estimates of the round-trip time.
@@ -29,7 +29,7 @@ struct Estimate {
     minimum: u64,
     /// The peer's longest recent delay of acknowledgements.
     held: u64,
-    /// Derived from the other fields, and cached because it is read more often than they change.
+    /// Derived from the other fields. It is stored because it is read more often than they change.
     probe_timeout: Duration,
 }
 
@@ -41,8 +41,8 @@ impl Estimate {
 }
 
 impl Rtt {
-    /// Takes a sample: from the departure of a packet to the arrival of its acknowledgement, which the peer held back for
-    /// `ack_delay`.
+    /// Takes a sample: the time from the departure of a packet to the arrival of its acknowledgement. The peer held the
+    /// acknowledgement for `ack_delay`.
     pub fn sample(&mut self, sample: Duration, ack_delay: Duration) {
         let sample = sample.as_micros() as u64;
         let ack_delay = ack_delay.as_micros() as u64;
@@ -73,12 +73,12 @@ impl Rtt {
         estimate.set_probe_timeout();
     }
 
-    /// The smoothed round-trip time, once there is one.
+    /// The smoothed round-trip time; `None` before the first sample.
     pub fn smoothed(&self) -> Option<Duration> {
         self.estimate.map(|estimate| Duration::from_micros(estimate.smoothed))
     }
 
-    /// The latest sample that counts: without the acknowledgement's delay, if that is plausible.
+    /// The latest sample, without the delay of the acknowledgement if that delay is plausible.
     pub fn latest(&self) -> Option<Duration> {
         self.estimate.map(|estimate| Duration::from_micros(estimate.adjusted))
     }
@@ -88,33 +88,32 @@ impl Rtt {
         self.estimate.map(|estimate| Duration::from_micros(estimate.variation))
     }
 
-    /// The least sample.
+    /// The smallest sample.
     pub fn minimum(&self) -> Option<Duration> {
         self.estimate.map(|estimate| Duration::from_micros(estimate.minimum))
     }
 
-    /// A packet of this age is lost once a later one is acknowledged. If packets overtake each other on the path, and
-    /// some took as long as `overtaken`, it may also be twice a round trip old.
+    /// The age at which a packet counts as lost, once a later one is acknowledged. If packets overtake each other on the path,
+    /// and some took as long as `overtaken`, the age may also be twice a round trip.
     pub(crate) fn loss_delay(&self, overtaken: Duration) -> Duration {
         let longest = self.estimate.map_or(0, |estimate| estimate.smoothed.max(estimate.latest));
         let overtaken = (overtaken.as_micros() as u64 * 9 / 8).min(2 * longest);
         Duration::from_micros((longest * 9 / 8).max(overtaken).max(GRANULARITY_MICROS))
     }
 
-    /// After this time without an acknowledgement a probe is due, before back-off.
+    /// Time without an acknowledgement after which a probe is due, before back-off.
     pub(crate) fn probe_timeout(&self) -> Duration {
         self.estimate.map_or(INITIAL_TIMEOUT, |estimate| estimate.probe_timeout)
     }
 }
 
-/// The longest delay of acknowledgements lately, in µs, after one of `delay`: both ends keep it alike.
+/// Returns the longest recent delay of acknowledgements, in µs, after one of `delay`. Both ends compute the same value.
 pub(crate) fn longest_lately(before: u64, delay: u64) -> u64 {
     let (usual, most) = (ACK_DELAY_MAX.as_micros() as u64, HELD_ACK_DELAY_MAX.as_micros() as u64);
     delay.max(31 * before / 32).clamp(usual, most)
 }
 
-/// Time for which an acknowledgement may be held before it counts as lost: a fifth longer than the longest recent
-/// delay.
+/// Time for which an acknowledgement may be held before it counts as lost. It is a fifth longer than the longest recent delay.
 pub(crate) fn allowance(longest: u64) -> Duration {
     Duration::from_micros(longest.max(ACK_DELAY_MAX.as_micros() as u64) * 6 / 5)
 }
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_link_is_learned_and_the_time_out_tightens() {
+    fn on_a_steady_link_the_probe_timeout_becomes_shorter() {
         let mut rtt = Rtt::default();
         assert_eq!(rtt.probe_timeout(), INITIAL_TIMEOUT);
         (0..50).for_each(|_| rtt.sample(millis(105), millis(5)));
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_the_peer_admits_is_not_the_links() {
+    fn a_delay_that_the_peer_reports_is_not_counted_as_round_trip() {
         let mut rtt = Rtt::default();
         rtt.sample(millis(50), Duration::ZERO);
         (0..100).for_each(|_| rtt.sample(millis(75), millis(25)));

@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use crate::time::Time;
 
-/// A packet this many numbers below an acknowledged one is lost, unless packets overtake each other on the path.
+/// A packet counts as lost if its number is this far below an acknowledged one, unless packets overtake each other on the path.
 const REORDERING_MAX: u64 = 3;
-/// Maximum remembered packets among those that were declared lost.
+/// Maximum number of recorded packets among those that were declared lost.
 const MISSED_MAX: usize = 16;
-/// The path is assumed to reorder packets until this number of further packets was lost and none of them arrived late.
+/// The path is assumed to reorder packets until this number of further packets was lost, none of which arrived late.
 const OVERTAKING_LOSSES: u32 = 64;
-/// Packets tracked at once; beyond that the oldest is taken for lost.
+/// Maximum number of tracked packets. If there are more, the oldest is regarded as lost.
 const TRACKED_MAX: usize = 8_192;
 
-/// One item in a packet; its owner is notified when the packet is acknowledged or lost.
+/// One item in a packet. The owner of the item is notified when the packet is acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// A value of a key, by its slot and stamp; part `None` means the whole value.
+    /// A value of a key, identified by its slot and stamp. If `part` is `None`, the whole value.
     State { lane: u8, slot: u32, stamp: u64, part: Option<u32> },
     /// An event, or one part of it.
     Event { lane: u8, number: u64, part: Option<u32> },
-    /// The consumed count reported to the peer.
+    /// The consumed count that was reported to the peer.
     Window { lane: u8, consumed: u64 },
     /// Bytes of a replication source.
     Replication { lane: u8 },
@@ -32,14 +32,14 @@ pub(crate) enum Item {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// Eliciting, to be acknowledged.
+    /// The packet is eliciting and has not been acknowledged.
     InFlight,
-    /// Not eliciting, so no acknowledgement is awaited.
+    /// The packet is not eliciting, so no acknowledgement is awaited.
     Quiet,
     Settled,
 }
 
-/// One packet that was sent.
+/// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SentPacket {
     pub(crate) at: Time,
@@ -50,7 +50,7 @@ pub(crate) struct SentPacket {
     items_count: u32,
 }
 
-/// The packets that are neither acknowledged nor lost, and the newest that was acknowledged.
+/// The packets that are neither acknowledged nor lost, and the newest one that was acknowledged.
 #[derive(Debug, Default)]
 pub(crate) struct SentPackets {
     packets: VecDeque<SentPacket>,
@@ -60,19 +60,19 @@ pub(crate) struct SentPackets {
     in_flight: u64,
     in_flight_bytes: u64,
     busy_period: u32,
-    /// Bytes of packets below this number are no longer counted among those in flight.
+    /// Packets below this number are no longer counted in the bytes in flight.
     counted_from: u64,
     largest_acked: Option<u64>,
     /// Packets declared lost; they may still arrive.
     missed: VecDeque<Missed>,
-    /// The longest time of a packet that arrived after it was declared lost.
+    /// The longest time that a packet took which arrived after it was declared lost.
     overtaken: Duration,
-    /// Remaining losses until the path counts as ordered again.
+    /// Number of further losses until the path counts as ordered again.
     overtaking: u32,
     last_eliciting_at: Option<Time>,
 }
 
-/// A packet that was taken for lost.
+/// A packet that was regarded as lost.
 #[derive(Clone, Copy, Debug)]
 struct Missed {
     number: u64,
@@ -93,7 +93,7 @@ pub(crate) struct Settled {
 }
 
 impl SentPackets {
-    /// The number the next packet gets.
+    /// The number of the next packet.
     pub(crate) fn next_number(&self) -> u64 {
         self.first + self.packets.len() as u64
     }
@@ -122,18 +122,18 @@ impl SentPackets {
         self.packets.len() >= TRACKED_MAX
     }
 
-    /// Packets in flight stop to count against the window; their acknowledgements are still awaited.
+    /// Stops counting the packets in flight against the window. Their acknowledgements are still awaited.
     pub(crate) fn write_off_flight(&mut self) {
         self.counted_from = self.next_number();
         self.in_flight_bytes = 0;
     }
 
-    /// An item of the packet that is being filled.
+    /// Adds an item to the packet that is being filled.
     pub(crate) fn push_item(&mut self, item: Item) {
         self.items.push_back(item);
     }
 
-    /// Records the departure of the filled packet. Its items are those pushed since the last one.
+    /// Records the departure of the filled packet. Its items are those that were pushed since the previous packet.
     pub(crate) fn push(&mut self, at: Time, bytes: usize, eliciting: bool) {
         let pushed = self.items_first + self.items.len() as u64;
         let items_start = self
@@ -157,22 +157,22 @@ impl SentPackets {
         self.forget();
     }
 
-    /// The largest number that the peer acknowledged; its packet may be forgotten already.
+    /// Records the largest number that the peer acknowledged. Its packet may no longer be tracked.
     pub(crate) fn note_largest(&mut self, number: u64) {
         self.largest_acked = self.largest_acked.max(Some(number));
     }
 
-    /// The tracked part of a range of numbers, its end excluded.
+    /// Returns the tracked part of a range of numbers. The end of the range is excluded.
     pub(crate) fn tracked(&self, low: u64, high: u64) -> (u64, u64) {
         (low.max(self.first), (high + 1).min(self.next_number()))
     }
 
-    /// The peer received `number`. Returns the settled packet, if it was open.
+    /// Records that the peer received `number`. Returns the settled packet, if its outcome was not known.
     pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Settled> {
         self.settle(number)
     }
 
-    /// Bytes of packets in these ranges that were declared lost: later packets had only overtaken them. From then on a
+    /// Returns the number of bytes in packets of these ranges that were declared lost but were only overtaken. From then on a
     /// packet counts as lost by its age, as in RACK (RFC 8985), and not by the number of later acknowledgements.
     pub(crate) fn find_missed(&mut self, now: Time, ranges: &[(u64, u64)]) -> u64 {
         let Self { missed, overtaken, overtaking, .. } = self;
@@ -189,18 +189,19 @@ impl SentPackets {
         found
     }
 
-    /// The path changed: missing packets of the old path never arrive, or give no information about the new path.
+    /// Drops the missing packets of the old path after a change of the path. They never arrive, or give no information about the
+    /// new path.
     pub(crate) fn forget_path(&mut self) {
         self.missed.clear();
         (self.overtaking, self.overtaken) = (0, Duration::ZERO);
     }
 
-    /// Longest recent time of a packet that was overtaken; zero if there was none.
+    /// The longest recent time of a packet that was overtaken; zero if there was none.
     pub(crate) fn overtaken(&self) -> Duration {
         self.overtaken
     }
 
-    /// The next packet that is lost by now, if any: call until `None`.
+    /// Returns the next packet that counts as lost at `now`, if any. Call it until it returns `None`.
     pub(crate) fn lose(&mut self, now: Time, delay: Duration) -> Option<Settled> {
         let largest = self.largest_acked?;
         for number in self.first..largest.min(self.next_number()) {
@@ -227,31 +228,31 @@ impl SentPackets {
         self.missed.push_front(packet);
     }
 
-    /// When [`Self::lose`] will find the next lost packet.
+    /// Returns the time at which [`Self::lose`] will find the next lost packet.
     pub(crate) fn loss_at(&self, delay: Duration) -> Option<Time> {
         let largest = self.largest_acked?;
         let (packet, number) = self.oldest_in_flight()?;
         (number < largest).then_some(packet.at + delay)
     }
 
-    /// Settles the oldest packet in flight, at any age. Call it until `None` when the carrier is gone.
+    /// Settles the oldest packet in flight as lost, at any age. When the carrier is gone, call it until it returns `None`.
     pub(crate) fn lose_oldest(&mut self) -> Option<Settled> {
         let (_, number) = self.oldest_in_flight()?;
         self.settle(number)
     }
 
-    /// The items of the oldest packet in flight.
+    /// Returns the items of the oldest packet in flight.
     pub(crate) fn oldest_items(&self) -> Range<u64> {
         self.oldest_in_flight().map_or(0..0, |(packet, _)| items_of(packet))
     }
 
-    /// The items of one packet.
+    /// Returns the items of one packet.
     pub(crate) fn items(&self, of: Range<u64>) -> impl Iterator<Item = Item> + '_ {
         let [start, end] = [of.start, of.end].map(|index| index.saturating_sub(self.items_first) as usize);
         self.items.range(start..end).copied()
     }
 
-    /// Forgets settled packets at the front, after which their items cannot be read.
+    /// Removes the settled packets at the front. Their items cannot be read afterwards.
     pub(crate) fn forget(&mut self) {
         while let Some(packet) = self.packets.front() {
             if packet.status == Status::InFlight {
@@ -308,7 +309,7 @@ mod tests {
         Time::from_micros(millis * 1_000)
     }
 
-    /// Ten packets of 100 bytes, a millisecond apart, of which those from 4 on have arrived.
+    /// Makes ten packets of 100 bytes, one each millisecond. Those from number 4 on have arrived.
     fn sent() -> SentPackets {
         let mut sent = SentPackets::default();
         (0..10).for_each(|number| sent.push(at(number), 100, true));
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_taken_for_lost_that_arrives_ends_the_counting_of_later_ones() {
+    fn when_a_packet_regarded_as_lost_arrives_losses_are_no_longer_counted_by_later_packets() {
         let mut sent = sent();
         assert_eq!(std::iter::from_fn(|| sent.lose(at(30), DELAY)).count(), 4, "0 to 3 are far below 9");
         assert_eq!(sent.find_missed(at(40), &[(2, 9)]), 200, "2 and 3 were only overtaken");
@@ -338,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_only_loses_is_judged_by_later_packets_again() {
+    fn on_a_path_that_only_loses_packets_losses_are_counted_by_later_packets_again() {
         let mut sent = sent();
         while sent.lose(at(30), DELAY).is_some() {}
         sent.find_missed(at(40), &[(3, 9)]);

@@ -1,18 +1,18 @@
-//! The source of a lane's states, if not its queue.
+//! A source of a lane's states other than its queue.
 
 /// Fills packets with its own bytes when they leave, and learns whether each packet arrived.
 ///
-/// Use this when values depend on the peer's state, such as differences against an acknowledged snapshot. Use
+/// Use this when values depend on the peer's state, such as differences from an acknowledged snapshot. Use
 /// [`crate::Session::put_state`] when values are opaque bytes under a key. The source is an argument of
-/// [`crate::Session::poll_packet`], so the caller keeps the world that it reads.
+/// [`crate::Session::poll_packet`], so the caller keeps ownership of the data that it reads.
 ///
-/// [`crate::Session::poll_outcome`] returns the outcomes of packets. Bytes of a lost packet are not sent again; the
-/// source fills a later one with its newest data.
+/// [`crate::Session::poll_outcome`] returns the outcomes of packets. The bytes of a lost packet are not sent again. The source
+/// fills a later packet with its newest data instead.
 pub trait Replication {
-    /// Whether it has something to send on `lane` now.
+    /// Whether the source has something to send on `lane` now.
     fn has_more(&self, lane: u8) -> bool;
 
-    /// Appends at most `room` bytes for packet `number` to `out`, or nothing if its content does not fit.
+    /// Appends at most `room` bytes for packet `number` to `out`. Appends nothing if its content does not fit.
     fn fill(&mut self, lane: u8, number: u64, room: usize, out: &mut Vec<u8>);
 }
 
@@ -33,8 +33,8 @@ impl Replication for NoReplication {
 pub struct PacketOutcome {
     /// The lane.
     pub lane: u8,
-    /// The packet's number, as given to [`Replication::fill`].
+    /// The packet's number, as passed to [`Replication::fill`].
     pub number: u64,
-    /// Whether it was acknowledged; otherwise it counts as lost.
+    /// Whether the packet was acknowledged. Otherwise it counts as lost.
     pub arrived: bool,
 }

@@ -1,17 +1,17 @@
-//! Counters and measurements of a session; every drop is counted here.
+//! Counters and measurements of a session. Every drop is counted here.
 
 use std::time::Duration;
 
 use crate::histogram::Histogram;
 
-/// Counters of a session since it began.
+/// Counters from the beginning of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
-    /// Packets that left, of every kind.
+    /// Packets of every kind that left.
     pub packets_sent: u64,
     /// Bytes of these packets.
     pub bytes_sent: u64,
-    /// Packets that were taken, of every kind.
+    /// Packets of every kind that were accepted.
     pub packets_received: u64,
     /// Bytes of these packets.
     pub bytes_received: u64,
@@ -19,15 +19,15 @@ pub struct Stats {
     pub packets_acknowledged: u64,
     /// Eliciting packets regarded as lost.
     pub packets_lost: u64,
-    /// Probes sent because acknowledgements stayed away.
+    /// Probes that were sent because acknowledgements did not arrive.
     pub probes_sent: u64,
-    /// Packets that carried nothing but an acknowledgement.
+    /// Packets that contained nothing but an acknowledgement.
     pub acks_sent: u64,
     /// Events, commands and replies bound to a packet for the first time.
     pub events_sent: u64,
     /// Events sent again because a packet was lost.
     pub events_resent: u64,
-    /// Events that rode again before any loss was known.
+    /// Events that were sent again before any loss was known.
     pub events_repeated: u64,
     /// Values bound to a packet for the first time.
     pub states_sent: u64,
@@ -35,7 +35,7 @@ pub struct Stats {
     pub states_resent: u64,
     /// Bytes of keys and payloads bound for the first time.
     pub payload_bytes_sent: u64,
-    /// Values that were replaced by a newer one: before they were sent, or after they were lost.
+    /// Values that a newer one replaced, before they were sent or after they were lost.
     pub superseded: u64,
     /// Events whose time to live ended without an acknowledgement.
     pub expired: u64,
@@ -45,7 +45,7 @@ pub struct Stats {
     pub barriers_made: u64,
     /// Messages shown to the application.
     pub messages_received: u64,
-    /// Values received that a newer one replaced before the application looked.
+    /// Received values that a newer one replaced before the application read them.
     pub conflated: u64,
     /// Age of values when they arrived.
     pub freshness: Histogram,
@@ -56,31 +56,31 @@ pub struct Stats {
 /// Drops, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// The checksum was wrong.
+    /// Packets with a wrong checksum.
     pub corrupt: u64,
-    /// It was empty.
+    /// Empty packets.
     pub empty: u64,
-    /// It could not be read, and the peer was not proven.
+    /// Malformed packets, from a peer that was not proven.
     pub malformed: u64,
-    /// Its number was received already.
+    /// Packets whose number was received before.
     pub duplicate: u64,
-    /// Too old to decide whether it is a duplicate.
+    /// Packets too old to decide whether they are duplicates.
     pub ancient: u64,
-    /// Data before the peer was proven.
+    /// Data packets that arrived before the peer was proven.
     pub unproven: u64,
-    /// A packet of the handshake out of its place.
+    /// Packets of the handshake that were not expected.
     pub misplaced: u64,
-    /// Bytes of a replication source that were dropped for newer ones, because the application did not read them.
+    /// Payloads of a replication source that were dropped in favour of newer ones, because the application did not read them.
     pub unread: u64,
-    /// It came when the session was closed or without a carrier.
+    /// Packets that arrived when the session was closed or had no carrier.
     pub closed: u64,
-    /// Values older than a received one.
+    /// Received values that were older than a value received before.
     pub stale_states: u64,
     /// Events received already.
     pub late_events: u64,
     /// Replies to commands that had already expired.
     pub late_replies: u64,
-    /// Notices that were dropped for newer ones, because the application did not read them.
+    /// Notices that were dropped in favour of newer ones, because the application did not read them.
     pub notices: u64,
 }
 
@@ -91,13 +91,13 @@ pub struct Gauges {
     pub round_trip: Option<Duration>,
     /// The last measured round-trip time, without the time for which the peer held its acknowledgement.
     pub round_trip_latest: Option<Duration>,
-    /// Least round-trip time.
+    /// Smallest round-trip time.
     pub round_trip_min: Option<Duration>,
     /// Variation of the round-trip time.
     pub round_trip_variation: Option<Duration>,
-    /// The queueing delay that does not drain.
+    /// The queueing delay of a queue that does not drain.
     pub queueing_delay: Duration,
-    /// The sender's limits.
+    /// The sender's rate limit.
     pub bytes_per_second: u64,
     /// Bytes that were sent and are neither acknowledged nor lost.
     pub in_flight_bytes: u64,

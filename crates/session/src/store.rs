@@ -1,6 +1,6 @@
-//! Buffers of payloads, which are reused.
+//! Reused buffers for payloads.
 
-/// A buffer in a [`Store`]: its index, and in the highest bit whether it is a long one, so that returning a short one
+/// A buffer in a [`Store`]. It holds the buffer's index, and the highest bit marks a long buffer, so that removing a short one
 /// needs no lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle(u32);
@@ -17,14 +17,14 @@ impl Handle {
     }
 }
 
-/// Payloads between the application and the packets; in a steady state it allocates nothing.
+/// The payloads between the application and the packets. In a steady state it allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     buffers: Vec<Buffer>,
     free: Vec<u32>,
 }
 
-/// A payload, inline while it is short. Most are, and one cache line holds them.
+/// A payload, stored inline while it is short. Most payloads are short, and one cache line holds such a buffer.
 #[derive(Debug)]
 enum Buffer {
     Short { length: u8, bytes: [u8; SHORT_BYTES_MAX] },
@@ -32,7 +32,7 @@ enum Buffer {
 }
 
 const SHORT_BYTES_MAX: usize = 62;
-/// A larger buffer returns its memory when it is removed, so that an idle session stays small.
+/// A larger buffer frees its memory when it is removed, so that an idle session stays small.
 const KEPT_BYTES_MAX: usize = 2_048;
 
 impl Buffer {
@@ -112,7 +112,7 @@ impl Store {
         self.buffers[handle.index()].bytes_mut()
     }
 
-    /// The handle must not be used afterwards.
+    /// Frees a buffer. The handle must not be used afterwards.
     pub(crate) fn remove(&mut self, handle: Handle) {
         if handle.is_long() {
             self.buffers[handle.index()].shrink();
@@ -122,7 +122,7 @@ impl Store {
         self.free.push(index);
     }
 
-    /// Buffers in use.
+    /// Number of buffers in use.
     #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
         self.buffers.len() - self.free.len()

@@ -3,20 +3,20 @@
 use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
-/// A moment on a clock that starts anywhere and never runs backwards, in whole microseconds.
+/// A time on a clock that starts anywhere and never runs backwards, in whole microseconds.
 ///
-/// The driver of a session passes the time of a clock; a simulation passes virtual time. Two sessions on two machines
-/// need no common clock: each estimates the other's (see [`crate::Clock`]).
+/// The driver of a session passes the time of a clock, and a simulation passes virtual time. Two sessions on two machines need no
+/// common clock, because each estimates the other's clock (see [`crate::Clock`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 impl Time {
-    /// `micros` after the start of the clock.
+    /// Makes the time `micros` after the start of the clock.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros)
     }
 
-    /// `millis` after the start of the clock.
+    /// Makes the time `millis` after the start of the clock.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000)
     }
@@ -31,7 +31,7 @@ impl Time {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
 
-    /// This many 16 µs units, as packets carry them modulo 2^24.
+    /// Returns the time in units of 16 µs. Packets carry it modulo 2^24.
     pub(crate) const fn wire(self) -> u32 {
         ((self.0 / WIRE_UNIT_MICROS) & 0xFF_FFFF) as u32
     }

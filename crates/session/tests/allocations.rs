@@ -6,9 +6,9 @@ use std::time::Duration;
 use allocation_counter::measure;
 use nowcast_session::{Carrier, Config, Entropy, NoReplication, Session, Time};
 
-/// Time of a packet on the link.
+/// Time that a packet spends on the link.
 const DELAY: Duration = Duration::from_millis(10);
-/// Packets that may be under way at once, each way.
+/// Maximum number of packets under way at the same time, each way.
 const UNDER_WAY_MAX: usize = 256;
 
 /// Two sessions, a link with reused buffers, and a clock that advances by milliseconds.
@@ -16,7 +16,7 @@ struct Joined {
     ends: [Session; 2],
     links: [VecDeque<(Time, Vec<u8>)>; 2],
     spare: Vec<Vec<u8>>,
-    /// One packet in this number is lost; 0 for none.
+    /// One packet in this number is lost; 0 for no loss.
     loses_one_in: u64,
     packets: u64,
     messages: u64,
@@ -79,7 +79,7 @@ impl Joined {
         }
     }
 
-    /// A tenth of a second: 20 keys at 50 Hz on one lane, an event on the same and one on another, both ways.
+    /// Runs a tenth of a second: 20 keys at 50 Hz on one lane, an event on the same lane and one on another lane, both ways.
     fn live(&mut self) {
         for millis in 0..100 {
             for end in &mut self.ends {

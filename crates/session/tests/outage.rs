@@ -1,4 +1,4 @@
-//! A reader that was stopped wakes to the newest, not to history (`spec/SESSION.md`, section 10).
+//! A reader that was stopped continues with the newest values, not with the history (`spec/SESSION.md`, section 10).
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use nowcast_session::{Carrier, Config, Entropy, NoReplication, Session, Time};
 
 const KEYS: u64 = 1_000;
 const TICK: Duration = Duration::from_millis(1);
-/// Time of a packet on the link.
+/// Time that a packet spends on the link.
 const DELAY: Duration = Duration::from_millis(5);
 /// Milliseconds between two values of a key.
 const PERIOD: u64 = 17;
@@ -33,7 +33,7 @@ impl Stream {
         }
     }
 
-    /// A millisecond; returns the keys of values that are shown and were put at `since` or later.
+    /// Runs a millisecond. Returns the keys of values that are shown and were put at `since` or later.
     fn step(&mut self, since: Time) -> Vec<u64> {
         self.now += TICK;
         let now = self.now;
@@ -77,7 +77,7 @@ fn turn(
     session.poll_timeout(now);
 }
 
-/// Stops the reader for this time; returns how long after its wake-up every key has a value from after the wake-up.
+/// Stops the reader for this time. Returns how long after the stop every key has a value that was put after the stop.
 fn current_after(carrier: Carrier, stopped: Duration) -> Duration {
     let mut stream = Stream::new(carrier);
     while stream.now < Time::from_millis(3_000) {

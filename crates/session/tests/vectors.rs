@@ -1,7 +1,7 @@
-//! The vectors of `spec/vectors/session/`: this crate reads and writes exactly the contents of the files.
+//! The vectors of `spec/vectors/session/`. This crate reads and writes exactly the contents of these files.
 //!
-//! `NOWCAST_BLESS=1 cargo test -p nowcast-session --test vectors` writes the files again from the cases below; review
-//! the difference before you commit it.
+//! `NOWCAST_BLESS=1 cargo test -p nowcast-session --test vectors` writes the files again from the cases below. Review the
+//! difference before you commit it.
 
 mod vectors {
     pub(crate) mod describe;

@@ -1,4 +1,4 @@
-//! Lanes: each direction of a lane is one updatable queue with its ends on two machines (`spec/SESSION.md`, section 8).
+//! Lanes. Each direction of a lane is one updatable queue whose two ends are on two machines (`spec/SESSION.md`, section 8).
 
 pub(crate) mod receive;
 pub(crate) mod send;
@@ -14,13 +14,13 @@ use nowcast_queue::Bounds;
 /// The sending parameters of one lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaneConfig {
-    /// Lanes of class 0 go before all of class 1, and so on.
+    /// Priority class. All messages of class 0 are sent before those of class 1, and so on.
     pub class: u8,
-    /// Share among the lanes of one class; greater than 0.
+    /// Share among the lanes of the same class; greater than 0.
     pub weight: u16,
     /// Limits of the messages that wait to be sent.
     pub bounds: Bounds,
-    /// For bulk: maximum average rate.
+    /// Maximum average rate of a bulk lane; `None` for other lanes.
     pub bytes_per_second_max: Option<u32>,
     /// Whether a [`crate::Replication`] source feeds this lane besides its queue.
     pub has_source: bool,
@@ -38,7 +38,7 @@ impl Default for LaneConfig {
     }
 }
 
-/// The token that a bulk lane spends.
+/// The token bucket that limits a bulk lane.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bucket {
     tokens: f64,

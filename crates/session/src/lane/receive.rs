@@ -1,4 +1,4 @@
-//! The receiving end of a lane: releases messages in an order that obeys the laws, for any order of packets.
+//! The receiving end of a lane. It releases messages in an order that follows the laws, whatever the order of packets.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -14,11 +14,11 @@ use crate::stats::Stats;
 use crate::store::{Handle, Store};
 use crate::time::Time;
 
-/// Unread payloads of a replication source that are kept, the newest.
+/// Maximum number of unread payloads of a replication source. The oldest are dropped.
 const REPLICATION_UNREAD_MAX: usize = 64;
-/// Consumption is reported after this number of events at the latest.
+/// Maximum number of consumed events before consumption is reported.
 const REPORT_EVENTS: u64 = 256;
-/// Consumption is reported after this time at the latest.
+/// Maximum time before consumption is reported.
 const REPORT_DELAY: Duration = Duration::from_secs(1);
 
 /// A message that waits for the application.
@@ -27,7 +27,7 @@ pub(crate) struct Arrived {
     pub(crate) payload: Handle,
     pub(crate) length: u32,
     pub(crate) what: What,
-    /// When it was produced, by our clock, as far as known.
+    /// The time at which the message was produced, converted to our clock.
     pub(crate) at: Time,
 }
 
@@ -49,7 +49,7 @@ impl Weigh for Arrived {
 #[derive(Debug, Default)]
 struct Interval {
     keys: KeyMap<Known>,
-    /// Held values with their keys, in the order in which the keys first arrived.
+    /// Held values and their keys, in the order in which the keys first arrived.
     held: Vec<(Key, Arrived)>,
     sum: u64,
     cost: u64,
@@ -61,18 +61,18 @@ struct Interval {
 struct Known {
     stamp: u64,
     cost: u64,
-    /// The index of its value among the held values, while the interval is not open yet.
+    /// The index of the key's value among the held values, while the interval is not open yet.
     held: u32,
 }
 
-/// A message in parts that is not complete.
+/// A message in parts whose parts have not all arrived.
 #[derive(Debug)]
 struct Assembly {
     of: Of,
     payload: Handle,
     total: u64,
     parts: Box<Parts>,
-    /// Kind and `before` of an event, or nothing.
+    /// Kind and `before` of an event; `None` for a value.
     head: Option<EventHead>,
 }
 
@@ -82,33 +82,33 @@ enum Of {
     State { interval: u64, key: u64, stamp: u64 },
 }
 
-/// All a lane needs to take a frame.
+/// The data that a lane needs to handle a frame.
 pub(crate) struct ReceiveContext<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) stats: &'a mut Stats,
     pub(crate) limits: &'a Limits,
-    /// When the packet left, by our clock, as far as known.
+    /// The time at which the packet left, converted to our clock.
     pub(crate) left: Time,
     pub(crate) now: Time,
 }
 
-/// One lane, incoming.
+/// The receiving end of one lane.
 #[derive(Debug)]
 pub(crate) struct ReceiveLane {
     seed: u64,
     inbox: UpdatableQueue<Arrived>,
-    /// The next event to release; `intervals[0]` is its interval, the open one.
+    /// The number of the next event to release. `intervals[0]` is the interval of this event, the open one.
     next: u64,
     intervals: VecDeque<Interval>,
     spare: Vec<Interval>,
     assemblies: Vec<Assembly>,
     assembly_cost: u64,
-    /// Cost of all that is held or released and not consumed.
+    /// Cost of all messages that are held, or released and not consumed.
     cost: u64,
     /// Costs of released intervals with their events, from `consumed` on.
     costs: VecDeque<u64>,
-    /// Released events that are not shown, each as the count of inbox entries ever made before it. Such an event is not
-    /// an entry of the inbox, where it would prevent later values from replacing earlier ones.
+    /// Released events that are not shown. Each is stored as the number of inbox entries that were made before it. Such an event
+    /// is not itself an entry of the inbox, because it would prevent later values from replacing earlier ones.
     hidden: VecDeque<u64>,
     consumed: u64,
     reported: u64,
@@ -118,7 +118,7 @@ pub(crate) struct ReceiveLane {
 }
 
 impl ReceiveLane {
-    /// `seed` keeps a peer from choosing keys that collide in our tables.
+    /// Makes a lane. `seed` prevents the peer from choosing keys that collide in our tables.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -139,7 +139,7 @@ impl ReceiveLane {
         }
     }
 
-    /// Handles a value of `length` bytes, which `payload` puts into the store if it is not stale.
+    /// Handles a value of `length` bytes. If the value is not stale, `payload` puts it into the store.
     pub(crate) fn state(
         &mut self,
         interval: u64,
@@ -170,7 +170,7 @@ impl ReceiveLane {
             Entry::Occupied(mut known) => {
                 let known = known.get_mut();
                 let more = cost.saturating_sub(known.cost);
-                // A peer may choose stamps whose sum wraps. That harms only its own messages.
+                // A peer may choose stamps whose sum wraps. This affects only the peer's own messages.
                 entry.sum = entry.sum.wrapping_sub(known.stamp).wrapping_add(state.stamp);
                 known.stamp = state.stamp;
                 known.cost += more;
@@ -214,7 +214,7 @@ impl ReceiveLane {
         Ok(known.is_some_and(|known| known.stamp >= stamp))
     }
 
-    /// A whole event.
+    /// Handles a whole event.
     pub(crate) fn event(
         &mut self,
         head: EventHead,
@@ -258,7 +258,7 @@ impl ReceiveLane {
         Ok(())
     }
 
-    /// Part of an event.
+    /// Handles a part of an event.
     pub(crate) fn event_part(
         &mut self,
         head: EventHead,
@@ -277,7 +277,7 @@ impl ReceiveLane {
         }
     }
 
-    /// Part of a value.
+    /// Handles a part of a value.
     pub(crate) fn state_part(
         &mut self,
         interval: u64,
@@ -297,7 +297,7 @@ impl ReceiveLane {
         }
     }
 
-    /// Adds a part; returns the payload once it is whole.
+    /// Adds a part. Returns the payload once all parts have arrived.
     fn assemble(
         &mut self,
         of: Of,
@@ -352,8 +352,8 @@ impl ReceiveLane {
         store.remove(assembly.payload);
     }
 
-    /// Bytes of the peer's replication source. If too many are unread, the oldest payload is dropped for them. The
-    /// other contents of its packet are still delivered.
+    /// Handles bytes of the peer's replication source. If too many payloads are unread, the oldest is dropped. The other contents
+    /// of the dropped payload's packet are still delivered.
     pub(crate) fn replication(&mut self, number: u64, payload: &[u8], context: &mut ReceiveContext<'_>) {
         if self.replication.len() >= REPLICATION_UNREAD_MAX
             && let Some(oldest) = self.replication.pop_front()
@@ -367,7 +367,7 @@ impl ReceiveLane {
         self.replication.push_back(Arrived { payload: handle, length, what, at: context.left });
     }
 
-    /// The next message for the application; the caller removes its payload from the store.
+    /// Returns the next message for the application. The caller removes its payload from the store.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Arrived> {
         if let Some(arrived) = self.replication.pop_front() {
             return Some(arrived);
@@ -380,7 +380,7 @@ impl ReceiveLane {
         Some(arrived)
     }
 
-    /// An event that is not shown is consumed as soon as all messages released before it are.
+    /// Consumes the hidden events. Such an event is consumed as soon as all messages that were released before it are consumed.
     fn consume_hidden(&mut self, now: Time) {
         let taken = self.inbox.counters().delivered;
         while self.hidden.front().is_some_and(|&before| before <= taken) {
@@ -397,31 +397,32 @@ impl ReceiveLane {
         self.consumed += 1;
     }
 
-    /// Messages that wait for the application.
+    /// Number of messages that wait for the application.
     pub(crate) fn unread(&self) -> usize {
         self.inbox.len() + self.replication.len()
     }
 
-    /// When to report the consumed count to the peer: at once after much, otherwise some time after the first event.
+    /// Returns the time at which the consumed count is reported to the peer. After much consumption this is at once, otherwise
+    /// some time after the first event.
     pub(crate) fn window_due(&self, limits: &Limits) -> Option<Time> {
         let is_much = self.unreported_cost >= u64::from(limits.window_bytes) / 8
             || self.consumed - self.reported >= REPORT_EVENTS;
         if is_much { Some(Time::default()) } else { self.report_at }
     }
 
-    /// The consumed count, if the peer does not know it yet.
+    /// Returns the consumed count, if the peer does not know it yet.
     pub(crate) fn window(&self) -> Option<u64> {
         (self.report_at.is_some() || self.unreported_cost > 0).then_some(self.consumed)
     }
 
-    /// The consumed count was reported.
+    /// Records that the consumed count was reported.
     pub(crate) fn window_sent(&mut self) {
         self.reported = self.consumed;
         self.unreported_cost = 0;
         self.report_at = None;
     }
 
-    /// The packet that reported the consumed count was lost.
+    /// Records that the packet with the consumed count was lost.
     pub(crate) fn window_lost(&mut self, consumed: u64) {
         if consumed == self.reported {
             self.unreported_cost = u64::MAX / 2;
@@ -437,7 +438,7 @@ impl ReceiveLane {
         }
     }
 
-    /// Releases events whose interval is complete, and with each the values held for the next interval.
+    /// Releases the events whose interval is complete. With each event, releases the values held for the next interval.
     fn release_events(&mut self, context: &mut ReceiveContext<'_>) {
         while let Some(open) = self.intervals.front_mut() {
             let Some((head, arrived)) = open.event else { return };
@@ -474,7 +475,7 @@ impl ReceiveLane {
         }
     }
 
-    /// The state of an interval that is open or in the future.
+    /// Returns the state of an interval that is open or in the future.
     fn interval(&mut self, interval: u64, limits: &Limits) -> Result<&mut Interval, Broken> {
         let ahead = interval - self.next;
         if interval - self.consumed > u64::from(limits.window_bytes) / MESSAGE_COST {
@@ -493,13 +494,13 @@ impl ReceiveLane {
         Ok(())
     }
 
-    /// The key as our tables see it: a permutation that the peer does not know.
+    /// Returns the key that our tables use: a permutation of `key` that the peer does not know.
     fn mixed(&self, key: u64) -> Key {
         let permute = |key: u64| {
             let mixed = (key ^ self.seed).wrapping_mul(self.seed.rotate_left(32) | 1);
             (mixed ^ (mixed >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
         };
-        // Key 0 is reserved for events. The key that would map to 0 maps to the image of key 0, which no state has.
+        // Key 0 is reserved for events. If a key would map to 0, it maps to the image of key 0 instead, which no state has.
         match permute(key) {
             0 => Key::from_raw(permute(0)),
             mixed => Key::from_raw(mixed),
@@ -517,9 +518,9 @@ impl Interval {
     }
 }
 
-/// Cleared intervals kept for their memory.
+/// Maximum number of cleared intervals that are kept for reuse of their memory.
 const SPARE_MAX: usize = 2;
-/// Ages beyond a day say nothing.
+/// Greater ages are cut to one day, because they carry no information.
 const AGE_MS_MAX: u64 = 86_400_000;
 
 fn check_length(length: u64, limits: &Limits) -> Result<(), Broken> {
@@ -529,7 +530,7 @@ fn check_length(length: u64, limits: &Limits) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Whether both are the same event, or values of the same key and interval.
+/// Whether both parts belong to the same event, or to values of the same key and interval.
 fn is_same_message(a: Of, b: Of) -> bool {
     match (a, b) {
         (Of::State { interval, key, .. }, Of::State { interval: other, key: other_key, .. }) => {

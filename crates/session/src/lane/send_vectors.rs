@@ -1,4 +1,4 @@
-//! The vectors `send.json`: the messages that one sending lane puts into packets, given its puts and the fates of
+//! The vectors `send.json`. They state the messages that one sending lane puts into packets, given its puts and the outcomes of
 //! earlier packets.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::stats::Stats;
 use crate::store::Store;
 use crate::time::Time;
 
-/// The peer's limits in all scripts: small, so that credit and barriers matter early.
+/// The peer's limits in all scripts. They are small, so that credit and barriers take effect early.
 const LIMITS: Limits = Limits {
     lanes_max: 1,
     window_bytes: 16_384,
@@ -26,14 +26,14 @@ const LIMITS: Limits = Limits {
     idle_timeout: Duration::from_secs(10),
     resume_timeout: Duration::from_secs(60),
 };
-/// On a carrier of datagrams, messages up to this length go whole.
+/// Maximum length of a message that is sent whole on a carrier of datagrams.
 const DATAGRAM_WHOLE_MAX: usize = 1_024;
 const STREAM_WHOLE_MAX: usize = 16_000;
-/// The overhead of a packet with such a message.
+/// The overhead of a packet with such a message in addition to its payload.
 const OVERHEAD: usize = 176;
 const TIME_TO_LIVE: Duration = Duration::from_millis(10);
 
-/// The identity of a message: stamp or number, and the part if it has parts.
+/// The identity of a message: its kind, its stamp or number, and the number of the part if it has parts.
 type Name = (&'static str, u64, Option<u64>);
 
 struct Script {
@@ -91,7 +91,7 @@ impl Script {
         self.put(length, Some(expires))
     }
 
-    /// Ends the time to live of the event with this put index.
+    /// Ends the time to live of the event that was put with this index.
     fn expire(mut self, event: u64) -> Self {
         self.now += 2 * TIME_TO_LIVE;
         self.lane.expire(event, &mut self.store);
@@ -132,7 +132,7 @@ impl Script {
         self
     }
 
-    /// From now on the carrier takes messages of this length whole.
+    /// Changes to a carrier on which messages up to this length are sent whole.
     fn carrier(mut self, whole_max: usize) -> Self {
         self.whole_max = whole_max;
         self.lane.change_carrier();
@@ -140,7 +140,7 @@ impl Script {
         self
     }
 
-    /// Packets leave until the lane has nothing more for them.
+    /// Sends packets until the lane has nothing more to send.
     fn send(mut self) -> Self {
         let mut messages = Vec::new();
         while self.lane.has_more(self.now) {
@@ -190,7 +190,7 @@ fn described(&(kind, number, index): &Name) -> Value {
     described
 }
 
-/// The messages of a packet, states record by record.
+/// Returns the messages of a packet, with a separate entry for each record of states.
 fn carried(bytes: &[u8]) -> Vec<(Name, Value)> {
     let mut reader = Reader::new(bytes);
     let mut all = Vec::new();

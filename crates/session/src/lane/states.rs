@@ -1,4 +1,4 @@
-//! The values of a lane that were bound to packets and are not known to have arrived.
+//! The values of a lane that were bound to packets and have not been acknowledged.
 
 use nowcast_queue::{Key, KeyMap};
 
@@ -7,7 +7,7 @@ use crate::limits::{MESSAGE_COST, PART_BYTES};
 use crate::store::{Handle, Store};
 use crate::time::Time;
 
-/// One value of one key, the last one bound in its interval.
+/// A value of one key: the last one that was bound in its interval.
 #[derive(Debug)]
 pub(crate) struct SentState {
     pub(crate) key: u64,
@@ -19,9 +19,9 @@ pub(crate) struct SentState {
     pub(crate) cost: u64,
     payload: Option<Handle>,
     pub(crate) parts: Option<Box<Parts>>,
-    /// It was lost, and is not sent again because a newer value of its key waits for the same interval.
+    /// Whether the value was lost and is not sent again, because a newer value of its key waits for the same interval.
     pub(crate) gave_way: bool,
-    /// A newer value that waits because this one, in parts, is in flight. It is rare, and a box keeps the usual slot
+    /// A newer value that waits because parts of this one are in flight. This case is rare, and the box keeps the usual slot
     /// small.
     pub(crate) deferred: Option<Box<Waiting>>,
 }
@@ -36,7 +36,7 @@ impl SentState {
     }
 }
 
-/// Which parts of a large message have arrived.
+/// Records which parts of a large message have arrived.
 #[derive(Debug)]
 pub(crate) struct Parts {
     arrived: Vec<bool>,
@@ -57,7 +57,7 @@ impl Parts {
         self.arrived[index as usize]
     }
 
-    /// Records a part; returns whether all are there now.
+    /// Records a part. Returns whether all parts have arrived now.
     pub(crate) fn insert(&mut self, index: u32) -> bool {
         if !std::mem::replace(&mut self.arrived[index as usize], true) {
             self.missing -= 1;
@@ -80,7 +80,7 @@ pub(crate) struct SentStates {
     unacknowledged: usize,
 }
 
-/// Above this number of keys, unused ones are forgotten at intervals.
+/// Above this number of keys, unused keys are removed at intervals.
 const SWEEP_KEYS_MIN: usize = 64;
 
 impl SentStates {
@@ -100,7 +100,8 @@ impl SentStates {
         self.unacknowledged
     }
 
-    /// Additional cost of the open interval with a value of the key whose newest value is in this slot.
+    /// Returns the cost that a further value of a key would add to the open interval. The newest value of this key is in slot
+    /// `newest`.
     pub(crate) fn cost_of(&self, newest: Option<u32>, length: usize, interval: u64) -> u64 {
         let cost = length as u64 + MESSAGE_COST;
         match newest.map(|slot| self.get(slot)) {
@@ -109,8 +110,8 @@ impl SentStates {
         }
     }
 
-    /// Binds a value of a key whose newest value is in slot `newest`. Returns its slot, and whether it superseded a
-    /// value that had not arrived.
+    /// Binds a value of a key. The newest value of this key is in slot `newest`. Returns the slot of the bound value, and whether
+    /// it superseded a value that had not arrived.
     pub(crate) fn bind(
         &mut self,
         key: u64,
@@ -168,7 +169,7 @@ impl SentStates {
         (slot, superseded.is_some())
     }
 
-    /// The value has arrived. Its slot may be gone afterwards.
+    /// Records that the value has arrived. Its slot may be free afterwards.
     pub(crate) fn acknowledge(&mut self, slot: u32, store: &mut Store) {
         let state = self.get_mut(slot);
         let Some(payload) = state.payload.take() else { return };
@@ -181,7 +182,7 @@ impl SentStates {
         }
     }
 
-    /// The open interval is closed by an event.
+    /// Closes the open interval, because an event was bound.
     pub(crate) fn close_interval(&mut self) {
         let was_used = std::mem::take(&mut self.keys_in_interval);
         self.sum = 0;
@@ -191,13 +192,13 @@ impl SentStates {
         }
     }
 
-    /// Whether this is still the value to send: not replaced in its interval, not arrived.
+    /// Whether this value must still be sent: it was not replaced in its interval and has not arrived.
     pub(crate) fn is_wanted(&self, slot: u32, stamp: u64) -> bool {
         let state = self.get(slot);
         state.stamp == stamp && !state.is_acknowledged()
     }
 
-    /// All values that have not arrived.
+    /// Returns all values that have not arrived.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = (u32, &SentState)> {
         let states = self.slots.iter().enumerate();
         states.filter(|(_, state)| !state.is_acknowledged()).map(|(slot, state)| (slot as u32, state))
@@ -212,7 +213,7 @@ impl SentStates {
         (self.slots.len() - 1) as u32
     }
 
-    /// Forgets arrived values of closed intervals; a new value of their keys gets a new slot.
+    /// Removes the arrived values of closed intervals. A new value of their keys gets a new slot.
     fn sweep(&mut self) {
         let (slots, free) = (&self.slots, &mut self.free);
         self.newest.retain(|_, &mut slot| {

@@ -1,4 +1,4 @@
-//! The vectors `release.json`: the messages that one receiving lane shows its application, in order.
+//! The vectors `release.json`. They state the messages that one receiving lane shows its application, in order.
 
 use serde_json::{Value, json};
 

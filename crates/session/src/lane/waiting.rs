@@ -14,7 +14,7 @@ pub(crate) struct Waiting {
     pub(crate) at: Time,
     pub(crate) kind: EventKind,
     pub(crate) expires: Option<Time>,
-    /// The application's name of an event: counts the events put on this lane.
+    /// Identifies an event for the application. It is the number of events that were put on this lane before.
     pub(crate) id: u64,
 }
 

@@ -3,9 +3,9 @@
 use super::reader::{Reader, put_varint};
 use crate::error::Malformed;
 
-/// Number of the latest packet numbers that a receiver remembers.
+/// Number of the latest packet numbers that a receiver records.
 pub const REMEMBERED: u64 = 1_024;
-/// Ranges in one acknowledgement, the first included.
+/// Maximum number of ranges in one acknowledgement, including the first.
 pub const RANGES_MAX: usize = 32;
 
 /// An acknowledgement in its packet form. Its ranges are decoded on demand.
@@ -13,7 +13,7 @@ pub const RANGES_MAX: usize = 32;
 pub struct Ack<'a> {
     /// The largest packet number received, modulo 2^16.
     pub largest_low: u16,
-    /// From the arrival of that packet to the departure of this one, in 16 µs units.
+    /// Time from the arrival of that packet to the departure of this one, in units of 16 µs.
     pub delay: u64,
     /// Number of received packets directly below the largest.
     pub first: u64,
@@ -42,7 +42,7 @@ impl<'a> Ack<'a> {
         Ok(Self { largest_low, delay, first, ranges, range_bytes })
     }
 
-    /// The further ranges as gap and length, in the order of the packet.
+    /// Returns the further ranges as pairs of gap and length, in the order of the packet.
     pub fn gaps(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
         let mut reader = Reader::new(self.range_bytes);
         std::iter::from_fn(move || {
@@ -52,8 +52,8 @@ impl<'a> Ack<'a> {
         })
     }
 
-    /// The acknowledged packet numbers as inclusive ranges (lowest, highest), newest first, given the largest number
-    /// sent. `None` if it acknowledges a number that was never sent.
+    /// Returns the acknowledged packet numbers as inclusive ranges (lowest, highest), newest first, given the largest number
+    /// sent. Returns `None` if a number is acknowledged that was never sent.
     pub fn resolve(&self, largest_sent: Option<u64>) -> Option<Ranges> {
         let sent = largest_sent?;
         let behind = u64::from((sent as u16).wrapping_sub(self.largest_low));
@@ -86,7 +86,7 @@ impl std::ops::Deref for Ranges {
     }
 }
 
-/// The full number of a received packet whose low 16 bits are `low`: the nearest to the next expected number.
+/// Returns the full number of a received packet whose low 16 bits are `low`. It is the number nearest to the next expected one.
 pub fn unfold_number(low: u16, largest_received: Option<u64>) -> u64 {
     let expected = largest_received.map_or(0, |largest| largest + 1);
     let ahead = low.wrapping_sub(expected as u16);
@@ -97,7 +97,7 @@ pub fn unfold_number(low: u16, largest_received: Option<u64>) -> u64 {
     expected.checked_sub(behind).unwrap_or(expected + u64::from(ahead))
 }
 
-/// Which of the latest packet numbers were received; a ring of bits, so that no peer can make it grow.
+/// Records which of the latest packet numbers were received. It is a ring of bits, so no peer can make it grow.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     bits: [u64; (REMEMBERED / 64) as usize],
@@ -107,11 +107,11 @@ pub(crate) struct Received {
 /// Classification of a packet number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// Not seen before.
+    /// The number was not received before.
     New,
-    /// Received already.
+    /// The number was received already.
     Duplicate,
-    /// Too old to decide.
+    /// The number is too old to decide.
     Ancient,
 }
 
@@ -132,7 +132,7 @@ impl Received {
         }
     }
 
-    /// Records a new number; returns whether it leaves a new gap.
+    /// Records a new number. Returns whether there is a new gap before it.
     pub(crate) fn insert(&mut self, number: u64) -> bool {
         let next = self.largest.map_or(0, |largest| largest + 1);
         if number < next {
@@ -147,8 +147,8 @@ impl Received {
         number > next
     }
 
-    /// Appends an acknowledgement of all remembered numbers; returns whether it has further ranges. Call it only after
-    /// a packet was received.
+    /// Appends an acknowledgement of all recorded numbers. Returns whether it has further ranges. Must be called only after a
+    /// packet was received.
     pub(crate) fn write(&self, delay: u64, out: &mut Vec<u8>) -> bool {
         let largest = self.largest.expect("an acknowledgement needs a received packet");
         let floor = (largest + 1).saturating_sub(REMEMBERED);
@@ -179,8 +179,8 @@ impl Received {
         count > 0
     }
 
-    /// Number of consecutive numbers from `number` downwards, not below `floor`, that are received (or not), computed a
-    /// word of bits at a time.
+    /// Counts consecutive numbers that are all received, or all not received, from `number` downwards to `floor`. It processes
+    /// one word of bits at a time.
     fn run(&self, number: u64, floor: u64, received: bool) -> u64 {
         let count_max = number + 1 - floor;
         let mut count = 0;
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_of_nothing_sent_is_refused() {
+    fn an_acknowledgement_of_a_number_never_sent_is_refused() {
         let bytes = [9, 0, 0, 0];
         let ack = Ack::read(&mut Reader::new(&bytes), false).unwrap();
         assert_eq!(ack.resolve(None), None);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_unfold_to_the_nearest() {
+    fn truncated_numbers_unfold_to_the_nearest_full_number() {
         assert_eq!(unfold_number(0, None), 0);
         assert_eq!(unfold_number(65_535, None), 65_535);
         assert_eq!(unfold_number(65_535, Some(65_540)), 65_535);

@@ -1,6 +1,6 @@
 //! CRC-32C (Castagnoli), for carriers that may deliver changed bytes.
 
-/// The checksum of `bytes`.
+/// Returns the checksum of `bytes`.
 pub fn crc32c(bytes: &[u8]) -> u32 {
     let crc = bytes
         .iter()
@@ -8,13 +8,13 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// Appends the checksum of everything in `packet` from `start` on.
+/// Appends the checksum of the bytes of `packet` from `start` to its end.
 pub fn seal(packet: &mut Vec<u8>, start: usize) {
     let crc = crc32c(&packet[start..]);
     packet.extend_from_slice(&crc.to_le_bytes());
 }
 
-/// The packet without its checksum, if that is right.
+/// Returns the packet without its checksum; `None` if the checksum is wrong.
 pub fn open(packet: &[u8]) -> Option<&[u8]> {
     let (body, crc) = packet.split_last_chunk::<4>()?;
     (crc32c(body) == u32::from_le_bytes(*crc)).then_some(body)
@@ -43,12 +43,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_check_value_of_the_catalogue_is_met() {
+    fn the_checksum_equals_the_check_value_of_the_catalogue() {
         assert_eq!(crc32c(b"123456789"), 0xE306_9283);
     }
 
     #[test]
-    fn a_changed_packet_does_not_open() {
+    fn a_changed_packet_is_refused() {
         let mut packet = b"state".to_vec();
         seal(&mut packet, 0);
         assert_eq!(open(&packet), Some(&b"state"[..]));

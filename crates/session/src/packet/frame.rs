@@ -1,10 +1,10 @@
-//! Frames (`spec/SESSION.md`, section 7), read in place.
+//! Frames (`spec/SESSION.md`, section 7), decoded without copying.
 
 use super::reader::{Reader, put_bytes, put_varint};
 use crate::error::{CloseCode, Malformed};
 use crate::limits::PART_BYTES;
 
-/// The longest reason in a CLOSE.
+/// Maximum length of the reason in a CLOSE, in bytes.
 const CLOSE_REASON_BYTES_MAX: usize = 128;
 const STAMP_MAX: u64 = (1 << 62) - 1;
 const LANE_MASK: u8 = 0x0F;
@@ -12,22 +12,22 @@ const LANE_MASK: u8 = 0x0F;
 /// One frame of a data packet; its bytes stay in the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// Nothing.
+    /// Has no effect.
     Padding,
     /// Requests an acknowledgement.
     Ping,
-    /// The initiator proves that it receives.
+    /// Proves that the initiator receives packets.
     Proof([u8; 8]),
-    /// The session is over.
+    /// Ends the session.
     Close {
         /// The code of the end.
         code: CloseCode,
         /// The reason, for people.
         reason: &'a str,
     },
-    /// Newest values.
+    /// The newest values of keys.
     States(States<'a>),
-    /// A whole event, command, reply, barrier, or an expired one.
+    /// A whole event, command or reply, a barrier, or the placeholder of an expired event.
     Event {
         /// Number, kind and `before`.
         head: EventHead,
@@ -36,23 +36,23 @@ pub enum Frame<'a> {
     },
     /// Part of a large event.
     EventPart {
-        /// As in the whole event.
+        /// The head, as in a whole event.
         head: EventHead,
-        /// Which part of how much.
+        /// The part, and the size of the whole message.
         part: Part<'a>,
     },
     /// Part of a large value.
     StatePart {
         /// The lane.
         lane: u8,
-        /// The interval the value belongs to.
+        /// The interval that the value belongs to.
         interval: u64,
         /// Key, stamp and age of the value.
         state: StateHead,
-        /// Which part of how much.
+        /// The part, and the size of the whole message.
         part: Part<'a>,
     },
-    /// The consumption of the peer's application.
+    /// The progress of the peer's application.
     Window {
         /// The lane.
         lane: u8,
@@ -68,16 +68,16 @@ pub enum Frame<'a> {
     },
 }
 
-/// The common beginning of every frame of an event.
+/// The first fields of every frame of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventHead {
     /// The lane.
     pub lane: u8,
-    /// 0, 1, 2, … in the order put.
+    /// The number of the event: 0, 1, 2, … in the order of the puts.
     pub number: u64,
     /// The kind of event.
     pub kind: EventKind,
-    /// The sum of the last stamps of all keys of the interval this event closes.
+    /// The sum of the last stamps of all keys in the interval that this event closes.
     pub before: u64,
 }
 
@@ -86,13 +86,13 @@ pub struct EventHead {
 pub enum EventKind {
     /// A plain event.
     Event,
-    /// Expects a reply.
+    /// An event that expects a reply.
     Command,
     /// The answer to the command of this number.
     Reply(u64),
-    /// Closes an interval and is not shown to the application.
+    /// An event that closes an interval and is not shown to the application.
     Barrier,
-    /// Replaces an event that expired.
+    /// The placeholder of an event that expired.
     Expired,
 }
 
@@ -116,36 +116,36 @@ impl EventKind {
 /// Identifies one value of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateHead {
-    /// Greater than 0.
+    /// The key, greater than 0.
     pub key: u64,
-    /// Greater for later values.
+    /// The stamp, which is greater for later values.
     pub stamp: u64,
-    /// From the production of the value to the departure of the packet, in ms.
+    /// Time from the production of the value to the departure of the packet, in ms.
     pub age_ms: u64,
 }
 
-/// One part of a message in parts of [`PART_BYTES`].
+/// One part of a message that is divided into parts of [`PART_BYTES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
     /// Size of the whole message.
     pub total: u64,
-    /// Which part this is.
+    /// The index of this part.
     pub index: u64,
-    /// Its bytes.
+    /// The bytes of this part.
     pub bytes: &'a [u8],
 }
 
-/// The records of a STATES frame, which were checked when the frame was read.
+/// The records of a STATES frame. They were checked when the frame was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct States<'a> {
     /// The lane.
     pub lane: u8,
-    /// The interval all records belong to.
+    /// The interval that all records belong to.
     pub interval: u64,
-    /// The stamp that offsets count from.
+    /// The stamp to which the records' offsets are added.
     pub stamp: u64,
     records: &'a [u8],
-    /// Whether a zero byte ends the frame; otherwise the packet's end does.
+    /// Whether a zero byte ends the frame. Otherwise the frame ends with the packet.
     pub ended: bool,
 }
 
@@ -158,7 +158,7 @@ impl<'a> States<'a> {
     }
 }
 
-/// One record, or `None` at the end of the frame.
+/// Reads one record. Returns `None` at the end of the frame.
 fn read_record<'a>(reader: &mut Reader<'a>, stamp: u64) -> Result<Option<(StateHead, &'a [u8])>, Malformed> {
     if reader.is_empty() {
         return Ok(None);
@@ -301,23 +301,23 @@ fn read_part<'a>(reader: &mut Reader<'a>) -> Result<Part<'a>, Malformed> {
     Ok(Part { total, index, bytes })
 }
 
-/// Appends frames to a packet; one function per kind.
+/// Functions that append frames to a packet, one for each kind.
 pub mod write {
     use super::{EventHead, EventKind, Part, StateHead, put_bytes, put_varint};
     use crate::error::CloseCode;
 
-    /// PING.
+    /// Appends PING.
     pub fn ping(out: &mut Vec<u8>) {
         out.push(0x01);
     }
 
-    /// PROOF.
+    /// Appends PROOF.
     pub fn proof(out: &mut Vec<u8>, proof: &[u8; 8]) {
         out.push(0x02);
         out.extend_from_slice(proof);
     }
 
-    /// CLOSE; the reason is shortened to the maximum.
+    /// Appends CLOSE. A reason that is too long is shortened.
     pub fn close(out: &mut Vec<u8>, code: CloseCode, reason: &str) {
         out.push(0x03);
         put_varint(out, code.0.into());
@@ -325,14 +325,14 @@ pub mod write {
         put_bytes(out, &reason.as_bytes()[..length]);
     }
 
-    /// The beginning of STATES; records follow.
+    /// Appends the beginning of STATES. The records follow.
     pub fn states(out: &mut Vec<u8>, lane: u8, interval: u64, stamp: u64) {
         out.push(0x10 | lane);
         put_varint(out, interval);
         put_varint(out, stamp);
     }
 
-    /// A record of STATES whose frame began with `base`.
+    /// Appends a record of STATES. The frame began with the stamp `base`.
     pub fn record(out: &mut Vec<u8>, base: u64, state: StateHead, value: &[u8]) {
         put_varint(out, state.key);
         put_varint(out, state.stamp - base);
@@ -340,7 +340,7 @@ pub mod write {
         put_bytes(out, value);
     }
 
-    /// The end of STATES, where another frame follows.
+    /// Appends the end of STATES, which is needed if another frame follows.
     pub fn states_end(out: &mut Vec<u8>) {
         out.push(0);
     }
@@ -355,13 +355,13 @@ pub mod write {
         }
     }
 
-    /// EVENT.
+    /// Appends EVENT.
     pub fn event(out: &mut Vec<u8>, event: EventHead, payload: &[u8]) {
         head(out, 0x20, event);
         put_bytes(out, payload);
     }
 
-    /// EVENT_PART.
+    /// Appends EVENT_PART.
     pub fn event_part(out: &mut Vec<u8>, event: EventHead, part: Part<'_>) {
         head(out, 0x30, event);
         put_varint(out, part.total);
@@ -369,7 +369,7 @@ pub mod write {
         out.extend_from_slice(part.bytes);
     }
 
-    /// STATE_PART.
+    /// Appends STATE_PART.
     pub fn state_part(out: &mut Vec<u8>, lane: u8, interval: u64, state: StateHead, part: Part<'_>) {
         out.push(0x40 | lane);
         put_varint(out, interval);
@@ -381,13 +381,13 @@ pub mod write {
         out.extend_from_slice(part.bytes);
     }
 
-    /// WINDOW.
+    /// Appends WINDOW.
     pub fn window(out: &mut Vec<u8>, lane: u8, consumed: u64) {
         out.push(0x50 | lane);
         put_varint(out, consumed);
     }
 
-    /// REPLICATION.
+    /// Appends REPLICATION.
     pub fn replication(out: &mut Vec<u8>, lane: u8, payload: &[u8]) {
         out.push(0x60 | lane);
         put_bytes(out, payload);

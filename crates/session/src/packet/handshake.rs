@@ -4,11 +4,11 @@ use super::reader::{Reader, put_bytes, put_varint};
 use crate::error::{CloseCode, Malformed};
 use crate::limits::Limits;
 
-/// The version this crate speaks.
+/// The version of the protocol that this crate implements.
 pub const VERSION: u64 = 1;
-/// The shortest HELLO; no answer is longer, so that an unproven address gains nothing by asking.
+/// Minimum length of a HELLO. No answer is longer, so an attacker that forges an address gains nothing by sending one.
 pub const HELLO_BYTES_MIN: usize = 160;
-/// The longest text of a REFUSE.
+/// Maximum length of the text in a REFUSE, in bytes.
 const REFUSE_TEXT_BYTES_MAX: usize = 64;
 
 pub(crate) const HELLO: u8 = 0x80;
@@ -19,15 +19,15 @@ const MAGIC: [u8; 4] = *b"NOWC";
 /// The data that a peer needs to resume a session on another carrier.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Resume {
-    /// Names the session.
+    /// Identifies the session.
     pub session: [u8; 8],
-    /// Proves that the peer has resumed the same session.
+    /// Proves that the peer belongs to the same session.
     pub token: [u8; 16],
-    /// Counts the session's carriers; greater than all before.
+    /// Counts the session's carriers. It is greater than in all earlier HELLOs of the session.
     pub epoch: u64,
 }
 
-/// The token stays out of logs.
+/// The token must not appear in logs.
 impl std::fmt::Debug for Resume {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -41,11 +41,11 @@ impl std::fmt::Debug for Resume {
 /// The first packet on every carrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// The lowest version spoken.
+    /// The lowest version that the initiator supports.
     pub version_min: u64,
-    /// The highest version spoken.
+    /// The highest version that the initiator supports.
     pub version_max: u64,
-    /// Random, new for every carrier.
+    /// Random bytes, new for every carrier.
     pub nonce: [u8; 8],
     /// The initiator's clock in µs.
     pub clock: u64,
@@ -59,7 +59,7 @@ impl Hello {
     /// Reads a HELLO without its checksum.
     ///
     /// # Errors
-    /// Fails if the packet is no HELLO of `spec/SESSION.md`.
+    /// Fails if the packet is not a HELLO of `spec/SESSION.md`.
     pub fn read(packet: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(packet);
         expect_type(&mut reader, HELLO)?;
@@ -91,7 +91,7 @@ impl Hello {
         Ok(Self { version_min, version_max, nonce, clock, limits, resume })
     }
 
-    /// The nonce of a possible HELLO, if all fields up to it can be read.
+    /// Returns the nonce of a possible HELLO, if all fields up to it can be read.
     pub(crate) fn read_nonce(packet: &[u8]) -> Option<[u8; 8]> {
         let mut reader = Reader::new(packet);
         expect_type(&mut reader, HELLO).ok()?;
@@ -101,7 +101,7 @@ impl Hello {
         reader.array("nonce").ok()
     }
 
-    /// Appends the HELLO, padded, without a checksum.
+    /// Appends the HELLO with its padding and without a checksum.
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.push(HELLO);
@@ -126,13 +126,13 @@ impl Hello {
 /// The answer to a HELLO that is accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
-    /// The version chosen.
+    /// The chosen version.
     pub version: u64,
-    /// As in the HELLO.
+    /// The nonce of the HELLO.
     pub nonce: [u8; 8],
-    /// The initiator returns it, which proves that it receives at its address.
+    /// Bytes that the initiator returns. They prove that it receives packets at its address.
     pub proof: [u8; 8],
-    /// Session, token and epoch, for resuming.
+    /// The identity, token and epoch for resuming the session.
     pub resume: Resume,
     /// The clock of the HELLO that is answered, in µs.
     pub hello_clock: u64,
@@ -146,7 +146,7 @@ impl Welcome {
     /// Reads a WELCOME without its checksum.
     ///
     /// # Errors
-    /// Fails if the packet is no WELCOME of `spec/SESSION.md`.
+    /// Fails if the packet is not a WELCOME of `spec/SESSION.md`.
     pub fn read(packet: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(packet);
         expect_type(&mut reader, WELCOME)?;
@@ -185,20 +185,20 @@ impl Welcome {
 /// The answer to a HELLO that is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refuse {
-    /// As in the HELLO.
+    /// The nonce of the HELLO.
     pub nonce: [u8; 8],
     /// The code of the end.
     pub code: CloseCode,
-    /// The lowest version the acceptor speaks.
+    /// The lowest version that the acceptor supports.
     pub version_min: u64,
-    /// The highest version the acceptor speaks.
+    /// The highest version that the acceptor supports.
     pub version_max: u64,
     /// The reason for people; at most 64 bytes.
     pub text: String,
 }
 
 impl Refuse {
-    /// The refusal of `hello` with `code`; `text` is shortened to the maximum.
+    /// Makes the refusal of a HELLO with `nonce` and `code`. `text` is shortened to the maximum.
     pub fn new(nonce: [u8; 8], code: CloseCode, text: &str) -> Self {
         let text = text[..text.floor_char_boundary(REFUSE_TEXT_BYTES_MAX)].to_owned();
         Self { nonce, code, version_min: VERSION, version_max: VERSION, text }
@@ -207,7 +207,7 @@ impl Refuse {
     /// Reads a REFUSE without its checksum.
     ///
     /// # Errors
-    /// Fails if the packet is no REFUSE of `spec/SESSION.md`.
+    /// Fails if the packet is not a REFUSE of `spec/SESSION.md`.
     pub fn read(packet: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(packet);
         expect_type(&mut reader, REFUSE)?;

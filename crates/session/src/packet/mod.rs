@@ -1,5 +1,5 @@
-//! Packets, byte by byte (`spec/SESSION.md`, sections 2 to 7). This module has no state, and does not know the effects
-//! of a packet.
+//! Packets, byte by byte (`spec/SESSION.md`, sections 2 to 7). This module has no state, and does not apply the effects of a
+//! packet.
 
 mod ack;
 mod crc;
@@ -19,7 +19,7 @@ use crate::error::Malformed;
 
 const FLAG_ACK: u8 = 0x01;
 const FLAG_RANGES: u8 = 0x02;
-/// Flags, number and time of a data packet.
+/// Size of the flags, the number and the time of a data packet.
 pub const HEADER_BYTES: usize = 6;
 
 /// Any packet, read and checked.
@@ -29,9 +29,9 @@ pub enum Packet<'a> {
     Data(Data<'a>),
     /// Requests a session.
     Hello(Hello),
-    /// Grants it.
+    /// Accepts the request.
     Welcome(Box<Welcome>),
-    /// Refuses it.
+    /// Refuses the request.
     Refuse(Refuse),
 }
 
@@ -52,12 +52,12 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// A data packet; every frame was checked, none has taken effect.
+/// A data packet. All its frames were checked, and none has taken effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
     /// Packet number modulo 2^16.
     pub number_low: u16,
-    /// When it left, in 16 µs units modulo 2^24.
+    /// The time at which the packet left, in units of 16 µs, modulo 2^24.
     pub time: u32,
     /// The packets that the peer has received.
     pub ack: Option<Ack<'a>>,
@@ -65,13 +65,13 @@ pub struct Data<'a> {
     kinds: Kinds,
 }
 
-/// The kinds of frames in a packet, so that they need not be read again.
+/// The kinds of frames in a packet, stored so that the frames need not be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kinds {
     is_eliciting: bool,
-    /// A later packet would repeat everything in it.
+    /// Whether a later packet would replace all contents.
     is_soon_replaced: bool,
-    /// A bit for each lane of a frame other than WINDOW.
+    /// One bit for each lane that has a frame other than WINDOW.
     lanes: u16,
     window_lanes: u16,
 }
@@ -97,7 +97,7 @@ impl<'a> Data<'a> {
     /// Reads and checks a data packet as a whole.
     ///
     /// # Errors
-    /// Fails if a frame is malformed. Then no frame has taken effect.
+    /// Fails if a frame is malformed. No frame has taken effect then.
     pub fn read(packet: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(packet);
         let flags = reader.u8("flags")?;
@@ -119,30 +119,29 @@ impl<'a> Data<'a> {
         Ok(Self { number_low, time, ack, frames, kinds })
     }
 
-    /// Whether the receiver must acknowledge it.
+    /// Whether the receiver must acknowledge the packet.
     pub fn is_eliciting(&self) -> bool {
         self.kinds.is_eliciting
     }
 
-    /// Whether it has no frames but STATES, REPLICATION, WINDOW and PADDING.
+    /// Whether all frames are STATES, REPLICATION, WINDOW or PADDING.
     pub fn is_soon_replaced(&self) -> bool {
         self.kinds.is_soon_replaced
     }
 
-    /// The numbers of lanes that its frames require: frames with content, and those of WINDOW.
+    /// Returns the numbers of lanes that the frames require: those with content, and those of WINDOW.
     pub(crate) fn lanes(&self) -> (u32, u32) {
         (u16::BITS - self.kinds.lanes.leading_zeros(), u16::BITS - self.kinds.window_lanes.leading_zeros())
     }
 
-    /// The frames, in the order of the packet.
+    /// Returns the frames, in the order of the packet.
     pub fn frames(&self) -> impl Iterator<Item = Frame<'a>> + use<'a> {
         let mut reader = Reader::new(self.frames);
         std::iter::from_fn(move || if reader.is_empty() { None } else { Frame::read(&mut reader).ok() })
     }
 }
 
-/// Appends the header of a data packet; `ack` has the received numbers, and the time for which the acknowledgement was
-/// held.
+/// Appends the header of a data packet. `ack` holds the received numbers, and the time for which the acknowledgement was held.
 pub(crate) fn write_header(out: &mut Vec<u8>, number: u64, time: u32, ack: Option<(&Received, u64)>) {
     let flags_at = out.len();
     out.push(0);

@@ -1,8 +1,8 @@
-//! A reader that never leaves the bytes it was given.
+//! A reader that never reads outside of the bytes it was given.
 
 use crate::error::Malformed;
 
-/// Reads fields off the front of a packet; a short or ill-formed field is named in the error.
+/// Reads fields from the front of a packet. An error names the field that is too short or malformed.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -10,12 +10,12 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Begins at the first of `bytes`.
+    /// Makes a reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, offset: 0 }
     }
 
-    /// Whether everything was read.
+    /// Whether all bytes were read.
     pub fn is_empty(&self) -> bool {
         self.offset == self.bytes.len()
     }
@@ -25,12 +25,12 @@ impl<'a> Reader<'a> {
         &self.bytes[self.offset..]
     }
 
-    /// An error that names `field`, here.
+    /// Makes an error that names `field` at the current position.
     pub fn malformed(&self, field: &'static str) -> Malformed {
         Malformed { field, offset: self.offset }
     }
 
-    /// The next `length` bytes.
+    /// Reads the next `length` bytes.
     ///
     /// # Errors
     /// Fails if fewer bytes are left.
@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// The next `N` bytes as an array.
+    /// Reads the next `N` bytes as an array.
     ///
     /// # Errors
     /// Fails if fewer bytes are left.
@@ -50,7 +50,7 @@ impl<'a> Reader<'a> {
         Ok(bytes.try_into().expect("take returned N bytes"))
     }
 
-    /// One byte.
+    /// Reads one byte.
     ///
     /// # Errors
     /// Fails if no byte is left.
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         Ok(byte)
     }
 
-    /// Two bytes, little-endian.
+    /// Reads two bytes, little-endian.
     ///
     /// # Errors
     /// Fails if fewer bytes are left.
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         Ok(u16::from_le_bytes(self.array(field)?))
     }
 
-    /// Three bytes, little-endian.
+    /// Reads three bytes, little-endian.
     ///
     /// # Errors
     /// Fails if fewer bytes are left.
@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
         Ok(u32::from_le_bytes([a, b, c, 0]))
     }
 
-    /// Eight bytes, little-endian.
+    /// Reads eight bytes, little-endian.
     ///
     /// # Errors
     /// Fails if fewer bytes are left.
@@ -85,14 +85,14 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(self.array(field)?))
     }
 
-    /// A varint in its shortest form.
+    /// Reads a varint in its shortest form.
     ///
     /// # Errors
     /// Fails if the bytes end inside the number, or if it is not in its shortest form.
     #[inline]
     pub fn varint(&mut self, field: &'static str) -> Result<u64, Malformed> {
         match self.bytes.get(self.offset) {
-            // Nearly all are this short.
+            // Nearly all varints are this short.
             Some(&byte) if byte < 0x80 => {
                 self.offset += 1;
                 Ok(byte.into())
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         Err(self.malformed(field))
     }
 
-    /// A varint of at most `max`.
+    /// Reads a varint of at most `max`.
     ///
     /// # Errors
     /// Fails as [`Reader::varint`] does, or if the number is larger than `max`.
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// A varint length and that many bytes.
+    /// Reads a varint length, and then that number of bytes.
     ///
     /// # Errors
     /// Fails if the length is malformed, or if fewer bytes are left.
@@ -146,10 +146,10 @@ impl<'a> Reader<'a> {
         self.take(length as usize, field)
     }
 
-    /// UTF-8 text of at most `length_max` bytes.
+    /// Reads UTF-8 text of at most `length_max` bytes.
     ///
     /// # Errors
-    /// Fails if the length is malformed or larger than `length_max`, or if the bytes are no UTF-8.
+    /// Fails if the length is malformed or larger than `length_max`, or if the bytes are not UTF-8.
     pub fn text(&mut self, length_max: usize, field: &'static str) -> Result<&'a str, Malformed> {
         let before = *self;
         let bytes = self.bytes(field)?;
@@ -176,7 +176,7 @@ pub const fn varint_length(value: u64) -> usize {
     bits.div_ceil(7)
 }
 
-/// Appends a length and `bytes`.
+/// Appends the length of `bytes`, and `bytes`.
 pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! The rate after a round: whether the link has a queue, its delivery rate, and the new rate.
+//! Adjusts the rate after a round: determines whether the link has a queue, its delivery rate, and the new rate.
 
 use std::time::Duration;
 
@@ -7,34 +7,35 @@ use super::round::{Arrived, Round};
 use super::{BYTES_PER_SECOND_MIN, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, PACKET_BYTES_MIN, Rate};
 use crate::time::Time;
 
-/// A queue that never drains below this within a round is a standing queue.
+/// A standing queue never drains below this within a round.
 const QUEUE_TARGET_MICROS: f64 = 4_000.0;
 const QUEUE_TARGET_MICROS_MAX: f64 = 20_000.0;
-/// The least delay of a round may reach this multiple of the noise without any queue: on ordered paths each packet
-/// waits for the slowest before it.
+/// Without any queue, the least delay of a round may reach this multiple of the noise. On ordered paths each packet waits for the
+/// slowest packet before it.
 const QUEUE_NOISES: f64 = 3.0;
-/// From this share of the known capacity on, the rate grows gently.
+/// From this share of the known capacity on, the rate grows slowly.
 const NEAR_SHARE: f64 = 0.85;
-/// From this share on, the rate grows half as fast: the excess becomes queue until it is noticed.
+/// From this share on, the rate grows half as fast, because the excess becomes a queue until it is noticed.
 const SURE_SHARE: f64 = 0.97;
-/// A link was faster if it delivered more than this multiple of the known capacity.
+/// A link counts as faster in the past if it delivered more than this multiple of the known capacity.
 const FASTER: f64 = 1.3;
-/// On a carrier that sends lost packets again, all later packets wait for them. This delay passes; a queue stays.
+/// On a carrier that sends lost packets again, all later packets wait for them. Such a delay passes, while a queue stays. A delay
+/// shorter than this is not counted as a queue.
 const RECOVERY_MAX: Duration = Duration::from_millis(500);
-/// Losses above this share of a round, and above this number of bytes, occur only on a full link without a buffer.
+/// If the losses exceed this share of a round and this number of bytes, the link is full and has no buffer.
 const NOISE_SHARE: f64 = 0.3;
 const NOISE_BYTES: f64 = 30_000.0;
-/// A full carrier keeps no more than this itself; the time that takes is no queue of the link.
+/// A full carrier itself holds no more than this number of bytes. The time for sending them is not a queue of the link.
 const CARRIER_BYTES: f64 = 8_000.0;
 /// The delivery rate is averaged over about this time.
 const MEAN_SECONDS: f64 = 0.5;
-/// A queue that stays after the rate fell in this number of rounds belongs to others. If only some rounds see a queue,
-/// it takes more rounds. One round with a queue counts as much as three without.
+/// If the queue stays although the rate fell in this number of rounds, others fill it. If only some rounds see a queue, more
+/// rounds are needed. One round with a queue counts as much as three without.
 const FALLS_MAX: u32 = 5 * FALL;
 const FALL: u32 = 3;
 
 impl Rate {
-    /// A round is over, and the next one has begun.
+    /// Adjusts the rate at the end of a round. The next round has already begun.
     pub(super) fn adjust(&mut self, now: Time, round: &Round, arrived: &Arrived, queue: f64) {
         let is_reliable = arrived.is_reliable;
         let (span, delivered) = (round.span(), round.delivered());
@@ -52,7 +53,8 @@ impl Rate {
             Some(competitive) => self.competitive = self.compete(now, competitive, round, arrived, queue),
             None if self.drain.is_some() => {}
             None if overflows => self.fall(now, round, arrived),
-            // The carrier decides: a rate below its own would only keep it from finding the capacity of the link.
+            // The carrier decides, because a rate below the carrier's own would only keep it from finding the capacity of the
+            // link.
             None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
             None if recovers || round.follows_fall => {}
             None if has_queue && is_reliable && self.is_of_others(round) => {
@@ -76,21 +78,22 @@ impl Rate {
         self.bytes_per_second = self.bytes_per_second.clamp(BYTES_PER_SECOND_MIN, self.budget);
     }
 
-    /// The queueing delay that is always acceptable, µs: where a single packet takes longer than the usual target, a
-    /// packet that waits for the previous one sees no standing queue. The more the path jitters, the greater it is.
+    /// The queueing delay that is always acceptable, µs. If a single packet takes longer than the usual target, a packet that
+    /// waits for the previous one is not evidence of a standing queue. The target grows with the jitter of the path.
     pub(super) fn queue_target(&self) -> f64 {
         let packet = PACKET_BYTES_MIN as f64 / self.bytes_per_second * 1e6;
         packet.clamp(QUEUE_TARGET_MICROS, QUEUE_TARGET_MICROS_MAX) + QUEUE_NOISES * self.noise.mean()
     }
 
-    /// There is a queue, but the sender had less to send than its rate allows. So the queue is that of others, or the
-    /// peer was slow to read, and the round does not show the capacity of the link.
+    /// Lowers the rate a little, if there is a queue although the sender had less to send than its rate allows. Others fill the
+    /// queue then, or the peer was slow to read. Such a round does not show the capacity of the link.
     fn yield_somewhat(&mut self) {
         let lowered = (0.9 * self.bytes_per_second).max(INITIAL_BYTES_PER_SECOND);
         self.bytes_per_second = self.bytes_per_second.min(lowered);
     }
 
-    /// A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second.
+    /// Lowers the rate because of a standing queue. The queue drains at the capacity of the link, so a lower rate empties it
+    /// within about a tenth of a second.
     fn fall(&mut self, now: Time, round: &Round, arrived: &Arrived) {
         let drain = round.queue_min.max(0.0) / 1e6 / (0.1 + round.span());
         let kept = (1.0 - drain).clamp(0.5, KEPT_SHARE);
@@ -106,13 +109,13 @@ impl Rate {
             self.before_falls = BeforeFalls { delivered, allowed: delivered };
         }
         self.fall_to(delivered, kept);
-        // A sender that always yields to others that fill the queue has no capacity left in the end.
+        // If others fill the queue, a sender that always yields to them finally has no capacity left.
         if self.falls > FALLS_MAX {
             self.begin_competing(now, arrived);
         }
     }
 
-    /// Falls to a share of the delivery rate, which is the capacity of the link.
+    /// Lowers the rate to a share of the delivery rate, which is the capacity of the link.
     pub(super) fn fall_to(&mut self, delivered: f64, kept: f64) {
         self.is_starting = false;
         self.falls += FALL;
@@ -121,7 +124,7 @@ impl Rate {
         self.bytes_per_second = self.bytes_per_second.min(kept * delivered);
     }
 
-    /// The pacer delayed packets, and no queue resulted.
+    /// Raises the rate, because the pacer delayed packets and no queue resulted.
     fn grow(&mut self) {
         if self.is_starting {
             self.bytes_per_second *= 2.0;
@@ -132,11 +135,11 @@ impl Rate {
             return;
         };
         let ratio = self.bytes_per_second / capacity;
-        // A link that was faster a short time ago may be so again: each step is twice the last.
+        // If the link was faster a short time ago, it may be so again. Then each step is twice the previous one.
         let is_faster = self.peak.highest() > FASTER * capacity;
         let step = if is_faster { f64::from(1 << self.probes.min(4)) } else { 1.0 };
         self.bytes_per_second *= match ratio {
-            // In one step, not beyond the known capacity.
+            // The rate grows in one step, but not beyond the known capacity.
             ..NEAR_SHARE => (0.9 / ratio).min(1.25),
             ..SURE_SHARE => 1.0 + (0.02 * step).min(0.25),
             ..1.15 => 1.0 + (0.01 * step).min(0.25),

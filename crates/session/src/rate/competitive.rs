@@ -1,4 +1,4 @@
-//! Competitive mode: with other senders that fill the queue of the narrowest hop and answer only to loss.
+//! Competitive mode. Other senders fill the queue of the narrowest hop and react only to loss.
 
 use std::time::Duration;
 
@@ -11,49 +11,49 @@ use crate::time::Time;
 
 /// Growth of the rate in each round, in bytes per round trip, as in Reno.
 const COMPETITIVE_STEP_BYTES: f64 = 1_200.0;
-/// Or by this share in a second, if that is more, about as CUBIC's.
+/// Growth of the rate in a second as a share, about as in CUBIC. It applies if it is more than the step in bytes.
 const COMPETITIVE_GROWTH_PER_SECOND: f64 = 0.08;
-/// Until the first loss it grows by this share in each round.
+/// Growth of the rate in each round as a share, until the first loss.
 const COMPETITIVE_START: f64 = 0.5;
-/// A reliable carrier hides loss and competes by itself: the rate stays above its delivery rate by this factor, so that
-/// the carrier decides.
+/// A reliable carrier hides loss and competes by itself. The rate is set above its delivery rate by this factor, so that the
+/// carrier decides.
 const COMPETITIVE_HEADROOM: f64 = 2.0;
-/// While our own queue drains, more arrives than is sent. Where others fill the queue, as much arrives as is sent.
+/// Ratio of the arriving bytes to the sent bytes if others fill the queue. While our own queue drains, more arrives than is sent.
 const OTHERS_DELIVERED: std::ops::RangeInclusive<f64> = 0.85..=1.1;
-/// Time until the first trial; later ones follow after twice the last time.
+/// Time until the first trial. Each later trial follows after twice the previous time.
 const COMPETITIVE_FIRST: Duration = Duration::from_secs(2);
 const COMPETITIVE_LONGEST: Duration = Duration::from_secs(16);
-/// A competitive mode that begins within this time after one that ended continues it.
+/// If competitive mode begins again within this time after its end, it continues with its earlier state.
 const COMPETITIVE_RESUMED: Duration = Duration::from_secs(10);
 const TRIAL_ROUNDS: u32 = 5;
 /// Share of the rate that is sent during a trial.
 const TRIAL_SHARE: f64 = 0.5;
-/// After this number of rounds of a trial without a queue the sender is alone, because the queue of others comes and
-/// goes.
+/// After this number of rounds of a trial without a queue, the sender is alone. One such round is no evidence, because the queue
+/// of others comes and goes.
 const TRIAL_EMPTY: u32 = 3;
-/// Beside others that filled a long queue, no competitor is left after this number of rounds without one.
+/// If others filled a long queue before, they have left after this number of rounds without a queue.
 const EMPTY_ROUNDS: u32 = 8;
-/// A pause that found the sender's own queue is repeated after this time, because a rising capacity looks the same.
+/// If a pause found the sender's own queue, the pause is repeated after this time, because a rising capacity looks the same.
 const OWN_REPEATED: Duration = Duration::from_secs(1);
-/// After this number of consecutive such pauses no competitor is left.
+/// After this number of consecutive pauses that found the sender's own queue, no competitor is left.
 const OWN_PAUSES: u32 = 2;
 
-/// Others fill the queue of the narrowest hop, so the rate answers to loss as theirs does.
+/// Others fill the queue of the narrowest hop, so the rate reacts to loss as their rates do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CompetitiveMode {
     until: Time,
     lasts: Duration,
-    /// Nothing was lost yet: the rate grows as fast as on a link of its own.
+    /// Whether nothing was lost yet. The rate then grows as fast as on an uncontested link.
     is_starting: bool,
-    /// The rate fell in the last round.
+    /// Whether the rate fell in the last round.
     has_fallen: bool,
-    /// The rate is low to test whether the others still send.
+    /// Set while the rate is low to test whether the others still send.
     trial: Option<Trial>,
-    /// `None` on a reliable carrier, which has a window itself.
+    /// `None` on a reliable carrier, which has a window of its own.
     window: Option<Window>,
     /// Consecutive pauses that found the sender's own queue.
     own: u32,
-    /// The queue was long since the last trial, so the next one waits until it is long again.
+    /// Whether the queue was long since the last trial. The next trial then waits until the queue is long again.
     had_long_queue: bool,
     /// Consecutive rounds without a queue.
     empty: u32,
@@ -64,7 +64,7 @@ struct Trial {
     /// The rate before the trial.
     rate: f64,
     rounds: u32,
-    /// Rounds of the trial in a row without a queue.
+    /// Consecutive rounds of the trial without a queue.
     empty: u32,
     /// End of the pause. Until this time packets leave at a share of the rate, and the window still applies. `None`: the trial
     /// has no pause, and the rate is lower until the trial ends.
@@ -74,13 +74,13 @@ struct Trial {
     is_own: Option<bool>,
 }
 
-/// A competitive mode that seemed to be over.
+/// A competitive mode that has probably ended, with its state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     at: Time,
     rate: f64,
     window: Option<Window>,
-    /// The time until its next trial, had it continued.
+    /// The time until its next trial, if it had continued.
     lasts: Duration,
 }
 
@@ -99,17 +99,17 @@ impl CompetitiveMode {
         }
     }
 
-    /// Bytes that may be in flight, if a window decides.
+    /// Maximum number of bytes in flight, if a window decides.
     pub(super) fn window_bytes(&self) -> Option<f64> {
         self.window.filter(|_| self.has_window()).map(|window| window.bytes())
     }
 
-    /// Whether packets leave at a share of the rate to test the queue.
+    /// Whether packets now leave at a share of the rate, to test the queue.
     pub(super) fn pauses(&self, now: Time) -> bool {
         self.trial.and_then(|trial| trial.pauses_until).is_some_and(|until| now < until)
     }
 
-    /// Whether the window decides, and not the low rate of a trial.
+    /// Whether the window decides, rather than the low rate of a trial.
     fn has_window(&self) -> bool {
         self.window.is_some() && self.trial.is_none_or(|trial| trial.pauses_until.is_some())
     }
@@ -120,8 +120,8 @@ impl CompetitiveMode {
 }
 
 impl Rate {
-    /// Whether a long queue does not react to the fall of the rate before this round, on a carrier that competes by
-    /// itself: as much arrives as is sent.
+    /// Whether others fill a long queue, on a carrier that competes by itself. The evidence is that as much arrives as is sent,
+    /// although the rate fell before this round.
     pub(super) fn is_of_others(&self, round: &Round) -> bool {
         let has_fallen = self.falls > 0 && !round.follows_fall;
         let delivered = round.delivered() / self.bytes_per_second;
@@ -132,14 +132,14 @@ impl Rate {
             && OTHERS_DELIVERED.contains(&delivered)
     }
 
-    /// Whether competitive mode ended so short a time ago that it may not have ended.
+    /// Whether competitive mode ended such a short time ago that the competitors may still be there.
     pub(super) fn has_just_ended(&self, now: Time) -> bool {
         self.ended.is_some_and(|ended| now.since(ended.at) < COMPETITIVE_RESUMED)
     }
 
-    /// The queue stays although the rate fell repeatedly: others fill it.
+    /// Begins competitive mode, because the queue stays although the rate fell repeatedly, so others fill it.
     pub(super) fn begin_competing(&mut self, now: Time, arrived: &Arrived) {
-        // Competitive mode that ended just now had not ended: it continues with its rate.
+        // If competitive mode ended just now, its end was a mistake, so it continues with its rate.
         let ended = self.ended.filter(|_| self.has_just_ended(now));
         let delivered = self.before_falls.delivered;
         let before = ended.map_or(delivered, |ended| ended.rate.max(delivered));
@@ -170,8 +170,8 @@ impl Rate {
         self.ended = Some(Ended { at: now, rate, window: competitive.window, lasts });
     }
 
-    /// Others keep the queue full: rate or window react to loss as theirs do. At intervals the sender pauses, or the rate
-    /// falls for a trial; if that empties the queue, no competitor is left.
+    /// Adjusts the rate or the window while others keep the queue full. Both react to loss as those of the others do. At
+    /// intervals the sender pauses, or lowers the rate for a trial. If that empties the queue, no competitor is left.
     pub(super) fn compete(
         &mut self,
         now: Time,
@@ -233,7 +233,7 @@ impl Rate {
         round: &Round,
         arrived: &Arrived,
     ) -> CompetitiveMode {
-        // Losses of one overflow are detected in two rounds; they count once.
+        // Losses of a single overflow may be detected in two rounds. They count once.
         let falls = round.lost > 0 && !competitive.has_fallen;
         let span = round.span();
         match &mut competitive.window {
@@ -261,7 +261,7 @@ impl Rate {
         CompetitiveMode { has_fallen: falls, is_starting, ..competitive }
     }
 
-    /// An acknowledgement arrived: the window sets the rate, and a trial examines the queue.
+    /// Handles an acknowledgement. The window sets the rate, and a trial examines the queue.
     pub(super) fn watch_window(
         &mut self,
         now: Time,
@@ -312,7 +312,8 @@ impl Rate {
         Some(competitive)
     }
 
-    /// A round of a trial is over: an empty queue ends competitive mode; a queue that does not drain, or too many rounds, the trial.
+    /// Handles the end of a round of a trial. An empty queue ends competitive mode. A queue that does not drain, or too many
+    /// rounds, end the trial.
     fn go_on_trying(
         &mut self,
         now: Time,
@@ -328,7 +329,7 @@ impl Rate {
             self.end_competing(now, &competitive, trial.rate, lasts);
             return None;
         }
-        // The first round holds packets sent before.
+        // The first round contains packets that were sent before the trial.
         if rounds == TRIAL_ROUNDS || rounds > 1 && trial.is_own == Some(false) {
             self.bytes_per_second = trial.rate;
             let next = CompetitiveMode::begin(now, lasts, competitive.is_starting);
@@ -349,20 +350,20 @@ mod tests {
     /// The capacity of the carrier, bytes a second.
     const CARRIER: f64 = 300_000.0;
 
-    /// Sends at full rate over a reliable carrier for 40 s, while others fill the queue from the third second on until
-    /// `until`. Returns the mean rate of the last ten, bytes a second.
+    /// Sends at full rate over a reliable carrier for 40 s. From the third second on, others fill the queue until `until`.
+    /// Returns the mean rate of the last ten seconds, in bytes a second.
     fn send_beside_others(until: f64) -> f64 {
         let at = |seconds: f64| Time::from_micros((seconds * 1e6) as u64);
         let (mut rate, mut under_way) = (Rate::new(None), VecDeque::<(f64, Arrived)>::new());
         let (mut now, mut number, mut newest, mut late_bytes) = (0.0, 0, 0.0_f64, 0.0);
         while now < 40.0 {
-            // Between 100 and 200 ms, like the varying queue of CUBIC.
+            // The delay is between 100 and 200 ms, like that of the varying queue of CUBIC.
             let queue = if (2.0..until).contains(&now) { 0.1 + 0.1 * (now / 2.0).fract() } else { 0.0 };
             newest = newest.max(now + 0.025 + queue);
             number += 1;
             let sent = Arrived {
                 number,
-                // Known when it is acknowledged.
+                // The number is known when the packet is acknowledged.
                 next_number: 0,
                 sent: at(now),
                 arrived: (newest * 1e6) as i64,

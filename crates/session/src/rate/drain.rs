@@ -1,8 +1,8 @@
-//! A long queue: noticed within a few acknowledgements, drained at once, and tested for its owner.
+//! Handles a long queue. It is noticed within a few acknowledgements, drained at once, and tested to find out who fills it.
 //!
-//! While the sender pauses, its own queue becomes shorter by the whole rate of the link, but a queue that others fill
-//! only by the sender's share of it. Rates and delays alone cannot distinguish the two: with a competitor as on a link
-//! whose capacity fell, as much arrives as is sent, and the queue keeps its length.
+//! While the sender pauses, its own queue becomes shorter by the whole rate of the link. A queue that others fill becomes shorter
+//! only by the sender's share of that rate. Rates and delays alone cannot distinguish the two cases: with a competitor, as on a
+//! link whose capacity fell, as much arrives as is sent, and the queue keeps its length.
 
 use std::time::Duration;
 
@@ -11,57 +11,58 @@ use super::round::{Arrived, Round};
 use super::{BYTES_PER_SECOND_MIN, COMPETITIVE_SHARE, INITIAL_BYTES_PER_SECOND, KEPT_SHARE, Rate};
 use crate::time::Time;
 
-/// A queue is long if it exceeds the target by this, µs.
+/// A queue is long if it exceeds the target by more than this, in µs.
 const LONG_QUEUE_MICROS: f64 = 30_000.0;
-/// A queue is unusual if it exceeds the target by the first, or the longest queue of the last seconds by the second, µs.
+/// A queue is unusual if it exceeds the target by the first value, or the longest queue of the last seconds by the second, in µs.
 const UNUSUAL_MICROS: f64 = 15_000.0;
 const ABOVE_USUAL_MICROS: f64 = 5_000.0;
-/// An unusual queue grows if it does not become shorter for this long, by the peer's clock, µs,
+/// An unusual queue is growing if it does not become shorter for this time, by the peer's clock in µs, and one of the two next
+/// conditions holds.
 const GROWING_MICROS: i64 = 8_000;
-/// in at least this number of acknowledgements, or while less than this share of the mean delivery rate arrives.
+/// There were at least this number of acknowledgements, or less than this share of the mean delivery rate arrived.
 const GROWING_SAMPLES: u32 = 3;
 const GROWING_DELIVERED: f64 = 0.5;
-/// Share of the rate at which packets leave during a pause: it shows how the queue changes, and events do not wait.
+/// Share of the rate at which packets leave during a pause. These packets show how the queue changes, and events need not wait.
 const PAUSE_SHARE: f64 = 0.25;
-/// A pause is at least this long, µs, and longer by this multiple of the noise, but not longer than the queue.
+/// Minimum duration of a pause in µs, and the multiple of the noise that is added. A pause is not longer than the queue.
 const PAUSE_MICROS: f64 = 60_000.0;
 const PAUSE_NOISES: f64 = 16.0;
-/// A queue is drained if it exceeds the target by no more than this, µs.
+/// A queue is drained if it exceeds the target by no more than this, in µs.
 const DRAINED_MICROS: f64 = 10_000.0;
-/// Time that the flight may exceed the least round trip by at the end of a drain.
+/// Time by which the flight may exceed the least round trip at the end of a drain.
 pub(super) const DRAINED_ALLOWANCE: Duration = Duration::from_millis(25);
-/// The delivery rate is known after this time, by the peer's clock, µs.
+/// Time after which the delivery rate is known, by the peer's clock, in µs.
 const DELIVERY_MICROS: i64 = 30_000;
-/// A queue that became shorter by less than this share of our own queue's expected reduction is that of others.
+/// If a queue shrank by less than this share of the reduction expected for our own queue, others fill it.
 const OTHERS_SHARE: f64 = 0.6;
-/// The difference must be at least this, µs, and this multiple of the noise.
+/// The difference must be at least this, in µs, and at least this multiple of the noise.
 const OTHERS_MICROS: f64 = 10_000.0;
 const OTHERS_NOISES: f64 = 2.0;
-/// A queue that became shorter by more than this share of our own queue's expected reduction is our own.
+/// If a queue shrank by more than this share of the reduction expected for our own queue, it is our own.
 const OWN_SHARE: f64 = 0.8;
-/// Packets that left at less than this share of the rate do not show how fast the link is, even without competitors.
+/// If packets left at less than this share of the rate, they do not show how fast the link is, even without competitors.
 const SLOW_SHARE: f64 = 0.5;
-/// Others fill the queue if this number of drains found so.
+/// Number of drains that must find the queue of others before competitive mode begins.
 const OTHERS_DRAINS: u32 = 2;
 
-/// Acknowledgements in a row that saw a queue.
+/// Consecutive acknowledgements that saw a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GrowingQueue {
     delivery: Delivery,
-    /// Queueing delay of the first, µs.
+    /// Queueing delay of the first acknowledgement, µs.
     queue: f64,
-    /// The longest, µs.
+    /// Longest queueing delay, µs.
     longest: f64,
     samples: u32,
     busy_period: u32,
 }
 
-/// Bytes that arrived within a time.
+/// The bytes that arrived within a span of time.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     /// Arrival times of the first and the last packet, by the peer's clock, µs.
     arrived: [i64; 2],
-    /// When these two left.
+    /// The times at which these two packets left.
     sent: [Time; 2],
     /// Bytes that arrived after the first packet.
     bytes: u64,
@@ -93,12 +94,12 @@ impl Delivery {
     }
 }
 
-/// How a queue changes while less is sent than the link delivers.
+/// Records how a queue changes while less is sent than the link delivers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueTest {
-    /// Packets from this number on left after the test began.
+    /// Packets from this number on left after the beginning of the test.
     first: u64,
-    /// Queueing delay of the previous packet, µs, the time at which it left, and its size.
+    /// Queueing delay of the previous packet in µs, the time at which it left, and its size.
     queue: f64,
     left: Time,
     packet_bytes: u32,
@@ -120,7 +121,7 @@ impl QueueTest {
         }
     }
 
-    /// Takes a packet into account; `true` if it left before the test.
+    /// Takes a packet into account. Returns `true` if the packet left before the test.
     pub(super) fn note(&mut self, arrived: &Arrived, queue: f64) -> bool {
         let is_earlier = arrived.number < self.first;
         if is_earlier {
@@ -131,7 +132,7 @@ impl QueueTest {
         is_earlier
     }
 
-    /// The reduction of the queue, and the reduction that our own queue would have had, µs.
+    /// Returns the reduction of the queue, and the reduction that our own queue would show, in µs.
     fn shrunk(&self, arrived: &Arrived, queue: f64) -> [f64; 2] {
         let elapsed = arrived.sent.since(self.left).as_micros() as f64;
         let bytes = (u64::from(self.packet_bytes) + self.bytes).saturating_sub(arrived.packet_bytes.into());
@@ -144,38 +145,39 @@ impl QueueTest {
     }
 }
 
-/// The sender waits until its queue is empty.
+/// A drain, in which the sender waits until its queue is empty.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drain {
     test: QueueTest,
     delivery: Delivery,
     /// The rate before the drain.
     rate: f64,
-    /// The rate does not fall below this.
+    /// The rate does not fall below this value.
     least: f64,
-    /// The pause lasts at least until then.
+    /// The pause lasts at least until this time.
     pauses_until: Time,
-    /// The time at which the flight had become small enough to continue.
+    /// The time at which the bytes in flight had become few enough to continue.
     resumed: Option<Time>,
 }
 
 impl Rate {
-    /// Whether a queueing delay, µs, is more than an overshoot of the rate.
+    /// Whether a queueing delay, in µs, exceeds a usual overshoot of the rate.
     pub(super) fn is_long(&self, queue: f64) -> bool {
         queue > LONG_QUEUE_MICROS + self.queue_target()
     }
 
-    /// The queueing delay of a drained queue, µs.
+    /// Maximum queueing delay of a drained queue, µs.
     fn drained(&self) -> f64 {
         DRAINED_MICROS + self.queue_target()
     }
 
-    /// Whether a drain lets packets leave at a share of the rate only.
+    /// Whether a drain restricts packets to a share of the rate.
     pub(crate) fn is_draining(&self) -> bool {
         self.drain.is_some()
     }
 
-    /// A packet leaves; returns the share of the rate at which the next one may, which is 1 except in pauses.
+    /// Records that a packet leaves. Returns the share of the rate at which the next one may leave. The share is 1 except in
+    /// pauses.
     pub(super) fn share_in_pause(&mut self, now: Time, has_room_in_flight: bool) -> f64 {
         if self.competitive.is_some_and(|competitive| competitive.pauses(now)) {
             return PAUSE_SHARE;
@@ -187,7 +189,7 @@ impl Rate {
         if drain.resumed.is_some() { 1.0 } else { PAUSE_SHARE }
     }
 
-    /// An acknowledgement arrived whose newest packet saw a queueing delay, µs.
+    /// Handles an acknowledgement. `queue` is the queueing delay of its newest packet, in µs.
     pub(super) fn watch_queue(&mut self, now: Time, arrived: &Arrived, queue: f64) {
         if let Some(drain) = self.drain {
             self.drain = self.go_on_draining(now, drain, arrived, queue);
@@ -201,7 +203,7 @@ impl Rate {
         let unusual =
             self.usual.longest().map_or(above_target, |usual| above_target.min(usual + ABOVE_USUAL_MICROS));
         if arrived.is_reliable || queue <= unusual {
-            // A queue that did not grow is a usual one.
+            // A queue that did not grow counts as usual.
             let longest = self.growing.take().map_or(queue, |growing| growing.longest.max(queue));
             self.usual.note(now, longest);
             return;
@@ -224,14 +226,15 @@ impl Rate {
         }
     }
 
-    /// A round saw a long queue, though its rate was known to be that of the link.
+    /// Begins a drain after a round that saw a long queue, although its rate was known to be that of the link.
     pub(super) fn drain_after(&mut self, now: Time, round: &Round, arrived: &Arrived, queue: f64) {
         let delivery = Delivery { arrived: round.arrived(), sent: round.sent(), bytes: round.acknowledged };
         self.begin_drain(now, arrived, queue, delivery);
     }
 
-    /// The rate of the link that a delivery shows to a sender with a rate, both in bytes a second. Beside competitors, packets
-    /// arrive only a little more slowly than they left, and after a pause they left slowly. Neither is evidence of a slower link.
+    /// Returns the rate of the link that a delivery shows, given the sender's rate, both in bytes a second. Beside competitors,
+    /// packets arrive only a little more slowly than they left. After a pause they left slowly. Neither is evidence of a slower
+    /// link.
     fn shown_by(&self, now: Time, delivery: &Delivery, rate: f64) -> f64 {
         let (delivered, sent) = (delivery.rate(), delivery.sent_rate());
         let has_rivals = self.rivals.are_evident(now);
@@ -248,8 +251,8 @@ impl Rate {
         let rate = self.bytes_per_second;
         let delivered = self.shown_by(now, &delivery, rate);
         let was_held_back = self.held_back || self.round.is_some_and(|round| round.was_held_back);
-        // If no packet was delayed, the delivery rate is the application's. A short queue after a fall may be that of
-        // others.
+        // If no packet was delayed, the delivery rate is that of the application. A short queue after a fall of the rate may
+        // belong to others.
         let least = match was_held_back {
             false => INITIAL_BYTES_PER_SECOND.min(self.bytes_per_second),
             true if self.falls == 0 || self.is_long(queue) => 0.0,
@@ -275,7 +278,7 @@ impl Rate {
         self.round = Some(Round::begin(now, *arrived));
     }
 
-    /// The length of a pause that can show whose queue it is, µs.
+    /// Returns the length of a pause that is long enough to show who fills the queue, µs.
     pub(super) fn pause_micros(&self, queue: f64) -> f64 {
         (PAUSE_MICROS + PAUSE_NOISES * self.noise.mean()).min(queue.max(0.0))
     }
@@ -311,7 +314,7 @@ impl Rate {
         }
         self.round = Some(Round::begin(now, *arrived));
         if !is_of_others {
-            // A queue that was hardly longer before gives no information.
+            // If the queue was hardly longer before, the test gives no information.
             if drain.test.queue > 2.0 * self.drained() {
                 self.falls = 0;
             }

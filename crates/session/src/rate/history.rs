@@ -1,23 +1,23 @@
-//! State of earlier rounds.
+//! State from earlier rounds.
 
 use std::time::Duration;
 
 use crate::time::Time;
 
-/// The least delay is the least of the last two such spans.
+/// The least delay is the smallest value of the last two spans of this length.
 const BASE_SPAN: Duration = Duration::from_secs(5);
-/// While others keep the queue full, an empty queue is rarer.
+/// Length of these spans while others keep the queue full, because an empty queue is rarer then.
 const BASE_SPAN_COMPETING: Duration = Duration::from_secs(30);
 /// A competitor that a drain or a trial found is assumed to stay for this time.
 const RIVALS_SPAN: Duration = Duration::from_secs(10);
 const USUAL_SPAN: Duration = Duration::from_secs(1);
-/// The noise is the mean of about this number of samples; while there are fewer, of at least the minimum.
+/// The noise is the mean of about this number of samples. While there are fewer, it is the mean of at least the minimum number.
 const NOISE_SAMPLES: u32 = 32;
 const NOISE_SAMPLES_MIN: u32 = 8;
-/// A sample counts for at most this more than twice the mean.
+/// A single sample counts for at most twice the mean plus this value.
 const NOISE_STEP_MICROS: f64 = 500.0;
 
-/// The least recent one-way delay; it contains the offset of the clocks, which cancels out in differences.
+/// The smallest recent one-way delay. It contains the offset of the clocks, which cancels out in differences.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BaseDelay {
     current: Option<(Time, i64)>,
@@ -43,7 +43,7 @@ impl BaseDelay {
     }
 }
 
-/// The highest delivery rate of late: the link's is not lower.
+/// The highest recent delivery rate. The rate of the link is not lower.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Peak {
     began: Time,
@@ -64,7 +64,7 @@ impl Peak {
     }
 }
 
-/// The sender before its rate fell, bytes a second.
+/// The state of the sender before its rate fell, in bytes a second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BeforeFalls {
     /// The delivery rate.
@@ -73,10 +73,10 @@ pub(super) struct BeforeFalls {
     pub(super) allowed: f64,
 }
 
-/// Evidence that others fill the queue.
+/// Evidence for competitors that fill the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rivals {
-    /// Drains that found the queue of others, each within [`RIVALS_SPAN`] of the one before.
+    /// Number of drains that found the queue of others, each within [`RIVALS_SPAN`] of the previous one.
     drains: u32,
     seen: Option<Time>,
 }
@@ -91,20 +91,20 @@ impl Rivals {
         self.seen = Some(now);
     }
 
-    /// Counts a drain that found the queue of others, and returns the count.
+    /// Counts a drain that found the queue of others. Returns the count.
     pub(super) fn note_drain(&mut self, now: Time) -> u32 {
         self.drains = if self.are_evident(now) { self.drains + 1 } else { 1 };
         self.see(now);
         self.drains
     }
 
-    /// Resets the count, because the sender competes.
+    /// Resets the count, because competitive mode has begun.
     pub(super) fn forget_drains(&mut self) {
         self.drains = 0;
     }
 }
 
-/// The longest queueing delay of the last second or two.
+/// The longest queueing delay of the last one to two seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usual {
     current: Option<(Time, f64)>,
@@ -122,16 +122,15 @@ impl Usual {
         }
     }
 
-    /// In µs; `None` in the first second.
+    /// The delay in µs; `None` in the first second.
     pub(super) fn longest(&self) -> Option<f64> {
         let (_, current) = self.current?;
         Some(current.max(self.previous?))
     }
 }
 
-/// The variation of the one-way delay from sample to sample, independent of the traffic. A queue grows and drains
-/// steadily, while jitter comes and goes; so a sample is the distance of a delay from the middle of the delays before
-/// and after it.
+/// The variation of the one-way delay from sample to sample, independent of the traffic. A queue grows and drains steadily, while
+/// jitter comes and goes. Therefore a sample is the distance of a delay from the middle of the delays before and after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Noise {
     last: [Option<f64>; 2],
@@ -145,13 +144,13 @@ impl Noise {
         self.last = [Some(delay), last];
         let (Some(last), Some(before)) = (last, before) else { return };
         let bend = (delay - 2.0 * last + before).abs() / 2.0;
-        // A single outlying delay is that of an event that left alone, or of a packet after a pause.
+        // A single outlying delay belongs to an event that left alone, or to a packet after a pause.
         let bend = bend.min(2.0 * self.mean + NOISE_STEP_MICROS);
         self.samples = (self.samples + 1).min(NOISE_SAMPLES);
         self.mean += (bend - self.mean) / f64::from(self.samples.max(NOISE_SAMPLES_MIN));
     }
 
-    /// In µs.
+    /// The mean in µs.
     pub(super) fn mean(&self) -> f64 {
         self.mean
     }

@@ -1,9 +1,8 @@
-//! The rate of sending (`spec/SESSION.md`, section 11). It follows the queueing delay that the peer's arrival times
-//! reveal, not loss, so that a narrow link's buffer stays nearly empty and a noisy link is not mistaken for a narrow
-//! one.
+//! The sending rate (`spec/SESSION.md`, section 11). It follows the queueing delay, which the peer's arrival times show, and not
+//! loss. So the buffer of a narrow link stays nearly empty, and a lossy link is not mistaken for a narrow one.
 //!
-//! The adjustment to one-way delay follows LEDBAT (RFC 6817). The gentle probing around the known capacity, and the
-//! quick departure when it has grown, follow CUBIC (RFC 9438).
+//! The adjustment to one-way delay follows LEDBAT (RFC 6817). The slow probing around the known capacity, and the fast growth
+//! when the capacity has risen, follow CUBIC (RFC 9438).
 
 mod adjust;
 mod competitive;
@@ -28,25 +27,24 @@ const BYTES_PER_SECOND_MIN: f64 = 2_000.0;
 const BYTES_PER_SECOND_MAX: f64 = 4e9;
 /// Share of the delivery rate that is sent after a queue was found.
 const KEPT_SHARE: f64 = 0.9;
-/// Share of the rate that remains after a loss in competition, as in CUBIC.
+/// Share of the rate that remains after a loss in competitive mode, as in CUBIC.
 const COMPETITIVE_SHARE: f64 = 0.7;
 const BURST: Duration = Duration::from_millis(2);
 const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
-/// With jitter, packets and their acknowledgements take longer than the least round trip by this multiple of the
-/// jitter.
+/// With jitter, packets and their acknowledgements take longer than the smallest round trip, by this multiple of the jitter.
 const FLIGHT_NOISES: f64 = 4.0;
 const FLIGHT_BYTES_MIN: u64 = 2 * 1_200;
-/// On a reliable carrier everything behind a lost packet waits for it, so packets stay in flight for more round trips.
+/// On a reliable carrier, everything behind a lost packet waits for it, so packets stay in flight for this number of round trips.
 const FLIGHT_ROUND_TRIPS_RELIABLE: u32 = 3;
-/// A packet is no larger than the bytes that leave in this time: the first message of the next packet waits that long.
+/// A packet is no larger than the bytes that leave in this time, because the first message of the next packet waits that long.
 const PACKET_TIME: Duration = Duration::from_millis(5);
-/// A packet is no smaller than this, because of the cost of every packet on the link.
+/// Minimum packet size, because every packet has a fixed cost on the link.
 const PACKET_BYTES_MIN: usize = 600;
-/// With the overhead of TLS and WebSocket it fits into one segment of TCP: if the same bytes took more segments, they
-/// would be lost more often.
+/// Size of a packet that fits into one TCP segment, together with the overhead of TLS and WebSocket. If the same bytes took more
+/// segments, they would be lost more often.
 const SEGMENT_BYTES: usize = 1_380;
 
-/// The sender's rate, and when the next packet may leave.
+/// The sender's rate, and the time at which the next packet may leave.
 #[derive(Clone, Debug)]
 pub(crate) struct Rate {
     bytes_per_second: f64,
@@ -54,16 +52,16 @@ pub(crate) struct Rate {
     is_starting: bool,
     capacity: Option<f64>,
     falls: u32,
-    /// Every round since then saw a queue.
+    /// Since this time, every round has seen a queue.
     queue_since: Option<Time>,
     before_falls: BeforeFalls,
-    /// Acknowledgements in a row that saw a queue.
+    /// Consecutive acknowledgements that saw a queue.
     growing: Option<GrowingQueue>,
     drain: Option<Drain>,
-    /// The longest queueing delay of late, µs.
+    /// The longest recent queueing delay, µs.
     usual: Usual,
     rivals: Rivals,
-    /// Rounds in a row in which the rate grew beyond the known capacity.
+    /// Consecutive rounds in which the rate grew beyond the known capacity.
     probes: u32,
     competitive: Option<CompetitiveMode>,
     ended: Option<Ended>,
@@ -118,14 +116,14 @@ impl Rate {
         self.bytes_per_second as u64
     }
 
-    /// The least queueing delay of the last round.
+    /// The smallest queueing delay of the last round.
     pub(crate) fn queue(&self) -> Duration {
         self.queue
     }
 
-    /// Bytes that may be in flight, given the least and the recent round trip.
+    /// Maximum number of bytes in flight, given the smallest and the recent round trip.
     pub(crate) fn flight_bytes_max(&self, least: Duration, smoothed: Duration, is_reliable: bool) -> u64 {
-        // A queue that others keep full is part of the path.
+        // If others keep the queue full, it is part of the path.
         let round_trip = match (is_reliable, self.competitive) {
             (true, _) => FLIGHT_ROUND_TRIPS_RELIABLE * least,
             (false, Some(_)) => smoothed.max(least),
@@ -140,39 +138,39 @@ impl Rate {
         (bytes as u64).max(FLIGHT_BYTES_MIN)
     }
 
-    /// The size that a packet may have, if its first message does not need more.
+    /// Maximum size of a packet, unless its first message needs more.
     pub(crate) fn packet_bytes(&self, is_reliable: bool) -> usize {
         let bytes = |per_second: f64| (per_second * PACKET_TIME.as_secs_f64()) as usize;
         if is_reliable {
-            // The rate may be far above the real rate of such a carrier.
+            // On such a carrier, the sender's rate may be far above the real rate.
             let segments = bytes(self.bytes_per_second.min(self.mean)) / SEGMENT_BYTES;
             return segments.max(1) * SEGMENT_BYTES;
         }
         bytes(self.bytes_per_second).max(PACKET_BYTES_MIN)
     }
 
-    /// When the next packet may leave.
+    /// The time at which the next packet may leave.
     pub(crate) fn next_at(&self) -> Time {
         self.next_at
     }
 
-    /// A packet is ready but must wait for its turn, or for room in flight, which the rate decides too.
+    /// Records that a packet is ready but must wait, for its turn or for room in flight. The rate decides both.
     pub(crate) fn hold_back(&mut self) {
         self.held_back = true;
     }
 
-    /// A packet is ready but the carrier takes none, because its path is full.
+    /// Records that a packet is ready but the carrier accepts none, because its path is full.
     pub(crate) fn carrier_is_full(&mut self) {
         self.carrier_is_full = true;
     }
 
-    /// A packet leaves; returns whether the bytes in flight leave room for more.
+    /// Records that a packet leaves. `has_room_in_flight` states whether the bytes in flight leave room for more.
     pub(crate) fn spend(&mut self, now: Time, bytes: usize, has_room_in_flight: bool) {
         let share = self.share_in_pause(now, has_room_in_flight);
         self.spend_at(share * self.bytes_per_second, now, bytes);
     }
 
-    /// A packet leaves for a silent peer, at a share of the former delivery rate.
+    /// Records that a packet leaves for a silent peer, at a share of the earlier delivery rate.
     pub(crate) fn spend_silently(&mut self, now: Time, bytes: usize, share: f64) {
         let delivered = if self.mean > 0.0 { self.mean } else { self.bytes_per_second };
         let per_second = (share * delivered.max(BYTES_PER_SECOND_MIN)).min(self.bytes_per_second);
@@ -184,34 +182,34 @@ impl Rate {
         self.next_at = self.next_at.max(earliest) + Duration::from_secs_f64(bytes as f64 / per_second);
     }
 
-    /// A packet was lost. A loss matters only if others fill the queue, or if many packets are lost.
+    /// Records a lost packet. A loss matters only if others fill the queue, or if many packets are lost.
     pub(crate) fn lost(&mut self, bytes: u32) {
         if let Some(round) = &mut self.round {
             round.lost += u64::from(bytes);
         }
     }
 
-    /// Packets that had been taken for lost were only overtaken.
+    /// Records that packets regarded as lost have arrived, because later packets had only overtaken them.
     pub(crate) fn found(&mut self, bytes: u64) {
         if let Some(round) = &mut self.round {
             round.lost = round.lost.saturating_sub(bytes);
         }
     }
 
-    /// The path was silent for a while: earlier knowledge of its delay no longer holds.
+    /// Drops the knowledge of the path's delay after a silence, because it may be outdated.
     pub(crate) fn slow_down(&mut self) {
         let (mean, noise) = (self.mean, self.noise);
         self.restart(0.5);
         (self.mean, self.noise) = (mean, noise);
     }
 
-    /// The path changed: earlier knowledge of its delay no longer holds.
+    /// Drops the knowledge of the path's delay, because the path changed.
     pub(crate) fn restart(&mut self, share: f64) {
         let kept = (self.bytes_per_second * share).max(BYTES_PER_SECOND_MIN);
         *self = Self { bytes_per_second: kept.min(self.budget), budget: self.budget, ..Self::new(None) };
     }
 
-    /// The peer returned after an outage: the rate stays the same, but packets in flight during the outage do not
+    /// Continues after an outage of the peer. The rate stays the same, but packets that were in flight during the outage do not
     /// describe the path.
     pub(crate) fn go_on(&mut self) {
         *self = Self {
@@ -226,7 +224,7 @@ impl Rate {
         };
     }
 
-    /// The rate of the narrowest hop, as far as it is known, bytes a second.
+    /// The rate of the narrowest hop in bytes a second, according to present knowledge.
     fn link_rate(&self) -> f64 {
         let found = match (self.capacity, self.competitive) {
             (Some(capacity), None) => capacity.min(self.peak.highest()),
@@ -237,10 +235,10 @@ impl Rate {
 
     pub(crate) fn acknowledged(&mut self, now: Time, arrived: Arrived) {
         let delay = arrived.arrived.wrapping_sub(arrived.sent.as_micros() as i64);
-        // The least delay is that of the smallest packets; a large one needs its time on a narrow link without any queue.
+        // The least delay is that of the smallest packets. On a narrow link a large packet takes longer, even without a queue.
         let passing = f64::from(arrived.packet_bytes) / self.link_rate() * 1e6;
         let queue = self.base.excess(now, delay, self.competitive.is_some()) as f64 - passing;
-        // Retransmissions of a reliable carrier are late, which is not the path's jitter.
+        // Retransmissions of a reliable carrier arrive late. This delay is not jitter of the path.
         if !arrived.is_reliable {
             self.noise.note(queue);
         }

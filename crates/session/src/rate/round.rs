@@ -1,51 +1,51 @@
-//! A round: the packets that arrived from one acknowledgement until that of a packet sent after it.
+//! A round: the packets that arrived from one acknowledgement until the acknowledgement of a packet that was sent after it.
 
 use std::time::Duration;
 
 use crate::time::Time;
 
-/// Rounds are at least this long, so that they hold enough samples.
+/// Minimum duration of a round, so that it contains enough samples.
 const ROUND_MIN: Duration = Duration::from_millis(25);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
-    /// It ends when a packet of this number or a later one is acknowledged.
+    /// The round ends when a packet with this number or a later one is acknowledged.
     end: u64,
     pub(super) began: Time,
-    /// Arrival times of its first and its last packet, by the peer's clock, µs.
+    /// Arrival times of the round's first and last packet, by the peer's clock, µs.
     arrived: [i64; 2],
-    /// When these two packets left.
+    /// The times at which these two packets left.
     sent: [Time; 2],
-    /// The part of that time, µs, in which nothing was in flight.
+    /// The part of the time between them in which nothing was in flight, µs.
     idle: i64,
     busy_period: u32,
-    /// Bytes.
+    /// Number of acknowledged bytes.
     pub(super) acknowledged: u64,
     pub(super) lost: u64,
-    /// The least queueing delay, µs.
+    /// The smallest queueing delay, µs.
     pub(super) queue_min: f64,
     pub(super) was_held_back: bool,
-    /// The carrier took no more.
+    /// Whether the carrier was full during the round.
     pub(super) was_full: bool,
-    /// The rate fell when it began, so that all of its packets were sent at the rate before.
+    /// Whether the rate fell at the beginning of the round, so that all packets of the round were sent at the earlier rate.
     pub(super) follows_fall: bool,
 }
 
-/// One newly acknowledged packet, the largest of its acknowledgement.
+/// The newly acknowledged packet with the largest number in its acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     pub(crate) number: u64,
     pub(crate) next_number: u64,
     pub(crate) sent: Time,
-    /// By the peer's clock, µs.
+    /// Time of arrival by the peer's clock, µs.
     pub(crate) arrived: i64,
-    /// Its own size.
+    /// The size of this packet.
     pub(crate) packet_bytes: u32,
-    /// All bytes newly acknowledged.
+    /// Number of bytes of all newly acknowledged packets.
     pub(crate) bytes: u64,
-    /// Differs from the one of the packet before it if nothing was in flight in between.
+    /// This value differs from that of the previous packet if nothing was in flight between the two.
     pub(crate) busy_period: u32,
-    /// The carrier loses nothing, so loss does not describe the link.
+    /// Whether the carrier loses nothing. Loss then does not describe the link.
     pub(crate) is_reliable: bool,
 }
 
@@ -67,7 +67,7 @@ impl Round {
         }
     }
 
-    /// Adds an acknowledgement, and the queueing delay that its packet saw, µs.
+    /// Adds an acknowledgement. `queue` is the queueing delay of its packet, µs.
     pub(super) fn note(&mut self, arrived: Arrived, queue: f64) {
         let [_, last] = &mut self.arrived;
         if arrived.busy_period != self.busy_period {
@@ -84,27 +84,27 @@ impl Round {
         arrived.number >= self.end && now.since(self.began) >= ROUND_MIN
     }
 
-    /// In seconds, at the peer.
+    /// The duration at the peer, in seconds.
     pub(super) fn span(&self) -> f64 {
         self.span_micros() as f64 / 1e6
     }
 
-    /// Arrival times of its first and its last packet, by the peer's clock, µs.
+    /// Arrival times of the round's first and last packet, by the peer's clock, µs.
     pub(super) fn arrived(&self) -> [i64; 2] {
         self.arrived
     }
 
-    /// When its first and its last packet left.
+    /// The times at which the round's first and last packet left.
     pub(super) fn sent(&self) -> [Time; 2] {
         self.sent
     }
 
-    /// Bytes a second.
+    /// The delivery rate in bytes a second.
     pub(super) fn delivered(&self) -> f64 {
         self.acknowledged as f64 / self.span()
     }
 
-    /// Too little was in flight for the delivered bytes to show the capacity of the link.
+    /// Whether too little was in flight for the delivered bytes to show the capacity of the link.
     pub(super) fn was_mostly_idle(&self) -> bool {
         2 * self.idle > self.span_micros()
     }

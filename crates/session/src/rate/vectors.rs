@@ -1,7 +1,7 @@
 //! The vectors of `spec/vectors/session/rate.json`: the rate after each acknowledgement.
 //!
-//! `NOWCAST_BLESS=1 cargo test -p nowcast-session --lib rate::vectors` writes the file again; read the difference
-//! before you commit it.
+//! `NOWCAST_BLESS=1 cargo test -p nowcast-session --lib rate::vectors` writes the file again. Read the difference before you
+//! commit it.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ const ONE_WAY_MICROS: u64 = 25_000;
 const LEAST_MICROS: u64 = 2 * ONE_WAY_MICROS;
 const START_MICROS: u64 = 1_000_000_000;
 const TICK_MICROS: u64 = 500;
-/// Others do not make the queue longer than this.
+/// Maximum length of the queue that others fill.
 const OTHERS_QUEUE_MICROS: f64 = 150_000.0;
-/// A packet that would wait longer is lost.
+/// A packet that would wait longer than this is lost.
 const QUEUE_MICROS_MAX: f64 = 250_000.0;
 const PACKET_BYTES: u32 = 3_000;
 
@@ -72,7 +72,7 @@ struct Reached {
     end: bool,
 }
 
-/// Drives the rate over the link of a case; each acknowledgement of one packet is one step.
+/// Drives the rate over the link of a case. Each acknowledgement of one packet is one step.
 fn steps(case: &Case, reached: &mut Reached) -> Vec<Value> {
     let mut rate = Rate::new(None);
     let mut under_way = VecDeque::<(u64, Arrived)>::new();

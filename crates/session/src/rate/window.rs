@@ -1,25 +1,25 @@
 //! The congestion window of competitive mode, after CUBIC (RFC 9438).
 //!
-//! A window in bytes follows a link whose capacity changes without any delay, because acknowledgements pace it. A rate would
-//! have to grow by the whole rise of the capacity first, and a competitor with a window takes the rise first.
+//! A window in bytes follows a link whose capacity changes without delay, because acknowledgements pace it. A rate, in contrast,
+//! would have to grow by the whole rise of the capacity. A competitor with a window takes that rise first.
 
 use super::{BYTES_PER_SECOND_MIN, FLIGHT_BYTES_MIN};
 
 /// The growth of CUBIC, in packets per cubic second.
 const GROWTH: f64 = 0.4;
 const PACKET_BYTES: f64 = 1_200.0;
-/// Share of the window that remains after a loss. CUBIC keeps 0.7; but packets of a session are smaller than those of TCP, and a
-/// full queue that counts bytes drops fewer of them.
+/// Share of the window that remains after a loss. CUBIC keeps 0.7. Packets of a session are smaller than those of TCP, and a full
+/// queue that counts bytes drops fewer of them, so this share is lower.
 const KEPT_SHARE: f64 = 0.65;
-/// Packets by which CUBIC's estimate of Reno grows in a round trip.
+/// Number of packets by which CUBIC's estimate of Reno grows in a round trip.
 const RENO_PACKETS: f64 = 3.0 * (1.0 - 0.7) / (1.0 + 0.7);
-/// The window grows by at most this factor in a round.
+/// Maximum factor by which the window grows in a round.
 const GROWTH_MAX: f64 = 1.5;
 /// The pacer allows this multiple of the window in a round trip, so that the window decides.
 const PACING: f64 = 1.2;
 /// Share of a new sample in the smoothed round trip.
 const SMOOTHING: f64 = 0.125;
-/// The round trip that counts is at least this, seconds.
+/// Minimum round trip in the calculations, seconds.
 const ROUND_TRIP_MIN: f64 = 0.001;
 
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +33,12 @@ pub(super) struct Window {
     elapsed: f64,
     /// Time from the last loss until the window is back at its maximum, seconds.
     until_max: f64,
-    /// Smoothed, seconds.
+    /// The smoothed round trip, seconds.
     round_trip: f64,
 }
 
 impl Window {
-    /// The window of a sender with a rate, bytes a second, on a path with a round trip, seconds.
+    /// Makes the window of a sender that had a rate, in bytes a second, on a path with a round trip, in seconds.
     pub(super) fn begin(rate: f64, round_trip: f64) -> Self {
         let round_trip = round_trip.max(ROUND_TRIP_MIN);
         let bytes = (rate * round_trip).max(FLIGHT_BYTES_MIN as f64);
@@ -54,19 +54,19 @@ impl Window {
         (PACING * self.bytes / self.round_trip).max(BYTES_PER_SECOND_MIN)
     }
 
-    /// The window continues after a break; `round_trip` in seconds.
+    /// Returns the window to continue with after a break. `round_trip` is in seconds.
     pub(super) fn resume(self, round_trip: f64) -> Self {
         Self { round_trip: round_trip.max(ROUND_TRIP_MIN), ..self }
     }
 
-    /// A packet was acknowledged after `round_trip` seconds.
+    /// Records that a packet was acknowledged after `round_trip` seconds.
     pub(super) fn sample(&mut self, round_trip: f64) {
         self.round_trip += SMOOTHING * (round_trip.max(ROUND_TRIP_MIN) - self.round_trip);
     }
 
-    /// Packets of a round were lost.
+    /// Shrinks the window, because packets of a round were lost.
     pub(super) fn shrink(&mut self) {
-        // Fast convergence: a window that did not reach its last maximum leaves room to others.
+        // Fast convergence: if the window did not reach its last maximum, it leaves room to others.
         let has_shrunk = self.bytes < self.max;
         self.max = if has_shrunk { self.bytes * (1.0 + KEPT_SHARE) / 2.0 } else { self.bytes };
         self.bytes = (KEPT_SHARE * self.bytes).max(FLIGHT_BYTES_MIN as f64);
@@ -75,13 +75,14 @@ impl Window {
         self.until_max = ((self.max - self.bytes).max(0.0) / PACKET_BYTES / GROWTH).cbrt();
     }
 
-    /// A round held packets back, and nothing was lost since the window began. `rate_max` is in bytes a second.
+    /// Grows the window after a round that held packets back, while nothing has been lost since the window began. `rate_max` is
+    /// in bytes a second.
     pub(super) fn start(&mut self, rate_max: f64) {
         self.set(GROWTH_MAX * self.bytes, rate_max);
         (self.max, self.reno) = (self.bytes, self.bytes);
     }
 
-    /// A round of `span` seconds without loss held packets back. `rate_max` is in bytes a second.
+    /// Grows the window after a round of `span` seconds that held packets back without loss. `rate_max` is in bytes a second.
     pub(super) fn grow(&mut self, span: f64, rate_max: f64) {
         self.elapsed += span;
         let ahead = self.elapsed + self.round_trip - self.until_max;
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_a_loss_the_window_is_back_at_its_maximum_after_the_time_of_cubic() {
+    fn after_a_loss_the_window_returns_to_its_maximum_in_the_time_of_cubic() {
         let mut window = Window::begin(1_200_000.0, 0.1);
         window.shrink();
         assert!((window.bytes() - 78_000.0).abs() < 1e-6);

@@ -1,7 +1,7 @@
 //! Decides when to acknowledge received packets (`spec/SESSION.md`, section 6).
 //!
-//! **Invariant**: from the arrival of an eliciting packet until an acknowledgement leaves, there is a time at which an
-//! acknowledgement leaves, in its own packet if necessary.
+//! **Invariant**: from the arrival of an eliciting packet until an acknowledgement leaves, a time is set at which the
+//! acknowledgement leaves, if necessary in a packet of its own.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use crate::packet::{Arrival, Data, Received, write_header};
 use crate::rtt::{ACK_DELAY_FIRST_MICROS, ACK_DELAY_MAX, HELD_ACK_DELAY_MAX, allowance, longest_lately};
 use crate::time::{Time, WIRE_UNIT_MICROS};
 
-/// Acknowledge after this number of eliciting packets, and after this time.
+/// An acknowledgement is due after this number of eliciting packets, or after this time.
 const DATAGRAM_ACK: (u32, Duration) = (4, ACK_DELAY_MAX);
 const STREAM_ACK: (u32, Duration) = (16, Duration::from_millis(20));
-/// Up to this number of bytes, an acknowledgement may wait for another packet.
+/// An acknowledgement of at most this number of bytes may wait for another packet.
 const LITTLE_BYTES: usize = 1_000;
-/// For this time on a stream, where nothing is lost.
+/// Maximum time of this wait on a stream, where nothing is lost.
 const LITTLE_DELAY: Duration = Duration::from_millis(60);
-/// Packets closer together than this left in the same turn.
+/// Packets that are closer together than this left in the same turn.
 const TURN: Duration = Duration::from_millis(2);
-/// Possible delay of our next packet, because timers are late under load.
+/// Possible lateness of our next packet, because timers are late under load.
 const SLACK: Duration = Duration::from_millis(5);
 const SLACK_SHARE: u32 = 2;
-/// The peer allows for acknowledgements that are held as long as recent ones were. An acknowledgement is held for a twentieth
-/// less than that, so that the peer never takes it for lost.
+/// The peer allows for acknowledgements that are held as long as recent ones. An acknowledgement is held for a twentieth less
+/// than that, so that the peer never regards it as lost.
 const MARGIN: u32 = 20;
 
-/// A packet after this silence is acknowledged at once, because the peer may have waited for an answer all that time.
+/// A packet after a silence of this length is acknowledged at once, because the peer may have waited for an answer all that time.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// The numbers of received packets, and the acknowledgements that are due.
@@ -40,12 +40,12 @@ impl Acknowledger {
         Self { received: Received::new(), pending: Pending::default() }
     }
 
-    /// The largest number that arrived.
+    /// The largest number that has arrived.
     pub(super) fn largest(&self) -> Option<u64> {
         self.received.largest()
     }
 
-    /// Whether a packet of this number is new.
+    /// Classifies a packet number as new, duplicate or too old.
     pub(super) fn classify(&self, number: u64) -> Arrival {
         self.received.classify(number)
     }
@@ -72,12 +72,12 @@ impl Acknowledger {
         }
     }
 
-    /// When an acknowledgement leaves in its own packet.
+    /// The time at which an acknowledgement leaves in a packet of its own.
     pub(super) fn due_at(&self, now: Time) -> Option<Time> {
         self.pending.due_at(now)
     }
 
-    /// Begins packet `number`, with an acknowledgement if there is anything new to acknowledge: `true` then.
+    /// Begins packet `number`. If there is anything new to acknowledge, includes an acknowledgement and returns `true`.
     pub(super) fn write_header(&self, now: Time, number: u64, out: &mut Vec<u8>) -> bool {
         let delay = now.since(self.pending.largest_at).as_micros() as u64 / WIRE_UNIT_MICROS;
         let ack = self.pending.is_new.then_some((&self.received, delay));
@@ -85,7 +85,7 @@ impl Acknowledger {
         self.pending.is_new
     }
 
-    /// A packet leaves: `acks` if with an acknowledgement.
+    /// Records that a packet leaves. `acks` states whether it contains an acknowledgement.
     pub(super) fn departed(&mut self, now: Time, is_eliciting: bool, acks: bool) {
         self.pending.departed(now, is_eliciting, acks);
     }
@@ -95,7 +95,7 @@ impl Acknowledger {
         self.pending = Pending { reported_delay: self.pending.reported_delay, ..Pending::default() };
     }
 
-    /// The path is another one, on which no delay was reported to the peer.
+    /// Resets the reported delays after a change of the path, because no delay was reported on the new path.
     pub(super) fn forget_path(&mut self) {
         self.pending = Pending::default();
     }
@@ -107,10 +107,10 @@ struct Pending {
     largest_at: Time,
     is_new: bool,
     eliciting: u32,
-    /// Bytes of these packets.
+    /// Number of bytes in these packets.
     bytes: usize,
     is_urgent: bool,
-    /// All of it waits for another packet.
+    /// Whether the whole acknowledgement waits for another packet.
     is_held: bool,
     due_at: Option<Time>,
     cadence: SendCadence,
@@ -138,7 +138,7 @@ impl Default for Pending {
 struct Eliciting {
     bytes: usize,
     leaves_gap: bool,
-    /// Nothing had arrived for long.
+    /// Whether nothing had arrived for a long time before.
     ends_quiet: bool,
     /// Whether a later packet replaces all its content if it is lost.
     is_soon_replaced: bool,
@@ -169,7 +169,7 @@ impl Pending {
         self.due_at = Some(self.due_at.map_or(due, |before| before.min(due)));
     }
 
-    /// A packet leaves: `acks` if with an acknowledgement.
+    /// Records that a packet leaves. `acks` states whether it contains an acknowledgement.
     fn departed(&mut self, now: Time, is_eliciting: bool, acks: bool) {
         if is_eliciting {
             self.cadence.departed(now);
@@ -186,13 +186,13 @@ impl Pending {
         }
     }
 
-    /// When an acknowledgement leaves in its own packet.
+    /// The time at which an acknowledgement leaves in a packet of its own.
     fn due_at(&self, now: Time) -> Option<Time> {
         if self.is_urgent { Some(now) } else { self.due_at }
     }
 }
 
-/// The regularity of our own packets: acknowledgements can use packets that leave soon anyway.
+/// The regularity of our own packets. Acknowledgements can use packets that leave soon anyway.
 #[derive(Clone, Copy, Debug, Default)]
 struct SendCadence {
     last: Time,
@@ -208,7 +208,7 @@ impl SendCadence {
         }
     }
 
-    /// When our next packet will have left, if that is soon and the cadence is regular.
+    /// Returns the time at which our next packet will have left, if that is soon and the cadence is regular.
     fn next_at(&self, now: Time) -> Option<Time> {
         let wait = self.waits[0].max(self.waits[1]);
         let latest = now + HELD_ACK_DELAY_MAX;
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_with_a_regular_cadence_comes_to_wait_for_its_next_packet() {
+    fn with_a_regular_cadence_acknowledgements_wait_for_the_next_packet() {
         // A delay longer than the initial assumption is reached step by step.
         for (period, before_next, expected) in [(50, 30, 0..1), (90, 75, 1..6)] {
             let (mut acks, mut alone) = (sending_at(&[0, period, 2 * period]), 0);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_is_silent_or_late_does_not_wait() {
+    fn acknowledgements_do_not_wait_if_the_sender_is_silent_or_late() {
         for times in [&[][..], &[100], &[100, 140], &[50, 100, 200], &[100, 120, 140]] {
             let mut acks = sending_at(times);
             acks.arrived(at(200), &STATES, false);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_was_late_once_still_waits_for_its_next_packet() {
+    fn acknowledgements_still_wait_after_the_sender_was_late_once() {
         let mut acks = sending_at(&[0, 50, 100, 200]);
         for arrives in [210, 250] {
             acks.arrived(at(arrives), &STATES, false);
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn events_and_gaps_are_never_held_and_later_packets_no_longer_than_the_first() {
+    fn acknowledgements_of_events_and_gaps_are_never_held_and_later_ones_no_longer_than_the_first() {
         let mut acks = sending_at(&[0, 50, 100]);
         acks.arrived(at(101), &Eliciting { is_soon_replaced: false, ..STATES }, false);
         assert_eq!(acks.due_at(at(101)), Some(at(106)));

@@ -1,19 +1,20 @@
-//! Commands that wait for replies, and their deadlines and those of events with a time to live (`spec/SESSION.md`,
-//! section 9).
+//! Commands that wait for replies, their deadlines, and the deadlines of events with a time to live (`spec/SESSION.md`, section
+//! 9).
 //!
-//! **Invariant**: every open command has its deadline in the table; an event has one until it arrives or expires.
+//! **Invariant**: every open command has its deadline in the table. An event with a time to live has one until it arrives or
+//! expires.
 
 use std::collections::BTreeSet;
 
 use crate::time::Time;
 
 const COMMANDS_OPEN_MAX: usize = 4_096;
-/// Maximum pending commands and events with a time to live.
+/// Maximum number of pending commands and events with a time to live.
 const DEADLINES_MAX: usize = 16_384;
 
 const _: () = assert!(COMMANDS_OPEN_MAX < DEADLINES_MAX);
 
-/// The end of an event's time to live, or of a command's deadline.
+/// The end of an event's time to live, or the deadline of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Deadline {
     pub(super) at: Time,
@@ -27,7 +28,7 @@ struct OpenCommand {
     lane: u8,
     id: u64,
     deadline: Time,
-    /// The number of its event, which the reply contains, once it was sent.
+    /// The number of the command's event, once it was sent. The reply contains this number.
     number: Option<u64>,
 }
 
@@ -37,7 +38,7 @@ impl OpenCommand {
     }
 }
 
-/// All deadlines of a session, and its commands without a reply.
+/// All deadlines of a session, and its commands that have no reply yet.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     deadlines: BTreeSet<Deadline>,
@@ -55,30 +56,30 @@ impl Commands {
         self.open.len() < COMMANDS_OPEN_MAX && self.deadlines.len() < DEADLINES_MAX
     }
 
-    /// An event with a time to live was put.
+    /// Records that an event with a time to live was put.
     pub(super) fn add_event(&mut self, at: Time, lane: u8, id: u64) {
         self.deadlines.insert(Deadline { at, lane, id, is_command: false });
     }
 
-    /// A command was put.
+    /// Records that a command was put.
     pub(super) fn add_command(&mut self, at: Time, lane: u8, id: u64) {
         self.deadlines.insert(Deadline { at, lane, id, is_command: true });
         self.open.push(OpenCommand { lane, id, deadline: at, number: None });
     }
 
-    /// A command leaves for the first time, as the event of this number.
+    /// Records that a command leaves for the first time, as the event of this number.
     pub(super) fn bound(&mut self, lane: u8, id: u64, number: u64) {
         if let Some(open) = self.open.iter_mut().find(|open| open.is(lane, id)) {
             open.number = Some(number);
         }
     }
 
-    /// An event arrived before the end of its time to live.
+    /// Records that an event arrived before the end of its time to live.
     pub(super) fn event_arrived(&mut self, at: Time, lane: u8, id: u64) {
         self.deadlines.remove(&Deadline { at, lane, id, is_command: false });
     }
 
-    /// The command that a reply answers, if it still waits.
+    /// Returns the command that a reply answers, if the command still waits.
     pub(super) fn answered(&mut self, lane: u8, number: u64) -> Option<u64> {
         let index = self.open.iter().position(|open| open.lane == lane && open.number == Some(number))?;
         let OpenCommand { id, deadline: at, .. } = self.open.swap_remove(index);

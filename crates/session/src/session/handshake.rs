@@ -1,6 +1,6 @@
-//! Beginning, resuming and ending (`spec/SESSION.md`, sections 4 and 12).
+//! Beginning, resuming and ending a session (`spec/SESSION.md`, sections 4 and 12).
 //!
-//! **Invariant**: a session has exactly one [`Phase`]. Code that changes it returns the notice for the application.
+//! **Invariant**: a session has exactly one [`Phase`]. Code that changes the phase returns the notice for the application.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::time::Time;
 /// The phase of a session.
 #[derive(Debug)]
 enum Phase {
-    /// Acceptor: no HELLO came yet on this carrier.
+    /// Acceptor: no HELLO has arrived on this carrier yet.
     Listening,
     /// Initiator: HELLO is repeated until it is answered.
     Connecting {
@@ -23,7 +23,7 @@ enum Phase {
         next: Time,
         wait: Duration,
     },
-    /// Acceptor: HELLO was answered, the peer is not proven.
+    /// Acceptor: HELLO was answered, and the peer has not proven yet that it receives.
     Answered {
         hello: Hello,
         proof: [u8; 8],
@@ -32,16 +32,16 @@ enum Phase {
     /// Acceptor: only this refusal remains to be sent.
     Refusing {
         refuse: Refuse,
-        /// Nothing is left of the session then; otherwise it waits for another carrier.
+        /// Whether the session ends with the refusal. Otherwise it waits for another carrier.
         ends: bool,
     },
     Open,
     Detached {
         since: Time,
-        /// The carrier fell silent while the session was open; its packets may arrive again.
+        /// Whether packets may still arrive on the carrier, which fell silent while the session was open.
         is_attached: bool,
     },
-    /// CLOSE is sent, and again in answer to packets that still arrive.
+    /// CLOSE is sent, and sent again in answer to packets that still arrive.
     Closing {
         closed: Closed,
         due: bool,
@@ -56,25 +56,25 @@ const HELLO_WAIT_MAX: Duration = Duration::from_secs(2);
 const CLOSES_MAX: u32 = 3;
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
-/// The initiator's proof, until a packet with it is acknowledged.
+/// The initiator's proof, kept until a packet that carries it is acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Proof {
     bytes: [u8; 8],
     was_sent: bool,
 }
 
-/// Result of a HELLO.
+/// The effect of a HELLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// It is the first on this carrier, and will be granted.
+    /// The HELLO is the first on this carrier, and will be accepted.
     First,
-    /// It was answered before, or will be refused.
+    /// The HELLO was answered before, or will be refused.
     Answered,
     /// No HELLO is expected.
     Misplaced,
 }
 
-/// Whether a data packet is taken.
+/// The decision whether a data packet is accepted.
 #[derive(Debug)]
 pub(super) enum Admission {
     /// Accepted: the session is open.
@@ -85,7 +85,7 @@ pub(super) enum Admission {
     Returned(Notice),
     /// Rejected: the session is closed.
     Closed,
-    /// Rejected: the peer is not proven.
+    /// Rejected: the peer has not proven yet that it receives.
     Unproven,
 }
 
@@ -96,23 +96,23 @@ pub(super) struct Handshake {
     own: Limits,
     /// The peer's limits; our own until the peer announced its limits.
     peer: Limits,
-    /// The shorter of both sides'.
+    /// The shorter one of both sides' idle timeouts.
     idle_timeout: Duration,
     resume_timeout: Duration,
-    /// Time-out of a handshake.
+    /// Timeout of a handshake.
     timeout: Duration,
     entropy: Entropy,
     is_initiator: bool,
     phase: Phase,
     /// The identity and the resumption token of the session, once it has one.
     identity: Option<Resume>,
-    /// The initiator's count of carriers tried; an attempt that died unanswered counts too.
+    /// The number of carriers that the initiator has tried, including attempts that got no answer.
     epoch: u64,
     proof: Option<Proof>,
 }
 
 impl Handshake {
-    /// An initiator sends HELLO at once; an acceptor waits.
+    /// Begins a handshake. An initiator sends HELLO at once; an acceptor waits.
     pub(super) fn new(now: Time, config: &Config, entropy: Entropy, is_initiator: bool) -> Self {
         let mut handshake = Self {
             own: config.limits,
@@ -133,7 +133,7 @@ impl Handshake {
         handshake
     }
 
-    /// The peer's limits; ours until the peer announced its limits.
+    /// The peer's limits; our own until the peer has announced its limits.
     pub(super) fn peer(&self) -> &Limits {
         &self.peer
     }
@@ -142,7 +142,7 @@ impl Handshake {
         self.identity.as_ref()
     }
 
-    /// After this much silence the carrier is regarded as dead.
+    /// Silence after which the carrier is regarded as dead.
     pub(super) fn idle_timeout(&self) -> Duration {
         self.idle_timeout
     }
@@ -169,12 +169,12 @@ impl Handshake {
         matches!(self.phase, Phase::Detached { .. })
     }
 
-    /// Whether packets of the carrier are taken, even if it was silent for too long.
+    /// Whether packets of the carrier are accepted. This may be so even after too long a silence.
     pub(super) fn is_attached(&self) -> bool {
         !matches!(self.phase, Phase::Closed | Phase::Detached { is_attached: false, .. })
     }
 
-    /// Since when a HELLO wants an answer.
+    /// The time since which a HELLO waits for an answer.
     pub(super) fn connecting_since(&self) -> Option<Time> {
         match self.phase {
             Phase::Connecting { began, .. } => Some(began),
@@ -201,7 +201,7 @@ impl Handshake {
         }
     }
 
-    /// The carrier is known to be dead.
+    /// Records that the carrier is known to be dead.
     pub(super) fn detach(&mut self, now: Time) -> Option<Notice> {
         match &mut self.phase {
             Phase::Closing { .. } | Phase::Closed => return None,
@@ -217,7 +217,7 @@ impl Handshake {
         Some(self.begin_detached(now, false))
     }
 
-    /// The carrier of an open session is regarded as dead by its silence alone.
+    /// Regards the carrier of an open session as dead, only because it is silent.
     pub(super) fn fell_silent(&mut self, now: Time) -> Notice {
         self.begin_detached(now, true)
     }
@@ -247,7 +247,7 @@ impl Handshake {
         self.end(now, Closed { code: CloseCode::GAVE_UP, reason, by: ClosedBy::Silence })
     }
 
-    /// Whether a HELLO may take over this session; the comparison takes the same time for every token.
+    /// Whether a HELLO may resume this session. The comparison takes the same time for every token.
     pub(super) fn check_resume(&self, resume: &Resume) -> Result<(), CloseCode> {
         let Some(identity) = self.identity.filter(|_| !self.is_closed() && !self.is_initiator) else {
             return Err(CloseCode::UNKNOWN_SESSION);
@@ -263,8 +263,8 @@ impl Handshake {
         Ok(())
     }
 
-    /// The acceptor read a malformed packet from a peer that is not proven, over a carrier on which only the peer can
-    /// be at fault. The peer is informed, because its programmer would otherwise assume a dead server.
+    /// Refuses a malformed packet from a peer that is not proven, on a carrier on which only the peer can be at fault. The peer
+    /// is informed, because its programmer would otherwise assume that the server is down.
     pub(super) fn refuse_malformed(&mut self, packet: &[u8], malformed: &Malformed) {
         let (nonce, ends) = match &self.phase {
             Phase::Listening => (nonce_of(packet), self.identity.is_none()),
@@ -288,7 +288,7 @@ impl Handshake {
             _ => return Heard::Misplaced,
         }
         if let Err((code, text)) = self.admit(&hello) {
-            // A wrong token must not end the session that it does not belong to.
+            // A HELLO with a wrong token must not end the session, which belongs to another peer.
             let ends = self.identity.is_none();
             self.phase = Phase::Refusing { refuse: Refuse::new(hello.nonce, code, text), ends };
             return Heard::Answered;
@@ -321,8 +321,8 @@ impl Handshake {
         }
     }
 
-    /// Handles the answer to our HELLO; `None` if no such answer is awaited. `fits` says whether the peer accepts all
-    /// messages put so far.
+    /// Handles the answer to our HELLO. Returns `None` if no such answer is awaited. `fits` states whether the peer accepts all
+    /// messages that were put before.
     pub(super) fn on_welcome(&mut self, welcome: &Welcome, fits: bool) -> Result<Option<Notice>, Broken> {
         let is_awaited = matches!(&self.phase, Phase::Connecting { nonce, .. } if *nonce == welcome.nonce);
         if !is_awaited {
@@ -350,7 +350,7 @@ impl Handshake {
         Ok(Some(Notice::Opened { resumed }))
     }
 
-    /// Handles a refusal; `None` if none is awaited. `is_trusted` says that only the peer can have sent it.
+    /// Handles a refusal. Returns `None` if no refusal is awaited. `is_trusted` states that only the peer can have sent it.
     pub(super) fn on_refuse(&mut self, now: Time, refuse: Refuse, is_trusted: bool) -> Option<Notice> {
         if !self.awaits(&refuse, is_trusted) {
             return None;
@@ -364,18 +364,18 @@ impl Handshake {
         self.end(now, Closed { code: refuse.code, reason, by: ClosedBy::Peer })
     }
 
-    /// Whether a refusal is for us, and not too late.
+    /// Whether a refusal belongs to our HELLO and is still awaited.
     fn awaits(&self, refuse: &Refuse, is_trusted: bool) -> bool {
         let is_ours = refuse.nonce == self.entropy.part(0);
         match &self.phase {
-            // The peer may not have been able to read our nonce.
+            // The peer may have been unable to read our nonce.
             Phase::Connecting { .. } => is_ours || is_trusted && refuse.nonce == NONCE_UNREAD,
             Phase::Open => is_trusted && is_ours && self.proof.is_some(),
             _ => false,
         }
     }
 
-    /// Decides whether a data packet is taken.
+    /// Decides whether a data packet is accepted.
     pub(super) fn admit_data(&mut self, data: &Data<'_>) -> Admission {
         match &mut self.phase {
             Phase::Open => Admission::Open,
@@ -393,7 +393,7 @@ impl Handshake {
                 Admission::Returned(Notice::Opened { resumed: true })
             }
             Phase::Closing { due, left, .. } => {
-                // CLOSE is sent again, unless the peer sent it, too.
+                // CLOSE is sent again, unless the peer has sent one itself.
                 *due = *left > 0;
                 if data.frames().any(|frame| matches!(frame, Frame::Close { .. })) {
                     self.phase = Phase::Closed;
@@ -409,19 +409,19 @@ impl Handshake {
         self.proof.is_some_and(|proof| !proof.was_sent)
     }
 
-    /// The proof that a packet which leaves now carries, if any.
+    /// Returns the proof for a packet that leaves now, if one is due.
     pub(super) fn take_proof(&mut self) -> Option<[u8; 8]> {
         let proof = self.proof.as_mut()?;
         proof.was_sent = true;
         Some(proof.bytes)
     }
 
-    /// The peer has the proof, or the path is another one.
+    /// Drops the proof, because the peer has it or the path has changed.
     pub(super) fn forget_proof(&mut self) {
         self.proof = None;
     }
 
-    /// Time-outs before and after the session is open.
+    /// Handles the timeouts before and after the session is open.
     pub(super) fn handle_timeout(&mut self, now: Time, last_heard: Time) -> Option<Notice> {
         match &self.phase {
             Phase::Connecting { began, .. } if now.since(*began) >= self.timeout => {
@@ -447,7 +447,7 @@ impl Handshake {
         }
     }
 
-    /// When [`Self::handle_timeout`] or [`Self::write`] is due; `None` while the session is open.
+    /// Returns the time at which [`Self::handle_timeout`] or [`Self::write`] is due; `None` while the session is open.
     pub(super) fn due_at(&self, now: Time, last_heard: Time) -> Option<Time> {
         match &self.phase {
             Phase::Connecting { began, next, .. } => Some((*next).min(*began + self.timeout)),
@@ -460,7 +460,8 @@ impl Handshake {
         }
     }
 
-    /// Writes the packet of the handshake that is due, if any: `true` then, and a notice if nothing follows on this carrier.
+    /// Writes the packet of the handshake that is due, if any. Returns whether it wrote one, and a notice if nothing follows on
+    /// this carrier.
     pub(super) fn write(&mut self, now: Time, out: &mut Vec<u8>) -> (bool, Option<Notice>) {
         match &mut self.phase {
             Phase::Connecting { nonce, next, wait, .. } if now >= *next => {
@@ -505,7 +506,7 @@ impl Handshake {
         }
     }
 
-    /// Returns the content of a due CLOSE, which is then no longer due.
+    /// Returns the content of a CLOSE that is due. The CLOSE is then no longer due.
     pub(super) fn take_close(&mut self) -> Option<&Closed> {
         match &mut self.phase {
             Phase::Closing { closed, due, left, .. } if *due && *left > 0 => {
@@ -518,7 +519,7 @@ impl Handshake {
     }
 }
 
-/// Appends the refusal of a HELLO without a session object, like a carrier without a session.
+/// Appends the refusal of a HELLO for which there is no session object.
 pub(super) fn write_refusal(hello: &Hello, code: CloseCode, text: &str, carrier: Carrier, out: &mut Vec<u8>) {
     let start = out.len();
     Refuse::new(hello.nonce, code, text).write(out);
@@ -532,7 +533,7 @@ pub(super) fn write_unreadable(packet: &[u8], malformed: &Malformed, out: &mut V
     unreadable(packet, malformed).write(out);
 }
 
-/// Replaces in a refusal the nonce of a HELLO that could not be read.
+/// Stands in a refusal for the nonce of a HELLO whose nonce could not be read.
 const NONCE_UNREAD: [u8; 8] = [0; 8];
 
 /// The nonce of a possible HELLO, if it can be read.

@@ -1,4 +1,4 @@
-//! Arriving packets and their content for the application (`spec/SESSION.md`, sections 5 to 9 and 13).
+//! Arriving packets, and their content for the application (`spec/SESSION.md`, sections 5 to 9 and 13).
 
 use super::Session;
 use super::commands::Commands;
@@ -12,7 +12,7 @@ use crate::packet::{self, Arrival, Data, EventKind, Frame, Hello, Packet, Refuse
 use crate::sent::Item;
 use crate::time::{Time, WIRE_UNIT_MICROS};
 
-/// Delays beyond a minute say nothing; in units of the wire.
+/// Longer delays are cut to one minute, because they carry no information. In units of the wire.
 const DELAY_MAX: u64 = 60_000_000 / WIRE_UNIT_MICROS;
 
 impl Session {
@@ -56,7 +56,7 @@ impl Session {
         }
     }
 
-    /// Removes the checksum, if the carrier has one; an empty packet has none.
+    /// Removes the checksum, if the carrier has one. An empty packet has none.
     fn unsealed<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
         if self.carrier.is_checked || bytes.is_empty() { Some(bytes) } else { packet::open(bytes) }
     }
@@ -98,7 +98,7 @@ impl Session {
         Ok(())
     }
 
-    /// Examines the whole packet before it takes effect.
+    /// Examines the whole packet before any of it takes effect.
     fn on_data(&mut self, now: Time, data: &Data<'_>, length: usize) -> Result<(), Broken> {
         if !self.admits(data) {
             return Ok(());
@@ -157,7 +157,7 @@ impl Session {
         match self.handshake.admit_data(data) {
             Admission::Open => return true,
             Admission::Proven(notice) => {
-                // The answer to a first PING gives round trip and clock before other content is sent.
+                // The answer to a first PING gives the round trip and the clock before other content is sent.
                 self.recovery.is_probe_due = true;
                 self.tell(notice);
                 return true;
@@ -172,7 +172,7 @@ impl Session {
         false
     }
 
-    /// The next message by the laws of the queue, its payload in `into`; lanes take turns.
+    /// Returns the next message according to the laws of the queue, with its payload in `into`. Lanes take turns.
     pub fn poll_message(&mut self, now: Time, into: &mut Vec<u8>) -> Option<Message> {
         while let Some((lane, arrived)) = self.lanes.poll(now, into) {
             let kind = match arrived.what {
@@ -195,7 +195,7 @@ impl Session {
         None
     }
 
-    /// Whether [`poll_message`](Self::poll_message) may have something.
+    /// Whether [`poll_message`](Self::poll_message) may return a message.
     pub fn is_readable(&self) -> bool {
         self.lanes.is_readable()
     }

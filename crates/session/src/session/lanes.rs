@@ -1,8 +1,8 @@
-//! All lanes of a session, in both directions: made when first used, filled by class and in turn (`spec/SESSION.md`,
-//! sections 7, 8 and 10).
+//! All lanes of a session, in both directions. They are made when they are first used, and fill packets by class and in turn
+//! (`spec/SESSION.md`, sections 7, 8 and 10).
 //!
-//! **Invariant**: one pass over the lanes, [`Lanes::plan`], decides on the contents of a packet. Nothing between the
-//! pass and [`Lanes::fill`] changes the lanes.
+//! **Invariant**: one pass over the lanes, [`Lanes::plan`], decides the contents of a packet. Nothing between this pass and
+//! [`Lanes::fill`] changes the lanes.
 
 use std::collections::VecDeque;
 
@@ -20,26 +20,26 @@ use crate::stats::Stats;
 use crate::store::Store;
 use crate::time::Time;
 
-/// While this number of outcomes is unread, sources are not asked to fill packets; outcomes of packets in flight are
-/// still added.
+/// Maximum number of unread outcomes up to which sources are asked to fill packets. Outcomes of packets in flight are still added
+/// above it.
 const OUTCOMES_UNREAD_MAX: usize = 4_096;
-/// Larger events are not repeated before any loss is known.
+/// Events larger than this are not repeated before a loss is known.
 pub(super) const REPEAT_BYTES_MAX: u32 = 256;
-/// Larger events do not lead a packet.
+/// Events larger than this do not lead a packet.
 const LEADING_BYTES_MAX: u32 = REPEAT_BYTES_MAX;
-/// The content that a probe takes from each lane.
+/// Number of messages that a probe takes from each lane.
 const PROBE_MESSAGES: usize = 16;
 
-/// The content of a packet.
+/// The planned content of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
-    /// A lane has content for it.
+    /// Whether a lane has content for the packet.
     pub(super) has_content: bool,
-    /// Set if the first message, in every lane of the first class with waiting messages, is a small unsent event.
+    /// Whether the first message is a small unsent event, in every lane of the first class with waiting messages.
     pub(super) leads_with_event: bool,
 }
 
-/// In the order of filling: by class, and within a class by the share that a lane received for its weight.
+/// A lane with content. Planned lanes are sorted by class, and within a class by the share that each received for its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PlannedLane {
     class: u8,
@@ -56,7 +56,7 @@ pub(super) struct Departure<'a, 'b> {
     pub(super) stats: &'a mut Stats,
     /// The peer's limits.
     pub(super) peer: &'a Limits,
-    /// Messages up to this length go whole.
+    /// Messages up to this length are sent whole.
     pub(super) whole_max: usize,
 }
 
@@ -75,10 +75,10 @@ impl<'b> Departure<'_, 'b> {
     }
 }
 
-/// The packet that a frame came in.
+/// The packet that contains a frame.
 pub(super) struct Arrival<'a> {
     pub(super) now: Time,
-    /// When it left, by our clock, as far as known.
+    /// The time at which the packet left, converted to our clock.
     pub(super) left: Time,
     /// This side's limits.
     pub(super) limits: &'a Limits,
@@ -90,11 +90,11 @@ pub(super) struct Arrival<'a> {
 pub(super) struct Lanes {
     configs: Vec<LaneConfig>,
     has_sources: bool,
-    /// Some lane has a limit in bytes a second.
+    /// Whether some lane has a limit in bytes a second.
     has_limits: bool,
     outgoing: Vec<Option<Box<SendLane>>>,
     incoming: Vec<Option<Box<ReceiveLane>>>,
-    /// Keeps a peer from choosing keys that collide in the tables of the incoming lanes.
+    /// Prevents the peer from choosing keys that collide in the tables of the incoming lanes.
     seed: u64,
     store: Store,
     /// The lanes with content for the last planned packet.
@@ -104,22 +104,22 @@ pub(super) struct Lanes {
     /// The bytes of a source.
     scratch: Vec<u8>,
     outcomes: VecDeque<PacketOutcome>,
-    /// The source had content when it was last asked.
+    /// Whether the source had content when it was last asked.
     source_waits: bool,
     turn_floor: u64,
     /// The incoming lane that is read first.
     next_to_read: u8,
-    /// A bit for each incoming lane that may have something to read.
+    /// One bit for each incoming lane that may have something to read.
     readable: u16,
     /// Incoming lanes below this one may have new messages.
     heard: u8,
-    /// The longest message and the highest lane used so far, for a peer whose limits are not known yet.
+    /// The length of the longest message and the highest lane used so far. They are checked when the peer's limits become known.
     largest_put: usize,
     highest_lane: u8,
 }
 
 impl Lanes {
-    /// `seed` keeps a peer from choosing keys that collide in our tables.
+    /// Makes the lanes. `seed` prevents the peer from choosing keys that collide in our tables.
     pub(super) fn new(config: &Config, seed: u64) -> Self {
         let count = config.lanes.len().min(LANES_MAX.into());
         Self {
@@ -144,12 +144,12 @@ impl Lanes {
         }
     }
 
-    /// Number of lanes for sending: ours, as far as the peer accepts them.
+    /// Number of lanes that can be used for sending: those configured here that the peer accepts.
     pub(super) fn usable(&self, peer: &Limits) -> u8 {
         peer.lanes_max.min(self.outgoing.len() as u8)
     }
 
-    /// Whether the peer accepts all that was put before its limits were known.
+    /// Whether the peer accepts all messages that were put before its limits were known.
     pub(super) fn fit(&self, peer: &Limits) -> bool {
         self.largest_put <= peer.message_bytes_max as usize && self.highest_lane < peer.lanes_max
     }
@@ -169,7 +169,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// The lane to put a message into that was checked, and the bytes of all messages. It is made when it is first used: an
+    /// Returns the lane for a put that was checked, and the bytes of all messages. The lane is made when it is first used, so an
     /// idle session is small.
     pub(super) fn sending(&mut self, lane: u8) -> (&mut SendLane, &mut Store) {
         let configs = &self.configs;
@@ -178,18 +178,18 @@ impl Lanes {
         (sender, &mut self.store)
     }
 
-    /// Number of lanes that may have messages to send: all, if sources feed some, or those on which messages were put.
+    /// Number of lanes that may have messages to send: all lanes if sources feed some, or else those on which messages were put.
     fn in_use(&self, peer: &Limits) -> usize {
         let used = if self.has_sources { LANES_MAX } else { self.highest_lane + 1 };
         self.usable(peer).min(used).into()
     }
 
-    /// A source that does not read the outcomes of its bytes may send no more.
+    /// If the outcomes of a source's bytes are not read, the source may send no more.
     fn may_ask_sources(&self) -> bool {
         self.has_sources && self.outcomes.len() < OUTCOMES_UNREAD_MAX
     }
 
-    /// The one pass that decides the content of a packet. Without `source` its last answer counts.
+    /// The one pass that decides the content of a packet. Without `source`, the last answer of the source is used.
     pub(super) fn plan(&mut self, now: Time, peer: &Limits, source: Option<&dyn Replication>) -> Plan {
         let in_use = self.in_use(peer);
         let asks = self.may_ask_sources();
@@ -257,7 +257,7 @@ impl Lanes {
         const HEAD: usize = 3;
         let Departure { builder, sent, number, .. } = departure;
         self.scratch.clear();
-        // A message that does not fit into its share may need the whole packet.
+        // If a message does not fit into the lane's share, it may need the whole packet.
         for room in [builder.room_to_share(), builder.room()] {
             let room = room.saturating_sub(HEAD);
             if room > 0 && self.scratch.is_empty() && source.has_more(lane) {
@@ -277,12 +277,12 @@ impl Lanes {
         self.bound.drain(..)
     }
 
-    /// Whether a repetition of this event is wanted.
+    /// Whether this event should be repeated.
     pub(super) fn can_repeat(&self, lane: u8, number: u64) -> bool {
         self.outgoing[usize::from(lane)].as_ref().is_some_and(|lane| lane.can_repeat(number))
     }
 
-    /// Repeats an event that was not acknowledged; returns how many bytes that took.
+    /// Repeats an event that was not acknowledged. Returns the number of bytes that this took.
     pub(super) fn repeat(&mut self, lane: u8, number: u64, departure: &mut Departure<'_, '_>) -> usize {
         let Some(sender) = &mut self.outgoing[usize::from(lane)] else { return 0 };
         sender.repeat(number, &mut departure.context(&mut self.store, &mut self.bound))
@@ -299,18 +299,18 @@ impl Lanes {
         }
     }
 
-    /// Whether messages wait that precede a new put.
+    /// Whether messages wait that would leave before a new put.
     pub(super) fn have_waiting(&self) -> bool {
         self.outgoing.iter().flatten().any(|lane| lane.waiting() > 0 || lane.is_sending_parts())
     }
 
-    /// Time at which the application's consumption is reported to the peer. A time in the past means now.
+    /// Returns the time at which the application's consumption is reported to the peer. A time in the past means now.
     pub(super) fn report_at(&self, own: &Limits) -> Option<Time> {
         let lanes = self.incoming[..self.heard.into()].iter().flatten();
         lanes.filter_map(|lane| lane.window_due(own)).min()
     }
 
-    /// When a lane that is limited in bytes a second may send again.
+    /// Returns the time at which a lane with a limit in bytes a second may send again.
     pub(super) fn bulk_at(&mut self, now: Time, peer: &Limits) -> Option<Time> {
         if !self.has_limits {
             return None;
@@ -319,8 +319,8 @@ impl Lanes {
         self.outgoing[..in_use].iter_mut().flatten().filter_map(|lane| lane.next_at(now)).min()
     }
 
-    /// Whether these lanes exist: the count of those that bring something, and of those that WINDOW speaks of, which are the
-    /// ones that we send on.
+    /// Checks that the lanes of a packet exist. `lanes` counts the lanes with content, and `window_lanes` those of WINDOW, which
+    /// are lanes that we send on.
     pub(super) fn check(&self, (lanes, window_lanes): (u32, u32)) -> Result<(), Broken> {
         if lanes as usize > self.incoming.len() || window_lanes as usize > self.outgoing.len() {
             return Err(Broken::limit("a lane beyond lanes_max"));
@@ -328,7 +328,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// Takes a frame of packet `number`, of a lane that exists.
+    /// Handles a frame of packet `number` on a lane that exists.
     pub(super) fn receive(
         &mut self,
         number: u64,
@@ -362,7 +362,7 @@ impl Lanes {
         }
     }
 
-    /// The peer's application has consumed the events of an outgoing lane below `consumed`.
+    /// Records that the peer's application has consumed the events of an outgoing lane below `consumed`.
     fn consumed(&mut self, lane: u8, consumed: u64) -> Result<(), Broken> {
         match &mut self.outgoing[usize::from(lane)] {
             Some(lane) => lane.consumed(consumed),
@@ -371,7 +371,7 @@ impl Lanes {
         }
     }
 
-    /// The next message by the laws of the queue, and the lane it came on; its payload in `into`. Lanes take turns.
+    /// Returns the next message according to the laws of the queue, and its lane. The payload is in `into`. Lanes take turns.
     pub(super) fn poll(&mut self, now: Time, into: &mut Vec<u8>) -> Option<(u8, Arrived)> {
         while self.readable != 0 {
             let ahead = self.readable.rotate_right(self.next_to_read.into()).trailing_zeros() as u8;
@@ -389,36 +389,36 @@ impl Lanes {
         None
     }
 
-    /// Whether [`Self::poll`] may have something.
+    /// Whether [`Self::poll`] may return a message.
     pub(super) fn is_readable(&self) -> bool {
         self.readable != 0
     }
 
-    /// A message of this lane was shown: the next lane is read first.
+    /// Ends the turn of a lane after one of its messages was shown. The next lane is then read first.
     pub(super) fn end_turn(&mut self, lane: u8) {
         self.next_to_read = (lane + 1) % LANES_MAX;
     }
 
-    /// A packet with a value, or a part of it, arrived.
+    /// Records that a packet with a value, or with a part of it, arrived.
     pub(super) fn state_arrived(&mut self, lane: u8, slot: u32, stamp: u64, part: Option<u32>) {
         if let Some(sender) = &mut self.outgoing[usize::from(lane)] {
             sender.state_arrived(slot, stamp, part, &mut self.store);
         }
     }
 
-    /// A packet with an event, or a part of it, arrived. Returns the end of its time to live and its id, if it no longer
-    /// needs them.
+    /// Records that a packet with an event, or with a part of it, arrived. Returns the end of the event's time to live and its
+    /// id, if they are no longer needed.
     pub(super) fn event_arrived(&mut self, lane: u8, number: u64, part: Option<u32>) -> Option<(Time, u64)> {
         let sender = self.outgoing[usize::from(lane)].as_mut()?;
         sender.event_arrived(number, part, &mut self.store)
     }
 
-    /// A packet with bytes of a source arrived, or was lost.
+    /// Records that a packet with bytes of a source arrived or was lost.
     pub(super) fn settled(&mut self, lane: u8, number: u64, arrived: bool) {
         self.outcomes.push_back(PacketOutcome { lane, number, arrived });
     }
 
-    /// A packet with this item was lost.
+    /// Records that a packet with this item was lost.
     pub(super) fn lost(&mut self, number: u64, item: Item) {
         match item {
             Item::State { lane, slot, stamp, part } => {
@@ -443,12 +443,12 @@ impl Lanes {
         }
     }
 
-    /// The outcome of a source's bytes in a packet.
+    /// Returns the outcome of a source's bytes in a packet.
     pub(super) fn poll_outcome(&mut self) -> Option<PacketOutcome> {
         self.outcomes.pop_front()
     }
 
-    /// The next packet carries this item of the oldest packet in flight.
+    /// Puts this item of the oldest packet in flight into the next packet.
     pub(super) fn probe(&mut self, item: Item) {
         if let Item::State { lane, .. } | Item::Event { lane, .. } = item
             && let Some(lane) = &mut self.outgoing[usize::from(lane)]
@@ -457,35 +457,35 @@ impl Lanes {
         }
     }
 
-    /// And the oldest events and values of each lane.
+    /// Puts the oldest events and values of each lane into the next packet, too.
     pub(super) fn probe_oldest(&mut self) {
         for lane in self.outgoing.iter_mut().flatten() {
             lane.probe_oldest(PROBE_MESSAGES);
         }
     }
 
-    /// The time to live of an event, or the patience of a command, ended. `None` if nothing was ever put on the lane.
+    /// Ends the time to live of an event or the wait for a reply. Returns `None` if nothing was ever put on the lane.
     pub(super) fn expire(&mut self, lane: u8, id: u64) -> Option<Expiry> {
         let sender = self.outgoing[usize::from(lane)].as_mut()?;
         Some(sender.expire(id, &mut self.store))
     }
 
-    /// Packets have another size from now on.
+    /// Adapts to a carrier with another packet size.
     pub(super) fn change_carrier(&mut self) {
         self.outgoing.iter_mut().flatten().for_each(|lane| lane.change_carrier());
     }
 
-    /// Whether everything put has arrived at the peer.
+    /// Whether all messages that were put have arrived at the peer.
     pub(super) fn is_drained(&self) -> bool {
         self.outgoing.iter().flatten().all(|lane| lane.is_drained())
     }
 
-    /// Messages that wait to be sent for the first time.
+    /// Number of messages that wait to be sent for the first time.
     pub(super) fn waiting(&self) -> usize {
         self.outgoing.iter().flatten().map(|lane| lane.waiting()).sum()
     }
 
-    /// Messages that wait for the application.
+    /// Number of messages that wait for the application.
     pub(super) fn unread(&self) -> usize {
         self.incoming.iter().flatten().map(|lane| lane.unread()).sum()
     }

@@ -45,12 +45,12 @@ use redundancy::Redundancy;
 
 /// One end of one conversation, independent of any carrier, clock or thread.
 ///
-/// Call, in any order and as often as wanted, what puts something in: [`put_state`](Self::put_state) and its siblings,
-/// [`handle_packet`](Self::handle_packet), [`handle_timeout`](Self::handle_timeout). After any of them call
-/// [`poll_packet`](Self::poll_packet) until it has none, and then [`poll_timeout`](Self::poll_timeout) for the time of the
-/// next [`handle_timeout`](Self::handle_timeout). [`poll_message`](Self::poll_message), [`poll_notice`](Self::poll_notice)
-/// and [`poll_outcome`](Self::poll_outcome) give the application what came in; nothing is lost if it is slow, states are
-/// replaced by newer ones, and the peer waits.
+/// The calls that give input may be made in any order and as often as needed: [`put_state`](Self::put_state) and its siblings,
+/// [`handle_packet`](Self::handle_packet), [`handle_timeout`](Self::handle_timeout). After any of them, call
+/// [`poll_packet`](Self::poll_packet) until it has none. Then call [`poll_timeout`](Self::poll_timeout) for the time of the next
+/// [`handle_timeout`](Self::handle_timeout). [`poll_message`](Self::poll_message), [`poll_notice`](Self::poll_notice) and
+/// [`poll_outcome`](Self::poll_outcome) give the received data to the application. If the application is slow, nothing is lost:
+/// newer states replace older ones, and the peer waits.
 ///
 /// Time must not run backwards between calls.
 #[derive(Debug)]
@@ -70,16 +70,16 @@ pub struct Session {
     notices: VecDeque<Notice>,
 }
 
-/// Notices kept for an application that does not read them, the newest.
+/// Maximum number of unread notices. The oldest are dropped.
 const NOTICES_UNREAD_MAX: usize = 4_096;
 
 impl Session {
-    /// Begins a session: the first packet it gives is a HELLO.
+    /// Begins a session. Its first packet is a HELLO.
     pub fn connect(now: Time, config: Config, carrier: Carrier, entropy: Entropy) -> Self {
         Self::new(now, config, carrier, entropy, true)
     }
 
-    /// Waits for a HELLO; sends nothing before, and nothing but its answer until the peer is proven.
+    /// Waits for a HELLO. Sends nothing before it. Until the peer is proven, sends only the answer.
     pub fn accept(now: Time, config: Config, carrier: Carrier, entropy: Entropy) -> Self {
         Self::new(now, config, carrier, entropy, false)
     }
@@ -103,10 +103,10 @@ impl Session {
         }
     }
 
-    /// Continues the session over another carrier; the old one is no longer used. `entropy` must be fresh.
+    /// Continues the session over another carrier. The old carrier is no longer used. `entropy` must be fresh.
     ///
-    /// An acceptor that serves many sessions reads a HELLO with [`Hello::read`], finds the session it names, asks it
-    /// [`check_resume`](Self::check_resume), attaches the carrier and handles the HELLO.
+    /// An acceptor that serves many sessions reads a HELLO with [`Hello::read`] and finds the session that it names. It then
+    /// calls [`check_resume`](Self::check_resume) on that session, attaches the carrier and handles the HELLO.
     pub fn attach(&mut self, now: Time, carrier: Carrier, entropy: Entropy) {
         if self.is_closed() {
             return;
@@ -121,13 +121,13 @@ impl Session {
         self.last_heard = now;
     }
 
-    /// Reports that the carrier is dead, before its silence shows it.
+    /// Reports that the carrier is dead, before the session concludes it from the silence.
     pub fn detach(&mut self, now: Time) {
         let notice = self.handshake.detach(now);
         self.tell(notice);
     }
 
-    /// The same carrier uses another path, so the measurements of the old path are dropped.
+    /// Reports that the carrier uses another path, so that the measurements of the old path are dropped.
     pub fn handle_path_change(&mut self) {
         self.recovery.forget_path();
         self.rate.restart(0.5);
@@ -135,21 +135,21 @@ impl Session {
         self.handshake.forget_proof();
     }
 
-    /// Whether a HELLO may take over this session; the comparison takes the same time for every token.
+    /// Checks whether a HELLO may resume this session. The comparison takes the same time for every token.
     ///
     /// # Errors
-    /// The code to refuse it with.
+    /// The code of the refusal.
     pub fn check_resume(&self, resume: &Resume) -> Result<(), CloseCode> {
         self.handshake.check_resume(resume)
     }
 
-    /// Appends the refusal of a HELLO without a session object, like a carrier without a session.
+    /// Appends the refusal of a HELLO for which there is no session object.
     pub fn refuse(hello: &Hello, code: CloseCode, text: &str, carrier: Carrier, out: &mut Vec<u8>) {
         handshake::write_refusal(hello, code, text, carrier, out);
     }
 
-    /// Appends the refusal of a first packet that is not a readable HELLO, on a carrier on which only its sender can be
-    /// at fault. Returns `false` on other carriers, where such packets are dropped.
+    /// Appends the refusal of a first packet that cannot be read as a HELLO. This applies to carriers on which only the sender
+    /// can be at fault. On other carriers such packets are dropped, and the call returns `false`.
     pub fn refuse_first(packet: &[u8], malformed: &Malformed, carrier: Carrier, out: &mut Vec<u8>) -> bool {
         if carrier.is_trusted() {
             handshake::write_unreadable(packet, malformed, out);
@@ -157,7 +157,7 @@ impl Session {
         carrier.is_trusted()
     }
 
-    /// Ends the session; the peer receives `code` and `reason`.
+    /// Ends the session. The peer receives `code` and `reason`.
     pub fn close(&mut self, now: Time, code: CloseCode, reason: &str) {
         self.end(now, Closed { code, reason: reason.to_owned(), by: ClosedBy::Us });
     }
@@ -167,7 +167,7 @@ impl Session {
         self.tell(notice);
     }
 
-    /// The next notice about the session itself. If more than 4,096 are unread, the oldest are dropped and counted.
+    /// Returns the next notice about the session itself. If more than 4,096 are unread, the oldest are dropped and counted.
     pub fn poll_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
@@ -191,13 +191,13 @@ impl Session {
         self.lanes.poll_outcome()
     }
 
-    /// The budget of [`Config::bytes_per_second_max`], from now on.
+    /// Sets the value of [`Config::bytes_per_second_max`] from now on.
     pub fn set_bytes_per_second_max(&mut self, bytes_per_second_max: Option<u64>) {
         self.config.bytes_per_second_max = bytes_per_second_max;
         self.rate.set_budget(bytes_per_second_max);
     }
 
-    /// Sends something at once that the peer acknowledges at once, so that the round trip is measured now.
+    /// Measures the round trip now: sends a frame at once that the peer acknowledges at once.
     pub fn ping(&mut self) {
         if self.is_open() {
             self.recovery.is_probe_due = true;
@@ -214,7 +214,7 @@ impl Session {
         self.handshake.is_closed()
     }
 
-    /// Whether a closed session has nothing left to do: the peer was informed, if it was reachable.
+    /// Whether a closed session has nothing left to do. It has informed the peer, if the peer was reachable.
     pub fn is_over(&self) -> bool {
         self.handshake.is_over()
     }
@@ -224,12 +224,12 @@ impl Session {
         self.handshake.is_detached()
     }
 
-    /// Whether everything put has arrived at the peer.
+    /// Whether all messages that were put have arrived at the peer.
     pub fn is_drained(&self) -> bool {
         self.lanes.is_drained()
     }
 
-    /// Number of lanes for sending: ours, as far as the peer accepts them.
+    /// Number of lanes that can be used for sending: those configured here that the peer accepts.
     pub fn lanes(&self) -> u8 {
         self.lanes.usable(self.handshake.peer())
     }
@@ -239,7 +239,7 @@ impl Session {
         self.handshake.identity()
     }
 
-    /// The peer's limits; ours until the peer announced its limits.
+    /// The peer's limits; our own until the peer has announced its limits.
     pub fn peer_limits(&self) -> &Limits {
         self.handshake.peer()
     }
@@ -249,12 +249,12 @@ impl Session {
         &self.clock
     }
 
-    /// Time after which an answer is overdue, by the measured round trip.
+    /// Time after which an answer is overdue, derived from the measured round trip.
     pub fn probe_timeout(&self) -> Duration {
         self.recovery.rtt().probe_timeout()
     }
 
-    /// Time since which packets need an answer and nothing arrived: the silence by which a driver judges a carrier.
+    /// Returns the time since which packets need an answer and nothing has arrived. A driver judges a carrier by this silence.
     /// `None` while no answer is awaited.
     pub fn unanswered_since(&self) -> Option<Time> {
         let asked = match self.handshake.connecting_since() {
@@ -264,12 +264,13 @@ impl Session {
         asked.map(|asked| asked.max(self.last_heard))
     }
 
-    /// When the newest packet of the peer arrived, or the newest carrier was attached. It stays after the end of the session.
+    /// The time at which the newest packet of the peer arrived, or at which the newest carrier was attached. The value stays
+    /// after the end of the session.
     pub fn last_heard(&self) -> Time {
         self.last_heard
     }
 
-    /// Counters since the session began.
+    /// Counters from the beginning of the session.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }

@@ -1,5 +1,5 @@
-//! Outgoing messages: values and events, and the packets that carry them, filled when they leave (`spec/SESSION.md`,
-//! sections 8, 10 and 11).
+//! Outgoing values and events, and the packets that carry them. Packets are filled when they leave (`spec/SESSION.md`, sections
+//! 8, 10 and 11).
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use crate::source::Replication;
 use crate::time::Time;
 
 const CHECKSUM_BYTES: usize = 4;
-/// Header, acknowledgement and the fields of a frame take no more than this.
+/// Maximum size of the header, the acknowledgement and the fields of a frame together.
 const OVERHEAD_BYTES_MAX: usize = 176;
-/// On a slow link packets are kept small, and a leading event leaves up to this long before its turn, nearly alone. A
-/// whole packet, and the wait for its turn, would be most of its delay.
+/// On a slow link packets are kept small, and a leading event leaves up to this long before its turn, nearly alone. Otherwise
+/// most of its delay would come from a full packet and from the wait for its turn.
 const LEAD: Duration = Duration::from_millis(5);
 
 /// The reasons why a packet leaves.
@@ -32,7 +32,7 @@ struct Reasons {
     keep_alive: bool,
     repeat: bool,
     content: bool,
-    /// The content is an event that shall not wait.
+    /// Whether the content is an event that must not wait.
     leads: bool,
 }
 
@@ -46,7 +46,8 @@ impl Session {
     /// Puts the newest value of `key` (greater than 0), which replaces an unsent value of the key.
     ///
     /// # Errors
-    /// [`Refused::Full`] if the lane has no entry for a new key. Known keys are always accepted while bytes suffice.
+    /// [`Refused::Full`] if the lane has no entry for a new key. A value of a known key is always accepted while there are enough
+    /// bytes.
     pub fn put_state(&mut self, now: Time, lane: u8, key: u64, value: &[u8]) -> Result<(), Refused> {
         if key == 0 {
             return Err(Refused::KeyZero);
@@ -59,7 +60,7 @@ impl Session {
         lane.put_state(now, key, value, store, &mut self.stats)
     }
 
-    /// Puts an event; returns its id for notices. With `time_to_live` it may expire, which a notice reports.
+    /// Puts an event. Returns its id, which notices contain. With `time_to_live` the event may expire, and a notice reports that.
     ///
     /// # Errors
     /// [`Refused::Full`] if the lane is full, or 16,384 events with a time to live have not arrived.
@@ -81,7 +82,7 @@ impl Session {
         Ok(id)
     }
 
-    /// Puts a command; returns its name, with which the reply comes, or a notice when `patience` has ended.
+    /// Puts a command. Returns its number. The reply has the same number; if no reply arrives within `patience`, a notice has it.
     ///
     /// # Errors
     /// [`Refused::Full`] if the lane is full, or 4,096 commands wait for replies.
@@ -101,7 +102,7 @@ impl Session {
         Ok(id)
     }
 
-    /// Answers the command that came as [`crate::MessageKind::Command`] on `lane`.
+    /// Answers the command that arrived as [`crate::MessageKind::Command`] on `lane`.
     ///
     /// # Errors
     /// [`Refused::Full`] if the lane is full.
@@ -125,10 +126,10 @@ impl Session {
         lane.put_event(now, kind, payload, expires, store)
     }
 
-    /// Appends the next packet to `out`, if one may and should leave now; call it until there is none. `source` fills
-    /// the lanes that have one; without a source, pass [`crate::NoReplication`].
+    /// Appends the next packet to `out`, if one may and should leave now. Call it until there is none. `source` fills the lanes
+    /// that have a source; without one, pass [`crate::NoReplication`].
     ///
-    /// Values are read at this moment. Call it only when the carrier takes a packet at once.
+    /// Values are read during this call. Call it only when the carrier accepts a packet at once.
     pub fn poll_packet(&mut self, now: Time, source: &mut dyn Replication, out: &mut Vec<u8>) -> bool {
         if !self.is_open() {
             return self.poll_handshake_packet(now, out);
@@ -190,7 +191,7 @@ impl Session {
         true
     }
 
-    /// Events that left for the first time may be repeated, and commands have their numbers now.
+    /// Registers the events that left for the first time: they may now be repeated, and commands get their numbers.
     fn note_bound(&mut self, now: Time) {
         for Bound { lane, number, id, is_command, length } in self.lanes.take_bound() {
             if is_command {
@@ -218,14 +219,14 @@ impl Session {
         }
     }
 
-    /// Whether the next message is a small event, and packets are small because the link is slow. Such packets are paid
-    /// for like repetitions, which need half of the bucket.
+    /// Whether the next message is a small event, while packets are small because the link is slow. The budget for repetitions
+    /// pays for such packets, and at least half of it must be left.
     fn leads(&mut self, now: Time, plan: Plan) -> bool {
         let is_slow = self.rate.packet_bytes(false) < self.packet_bytes_max();
         !self.carrier.is_reliable && is_slow && self.redundancy.can_lead(now) && plan.leads_with_event
     }
 
-    /// Whether rate, flight and packet numbers allow new content now.
+    /// Whether the rate, the bytes in flight and the packet numbers allow new content now.
     fn may_send(&mut self, now: Time, leads: bool) -> bool {
         if self.recovery.is_full() {
             return false;
@@ -238,11 +239,11 @@ impl Session {
         may
     }
 
-    /// Bytes of new messages that fit into a packet that leaves now, including their heads; 0 if none may leave, or if
-    /// messages already wait.
+    /// Returns the number of bytes of new messages that fit into a packet that leaves now, including their headers. Returns 0 if
+    /// none may leave, or if messages already wait.
     ///
-    /// For drivers that read messages from elsewhere at the last moment: a message put then leaves with the next
-    /// [`poll_packet`](Self::poll_packet). The call announces that there is something to send.
+    /// For drivers that read messages from another place at the last moment. A message that is put then leaves with the next
+    /// [`poll_packet`](Self::poll_packet). The call also announces that there is something to send.
     pub fn content_room(&mut self, now: Time) -> usize {
         if !self.is_open() || self.lanes.have_waiting() || !self.may_send(now, false) {
             return 0;
@@ -251,7 +252,7 @@ impl Session {
         bytes.saturating_sub(OVERHEAD_BYTES_MAX).max(1)
     }
 
-    /// When [`content_room`](Self::content_room) stops being 0, if that only needs time.
+    /// Returns the time at which [`content_room`](Self::content_room) stops being 0, if only time is needed for that.
     pub fn content_room_at(&self, now: Time) -> Option<Time> {
         if !self.is_open() || self.lanes.have_waiting() || self.recovery.is_full() {
             None
@@ -262,7 +263,7 @@ impl Session {
         }
     }
 
-    /// When waiting content may leave; `None` if none waits, or if it waits for an arrival.
+    /// Returns the time at which waiting content may leave. Returns `None` if none waits, or if it waits for an arrival.
     pub(super) fn content_at(&mut self, now: Time) -> Option<Time> {
         let plan = self.lanes.plan(now, self.handshake.peer(), None);
         if !plan.has_content || self.recovery.is_full() {
@@ -275,13 +276,13 @@ impl Session {
         self.recovery.silence_begins(now)
     }
 
-    /// When an event without another repetition gets its own packet.
+    /// Returns the time at which an event that was not yet repeated gets a packet of its own.
     pub(super) fn repeat_at(&mut self, now: Time) -> Option<Time> {
         self.redundancy.due_at(now, &self.lanes)
     }
 
-    /// Reports that the carrier takes no packet now because its path is full, for a carrier that buffers almost
-    /// nothing. While this lasts, the path decides how fast content leaves.
+    /// Reports that the carrier accepts no packet now, because its path is full. This call is for carriers that buffer almost
+    /// nothing. As long as this lasts, the path decides how fast content leaves.
     pub fn carrier_is_full(&mut self, now: Time, source: &dyn Replication) {
         if self.is_open() && self.lanes.plan(now, self.handshake.peer(), Some(source)).has_content {
             self.rate.carrier_is_full();
@@ -297,7 +298,7 @@ impl Session {
         if self.carrier.is_checked { 0 } else { CHECKSUM_BYTES }
     }
 
-    /// A packet of the handshake, or CLOSE.
+    /// Writes a packet of the handshake, or a CLOSE, if one is due.
     fn poll_handshake_packet(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         if let Some(closed) = self.handshake.take_close() {

@@ -1,8 +1,7 @@
-//! Packets in flight: their acknowledgement and loss, round trips, probes, silence and outages (`spec/SESSION.md`, sections
-//! 6 and 10).
+//! Packets in flight: acknowledgement and loss, round trips, probes, silences and outages (`spec/SESSION.md`, sections 6 and 10).
 //!
-//! **Invariant**: while packets are in flight on a carrier that can lose them, a timer is set: the oldest then counts
-//! as lost, or a probe leaves.
+//! **Invariant**: while packets are in flight on a carrier that can lose them, a timer is set. When it fires, the oldest packet
+//! counts as lost, or a probe leaves.
 
 use std::time::Duration;
 
@@ -14,37 +13,38 @@ use crate::sent::{Item, SentPackets, Settled};
 use crate::stats::Stats;
 use crate::time::Time;
 
-/// A silent peer is sent new values at this multiple of its earlier rate, so that all of them are sent once before the
-/// second turn begins. There are no more of them than before.
+/// New values for a silent peer are sent at this multiple of the earlier rate. So all of them are sent once before they are sent
+/// a second time. There are no more of them than before.
 const SILENT_SHARE: f64 = 1.5;
-/// For this time the amount stays; then it decreases.
+/// Time for which this rate stays. Afterwards it decreases.
 const SILENCE_BOLD: Duration = Duration::from_secs(3);
-/// A peer that was stopped reads everything that was sent in a silence before it reads the newest, so that has a maximum.
+/// Maximum number of bytes sent in a silence. A peer that was stopped must read all of them before it reads the newest values.
 const SILENT_BYTES_MAX: u64 = 1_024 * 1_024;
-/// A silence of at least this, and of this number of probe time-outs, is an outage.
+/// A silence is an outage if it lasts at least this time, and at least this number of probe timeouts.
 const OUTAGE: Duration = Duration::from_secs(1);
 const OUTAGE_PROBES: u32 = 3;
-/// After this number of packets that are not eliciting, one is, so that the peer's view of our numbers stays near.
+/// After this number of packets that are not eliciting, an eliciting one is sent, so that the peer's knowledge of our numbers
+/// stays current.
 const QUIET_RUN_MAX: u32 = 64;
-/// A sender stops when this number of packets in a row is unacknowledged: numbers would no longer unfold.
+/// A sender stops when this number of consecutive packets is unacknowledged, because the peer could no longer unfold the numbers.
 const SPAN_MAX: u64 = 16_384;
 
-/// Notified of each item of a packet when the packet is acknowledged or lost.
+/// The owners of the items in packets. They are notified when a packet is acknowledged or lost.
 pub(super) trait ItemOwners {
-    /// Packet `number` arrived, with `item` in it.
+    /// Records that packet `number` arrived, which contained `item`.
     fn arrived(&mut self, number: u64, item: Item);
-    /// Packet `number` was lost, with `item` in it.
+    /// Records that packet `number` was lost, which contained `item`.
     fn lost(&mut self, number: u64, item: Item);
 }
 
 /// The timing data of an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
-    /// When it arrived.
+    /// The time at which the acknowledgement arrived.
     pub(super) now: Time,
-    /// Time for which the peer held it, µs.
+    /// Time for which the peer held the acknowledgement, µs.
     pub(super) delay_micros: u64,
-    /// When it left, by the peer's clock, µs.
+    /// The time at which the acknowledgement left, by the peer's clock, µs.
     pub(super) left_peer: i64,
 }
 
@@ -55,25 +55,25 @@ pub(super) struct Learners<'a> {
     pub(super) stats: &'a mut Stats,
 }
 
-/// The packets in flight, and the measurements of the path from their acknowledgements.
+/// The packets in flight, and the measurements of the path that their acknowledgements give.
 #[derive(Debug)]
 pub(super) struct Recovery {
     pub(super) sent: SentPackets,
     rtt: Rtt,
     is_reliable: bool,
-    /// The next packet leaves and is eliciting, regardless of the rate.
+    /// Whether the next packet leaves at once and is eliciting, regardless of the rate.
     pub(super) is_probe_due: bool,
-    /// Since when packets are in flight without any acknowledgement.
+    /// The time since which packets are in flight and none was acknowledged.
     waits_since: Option<Time>,
     probes: u32,
     probed_at: Time,
-    /// Sent since the silence began.
+    /// Number of bytes sent since the silence began.
     silent_bytes: u64,
-    /// Packets in a row that elicited no acknowledgement.
+    /// Consecutive packets that elicited no acknowledgement.
     quiet_run: u32,
-    /// Packets below this number were sent before the last outage ended, so their times are no samples of the path.
+    /// Packets below this number were sent before the end of the last outage, so their times are no samples of the path.
     informative_from: u64,
-    /// No packet that was sent after the last outage has been acknowledged yet.
+    /// Whether no packet that was sent after the last outage has been acknowledged yet.
     follows_outage: bool,
 }
 
@@ -99,7 +99,7 @@ impl Recovery {
         &self.rtt
     }
 
-    /// Changes the carrier: everything in flight is lost, and the measurements of the old path are dropped.
+    /// Changes the carrier. Everything in flight counts as lost, and the measurements of the old path are dropped.
     pub(super) fn change_carrier(
         &mut self,
         is_reliable: bool,
@@ -114,7 +114,7 @@ impl Recovery {
         self.forget_path();
     }
 
-    /// The path changed: its measurements are dropped.
+    /// Drops the measurements of the path, because it has changed.
     pub(super) fn forget_path(&mut self) {
         self.rtt = Rtt::default();
         self.sent.forget_path();
@@ -125,14 +125,14 @@ impl Recovery {
         self.waits_since = None;
     }
 
-    /// The handshake took one round trip.
+    /// Records that the handshake took one round trip.
     pub(super) fn sample(&mut self, round_trip: Duration) {
         self.rtt.sample(round_trip, Duration::ZERO);
     }
 
-    /// Handles the arrival of a packet before its content takes effect. After an outage the sender continues at once
-    /// with the newest data: at its earlier rate, without the back-off of the silence, and regardless of packets still
-    /// in flight.
+    /// Handles the arrival of a packet before its content takes effect. After an outage the sender continues at once with the
+    /// newest data, at its earlier rate. It does so without the back-off of the silence, and regardless of packets still in
+    /// flight.
     pub(super) fn heard(&mut self, now: Time, last_heard: Time, rate: &mut Rate) {
         let Some(since) = self.waits_since else { return };
         let silent = now.since(since.max(last_heard));
@@ -142,14 +142,14 @@ impl Recovery {
         self.end_silence(now);
         self.sent.write_off_flight();
         rate.go_on();
-        // If every answer takes this long, the path itself is that slow, and the next answer is a valid sample.
+        // If every answer takes this long, the path itself is slow. The next answer is then a valid sample.
         if !self.follows_outage {
             self.follows_outage = true;
             self.informative_from = self.sent.next_number();
         }
     }
 
-    /// The peer acknowledged packets.
+    /// Handles an acknowledgement by the peer.
     pub(super) fn acknowledged(
         &mut self,
         timing: Timing,
@@ -196,7 +196,7 @@ impl Recovery {
         }
     }
 
-    /// Learns about time and rate from the newest of acknowledged packets, with `bytes` in all.
+    /// Updates time and rate from the newest acknowledged packet. `bytes` is the size of all newly acknowledged packets.
     fn learn(&mut self, timing: Timing, newest: &Settled, bytes: u64, rate: &mut Rate, clock: &mut Clock) {
         let Timing { now, delay_micros, left_peer } = timing;
         self.follows_outage = false;
@@ -221,7 +221,7 @@ impl Recovery {
         settled.number >= self.informative_from
     }
 
-    /// Declares packets lost that later ones were acknowledged before.
+    /// Declares packets lost if later packets were acknowledged before them.
     pub(super) fn detect_losses(
         &mut self,
         now: Time,
@@ -252,17 +252,17 @@ impl Recovery {
         self.sent.forget();
     }
 
-    /// Age at which a packet is lost, once a later one is acknowledged.
+    /// The age at which a packet counts as lost, once a later one is acknowledged.
     fn loss_delay(&self) -> Duration {
         self.rtt.loss_delay(self.sent.overtaken())
     }
 
-    /// When the next packet counts as lost if nothing arrives.
+    /// Returns the time at which the next packet counts as lost, if nothing arrives.
     pub(super) fn loss_at(&self) -> Option<Time> {
         self.sent.loss_at(self.loss_delay()).filter(|_| !self.is_reliable)
     }
 
-    /// A packet leaves, with the items that were pushed to [`Self::sent`].
+    /// Records that a packet leaves, with the items that were pushed to [`Self::sent`].
     pub(super) fn departed(&mut self, now: Time, bytes: usize, is_eliciting: bool, rate: &mut Rate) {
         self.sent.push(now, bytes, is_eliciting);
         match self.silence(now) {
@@ -285,12 +285,12 @@ impl Recovery {
         }
     }
 
-    /// Whether the next packet should elicit an acknowledgement, because many in a row elicited none.
+    /// Whether the next packet should be eliciting, because many consecutive packets were not.
     pub(super) fn is_quiet(&self) -> bool {
         self.quiet_run >= QUIET_RUN_MAX
     }
 
-    /// When a probe leaves because acknowledgements have not arrived.
+    /// Returns the time at which a probe leaves, if acknowledgements have not arrived.
     pub(super) fn probe_at(&self) -> Option<Time> {
         if self.is_reliable || self.sent.in_flight() == 0 {
             return None;
@@ -303,8 +303,8 @@ impl Recovery {
         Some(from + wait)
     }
 
-    /// A probe is due: the next packet carries the items of the oldest packet in flight, regardless of the rate.
-    /// Returns these items.
+    /// Starts a probe. The next packet carries the items of the oldest packet in flight, regardless of the rate. Returns these
+    /// items.
     pub(super) fn probe(&mut self, now: Time) -> impl Iterator<Item = Item> + '_ {
         self.is_probe_due = true;
         self.probes += 1;
@@ -312,7 +312,7 @@ impl Recovery {
         self.sent.items(self.sent.oldest_items())
     }
 
-    /// The share of the rate to use while the peer is silent; `None` if it is not.
+    /// The share of the rate to use while the peer is silent; `None` if the peer is not silent.
     fn silence(&self, now: Time) -> Option<f64> {
         let since = self.waits_since.filter(|_| !self.is_reliable)?;
         let elapsed = now.since(since);
@@ -323,7 +323,7 @@ impl Recovery {
         Some(SILENT_SHARE * 0.5f64.powi(late))
     }
 
-    /// When the silence begins, if it has not begun; from then on the bytes in flight no longer delay new content.
+    /// The time at which the silence begins, if it has not begun. From then on the bytes in flight no longer delay new content.
     pub(super) fn silence_begins(&self, now: Time) -> Option<Time> {
         let begins = self.waits_since.map(|since| since + 2 * self.rtt.probe_timeout());
         begins.filter(|begins| *begins > now)
@@ -335,7 +335,7 @@ impl Recovery {
         self.waits_since = (self.sent.in_flight() > 0).then_some(now);
     }
 
-    /// Since when packets are in flight without any acknowledgement; `None` while nothing is in flight.
+    /// The time since which packets are in flight without any acknowledgement; `None` while nothing is in flight.
     pub(super) fn unanswered_since(&self) -> Option<Time> {
         self.waits_since.filter(|_| self.sent.in_flight() > 0)
     }
@@ -345,7 +345,7 @@ impl Recovery {
         self.sent.is_full() || self.sent.unacknowledged_span() > SPAN_MAX
     }
 
-    /// Whether the bytes in flight leave room for more; in a silence only those sent since it began count.
+    /// Whether the bytes in flight leave room for more. In a silence, only the bytes count that were sent since its beginning.
     pub(super) fn has_room_in_flight(&self, now: Time, rate: &Rate) -> bool {
         match self.silence(now) {
             Some(_) => self.silent_bytes < SILENT_BYTES_MAX,
@@ -360,8 +360,8 @@ impl Recovery {
         rate.flight_bytes_max(least, smoothed, self.is_reliable)
     }
 
-    /// When a packet is eliciting only to keep the carrier alive. A session that never sent an eliciting packet counts
-    /// from its first received packet.
+    /// The time at which a packet becomes eliciting only to keep the carrier alive. If the session has never sent an eliciting
+    /// packet, the time counts from its first received packet.
     pub(super) fn keep_alive_at(&self, idle_timeout: Duration, last_heard: Time) -> Time {
         self.sent.last_eliciting_at().unwrap_or(last_heard) + idle_timeout / 3
     }

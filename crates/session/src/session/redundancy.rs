@@ -1,8 +1,7 @@
-//! Early recovery: small events that are not acknowledged are sent again before any loss is known, within a budget
-//! (`spec/SESSION.md`, section 10). So a single loss costs one send interval, not a round trip.
+//! Early recovery: unacknowledged small events are sent again before any loss is known, within a budget (`spec/SESSION.md`,
+//! section 10). So a single loss costs one send interval instead of a round trip.
 //!
-//! **Invariant**: early repetitions never cost more than the budget. Repetitions that the budget cannot pay for are
-//! dropped.
+//! **Invariant**: early repetitions never cost more than the budget. A repetition that the budget cannot pay for is dropped.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,23 +10,23 @@ use super::lanes::{Departure, Lanes, REPEAT_BYTES_MAX};
 use crate::lane::Bucket;
 use crate::time::Time;
 
-/// A repetition and its frame fit into this.
+/// Maximum size of a repetition with its frame.
 const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
-/// The content of a packet with a leading event: the event, and small messages that fit.
+/// Maximum content of a packet with a leading event: the event, and small messages that fit.
 pub(super) const LEADING_BYTES: usize = REPEAT_BYTES_MAX as usize + 64;
-/// The cost of an event that left in its own packet: its headers on the link.
+/// The cost of an event that left in a packet of its own: the headers of this packet on the link.
 const LEADING_COST: usize = 80;
-/// The first repetition may get its own packet. Later ones only use packets that leave anyway.
+/// The waits before repetitions. The first repetition may get a packet of its own. Later ones only use packets that leave anyway.
 const WAITS: [Duration; 4] = [
     Duration::from_millis(2),
     Duration::from_millis(12),
     Duration::from_millis(30),
     Duration::from_millis(60),
 ];
-/// The budget may be saved up for this long.
+/// Time for which an unused budget can be saved.
 const BUDGET_SECONDS: f64 = 0.5;
 
-/// An event that may be repeated from a time on.
+/// An event that may be repeated from a certain time on.
 #[derive(Clone, Copy, Debug)]
 struct Repetition {
     at: Time,
@@ -35,11 +34,11 @@ struct Repetition {
     number: u64,
 }
 
-/// Events that may be repeated before a loss is known, and the budget for that.
+/// The events that may be repeated before a loss is known, and the budget for these repetitions.
 #[derive(Debug)]
 pub(super) struct Redundancy {
     bytes_per_second: f64,
-    /// Repetitions of each turn, in the order of time.
+    /// The repetitions of each turn, in the order of their times.
     turns: [VecDeque<Repetition>; WAITS.len()],
     bucket: Bucket,
 }
@@ -53,7 +52,7 @@ impl Redundancy {
         }
     }
 
-    /// An event of `length` bytes left for the first time.
+    /// Records that an event of `length` bytes left for the first time.
     pub(super) fn bound(&mut self, now: Time, lane: u8, number: u64, length: u32) {
         if length > REPEAT_BYTES_MAX {
             return;
@@ -63,7 +62,7 @@ impl Redundancy {
         }
     }
 
-    /// When an event without another repetition gets its own packet.
+    /// Returns the time at which an event that was not yet repeated gets a packet of its own.
     pub(super) fn due_at(&mut self, now: Time, lanes: &Lanes) -> Option<Time> {
         loop {
             let &Repetition { at, lane, number } = self.turns[0].front()?;
@@ -74,11 +73,11 @@ impl Redundancy {
         }
     }
 
-    /// Repeats the due events that the budget allows in the packet that leaves now.
+    /// Repeats the due events in the packet that leaves now, as far as the budget allows.
     pub(super) fn repeat(&mut self, lanes: &mut Lanes, departure: &mut Departure<'_, '_>) {
         let now = departure.now;
         for turn in 0..WAITS.len() {
-            // Later repetitions use only budget that first repetitions are unlikely to need.
+            // Later repetitions use only the part of the budget that first repetitions are unlikely to need.
             let kept = if turn == 0 { 0.0 } else { self.tokens_max() / 2.0 };
             while let Some(&Repetition { lane, number, .. }) =
                 self.turns[turn].front().filter(|repetition| repetition.at <= now)
@@ -95,12 +94,12 @@ impl Redundancy {
         }
     }
 
-    /// Whether an event may lead: that leaves half of the budget to first repetitions.
+    /// Whether an event may lead a packet. Half of the budget must be left for first repetitions.
     pub(super) fn can_lead(&mut self, now: Time) -> bool {
         self.tokens(now) >= self.tokens_max() / 2.0
     }
 
-    /// A packet leaves for an event alone.
+    /// Records that a packet leaves for a single event.
     pub(super) fn led(&mut self) {
         self.bucket.spend(LEADING_COST);
     }

@@ -1,4 +1,4 @@
-//! Timeouts: actions when nothing arrives (`spec/SESSION.md`, sections 10 and 12).
+//! Timeouts: the actions that are due when nothing arrives (`spec/SESSION.md`, sections 10 and 12).
 
 use super::Session;
 use super::commands::Deadline;
@@ -49,8 +49,8 @@ impl Session {
         }
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout) and then [`poll_packet`](Self::poll_packet) again, if nothing
-    /// happens before. A time that has passed means now.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout) and then [`poll_packet`](Self::poll_packet)
+    /// again, if nothing happens before. A time in the past means now.
     pub fn poll_timeout(&mut self, now: Time) -> Option<Time> {
         let due =
             if self.is_open() { self.open_due_at(now) } else { self.handshake.due_at(now, self.last_heard) };
@@ -73,7 +73,7 @@ impl Session {
         ])
     }
 
-    /// When to report the consumed count to the peer. A time that has passed means now.
+    /// Returns the time at which the consumed count is reported to the peer. A time in the past means now.
     pub fn report_at(&self) -> Option<Time> {
         self.lanes.report_at(&self.config.limits)
     }

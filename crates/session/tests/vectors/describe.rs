@@ -1,4 +1,4 @@
-//! Packets as the JSON of the vectors.
+//! Represents packets as the JSON of the vectors.
 
 use nowcast_session::Limits;
 use nowcast_session::packet::{
@@ -10,7 +10,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Numbers that JavaScript cannot hold are text.
+/// Represents a number. Numbers that JavaScript cannot represent become text.
 pub(crate) fn number(value: u64) -> Value {
     if value <= 1 << 53 { json!(value) } else { json!(value.to_string()) }
 }

@@ -1,8 +1,8 @@
-//! The packets of the vectors, assembled by hand, and a writer of decoded packets.
+//! The packets of the vectors, assembled by hand, and a function that writes decoded packets.
 
 use nowcast_session::packet::{Data, Frame, Packet, put_varint, write};
 
-/// Name and bytes.
+/// The name and the bytes of a packet.
 pub(crate) type Case = (&'static str, Vec<u8>);
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -13,7 +13,7 @@ fn unhex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Limits as most cases have them: 8 lanes, 1 MiB, 256 KiB, 1,200 bytes, 10 s, 60 s.
+/// The limits that most cases use: 8 lanes, 1 MiB, 256 KiB, 1,200 bytes, 10 s, 60 s.
 const LIMITS: &str = "08 808040 808010 b009 904e e0d403";
 
 fn hello(tail: &str, length: usize) -> Vec<u8> {
@@ -159,7 +159,7 @@ pub(crate) fn malformed() -> Vec<Case> {
     ]
 }
 
-/// Acknowledgements and the largest number sent when they arrive.
+/// Pairs of an acknowledgement and the largest number that was sent when it arrives.
 pub(crate) fn acknowledgements() -> Vec<(Vec<u8>, Option<u64>)> {
     let simple = unhex("01 0000 000000 0900 00 09");
     let ranges = unhex("03 0000 000000 6400 00 04 02 02 00 00 09");
@@ -175,7 +175,7 @@ pub(crate) fn acknowledgements() -> Vec<(Vec<u8>, Option<u64>)> {
     ]
 }
 
-/// Writes the values that were read.
+/// Encodes a packet from its decoded values.
 pub(crate) fn write(packet: &Packet<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     match packet {

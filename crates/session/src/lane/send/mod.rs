@@ -1,4 +1,4 @@
-//! The sending end of a lane: binds values and events to packets at the last moment, and again after losses.
+//! The sending end of a lane. It binds values and events to packets at the last moment, and again after losses.
 
 mod outcome;
 mod retransmit;
@@ -20,7 +20,7 @@ use crate::stats::Stats;
 use crate::store::{Handle, Store};
 use crate::time::Time;
 
-/// An event that was bound to a packet and not acknowledged.
+/// An event that was bound to a packet and has not been acknowledged.
 #[derive(Debug)]
 struct SentEvent {
     kind: EventKind,
@@ -29,16 +29,16 @@ struct SentEvent {
     /// The end of its time to live.
     expires: Option<Time>,
     length: u32,
-    /// Gone once acknowledged or expired.
+    /// `None` once the event is acknowledged or expired.
     payload: Option<Handle>,
     is_acknowledged: bool,
-    /// Copies of the whole event in packets that are neither acknowledged nor lost.
+    /// Number of packets that carry the whole event and are neither acknowledged nor lost.
     in_flight: u32,
     is_lost: bool,
     parts: Option<Box<Parts>>,
 }
 
-/// A large message whose parts have not all been sent once.
+/// A large message of which some parts have never been sent.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     what: Large,
@@ -59,30 +59,30 @@ enum Retransmission {
     State { slot: u32, stamp: u64, part: Option<u32> },
 }
 
-/// The fate of an event when its time to live ends.
+/// The outcome for an event when its time to live ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expiry {
-    /// It had arrived before.
+    /// The event had arrived before.
     Arrived,
     /// The event is reported to the application.
     Expired,
 }
 
-/// All a lane needs to fill a packet.
+/// The data that a lane needs to fill a packet.
 pub(crate) struct SendContext<'a, 'b> {
     pub(crate) now: Time,
     pub(crate) builder: &'a mut Builder<'b>,
     pub(crate) store: &'a mut Store,
     pub(crate) sent: &'a mut SentPackets,
     pub(crate) stats: &'a mut Stats,
-    /// Messages up to this length go whole.
+    /// Messages up to this length are sent whole.
     pub(crate) whole_max: usize,
     pub(crate) limits: &'a Limits,
-    /// Events bound now that may ride again, and commands that await replies.
+    /// The events bound in this call that may be repeated, and the commands that await replies.
     pub(crate) bound: &'a mut Vec<Bound>,
 }
 
-/// An event that got its number.
+/// An event that was bound to a packet and thereby got its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub(crate) lane: u8,
@@ -92,7 +92,7 @@ pub(crate) struct Bound {
     pub(crate) length: u32,
 }
 
-/// One lane, outgoing.
+/// The sending end of one lane.
 #[derive(Debug)]
 pub(crate) struct SendLane {
     lane: u8,
@@ -102,7 +102,8 @@ pub(crate) struct SendLane {
     next_id: u64,
     /// The id of the newest event that left the queue.
     last_id: Option<u64>,
-    /// Events with half of their expiry done: reported but still in the queue, or removed from it but not reported yet.
+    /// Events whose expiry is half done. They are reported but still in the queue, or removed from the queue but not reported
+    /// yet.
     half_expired: Vec<u64>,
     states: SentStates,
     next_stamp: u64,
@@ -115,10 +116,10 @@ pub(crate) struct SendLane {
     costs: VecDeque<u64>,
     closed_cost: u64,
     consumed: u64,
-    /// A packet with room got nothing: until something changes, asking again is useless.
+    /// Whether a packet with room got nothing from this lane. Until something changes, asking again is useless.
     is_stuck: bool,
     bucket: Bucket,
-    /// Bytes sent per weight, for fair turns.
+    /// Number of bytes sent, divided by the weight. Lanes take turns by this value.
     pub(crate) turn: u64,
 }
 
@@ -148,7 +149,7 @@ impl SendLane {
         }
     }
 
-    /// The newest value of `key` (greater than 0).
+    /// Puts the newest value of `key` (greater than 0).
     pub(crate) fn put_state(
         &mut self,
         now: Time,
@@ -181,7 +182,7 @@ impl SendLane {
         Ok(())
     }
 
-    /// An event, command or reply; returns its id.
+    /// Puts an event, command or reply. Returns its id.
     pub(crate) fn put_event(
         &mut self,
         now: Time,
@@ -208,7 +209,7 @@ impl SendLane {
         Ok(waiting.id)
     }
 
-    /// Whether a packet with room would get something from this lane.
+    /// Whether this lane would put something into a packet with room.
     pub(crate) fn has_more(&mut self, now: Time) -> bool {
         let waits = !self.queue.is_empty()
             || !self.deferred.is_empty()
@@ -224,7 +225,7 @@ impl SendLane {
         is_new && self.queue.peek().is_some_and(leads)
     }
 
-    /// When a bulk lane may send again.
+    /// Returns the time at which a bulk lane may send again.
     pub(crate) fn next_at(&mut self, now: Time) -> Option<Time> {
         let per_second = f64::from(self.config.bytes_per_second_max?);
         let missing = -self.tokens(now, per_second);
@@ -240,28 +241,28 @@ impl SendLane {
         self.bucket.tokens(now, per_second, (per_second / 50.0).max(1_200.0))
     }
 
-    /// Messages that wait to be sent for the first time.
+    /// Number of messages that wait to be sent for the first time.
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether parts of a large message are to leave before anything new.
+    /// Whether parts of a large message must leave before any new message.
     pub(crate) fn is_sending_parts(&self) -> bool {
         !self.jobs.is_empty()
     }
 
-    /// Packets have another size from now on.
+    /// Adapts to a carrier with another packet size.
     pub(crate) fn change_carrier(&mut self) {
         self.is_stuck = false;
     }
 
-    /// Whether everything put has arrived.
+    /// Whether all messages that were put have arrived.
     pub(crate) fn is_drained(&self) -> bool {
         let defers = self.deferred.iter().any(|&slot| self.states.get(slot).deferred.is_some());
         self.queue.is_empty() && !defers && self.events.is_empty() && self.states.unacknowledged() == 0
     }
 
-    /// Puts messages into the packet as far as they fit.
+    /// Puts as many messages into the packet as fit.
     pub(crate) fn fill(&mut self, context: &mut SendContext<'_, '_>) {
         let before = context.builder.room();
         self.fill_retransmissions(context);
@@ -321,7 +322,7 @@ impl SendLane {
         }
     }
 
-    /// Binds newer values whose large predecessors have arrived.
+    /// Binds the newer values whose large predecessors have arrived.
     fn fill_deferred(&mut self, context: &mut SendContext<'_, '_>) {
         let mut index = 0;
         while index < self.deferred.len() {
@@ -371,8 +372,8 @@ impl SendLane {
         self.events_waiting -= 1;
     }
 
-    /// Defers a value whose large predecessor of the same interval, in slot `newest`, has not arrived; `false` if there
-    /// is none.
+    /// Defers a value if a large earlier value of the same interval, in slot `newest`, has not arrived. Returns `false` if there
+    /// is no such value.
     fn defer(&mut self, newest: Option<u32>, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
         let interval = self.interval();
         let Some(slot) = newest else { return false };
@@ -391,7 +392,7 @@ impl SendLane {
         true
     }
 
-    /// Before an interval closes, its last values are bound, even if a large one is still in flight.
+    /// Binds the deferred values before their interval closes, even if a large earlier value is still in flight.
     fn bind_all_deferred(&mut self, context: &mut SendContext<'_, '_>) -> bool {
         while let Some(&slot) = self.deferred.first() {
             let state = self.states.get(slot);
@@ -406,12 +407,13 @@ impl SendLane {
         true
     }
 
-    /// The interval of values bound now: the number of the next event.
+    /// Returns the interval of values that are bound now. It is the number of the next event.
     fn interval(&self) -> u64 {
         self.events_first + self.events.len() as u64
     }
 
-    /// Binds a value of a key whose newest bound value is in slot `newest`; `false` if there is no room or no credit.
+    /// Binds a value of a key. The newest bound value of this key is in slot `newest`. Returns `false` if there is no room or no
+    /// credit.
     fn bind_state(
         &mut self,
         key: u64,
@@ -463,7 +465,7 @@ impl SendLane {
         true
     }
 
-    /// Binds an event, or a barrier if `waiting` is none; `false` if there is no room or no credit.
+    /// Binds an event, or a barrier if `waiting` is `None`. Returns `false` if there is no room or no credit.
     fn bind_event(&mut self, waiting: Option<&Waiting>, context: &mut SendContext<'_, '_>) -> bool {
         let length = waiting.map_or(0, |waiting| waiting.length);
         let cost = self.states.cost + u64::from(length) + MESSAGE_COST;
@@ -515,7 +517,7 @@ impl SendLane {
         }
     }
 
-    /// Writes an event or a part of it, if it is still needed; `false` if there is no room.
+    /// Writes an event or a part of it, if it is still needed. Returns `false` if there is no room.
     fn write_event(
         &mut self,
         number: u64,
@@ -531,7 +533,7 @@ impl SendLane {
             return true;
         }
         if part.is_none() && event.length as usize > context.whole_max {
-            // A resumed session may run on a carrier with smaller packets.
+            // A resumed session may run on a carrier with smaller packets, so the event may need parts now.
             let parts = event.parts.get_or_insert_with(|| Parts::of(event.length as usize));
             let job = Job { what: Large::Event(number), next: 0, count: parts.count() };
             event.is_lost = false;
@@ -580,8 +582,8 @@ fn event_length(head: EventHead, length: usize) -> usize {
     2 + varint_length(head.number) + varint_length(head.before) + answers + PART_FIELDS_BYTES_MAX + length
 }
 
-/// Length, or total and index, of a message within the limits of this crate.
+/// Maximum size of the length, or of the total and the index, of a message within the limits of this crate.
 const PART_FIELDS_BYTES_MAX: usize = 5;
-/// Maximum overhead of a frame beyond its payload. With room for this and the longest unfragmented message, anything
+/// Maximum overhead of a frame in addition to its payload. If a packet has room for this and the longest whole message, any frame
 /// fits.
 const FRAME_BYTES_MAX: usize = 32;

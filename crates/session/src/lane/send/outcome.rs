@@ -1,4 +1,4 @@
-//! Outcomes of sent messages: arrived, lost, expired, consumed.
+//! The outcomes of sent messages: arrived, lost, expired or consumed.
 
 use super::{Expiry, Retransmission, SendLane};
 use crate::error::Broken;
@@ -8,7 +8,7 @@ use crate::store::Store;
 use crate::time::Time;
 
 impl SendLane {
-    /// A packet with this value arrived.
+    /// Records that a packet with this value arrived.
     pub(crate) fn state_arrived(&mut self, slot: u32, stamp: u64, part: Option<u32>, store: &mut Store) {
         if !self.states.is_wanted(slot, stamp) {
             return;
@@ -25,7 +25,7 @@ impl SendLane {
         }
     }
 
-    /// A packet with this value was lost.
+    /// Records that a packet with this value was lost.
     pub(crate) fn state_lost(&mut self, slot: u32, stamp: u64, part: Option<u32>) {
         self.is_stuck = false;
         if !self.states.is_wanted(slot, stamp) {
@@ -38,8 +38,8 @@ impl SendLane {
         }
     }
 
-    /// A packet with this event arrived. If the event is now complete, returns the end of its time to live and its id,
-    /// because the time to live is no longer needed.
+    /// Records that a packet with this event arrived. If the event is now complete, returns the end of its time to live and its
+    /// id, because the time to live is no longer needed.
     pub(crate) fn event_arrived(
         &mut self,
         number: u64,
@@ -72,7 +72,7 @@ impl SendLane {
         deadline
     }
 
-    /// A packet with this event was lost.
+    /// Records that a packet with this event was lost.
     pub(crate) fn event_lost(&mut self, number: u64, part: Option<u32>) {
         self.is_stuck = false;
         let Some(event) = self.event_mut(number) else { return };
@@ -93,7 +93,7 @@ impl SendLane {
         self.retransmissions.push_back(Retransmission::Event { number, part });
     }
 
-    /// Sends an event or value once more without calling it lost: for probes.
+    /// Sends an event or value again for a probe, without recording a loss.
     pub(crate) fn probe(&mut self, item: Item) {
         self.is_stuck = false;
         match item {
@@ -110,12 +110,12 @@ impl SendLane {
         }
     }
 
-    /// For a probe in a long silence: sends the oldest unacknowledged events and values again.
+    /// Sends the oldest unacknowledged events and values again, for a probe in a long silence.
     pub(crate) fn probe_oldest(&mut self, count: usize) {
         self.is_stuck = false;
         let open = self.events.iter().enumerate().filter(|(_, event)| !event.is_acknowledged);
         let last = open.map(|(index, _)| index).take(count).last();
-        // From the newest to the oldest, because each goes before the messages that wait to be sent again.
+        // The loop runs from the newest to the oldest, because each message is placed before those that wait to be sent again.
         for index in (0..last.map_or(0, |last| last + 1)).rev() {
             let number = self.events_first + index as u64;
             if self.events[index].parts.is_none() {
@@ -130,7 +130,7 @@ impl SendLane {
         }
     }
 
-    /// The time to live of event `id` ended.
+    /// Ends the time to live of event `id`.
     pub(crate) fn expire(&mut self, id: u64, store: &mut Store) -> Expiry {
         self.is_stuck = false;
         if self.take_half_expired(id) {
@@ -156,7 +156,7 @@ impl SendLane {
         Expiry::Expired
     }
 
-    /// The peer's application has consumed the events below `consumed`.
+    /// Records that the peer's application has consumed the events below `consumed`.
     pub(crate) fn consumed(&mut self, consumed: u64) -> Result<(), Broken> {
         if consumed > self.interval() {
             return Err(Broken::violation("consumed more events than were sent"));

@@ -1,4 +1,4 @@
-//! Repeated sending: lost values and fragments, and redundant copies of events.
+//! Repeated sending of lost values and parts, and of redundant copies of events.
 
 use nowcast_queue::Key;
 
@@ -7,7 +7,7 @@ use crate::packet::{StateHead, varint_length, write};
 use crate::sent::Item;
 
 impl SendLane {
-    /// Lets an unacknowledged event ride again; returns how many bytes that took.
+    /// Sends an unacknowledged event again. Returns the number of bytes that this took.
     pub(crate) fn repeat(&mut self, number: u64, context: &mut SendContext<'_, '_>) -> usize {
         let is_wanted = self.event_mut(number).is_some_and(|event| !event.is_acknowledged && !event.is_lost);
         if !is_wanted {
@@ -28,8 +28,9 @@ impl SendLane {
             .is_some_and(|event| !event.is_acknowledged && !event.is_lost)
     }
 
-    /// A barrier closes the open interval although newer values wait. The values that gave way to them are the last of
-    /// their interval after all, and the peer cannot continue without them.
+    /// Marks values for sending that had given way to newer ones. This is necessary if a barrier closes the open interval while
+    /// the newer values still wait. The earlier values are then the last ones of the interval, and the peer cannot continue
+    /// without them.
     pub(super) fn recall_what_gave_way(&mut self) {
         let interval = self.interval();
         let recalled = self.states.wanted().filter(|(_, state)| state.gave_way && state.interval == interval);
@@ -81,7 +82,7 @@ impl SendLane {
         has_room
     }
 
-    /// Writes one part of a wanted value; `false` if there is no room.
+    /// Writes one part of a wanted value. Returns `false` if there is no room.
     pub(super) fn write_state_part(
         &mut self,
         slot: u32,
