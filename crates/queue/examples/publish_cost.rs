@@ -1,7 +1,8 @@
-//! The cost of a put for one subscriber and for a thousand: `cargo run --release -p nowcast-queue --example
+//! Measures the cost of a put for one subscriber and for a thousand: `cargo run --release -p nowcast-queue --example
 //! publish_cost`.
 //!
-//! Batches of puts are timed in turns for both. Between batches, outside of the measured time, the subscribers read.
+//! Both cases are measured in turns, one batch of puts each. The subscribers read between the batches, outside of the measured
+//! time.
 
 use nowcast_queue::{Key, PublicationBounds, Receiver, in_process};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ const SUBSCRIBERS: usize = 1_000;
 enum Reading {
     /// All subscribers read everything.
     All,
-    /// The first of every ten reads everything; the others stall.
+    /// Every tenth subscriber reads everything; the others stall.
     OneInTen,
 }
 

@@ -1,4 +1,4 @@
-//! The two ends of a queue over any transport.
+//! The traits of the two ends of a queue, for any transport.
 
 use crate::{Key, Refusal};
 use std::task::{Context, Poll};
@@ -7,13 +7,13 @@ use std::time::Instant;
 /// The effect of a put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
-    /// The value made an entry at the end of the queue.
+    /// The value became a new entry at the end of the queue.
     Queued,
     /// The value replaced an undelivered value of the same key.
     Replaced,
 }
 
-/// The sending end of a queue. It has one owner at a time: every direction has a single writer.
+/// The sending end of a queue. It has one owner at a time, because every direction has a single writer.
 pub trait Sender {
     /// Puts a value without waiting.
     ///
@@ -21,10 +21,10 @@ pub trait Sender {
     /// [`Refusal::Full`] if there is no room, and the error that ended the queue.
     fn try_put(&mut self, key: Key, value: &[u8]) -> Result<Put, Refusal>;
 
-    /// Puts a value. Waits for room, at most until the deadline.
+    /// Puts a value. If there is no room, waits until the deadline.
     ///
     /// # Errors
-    /// [`Refusal::TimedOut`] at the deadline, and the error that ended the queue; never [`Refusal::Full`].
+    /// [`Refusal::TimedOut`] at the deadline, and the error that ended the queue. Never returns [`Refusal::Full`].
     fn put(&mut self, key: Key, value: &[u8], deadline: Option<Instant>) -> Result<Put, Refusal>;
 
     /// Puts a value, or registers the task to be woken when a retry may succeed.
@@ -34,16 +34,16 @@ pub trait Sender {
     fn poll_put(&mut self, context: &mut Context<'_>, key: Key, value: &[u8]) -> Poll<Result<Put, Refusal>>;
 }
 
-/// The receiving end of a queue. It has one owner at a time: every direction has a single reader.
+/// The receiving end of a queue. It has one owner at a time, because every direction has a single reader.
 pub trait Receiver {
-    /// Gets the next message without waiting: returns its key, and replaces the content of `value` by its bytes. `None`
-    /// if nothing waits.
+    /// Gets the next message without waiting. Returns its key, and replaces the content of `value` by its bytes. Returns `None`
+    /// if no message waits.
     ///
     /// # Errors
-    /// The error that ended the queue, once all earlier messages have been delivered.
+    /// The error that ended the queue, after all earlier messages have been delivered.
     fn try_get(&mut self, value: &mut Vec<u8>) -> Result<Option<Key>, Refusal>;
 
-    /// Gets the next message. Waits for one, at most until the deadline.
+    /// Gets the next message. If there is none, waits until the deadline.
     ///
     /// # Errors
     /// [`Refusal::TimedOut`] at the deadline, and the error that ended the queue.

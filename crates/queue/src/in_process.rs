@@ -1,4 +1,4 @@
-//! The updatable queue between threads of one process: between two of them, or from one to many.
+//! The updatable queue between threads of one process: from one thread to another, or from one to many.
 
 mod publisher;
 mod waiting;
@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use waiting::sleep;
 
-/// Makes a queue and its two ends. Dropping an end closes it for the other.
+/// Makes a queue and returns its two ends. Dropping one end closes the queue for the other.
 ///
 /// ```
 /// use nowcast_queue::{Bounds, Key, Receiver, Sender, in_process};

@@ -1,12 +1,12 @@
-//! Keys: two messages with the same key are values of the same state.
+//! Keys. Two messages with the same key are values of the same state.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Names a piece of state; the newest value with the same key replaces an undelivered older one.
+/// Identifies a piece of state. The newest value of a key replaces an undelivered older one.
 ///
-/// Key 0 is special, as in the paper: it marks an event, which replaces nothing and is never replaced.
+/// Key 0 is special, as in the paper. It marks an event, which replaces nothing and is never replaced.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Key(u64);
 
@@ -17,7 +17,7 @@ impl Key {
     /// Makes the key of a piece of state.
     ///
     /// # Panics
-    /// If `key` is 0, which marks events: that is a mistake of the program, not of its input. For untrusted numbers use
+    /// If `key` is 0, which marks events. This is a mistake of the program, not of its input. For untrusted numbers use
     /// [`Key::from_raw`].
     #[must_use]
     pub const fn state(key: u64) -> Key {
@@ -31,13 +31,13 @@ impl Key {
         Key(key)
     }
 
-    /// The number of this key.
+    /// Returns the number of this key.
     #[must_use]
     pub const fn raw(self) -> u64 {
         self.0
     }
 
-    /// Whether this marks an event.
+    /// Whether this key marks an event.
     #[must_use]
     pub const fn is_event(self) -> bool {
         self.0 == 0
@@ -59,13 +59,13 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A map by key with a hash that costs one multiplication.
+/// A map by key, with a hash function that costs one multiplication.
 ///
-/// It does not resist keys chosen to collide, so use it only for keys that the own program chooses, such as those of
-/// its outgoing queue.
+/// The hash does not resist keys that were chosen to collide. Use the map only for keys that your own program chooses, such as
+/// those of its outgoing queue.
 pub type KeyMap<T> = HashMap<Key, T, BuildHasherDefault<KeyHasher>>;
 
-/// The hash of [`KeyMap`].
+/// The hash function of [`KeyMap`].
 #[derive(Default)]
 pub struct KeyHasher(u64);
 
@@ -81,8 +81,7 @@ impl Hasher for KeyHasher {
     }
 
     fn write_u64(&mut self, number: u64) {
-        // Both halves of the product are mixed, because the map takes its bucket from the low bits and its tag from the
-        // high ones.
+        // Both halves of the product are mixed, because the map uses the low bits for its bucket and the high bits for its tag.
         let product = u128::from(self.0 ^ number) * 0x9E37_79B9_7F4A_7C15_u128;
         self.0 = (product as u64) ^ ((product >> 64) as u64);
     }

@@ -1,11 +1,11 @@
-//! Several queues in one, by priority.
+//! Several queues, ordered by priority.
 
 use crate::{Bounds, Counters, Key, Put, Refused, UpdatableQueue, Weigh};
 
-/// The lanes of one direction of a channel: independent queues. The lowest number has the highest priority.
+/// The lanes of one direction of a channel. Each lane is an independent queue, and the lowest number has the highest priority.
 ///
-/// Messages of one lane obey the laws among each other; messages of different lanes have no order. Put messages that
-/// need not wait for each other on different lanes, such as chat, poses and commands.
+/// Messages of the same lane follow the laws among each other. Messages of different lanes have no order. Put messages on
+/// different lanes if they need not wait for each other, such as chat, poses and commands.
 ///
 /// ```
 /// use nowcast_queue::{Bounds, Key, Lanes};
@@ -21,7 +21,7 @@ pub struct Lanes<V> {
 }
 
 impl<V: Weigh> Lanes<V> {
-    /// Makes empty lanes, one for each of `bounds`, in falling priority.
+    /// Makes empty lanes, one for each element of `bounds`. The first has the highest priority.
     #[must_use]
     pub fn new(bounds: impl IntoIterator<Item = Bounds>) -> Self {
         Lanes { queues: bounds.into_iter().map(UpdatableQueue::new).collect() }
@@ -38,7 +38,7 @@ impl<V: Weigh> Lanes<V> {
         self.queues[lane].put(key, value)
     }
 
-    /// Returns the message that [`pop`](Self::pop) would deliver: lane, key and value.
+    /// Returns the lane, key and value of the message that [`pop`](Self::pop) would deliver.
     #[must_use]
     pub fn peek(&self) -> Option<(usize, Key, &V)> {
         let (lane, queue) = self.first_waiting()?;
@@ -46,14 +46,14 @@ impl<V: Weigh> Lanes<V> {
         Some((lane, key, value))
     }
 
-    /// Delivers the next message of the first lane that has one: lane, key and value.
+    /// Delivers the next message of the first lane that has one. Returns its lane, key and value.
     pub fn pop(&mut self) -> Option<(usize, Key, V)> {
         let (lane, _) = self.first_waiting()?;
         let (key, value) = self.queues[lane].pop()?;
         Some((lane, key, value))
     }
 
-    /// Returns one lane, for a scheduler with other rules.
+    /// Returns one lane, for a scheduler that applies other rules.
     ///
     /// # Panics
     /// If there is no such lane.
@@ -73,7 +73,7 @@ impl<V: Weigh> Lanes<V> {
         self.queues.iter().all(UpdatableQueue::is_empty)
     }
 
-    /// The summed counters of all lanes.
+    /// The counters, summed over all lanes.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.queues.iter().map(UpdatableQueue::counters).fold(Counters::default(), |sum, lane| Counters {

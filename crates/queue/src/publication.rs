@@ -1,23 +1,23 @@
-//! One sender, many receivers: an updatable queue that is stored once for all of them.
+//! One sender and many receivers: an updatable queue that is stored once for all receivers.
 
 use crate::{Bounds, Key, KeyMap, Put, Refusal, Refused, Weigh};
 use std::collections::VecDeque;
 
-/// Newest state per key and every event, stored once for any number of subscribers. Each subscriber reads at its own
-/// pace. No threads, no clock, no IO.
+/// Holds the newest state of each key and every event, stored once for any number of subscribers. Each subscriber reads at its
+/// own pace. It has no threads, no clock and no IO.
 ///
 /// [`put`](Self::put) takes the same time for one subscriber as for a thousand, because it visits none of them.
-/// [`subscribe`](Self::subscribe) adds one, which receives the newest value of every key and then all later messages.
-/// [`peek`](Self::peek) and [`pop`](Self::pop) deliver the same messages to one subscriber as an
+/// [`subscribe`](Self::subscribe) adds a subscriber, which receives the newest value of every key and then all later messages.
+/// [`peek`](Self::peek) and [`pop`](Self::pop) deliver to a subscriber the same messages as an
 /// [`UpdatableQueue`](crate::UpdatableQueue) would. A value is read only when it is delivered.
 ///
-/// **Implementation.** Every message has a *place*, counted from the first ever, and a log lists the places in order. A
-/// value that no subscriber has received is replaced in place. A value that a subscriber has received moves to the end
-/// of the log, and its old place is void. The log therefore has one place for each key, and others only for messages
-/// that a slow subscriber still needs: events, and the last values before them (the *backlog*). A subscriber lists the
-/// entries that changed since its last *round*, delivers each with its newest value, and begins another round. A value
-/// that moves during the round is still in it, and the values delivered last wait longest in the next round, so no key
-/// starves another.
+/// **Implementation.** Every message has a *place*, counted from the first message ever, and a log lists the places in order. A
+/// value that no subscriber has received is replaced in place. If a subscriber has received the value, its successor gets a place
+/// at the end of the log, and the old place becomes void. The log therefore has one place for each key. It has further places
+/// only for messages that a slow subscriber still needs: events, and the last values before them (the *backlog*). A subscriber
+/// lists the entries that changed since its last *round*, delivers each with its newest value, and begins another round. A value
+/// that moves during the round still belongs to the round. The values that were delivered last wait longest in the next round, so
+/// no key starves another.
 ///
 /// ```
 /// use nowcast_queue::{Key, Publication, PublicationBounds};
@@ -37,24 +37,24 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Publication<V> {
     bounds: PublicationBounds,
-    /// Places with the nodes that are, or were, there. The node of a void place is somewhere else.
+    /// The places, each with the node that is or was there. If a place is void, its node is now somewhere else.
     log: VecDeque<(u64, u32)>,
     nodes: Vec<Node<V>>,
     free: Vec<u32>,
     /// The node of the newest value of each key.
     newest: KeyMap<u32>,
     newest_bytes: usize,
-    /// The size of the entries that only slow subscribers need: events, and values that were replaced since.
+    /// The size of the entries that only slow subscribers need: events, and values that were replaced after an event.
     backlog: Weight,
     next_place: u64,
-    /// Number of events.
+    /// Number of events that were put.
     events: u64,
     versions: u64,
-    /// The length at which the log is cleaned.
+    /// The length at which the log is cleaned next.
     log_max: usize,
     subscribers: Vec<Option<Subscriber>>,
     count: usize,
-    /// Whether there were ever two subscribers at a time.
+    /// Whether there were two subscribers at the same time at any moment.
     is_shared: bool,
     counters: PublicationCounters,
 }
@@ -65,16 +65,15 @@ struct Node<V> {
     /// `None` while the node is free.
     value: Option<V>,
     place: u64,
-    /// Counts puts, so that a subscriber knows whether it has received this value.
+    /// Counts puts. By this number a subscriber knows whether it has received the value.
     version: u64,
-    /// Whether a subscriber has received the value. Then the next value is news for it and needs a new place at the
-    /// end.
+    /// Whether a subscriber has received the value. If so, the next value needs a new place at the end of the log.
     is_seen: bool,
-    /// Its interval: the number of earlier events.
+    /// The interval of the value: the number of earlier events.
     interval: u64,
     /// The node of the next value of this key, in a later interval.
     successor: Option<u32>,
-    /// Number of subscribers that still have it in their first round.
+    /// Number of subscribers that still have the node in their first round.
     pins: u32,
 }
 
@@ -86,37 +85,37 @@ struct Weight {
 
 #[derive(Debug, Default)]
 struct Subscriber {
-    /// All earlier places are finished.
+    /// The subscriber has finished all earlier places.
     floor: u64,
     /// The round covers the places before this one.
     end: u64,
     /// The nodes still to be delivered in this round.
     round: VecDeque<u32>,
-    /// Nodes that moved behind the end of the round before they were delivered in it, with their version at that time.
+    /// Nodes that moved behind the end of the round before they were delivered in it, with their versions at that time.
     ahead: Vec<(u32, u64)>,
     /// The keys that were delivered in the last round, in order.
     delivered: Vec<Key>,
-    /// Set in the first round, whose nodes are pinned: the interval in which the subscriber joined.
+    /// The interval in which the subscriber joined. It is set during the first round, whose nodes are pinned.
     joining: Option<u64>,
     is_behind: bool,
 }
 
-/// Names a subscriber of a [`Publication`].
+/// Identifies a subscriber of a [`Publication`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SubscriberId(u32);
 
 /// Limits of a publication, for any number of subscribers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublicationBounds {
-    /// The newest values: keys, and bytes of all values together.
+    /// Maximum number of keys, and maximum size in bytes of all newest values together.
     pub newest: Bounds,
-    /// Limit of the entries that slow subscribers have not received yet: events, and the last values before them. If
-    /// the backlog exceeds it by a quarter, the slowest subscribers are closed until it is within the limit.
+    /// Limit of the entries that slow subscribers have not received yet: events, and the last values before them. If the backlog
+    /// exceeds this limit by a quarter, the slowest subscribers are closed until the backlog is within the limit.
     pub backlog: Bounds,
 }
 
 impl Default for PublicationBounds {
-    /// 16,384 keys and 16 MiB; 4,096 entries and 4 MiB of backlog.
+    /// Returns limits of 16,384 keys and 16 MiB, and a backlog of 4,096 entries and 4 MiB.
     fn default() -> Self {
         PublicationBounds {
             newest: Bounds { entries_max: 16_384, bytes_max: 16 << 20 },
@@ -166,9 +165,8 @@ impl<V: Weigh> Publication<V> {
     /// Puts a value for all subscribers. [`Put::Replaced`] means that no subscriber had received the previous value.
     ///
     /// # Errors
-    /// Returns the value with [`Refusal::Full`] if the newest values would be more or larger than
-    /// [`PublicationBounds::newest`] allows, or with [`Refusal::TooLarge`] if it could never fit. A slow subscriber
-    /// never causes a refusal.
+    /// Returns the value with [`Refusal::Full`] if the newest values would exceed [`PublicationBounds::newest`]. Returns it with
+    /// [`Refusal::TooLarge`] if it could never fit. A slow subscriber never causes a refusal.
     pub fn put(&mut self, key: Key, value: V) -> Result<Put, Refused<V>> {
         let put = if key.is_event() { self.put_event(value) } else { self.put_state(key, value) };
         match put {
@@ -209,7 +207,7 @@ impl<V: Weigh> Publication<V> {
         self.newest_bytes = self.newest_bytes - old_bytes + bytes;
         let node = &mut self.nodes[index as usize];
         if node.interval < self.events {
-            // It was the last value before an event, and a subscriber may still need it.
+            // The old value was the last one before an event, and a subscriber may still need it.
             self.backlog.add(old_bytes);
             let successor = self.append(key, value);
             self.nodes[index as usize].successor = Some(successor);
@@ -256,7 +254,7 @@ impl<V: Weigh> Publication<V> {
         index
     }
 
-    /// Adds a subscriber. It receives the newest value of every key, then all later messages, and no earlier event.
+    /// Adds a subscriber. It receives the newest value of every key, and then all later messages. It receives no earlier event.
     pub fn subscribe(&mut self) -> SubscriberId {
         let round: VecDeque<u32> = self.live_from(0).filter(|&index| self.is_newest(index)).collect();
         round.iter().for_each(|&index| self.nodes[index as usize].pins += 1);
@@ -280,7 +278,7 @@ impl<V: Weigh> Publication<V> {
     /// Removes a subscriber.
     ///
     /// # Panics
-    /// If it was already removed.
+    /// If the subscriber was already removed.
     pub fn unsubscribe(&mut self, id: SubscriberId) {
         let subscriber = self.subscribers[id.0 as usize].take().expect("a subscriber is forgotten once");
         self.unpin(&subscriber);
@@ -290,7 +288,7 @@ impl<V: Weigh> Publication<V> {
     /// Returns the message that [`pop`](Self::pop) would deliver to a subscriber.
     ///
     /// # Errors
-    /// [`Refusal::Behind`], for good, once the subscriber was closed because of its backlog.
+    /// [`Refusal::Behind`] from the moment at which the subscriber was closed because of its backlog.
     ///
     /// # Panics
     /// If the subscriber was removed.
@@ -338,7 +336,7 @@ impl<V: Weigh> Publication<V> {
 
     /// Returns the next node of a subscriber.
     fn next(&mut self, id: SubscriberId) -> Result<Option<u32>, Refusal> {
-        // The subscriber is taken out while the log is read for it.
+        // The subscriber is removed from the map while the log is read for it.
         let mut subscriber =
             self.subscribers[id.0 as usize].take().expect("the subscriber was not forgotten");
         while subscriber.round.is_empty() && !subscriber.is_behind && subscriber.end < self.next_place {
@@ -350,8 +348,8 @@ impl<V: Weigh> Publication<V> {
         next
     }
 
-    /// Returns the node to deliver for a node of a round. For a joining subscriber, values of earlier intervals and of
-    /// the interval in which it joined count as one interval, because it does not receive the events between them.
+    /// Returns the node to deliver for a node of a round. For a joining subscriber, all intervals up to the one in which it
+    /// joined count as one, because it does not receive the events between them.
     fn value_for(&self, subscriber: &Subscriber, index: u32) -> u32 {
         let node = &self.nodes[index as usize];
         let successor = node.successor.filter(|_| subscriber.joining.is_some());
@@ -360,7 +358,7 @@ impl<V: Weigh> Publication<V> {
             .unwrap_or(index)
     }
 
-    /// Begins a round: collects the changes since the last round, up to the next event. An event is a separate round.
+    /// Begins a round. Collects the changes since the last round, up to the next event. An event forms a round of its own.
     fn begin_round(&self, subscriber: &mut Subscriber) {
         let before = subscriber.end;
         subscriber.end = self.next_place;
@@ -378,14 +376,14 @@ impl<V: Weigh> Publication<V> {
                 subscriber.round.push_back(index);
             }
         }
-        // All of them moved within the interval in which the last round began.
+        // All of these nodes moved within the interval in which the last round began.
         subscriber.ahead.clear();
         self.put_in_turn(subscriber);
         subscriber.floor = if subscriber.round.is_empty() { subscriber.end } else { before };
     }
 
-    /// Moves the values that were delivered last in the previous round to the end. A value that others received may
-    /// have moved behind them although it has waited longer.
+    /// Moves the values that were delivered last in the previous round to the end. Otherwise a value that another subscriber has
+    /// received could be behind them, although it has waited longer.
     fn put_in_turn(&self, subscriber: &mut Subscriber) {
         let Subscriber { round, delivered, .. } = subscriber;
         if self.is_shared && round.len() > 1 && !delivered.is_empty() {
@@ -396,7 +394,7 @@ impl<V: Weigh> Publication<V> {
         delivered.clear();
     }
 
-    /// The nodes at `place` and later, in order.
+    /// Returns the nodes at `place` and later, in order.
     fn live_from(&self, place: u64) -> impl Iterator<Item = u32> {
         let start = self.log.partition_point(|&(other, _)| other < place);
         let rest = self.log.range(start..);
@@ -414,9 +412,9 @@ impl<V: Weigh> Publication<V> {
             || self.backlog.bytes.saturating_mul(4) > bytes_max.saturating_mul(quarters)
     }
 
-    /// Removes the entries that every subscriber has received, and closes the slowest subscribers as long as the
-    /// backlog is too large. Its cost is spread over the puts since its last run: at least one put for each visited
-    /// entry and subscriber, or the puts that grew the backlog by a quarter.
+    /// Removes the entries that every subscriber has received. Closes the slowest subscribers while the backlog is too large. The
+    /// cost is spread over the puts since the last run. These are at least one put for each visited entry and subscriber, or the
+    /// puts that grew the backlog by a quarter.
     fn clean(&mut self) {
         self.forget();
         while self.has_outgrown(4) && self.close_slowest() {
@@ -438,14 +436,14 @@ impl<V: Weigh> Publication<V> {
                 return true;
             }
             backlog.remove(node.bytes());
-            // No place has this number, so other references to this node in the log are void.
+            // No place has this number, so all references to this node in the log become void.
             (node.value, node.place) = (None, u64::MAX);
             free.push(index);
             false
         });
     }
 
-    /// Closes the subscribers that hold back most.
+    /// Closes the subscribers that need the oldest entries.
     fn close_slowest(&mut self) -> bool {
         let active = || self.subscribers.iter().flatten().filter(|subscriber| !subscriber.is_behind);
         let Some(floor) = active().map(|subscriber| subscriber.floor).min() else { return false };
@@ -461,7 +459,7 @@ impl<V: Weigh> Publication<V> {
         true
     }
 
-    /// Releases the nodes that a leaving subscriber has not received.
+    /// Releases the nodes that a leaving subscriber has not received yet.
     fn unpin(&mut self, subscriber: &Subscriber) {
         if subscriber.joining.is_some() {
             subscriber.round.iter().for_each(|&index| self.nodes[index as usize].pins -= 1);

@@ -1,4 +1,4 @@
-//! The named refusals of a queue.
+//! The reasons for which a queue refuses an operation.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// The queue has the maximum number of entries or bytes, and the put replaces none of them. The receiver is too
-    /// slow: try again later, or wait with the blocking call.
+    /// The queue has the maximum number of entries or bytes, and the put would replace none of them. The receiver is too slow:
+    /// try again later, or use the blocking call, which waits.
     Full,
     /// The value alone is larger than the queue's `bytes_max`. This is a mistake of the sender; waiting does not help.
     TooLarge {
@@ -22,11 +22,11 @@ pub enum Refusal {
     TimedOut,
     /// The process at the other end died without closing. A receiver gets all its earlier messages before this error.
     PeerDied,
-    /// The subscriber was so slow that its publisher dropped messages it had not received. It is closed. A new
+    /// The subscriber was so slow that its publisher dropped messages that it had not received. The subscriber is closed. A new
     /// subscription begins with the newest values.
     Behind,
-    /// The peer broke the protocol, or another program wrote into the shared memory. The text names the fault. The
-    /// queue cannot be used any longer.
+    /// The peer broke the protocol, or another program wrote into the shared memory. The text describes the fault. The queue can
+    /// no longer be used.
     Corrupt(&'static str),
 }
 

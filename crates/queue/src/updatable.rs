@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-/// Newest state per key and every event, in order and within bounds. No threads, no clock, no IO.
+/// Holds the newest state of each key and every event, in order and within bounds. It has no threads, no clock and no IO.
 ///
-/// [`put`](Self::put) adds or replaces, [`peek`](Self::peek) shows what is next, [`pop`](Self::pop) delivers it. Each of
-/// them takes constant time however many entries wait. For two threads use [`crate::in_process::queue`], which wraps this.
+/// [`put`](Self::put) adds or replaces an entry, [`peek`](Self::peek) shows the next one, and [`pop`](Self::pop) delivers it.
+/// Each call takes constant time, however many entries wait. For two threads use [`crate::in_process::queue`], which wraps this
+/// type.
 ///
 /// ```
 /// use nowcast_queue::{Bounds, Key, Put, Refusal, UpdatableQueue};
@@ -24,12 +25,12 @@ use std::sync::Arc;
 pub struct UpdatableQueue<V> {
     bounds: Bounds,
     entries: VecDeque<(Key, V)>,
-    /// The place of the newest entry of each waiting key. Keys that no longer wait have places before `first`. Places
-    /// count all entries from the first ever.
+    /// The place of each key's newest entry. A place counts all entries from the first one ever. If the key no longer waits, its
+    /// place is before `first`.
     places: KeyMap<u64>,
     /// The place of `entries[0]`.
     first: u64,
-    /// Entries at earlier places precede the last event, so they are never replaced.
+    /// Entries before this place precede the last event, so they are never replaced.
     barrier: u64,
     bytes: usize,
     counters: Counters,
@@ -54,13 +55,13 @@ impl<V: Weigh> UpdatableQueue<V> {
     /// it is appended.
     ///
     /// # Errors
-    /// Hands the value back with [`Refusal::Full`], or with [`Refusal::TooLarge`] if it could never fit. The
-    /// queue is then unchanged.
+    /// Returns the value with [`Refusal::Full`], or with [`Refusal::TooLarge`] if it could never fit. The queue is then
+    /// unchanged.
     pub fn put(&mut self, key: Key, value: V) -> Result<Put, Refused<V>> {
         self.exchange(key, value).map(|old| if old.is_some() { Put::Replaced } else { Put::Queued })
     }
 
-    /// Like [`put`](Self::put), and returns the replaced value.
+    /// Like [`put`](Self::put), but returns the replaced value.
     ///
     /// # Errors
     /// Like [`put`](Self::put).
@@ -107,7 +108,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.bytes -= value.bytes();
         self.counters.delivered += 1;
         if self.entries.is_empty() {
-            // New entries reuse the memory of the old ones, which is still in the cache.
+            // New entries then reuse the memory of the old ones, which is still in the cache.
             self.entries.clear();
         }
         if self.places.len() > 2 * self.entries.len() + STALE_MAX {
@@ -123,7 +124,7 @@ impl<V: Weigh> UpdatableQueue<V> {
         self.replaceable(key).map(|index| &self.entries[index].1)
     }
 
-    /// The waiting entries, next first.
+    /// Returns the waiting entries, in the order of delivery.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Key, &V)> {
         self.entries.iter().map(|(key, value)| (*key, value))
     }
@@ -180,21 +181,21 @@ impl<V: Weigh> UpdatableQueue<V> {
     }
 }
 
-/// Places of keys that no longer wait are removed together when this many have accumulated, because a key that soon
-/// waits again then costs less.
+/// Number of keys that no longer wait at which their places are removed together. They are not removed earlier, because a key
+/// that soon waits again then costs less.
 const STALE_MAX: usize = 64;
 
-/// Limits of a queue. The sender chooses them, like the paper's `outSize`.
+/// Limits of a queue. The sender chooses them, like `outSize` in the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// Maximum number of entries: keys and pending events.
     pub entries_max: usize,
-    /// Maximum bytes of all waiting values, and so of one value.
+    /// Maximum number of bytes of all waiting values, and therefore of one value.
     pub bytes_max: usize,
 }
 
 impl Default for Bounds {
-    /// 1,024 entries and 1 MiB.
+    /// Returns 1,024 entries and 1 MiB.
     fn default() -> Self {
         Bounds { entries_max: 1024, bytes_max: 1 << 20 }
     }
@@ -213,10 +214,9 @@ pub struct Counters {
     pub delivered: u64,
 }
 
-/// The number of bytes that a value counts towards [`Bounds::bytes_max`]. It must not change while the value is in a
-/// queue.
+/// A value's number of bytes that count towards [`Bounds::bytes_max`]. The number must not change while the value is in a queue.
 pub trait Weigh {
-    /// The weight in bytes.
+    /// Returns the weight in bytes.
     fn bytes(&self) -> usize;
 }
 
@@ -244,7 +244,7 @@ impl Weigh for &[u8] {
     }
 }
 
-/// A value that is stored elsewhere has no weight: a queue of `()` holds only keys.
+/// A value without content has no weight. A queue of `()` holds only keys, if the values are stored elsewhere.
 impl Weigh for () {
     fn bytes(&self) -> usize {
         0

@@ -6,13 +6,13 @@ use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender, in_process};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-/// The number of cases: `NOWCAST_CASES=100000 cargo test -p nowcast-queue --release --test conformance` for the long form.
+/// Returns the number of cases. The long form is `NOWCAST_CASES=100000 cargo test -p nowcast-queue --release --test conformance`.
 fn cases() -> u64 {
     std::env::var("NOWCAST_CASES").map_or(2_000, |cases| cases.parse().expect("NOWCAST_CASES is a number"))
 }
 
 #[test]
-fn the_in_process_queue_obeys_the_laws() {
+fn the_in_process_queue_follows_the_laws() {
     let suite = Suite { seed: 1, cases: cases() };
     match suite.run(&InProcess) {
         Ok(passed) => println!("in process: {passed:?}, seeds from {}", suite.seed),
@@ -21,7 +21,7 @@ fn the_in_process_queue_obeys_the_laws() {
 }
 
 #[test]
-fn every_subscriber_of_a_publisher_sees_the_laws_obeyed() {
+fn the_laws_hold_for_every_subscriber_of_a_publisher() {
     let suite = publishers::Suite { seed: 1, cases: cases() };
     match suite.run(&publishers::InProcess) {
         Ok(passed) => {
@@ -39,7 +39,7 @@ fn a_queue_that_ignores_barriers_is_caught_and_shrunk_to_a_few_steps() {
 }
 
 #[test]
-fn every_kind_of_wrong_record_names_the_law_it_breaks() {
+fn for_every_kind_of_wrong_record_the_violated_law_is_named() {
     let (event, a) = (Key::EVENT, Key::state(1));
     let puts = [a, a, event, a];
     let law =
@@ -55,7 +55,7 @@ fn every_kind_of_wrong_record_names_the_law_it_breaks() {
     assert_eq!(law(&[(a, 2)]), Err(1), "nobody put that");
 }
 
-/// A queue that stores events in a separate queue: fast, and wrong.
+/// A wrong queue that stores events in a separate queue.
 struct NoBarriers;
 
 struct TwoSenders(in_process::InProcessSender, in_process::InProcessSender);

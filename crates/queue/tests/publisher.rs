@@ -1,4 +1,4 @@
-//! One sender, many receivers: joining, falling behind, and the cost. The laws are in `conformance.rs`.
+//! Tests one sender with many receivers: joining, falling behind, and the cost. `conformance.rs` tests the laws.
 
 use nowcast_queue::conformance::{Model, Operation, Script, laws};
 use nowcast_queue::{Bounds, Key, Publication, PublicationBounds, Put, Receiver, Refusal, in_process};
@@ -12,7 +12,7 @@ const KEY: Key = Key::state(1);
 
 const CASES: u64 = 2_000;
 
-/// With one subscriber a publication behaves exactly like a queue, including order and answers.
+/// With one subscriber a publication behaves exactly like a queue, including the order of messages and the answers of calls.
 #[test]
 fn to_a_single_subscriber_a_publication_is_the_updatable_queue() {
     for seed in 0..CASES {
@@ -94,7 +94,7 @@ fn states_alone_never_make_a_subscriber_fall_behind() {
     assert!(got.iter().all(|(_, value)| u32::from_le_bytes(value[..].try_into().unwrap()) >= 9_990));
 }
 
-/// Values are stored once for any number of subscribers and any backlog.
+/// Values are stored once, for any number of subscribers and any backlog.
 #[test]
 fn memory_grows_with_keys_and_unread_events_not_with_subscribers() {
     let held = |subscribers: usize| {
@@ -104,7 +104,7 @@ fn memory_grows_with_keys_and_unread_events_not_with_subscribers() {
         for put in 0..3_000_u64 {
             let key = if put % 100 == 99 { Key::EVENT } else { Key::state(1 + put % 50) };
             publication.put(key, Arc::clone(&value)).unwrap();
-            // One in ten reads, the others stall.
+            // Every tenth subscriber reads, and the others stall.
             for id in ids.iter().step_by(10) {
                 publication.pop(*id).unwrap();
             }
@@ -115,7 +115,7 @@ fn memory_grows_with_keys_and_unread_events_not_with_subscribers() {
 }
 
 #[test]
-fn puts_wake_the_distributor_alone() {
+fn puts_wake_only_the_distributor() {
     struct Count(AtomicUsize);
     impl Wake for Count {
         fn wake(self: Arc<Self>) {

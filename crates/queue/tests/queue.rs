@@ -1,4 +1,4 @@
-//! The paper's figures as scenarios, and the ends of a queue when the other end is slow or gone.
+//! The paper's figures as scenarios, and the two ends of a queue when the other end is slow or gone.
 
 use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender, UpdatableQueue, in_process};
 use std::future::poll_fn;

@@ -1,4 +1,4 @@
-//! Two directions make a channel: how two processes exchange their segments.
+//! A channel has two directions. This module opens one: two processes exchange their segments.
 
 use crate::OpenError;
 use crate::ends::{ShmReceiver, ShmSender};
@@ -17,21 +17,21 @@ use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// A channel to another process. Each end can go to a thread of its own.
+/// A channel to another process. Each end can move to a thread of its own.
 #[derive(Debug)]
 pub struct ShmChannel {
-    /// The queue into which this task puts.
+    /// The queue into which this program puts.
     pub sender: ShmSender,
-    /// The queue from which this task gets.
+    /// The queue from which this program gets.
     pub receiver: ShmReceiver,
 }
 
-/// Both sides of a channel within one process, each with lanes of these bounds.
+/// Makes both sides of a channel within one process. Each side has lanes with these bounds.
 ///
-/// For tests and measurements; between threads `nowcast_queue::in_process` needs no system resources.
+/// For tests and measurements. Between threads, use `nowcast_queue::in_process`, which needs no system resources.
 ///
 /// # Errors
-/// [`OpenError::Bounds`], or [`OpenError::System`] when the system is short of something.
+/// [`OpenError::Bounds`], or [`OpenError::System`] if the system lacks resources.
 pub fn pair(bounds: &[Bounds]) -> Result<(ShmChannel, ShmChannel), OpenError> {
     let (near, far) = UnixStream::pair()?;
     let (near_outgoing, near_file) = Segment::create(bounds)?;
@@ -43,7 +43,7 @@ pub fn pair(bounds: &[Bounds]) -> Result<(ShmChannel, ShmChannel), OpenError> {
     Ok((near, join(far, None, barriers, far_outgoing, far_incoming)?))
 }
 
-/// Opens the connecting side's half; this side speaks first.
+/// Opens the half of the connecting side, which sends its greeting first.
 pub(crate) fn greet(
     socket: UnixStream,
     bounds: &[Bounds],
@@ -56,7 +56,7 @@ pub(crate) fn greet(
     join(socket, Some(peer), ours && theirs, outgoing, Segment::open(file)?)
 }
 
-/// Opens the accepting side's half; this side answers.
+/// Opens the half of the accepting side, which answers a greeting.
 pub(crate) fn answer(
     socket: UnixStream,
     bounds: &[Bounds],
@@ -90,10 +90,11 @@ fn check_peer(socket: &UnixStream) -> Result<Pid, OpenError> {
     Ok(peer.pid)
 }
 
-/// Magic, version, and 1 if the process takes part in barriers across processes; a segment comes with it.
+/// Size of a greeting: the magic number, the version, and 1 if the process takes part in barriers across processes. The segment
+/// is sent with the greeting.
 const HELLO_BYTES: usize = 24;
 
-/// Greets the peer and hands it the segment that this side writes. Returns whether this process takes part in barriers.
+/// Sends the greeting to the peer, with the segment that this side writes. Returns whether this process takes part in barriers.
 fn send_hello(socket: &UnixStream, file: &OwnedFd) -> Result<bool, OpenError> {
     let barriers = crate::sync::register();
     let mut hello = [0; HELLO_BYTES];
@@ -108,15 +109,15 @@ fn send_hello(socket: &UnixStream, file: &OwnedFd) -> Result<bool, OpenError> {
         Ok(HELLO_BYTES) => Ok(barriers),
         Ok(_) => Err(OpenError::Handshake("the greeting could not be sent whole")),
         Err(rustix::io::Errno::PIPE | rustix::io::Errno::CONNRESET) => {
-            Err(OpenError::Handshake("the peer hung up"))
+            Err(OpenError::Handshake("the peer closed the connection"))
         }
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// Receives the peer's greeting: whether it takes part in barriers, and the segment that it writes.
+/// Receives the peer's greeting. Returns whether the peer takes part in barriers, and the segment that it writes.
 fn receive_hello(socket: &UnixStream, deadline: Instant) -> Result<(bool, OwnedFd), OpenError> {
-    // A timeout of zero would mean to wait for ever.
+    // A timeout of zero would wait for ever.
     let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
     socket.set_read_timeout(Some(left))?;
     let mut hello = [0; HELLO_BYTES];
@@ -134,7 +135,7 @@ fn receive_hello(socket: &UnixStream, deadline: Instant) -> Result<(bool, OwnedF
         _ => None,
     });
     if received == 0 {
-        return Err(OpenError::Handshake("the peer hung up"));
+        return Err(OpenError::Handshake("the peer closed the connection"));
     }
     if received < HELLO_BYTES || hello[..8] != MAGIC.to_le_bytes() {
         return Err(OpenError::Handshake("the greeting is not one of Nowcast"));

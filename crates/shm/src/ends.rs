@@ -1,4 +1,4 @@
-//! The two ends of a direction, as programs use them.
+//! The two ends of a direction, in the form that programs use.
 
 use crate::gate::{self, ASLEEP, Waiting};
 use crate::lane::{LaneReader, LaneWriter};
@@ -13,21 +13,21 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Maximum time after which a waiting end notices a missed wake-up.
+/// Maximum time after which a waiting end detects a missed wake-up.
 ///
-/// Ordinarily the kernel reports a death at once and no wake-up is lost. This bound holds even if the words that
-/// announce sleepers were overwritten with garbage.
+/// Normally the kernel reports a death at once, and no wake-up is lost. This bound holds even if another program has overwritten
+/// the words that announce sleepers.
 pub const DETECTION_MAX: Duration = Duration::from_millis(100);
 
-/// The value that the closing side writes. Any other number but 0 is damage.
+/// The value that the closing side writes. Any other value except 0 is damage.
 const CLOSED: u64 = 0x0043_4C4F_5345_4421;
 
-/// Number of polls of a blocking call before it sleeps: about as long as going to sleep takes.
+/// Number of polls of a blocking call before it sleeps. They take about as long as going to sleep.
 const SPINS: u32 = 200;
 
 /// The end that puts into shared memory. Dropping it closes the direction.
 ///
-/// Its methods without a lane mean lane 0; [`Sender`] has them too, for code that is generic.
+/// Methods without a lane argument use lane 0. [`Sender`] also has them, for generic code.
 #[derive(Debug)]
 pub struct ShmSender {
     lanes: Vec<LaneWriter<Arc<Map>>>,
@@ -59,7 +59,7 @@ impl ShmSender {
     /// Like [`Sender::try_put`].
     ///
     /// # Panics
-    /// If there is no such lane: the sender's own task chose their number.
+    /// If there is no such lane. The program itself chose the number of its lanes.
     #[inline]
     pub fn try_put_on(&mut self, lane: usize, key: Key, value: &[u8]) -> Result<Put, Refusal> {
         let put = self.attempt(lane, key, value);
@@ -81,8 +81,8 @@ impl ShmSender {
         value: &[u8],
         deadline: Option<Instant>,
     ) -> Result<Put, Refusal> {
-        // Each read of a full queue takes a cache line away from the reader. The writer therefore first waits until the
-        // reader could have made room for many entries, and then polls ever more rarely.
+        // Each read of a full queue takes a cache line away from the reader. Therefore the writer first waits until the reader
+        // could have made room for many entries. Then it polls less and less often.
         let patience = (self.lanes[lane].bounds().entries_max as u32 / 4).clamp(8, 128);
         for pauses in [patience, patience * 2, patience * 4, 0] {
             match self.attempt(lane, key, value) {
@@ -97,7 +97,7 @@ impl ShmSender {
                 && let Some(time) = time_to_sleep(deadline, self.link.patience)
             {
                 self.map.sleep(WRITER_GATE, ASLEEP, time);
-                // A woken writer usually finds room, so it polls before it announces the next sleep.
+                // After a wake-up there usually is room, so the writer tries again before it announces the next sleep.
                 attempt = self.attempt(lane, key, value);
                 if attempt == Err(Refusal::Full) {
                     continue;
@@ -111,7 +111,7 @@ impl ShmSender {
         }
     }
 
-    /// Puts a value on a lane, or arranges to be woken; see [`Sender::poll_put`].
+    /// Puts a value on a lane, or registers the task to be woken; see [`Sender::poll_put`].
     ///
     /// # Errors
     /// Like [`Sender::poll_put`].
@@ -140,12 +140,12 @@ impl ShmSender {
         }
     }
 
-    /// Ready when the peer can get all put messages, which is always: for code that is generic over carriers.
+    /// Always ready, because the peer can get all messages that were put. It exists for code that is generic over carriers.
     pub fn poll_drained(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
 
-    /// Counters of messages so far, all lanes together.
+    /// Returns the counters of messages, summed over all lanes.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let none = Counters { refused: self.refused, ..Counters::default() };
@@ -157,13 +157,13 @@ impl ShmSender {
         })
     }
 
-    /// The number of lanes of this direction.
+    /// Returns the number of lanes of this direction.
     #[must_use]
     pub fn lanes(&self) -> usize {
         self.lanes.len()
     }
 
-    /// The process at the other end.
+    /// Returns the id of the process at the other end.
     #[must_use]
     pub fn peer_pid(&self) -> u32 {
         self.link.peer_pid
@@ -198,7 +198,7 @@ impl ShmReceiver {
         ShmReceiver { lanes, map, link, broken: None }
     }
 
-    /// Gets the next message without waiting, and the lane it was on: lower numbers go first. See [`Receiver::try_get`].
+    /// Gets the next message and its lane, without waiting. Lanes with lower numbers go first. See [`Receiver::try_get`].
     ///
     /// # Errors
     /// Like [`Receiver::try_get`].
@@ -213,7 +213,7 @@ impl ShmReceiver {
         let Some(refusal) = end_of(&self.map, WRITER_CLOSED, &self.link) else {
             return Ok(None);
         };
-        // Entries put before the end are older than its mark, so a last poll finds them.
+        // Entries that were put before the end were written before its mark, so a last poll finds them.
         match self.take(value)? {
             Some(got) => Ok(Some(got)),
             None => Err(refusal),
@@ -242,8 +242,8 @@ impl ShmReceiver {
                 && let Some(time) = time_to_sleep(deadline, self.link.patience)
             {
                 self.map.sleep(READER_GATE, ASLEEP, time);
-                // A woken reader usually finds a message. It looks before it announces the next sleep, because
-                // that announcement costs a system call.
+                // After a wake-up there usually is a message. The reader checks before it announces the next sleep, because that
+                // announcement costs a system call.
                 attempt = self.try_get_any(value);
                 if attempt == Ok(None) {
                     continue;
@@ -254,7 +254,7 @@ impl ShmReceiver {
         }
     }
 
-    /// Gets the next message of any lane, or arranges to be woken; see [`Receiver::poll_get`].
+    /// Gets the next message of any lane, or registers the task to be woken; see [`Receiver::poll_get`].
     ///
     /// # Errors
     /// Like [`Receiver::poll_get`].
@@ -277,19 +277,19 @@ impl ShmReceiver {
         }
     }
 
-    /// Whether nothing waits right now.
+    /// Whether no message waits now.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lanes.iter().all(LaneReader::is_empty)
     }
 
-    /// The bounds of each lane, as the sender chose them.
+    /// Returns the bounds of each lane, which the sender chose.
     #[must_use]
     pub fn bounds(&self) -> Vec<Bounds> {
         self.lanes.iter().map(LaneReader::bounds).collect()
     }
 
-    /// The process at the other end.
+    /// Returns the id of the process at the other end.
     #[must_use]
     pub fn peer_pid(&self) -> u32 {
         self.link.peer_pid
@@ -315,10 +315,10 @@ impl ShmReceiver {
     }
 }
 
-/// Whether and how the other side has ended.
+/// Returns how the other side has ended, or `None` if it has not ended.
 #[inline]
 fn end_of(map: &Arc<Map>, closed: usize, link: &Link) -> Option<Refusal> {
-    // The process is checked first: one that closes and then ends has closed.
+    // The process is checked first. If a process closes and then ends, the other side must see the close.
     let dead = link.is_dead();
     match map.words()[closed].load(Ordering::Acquire) {
         0 if dead => Some(Refusal::PeerDied),
@@ -328,7 +328,7 @@ fn end_of(map: &Arc<Map>, closed: usize, link: &Link) -> Option<Refusal> {
     }
 }
 
-/// The length of the next sleep, or `None` at the deadline.
+/// Returns the duration of the next sleep, or `None` at the deadline.
 fn time_to_sleep(deadline: Option<Instant>, patience: Duration) -> Option<Duration> {
     let Some(deadline) = deadline else {
         return Some(patience);

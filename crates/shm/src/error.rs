@@ -1,15 +1,15 @@
-//! Reason why a channel could not be opened.
+//! The reasons why a channel cannot be opened.
 
 use std::io;
 
-/// Reason why a segment, a name or a peer was rejected. The text names the party at fault.
+/// The reason why a segment, a name or a peer was rejected. The text names the party at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// No task advertises this name, or the one that did has died.
+    /// No program advertises this name, or the program that advertised it has ended.
     #[error("no program advertises the name {0:?} on this machine")]
     NotFound(String),
-    /// A living task advertises this name already.
+    /// A running program already advertises this name.
     #[error("the name {name:?} is taken by process {pid}")]
     Taken {
         /// The name.
@@ -17,25 +17,25 @@ pub enum OpenError {
         /// The process that advertises it.
         pid: u32,
     },
-    /// A name that can't be one: 1 to 64 letters, digits, dots, dashes and underscores, not beginning with a dot.
+    /// An invalid name. A name has 1 to 64 letters, digits, dots, dashes and underscores, and does not begin with a dot.
     #[error("{0:?} is not a name: use 1 to 64 letters, digits, '-', '_' and '.', not beginning with '.'")]
     Name(String),
     /// The directory of names belongs to another user, or others may write to it.
     #[error("the directory {0} is not private to this user")]
     Directory(std::path::PathBuf),
-    /// The peer did not finish opening in time.
+    /// The peer did not answer within the time limit.
     #[error("the peer did not answer in time")]
     TimedOut,
     /// The peer belongs to another user.
     #[error("the peer's segment belongs to user {user}, not to this one")]
     Owner {
-        /// The owner's number.
+        /// The id of the owner.
         user: u32,
     },
     /// Other users may open the peer's segment.
     #[error("the peer's segment may be opened by others: its mode is {mode:o}")]
     Permissions {
-        /// Its mode.
+        /// The mode of the segment.
         mode: u32,
     },
     /// The peer's segment could still change its length, which could end this process.
@@ -44,32 +44,32 @@ pub enum OpenError {
     /// The segment is shorter than its header states, or too short for a header.
     #[error("the peer's segment has {bytes} bytes where {needed} are needed")]
     TooShort {
-        /// Its length.
+        /// The length of the segment.
         bytes: usize,
-        /// The length that it should have.
+        /// The length that the segment should have.
         needed: usize,
     },
     /// The segment is longer than [`crate::SEGMENT_BYTES_MAX`].
     #[error("the peer's segment has {bytes} bytes, more than any may have")]
     TooLong {
-        /// Its length.
+        /// The length of the segment.
         bytes: usize,
     },
-    /// It does not begin as a segment of ours does.
+    /// The file does not begin as a segment must.
     #[error("the file descriptor from the peer is not a Nowcast segment")]
     NotASegment,
     /// The peer speaks another version.
     #[error("the peer's segment has version {theirs}, this program speaks version {ours}")]
     Version {
-        /// The peer's.
+        /// The version of the peer.
         theirs: u64,
-        /// This program's.
+        /// The version of this program.
         ours: u64,
     },
     /// The header does not match its checksum.
     #[error("the header of the peer's segment is damaged")]
     Header,
-    /// Bounds that no segment can have: see [`crate::ENTRIES_MAX`], [`crate::SEGMENT_BYTES_MAX`], [`crate::LANES_MAX`].
+    /// The bounds exceed [`crate::ENTRIES_MAX`], [`crate::SEGMENT_BYTES_MAX`] or [`crate::LANES_MAX`].
     #[error("these bounds exceed the limits of a segment")]
     Bounds,
     /// The peer broke the protocol while opening.

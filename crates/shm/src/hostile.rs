@@ -1,4 +1,4 @@
-//! Segments and peers as an enemy would make them: every one ends in a named error.
+//! Segments and peers as an attacker would make them. Every one of them leads to a named error.
 
 use crate::channel::{answer, pair};
 use crate::layout::{HEADER_WORDS, READER_CLOSED, VERSION};
@@ -58,7 +58,7 @@ fn a_file_that_could_still_shrink_is_refused() {
     let file = file_of(1 << 16, &[], SealFlags::GROW | SealFlags::SEAL);
     assert!(matches!(Segment::open(&file), Err(OpenError::NotSealed)));
     let named = std::fs::File::open("/proc/self/exe").expect("this test has a file");
-    assert!(Segment::open(&named).is_err(), "nor is an ordinary file of any owner");
+    assert!(Segment::open(&named).is_err(), "an ordinary file is not accepted either");
 }
 
 #[test]
@@ -85,8 +85,8 @@ fn bounds_beyond_any_segment_are_refused() {
     assert!(matches!(Segment::create(&[SMALL; 9]), Err(OpenError::Bounds)));
 }
 
-/// Flips one byte of a segment in which messages wait, in their slots and elsewhere. The receiver then gets exactly the
-/// messages that were put, or a named error: never a wrong value, a panic or an endless wait.
+/// Flips each byte of a segment in which messages wait, in their slots and elsewhere. The receiver then gets exactly the messages
+/// that were put, or a named error. It never gets a wrong value, a panic or an endless wait.
 #[test]
 fn a_damaged_byte_anywhere_is_harmless_or_named() {
     let words = segment().0.map.words().len();
@@ -109,7 +109,7 @@ fn a_damaged_byte_anywhere_is_harmless_or_named() {
                 }
             }
         }
-        // The writer continues either way, and may find the damage later.
+        // The writer continues in both cases, and may find the damage later.
         let put = (0..6).find_map(|_| near.sender.try_put(Key::EVENT, b"on").err());
         match refusal.or(put) {
             None | Some(Refusal::Full) => harmless += 1,
@@ -191,7 +191,7 @@ fn a_peer_that_greets_wrongly_is_refused_by_name() {
     assert!(matches!(answer(ours, &[SMALL], soon()), Err(OpenError::TimedOut)));
 }
 
-/// The first message of a process of this version.
+/// Makes the first message of a process that has this version.
 fn hello(version: u64) -> [u8; 24] {
     let mut hello = [0; 24];
     hello[..8].copy_from_slice(b"NOWCAST\0");

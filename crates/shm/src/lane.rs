@@ -60,13 +60,14 @@ pub(crate) struct LaneWriter<M> {
     pool: Pool,
     /// The entries between `head` and `tail`, each in the place of its cell.
     records: Box<[Record]>,
-    /// The position of the newest entry of each key; those before `barrier` or already taken don't count.
+    /// The position of the newest entry of each key. Positions before `barrier`, and those of entries that were already taken,
+    /// are obsolete.
     places: KeyMap<u64>,
     /// The position of the next entry.
     tail: u64,
-    /// Entries before it were delivered and their blocks are free again.
+    /// Entries before this position were delivered, and their blocks are free again.
     head: u64,
-    /// The last `head` that the reader is known to have published.
+    /// The newest `head` that the writer has seen from the reader.
     head_published: u64,
     /// Entries before this position precede the last event.
     barrier: u64,
@@ -74,7 +75,7 @@ pub(crate) struct LaneWriter<M> {
     bytes: usize,
     /// Whether the last entry to replace was still waiting. The next entry to replace is assumed to be in the same state.
     ahead: bool,
-    /// The end counts refusals, because it knows whether the caller received them.
+    /// The counters of this lane. The end counts refusals, because it knows whether the caller received them.
     counters: Counters,
 }
 
@@ -142,8 +143,8 @@ impl<M: Memory> LaneWriter<M> {
             self.append(key, prepared);
             return Ok(Put::Queued);
         };
-        // The check whether the reader has taken the entry takes as long as the transfer of the cell. In the meantime
-        // the value is written to its probable place.
+        // Checking whether the reader has taken the entry takes as long as the transfer of the cell. Meanwhile the value is
+        // written to its probable place.
         self.memory.will_write(self.cell(position), 1);
         let block = if self.ahead { self.block_elsewhere(bytes)? } else { self.block_at_tail(bytes)? };
         let mut prepared = self.prepare(block, key, value);
@@ -157,7 +158,7 @@ impl<M: Memory> LaneWriter<M> {
                 return Ok(Put::Replaced);
             }
         }
-        // The reader was quicker, so the value that was meant to replace becomes an entry of its own.
+        // The reader took the entry first, so the new value becomes an entry of its own.
         if let Err(refusal) = self.make_room(bytes) {
             self.pool.give(prepared.block);
             return Err(refusal);
@@ -166,7 +167,7 @@ impl<M: Memory> LaneWriter<M> {
         Ok(Put::Queued)
     }
 
-    /// The position of the entry that a value of this key would replace, as far as the writer knows.
+    /// Returns the position of the entry that a value of this key would replace, according to the writer's knowledge.
     #[inline]
     fn replaceable(&mut self, key: Key, bytes: usize) -> Result<Option<u64>, Refusal> {
         if key.is_event() {
@@ -188,7 +189,7 @@ impl<M: Memory> LaneWriter<M> {
         Ok((position >= self.head_published).then_some(position))
     }
 
-    /// Makes sure that an entry of this many bytes may be added.
+    /// Checks that an entry of this many bytes may be added, and makes room for it.
     #[inline]
     fn make_room(&mut self, bytes: usize) -> Result<(), Refusal> {
         let Bounds { entries_max, bytes_max } = self.layout.bounds;
@@ -200,7 +201,7 @@ impl<M: Memory> LaneWriter<M> {
         Ok(())
     }
 
-    /// Whether the reader has taken the entry at a position that the writer assumed to be waiting.
+    /// Whether the reader has taken the entry at a position where the writer assumed that it waits.
     #[inline]
     fn is_taken(&self, position: u64) -> bool {
         let taken = cell_word(TAKEN, position, 0);
@@ -214,10 +215,10 @@ impl<M: Memory> LaneWriter<M> {
         Prepared { block, bytes: value.len(), sum }
     }
 
-    /// Exchanges the value at a position for a newer one, unless the reader has taken it.
+    /// Exchanges the value at a position for a newer one. Returns `false` if the reader has taken the entry.
     #[inline]
     fn replace(&mut self, position: u64, prepared: Prepared) -> Result<bool, Refusal> {
-        // The search for a block may have shown that the reader has taken the entry.
+        // The search for a block may have shown that the reader has already taken the entry.
         if position < self.head {
             return Ok(false);
         }
@@ -251,7 +252,7 @@ impl<M: Memory> LaneWriter<M> {
         step("append: value prepared");
         self.memory.words()[self.cell(position)].store(word, Ordering::Release); // APPEND
         step("append: entry visible");
-        // In a smaller ring this slot may be the one that the reader is about to read.
+        // In a smaller ring this slot may be the one that the reader reads next.
         if self.layout.slots_mask > 2 * AHEAD {
             self.memory.will_write(self.cell(position + AHEAD), 2);
         }
@@ -263,8 +264,8 @@ impl<M: Memory> LaneWriter<M> {
         } else {
             self.places.insert(key, position);
         }
-        // Reclaims blocks that the reader has left, two for each added one, so that this work never accumulates, and
-        // the reader's cache line is not requested.
+        // Reclaims blocks that the reader has finished reading, two for each added block. So the work never accumulates, and the
+        // reader's cache line is not requested.
         for _ in 0..2 {
             if self.head < self.head_published {
                 self.retire_one();
@@ -272,7 +273,7 @@ impl<M: Memory> LaneWriter<M> {
         }
     }
 
-    /// The block in the slot at `tail`, if that slot is free and large enough, or else a separate one.
+    /// Returns the block in the slot at `tail` if that slot is free and large enough, or else a separate block.
     #[inline]
     fn block_at_tail(&mut self, bytes: usize) -> Result<Block, Refusal> {
         let is_free = self.tail - self.head <= self.layout.slots_mask;
@@ -283,7 +284,7 @@ impl<M: Memory> LaneWriter<M> {
         }
     }
 
-    /// A block of the pool for a value within bounds. There always is one once all delivered blocks have been
+    /// Returns a block of the pool for a value within the bounds. There always is one once all delivered blocks have been
     /// reclaimed.
     fn block_elsewhere(&mut self, bytes: usize) -> Result<Block, Refusal> {
         loop {
@@ -299,7 +300,7 @@ impl<M: Memory> LaneWriter<M> {
         }
     }
 
-    /// Takes back the oldest entry, if the reader has left it.
+    /// Takes back the oldest entry if the reader has finished reading it.
     fn reclaim_one(&mut self) -> Result<bool, Refusal> {
         if self.head == self.head_published {
             let head = self.memory.words()[self.layout.head].load(Ordering::Acquire); // pairs with RELEASE
@@ -384,10 +385,10 @@ pub(crate) struct LaneReader<M> {
     slots_mask: u64,
     /// The position of the next entry.
     head: u64,
-    /// The number of consecutive polls that found an entry: after many of them more entries are likely.
+    /// The number of consecutive polls that found an entry. If it is high, more entries are likely.
     run: u64,
-    /// Whether the value of the last entry was not beside its cell. It had then probably replaced another, so the
-    /// writer is faster than the reader.
+    /// Whether the value of the last entry was not beside its cell. It had then probably replaced another value, so the writer is
+    /// faster than the reader.
     behind: bool,
 }
 
@@ -409,14 +410,14 @@ impl<M: Memory> LaneReader<M> {
         self.bounds
     }
 
-    /// Whether nothing waits, without taking it.
+    /// Whether no entry waits. Takes no entry.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         let word = self.memory.words()[self.cell(self.head)].load(Ordering::Acquire);
         self.is_old(word)
     }
 
-    /// Takes the next entry: returns its key, and writes its value into `value`.
+    /// Takes the next entry. Returns its key, and writes its value into `value`.
     #[inline]
     pub(crate) fn get(&mut self, value: &mut Vec<u8>) -> Result<Option<Key>, Refusal> {
         let cell = self.cell(self.head);
@@ -431,7 +432,7 @@ impl<M: Memory> LaneReader<M> {
             if !std::mem::take(&mut self.behind) {
                 return Ok(None);
             }
-            // Each read takes a cache line away from the writer.
+            // Each read takes the cache line away from the writer, so the reader pauses.
             (0..PAUSES).for_each(|_| std::hint::spin_loop());
             word = self.memory.words()[cell].load(Ordering::Acquire); // as above
             if self.is_old(word) {
@@ -470,7 +471,7 @@ impl<M: Memory> LaneReader<M> {
         Ok(Some(key))
     }
 
-    /// Whether the cell at `head` still has its content from the previous lap, the only valid content besides an entry.
+    /// Whether the cell at `head` still has its content from the previous lap. Besides an entry, no other content is valid.
     #[inline]
     fn is_old(&self, word: u64) -> bool {
         let Some(before) = self.head.checked_sub(self.slots_mask + 1) else {
@@ -492,7 +493,7 @@ impl<M: Memory> LaneReader<M> {
         }
         let data = data.get(..bytes.div_ceil(8)).ok_or(OUTSIDE)?;
         let mut check = block_checksum(key, bytes);
-        // The content of the buffer is overwritten, so only a change of size costs anything.
+        // The buffer is overwritten completely, so only a change of its size costs time.
         value.resize(data.len() * 8, 0);
         let (chunks, _) = value.as_chunks_mut::<8>();
         for (chunk, word) in chunks.iter_mut().zip(data) {

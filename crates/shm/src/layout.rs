@@ -1,4 +1,4 @@
-//! The layout of a segment. Both ends compute it from the same few numbers in the header.
+//! The layout of a segment. Both ends compute it from a few numbers in the header.
 //!
 //! ```text
 //! word 0    magic, version, length, lanes, bounds of each lane, checksum    written once, before the segment is shared
@@ -17,31 +17,31 @@ use nowcast_queue::Bounds;
 
 /// `NOWCAST` and a zero byte, read as a little-endian number.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"NOWCAST\0");
-/// Changes with every change of this layout or of the protocol.
+/// The version of this layout and of the protocol. Every change of either increments it.
 pub(crate) const VERSION: u64 = 2;
-/// Words of the header; the last is its checksum.
+/// Number of words of the header. The last word is the checksum.
 pub(crate) const HEADER_WORDS: usize = 32;
 /// The word in which the reader announces that it sleeps.
 pub(crate) const READER_GATE: usize = 32;
 /// The word in which the writer announces that it sleeps.
 pub(crate) const WRITER_GATE: usize = 48;
-/// Not zero once the writer has closed.
+/// The word that is not zero once the writer has closed.
 pub(crate) const WRITER_CLOSED: usize = 64;
-/// Not zero once the reader has closed.
+/// The word that is not zero once the reader has closed.
 pub(crate) const READER_CLOSED: usize = 80;
 const LANES_START: usize = 96;
 
-/// Words of a cache line.
+/// Number of words in a cache line.
 pub(crate) const LINE_WORDS: usize = 8;
-/// Maximum lanes of one direction.
+/// Maximum number of lanes of one direction.
 pub const LANES_MAX: usize = 8;
-/// Entries of a lane at most.
+/// Maximum number of entries of a lane.
 pub const ENTRIES_MAX: usize = 1 << 24;
-/// Maximum bytes of one segment. Only pages that were ever used take memory.
+/// Maximum number of bytes of one segment. Only pages that were ever used take memory.
 pub const SEGMENT_BYTES_MAX: usize = 1 << 36;
-/// Words of a slot: two cache lines, because processors prefer to fetch lines in pairs.
+/// Number of words of a slot: two cache lines, because processors prefer to fetch lines in pairs.
 pub(crate) const SLOT_WORDS: usize = 2 * LINE_WORDS;
-/// Words before each value in its block. The first is the cell if the block is that of a slot.
+/// Number of words before each value in its block. In the block of a slot, the first of them is the cell.
 pub(crate) const BLOCK_HEADER_WORDS: usize = 3;
 /// The word of a block that holds its key.
 pub(crate) const KEY: usize = 1;
@@ -55,9 +55,9 @@ const fn value_max(block_words: usize) -> usize {
     (block_words - BLOCK_HEADER_WORDS) * 8
 }
 
-// A cell holds a block's place in 30 bits, counted in cache lines.
+// A cell holds the place of a block in 30 bits, counted in cache lines.
 const _: () = assert!(SEGMENT_BYTES_MAX / 64 <= 1 << 30);
-// A cell holds the low 32 bits of its position, which must distinguish it from the positions of earlier laps.
+// A cell holds the low 32 bits of its position. They must distinguish the position from those of earlier laps.
 const _: () = assert!(ENTRIES_MAX < 1 << 31);
 const _: () = assert!(4 + 2 * LANES_MAX < HEADER_WORDS);
 
@@ -69,7 +69,7 @@ pub(crate) struct LaneLayout {
     pub(crate) head: usize,
     /// The first word of the slots.
     pub(crate) slots: usize,
-    /// The number of slots, a power of two, less one.
+    /// The number of slots minus one. The number of slots is a power of two.
     pub(crate) slots_mask: u64,
     pub(crate) classes: Vec<ClassLayout>,
     /// The first word after the lane.
@@ -85,12 +85,12 @@ pub(crate) struct ClassLayout {
 }
 
 impl LaneLayout {
-    /// The layout of a lane that begins at word `start`, or `None` if the bounds exceed the size of a segment.
+    /// Computes the layout of a lane that begins at word `start`. Returns `None` if the bounds exceed the size of a segment.
     ///
-    /// A value outside its slot is in a block whose size is a power of two. Each size has as many blocks as values of
-    /// that size can wait at once within the bounds, plus one for the value being written. A put within bounds
-    /// therefore always finds a block, and no pattern of sizes can fragment the memory. Blocks that were never used
-    /// cost address space, not memory.
+    /// A value outside its slot is in a block whose size is a power of two. For each size there are as many blocks as values of
+    /// that size can wait at once within the bounds, plus one for the value that is being written. So a put within the bounds
+    /// always finds a block, and no pattern of sizes can fragment the memory. Blocks that were never used cost address space, but
+    /// no memory.
     pub(crate) fn new(start: usize, bounds: Bounds) -> Option<LaneLayout> {
         let Bounds { entries_max, bytes_max } = bounds;
         if !(1..=ENTRIES_MAX).contains(&entries_max) || bytes_max > SEGMENT_BYTES_MAX / 4 {
@@ -116,7 +116,7 @@ impl LaneLayout {
     }
 }
 
-/// All lanes of a segment, and its length in words.
+/// Computes the layout of all lanes of a segment, and the length of the segment in words.
 pub(crate) fn lanes(bounds: &[Bounds]) -> Option<(Vec<LaneLayout>, usize)> {
     if !(1..=LANES_MAX).contains(&bounds.len()) {
         return None;
@@ -132,9 +132,9 @@ pub(crate) fn lanes(bounds: &[Bounds]) -> Option<(Vec<LaneLayout>, usize)> {
     (words * 8 <= SEGMENT_BYTES_MAX).then_some((lanes, words))
 }
 
-/// A checksum of words in order: a change of any one of them is detected.
+/// A checksum of words in order. It detects a change of any single word.
 ///
-/// Every word is multiplied by its own odd number, so the products are independent and a processor computes several at
+/// Every word is multiplied by an odd number of its own. So the products are independent, and a processor computes several at
 /// once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Checksum {
@@ -153,7 +153,7 @@ impl Checksum {
         self.factor = self.factor.wrapping_add(0x6A09_E667_F3BC_C908);
     }
 
-    /// The sum, mixed with one more number.
+    /// Returns the sum, mixed with one more number.
     #[inline]
     pub(crate) fn finish(self, number: u64) -> u32 {
         let sum = self.sum ^ number.wrapping_mul(0xFF51_AFD7_ED55_8CCD);

@@ -18,18 +18,18 @@
 //! # Ok::<_, nowcast_shm::OpenError>(())
 //! ```
 //!
-//! **The one invariant**: a block of memory with a value belongs to exactly one side at any time, and changes sides by
-//! one atomic step. Neither side therefore ever reads a block that is being written, both sides are wait-free, and a
-//! process may die between any two instructions without harm to the other.
+//! **The one invariant**: a block of memory with a value belongs to exactly one side at any time, and changes sides by one atomic
+//! step. So neither side ever reads a block that is being written, and both sides are wait-free. A process may die between any
+//! two instructions without harm to the other.
 //!
-//! - An update of up to 104 bytes costs two cache lines and one atomic exchange, and no system call unless the reader
-//!   sleeps; a put that replaces makes none at all.
-//! - A peer's death is known at once through the kernel ([`Refusal::PeerDied`]), and within [`DETECTION_MAX`] if wake-ups
-//!   are lost because something wrote garbage into the segment.
-//! - Everything read from shared memory is checked like hostile input; each value carries a checksum. An invalid value
-//!   ends the channel with [`Refusal::Corrupt`], which names it.
-//! - A segment is an anonymous, sealed file, created and sized by the task that puts into it, like the paper's
-//!   `outSize`; only pages that were ever used take memory. A death of either process leaves nothing on disk.
+//! - An update of up to 104 bytes costs two cache lines and one atomic exchange. It makes no system call unless the reader
+//!   sleeps. A put that replaces a value makes none at all.
+//! - The kernel reports a peer's death at once ([`Refusal::PeerDied`]). If wake-ups are lost because a program wrote garbage into
+//!   the segment, the death is known within [`DETECTION_MAX`].
+//! - Everything read from shared memory is checked like hostile input, and each value has a checksum. An invalid value ends the
+//!   channel with [`Refusal::Corrupt`], which describes it.
+//! - A segment is an anonymous, sealed file. The program that puts into it creates it and chooses its size, like `outSize` in the
+//!   paper. Only pages that were ever used take memory. If either process dies, nothing is left on disk.
 //!
 //! **How it is tested**, and how to run the long forms:
 //!
@@ -43,11 +43,10 @@
 //! | data races, with a nightly toolchain that has the sources of the standard library | `RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu -p nowcast-shm --test conformance` |
 //! | undefined behaviour of the queue in process, where Miri is installed (it knows no shared mappings) | `cargo +nightly miri test -p nowcast-queue --lib --test queue -- --skip million` |
 //!
-//! **Systems.** Linux only for now: it uses memfd with seals, futex, pidfd and epoll. On other systems this crate is
-//! empty, and `crates/nowcast` serves the names of one machine over a local socket instead. On macOS the same protocol
-//! could use an unlinked `shm_open` object, `__ulock` and kqueue; on Windows a file mapping, `WaitOnAddress` (with an
-//! event across processes) and job handles. All of that is confined to the modules `map`, `segment`, `link` and
-//! `watcher`.
+//! **Systems.** This crate works only on Linux: it uses memfd with seals, futex, pidfd and epoll. On other systems it is empty,
+//! and `crates/nowcast` provides local names over a local socket instead. On macOS the same protocol could use an unlinked
+//! `shm_open` object, `__ulock` and kqueue. On Windows it could use a file mapping, `WaitOnAddress` (with an event across
+//! processes) and job handles. Only the modules `map`, `segment`, `link` and `watcher` depend on the system.
 //!
 //! [`Refusal::PeerDied`]: nowcast_queue::Refusal::PeerDied
 //! [`Refusal::Corrupt`]: nowcast_queue::Refusal::Corrupt

@@ -1,4 +1,4 @@
-//! The connection of two processes besides memory: a socket that wakes the peer, and that breaks when one of them dies.
+//! The connection of two processes in addition to memory: a socket that wakes the peer, and that breaks when one of them dies.
 
 use crate::OpenError;
 use crate::ends::DETECTION_MAX;
@@ -15,11 +15,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-/// One process's side of the tie.
+/// One process's side of the connection.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) socket: UnixStream,
-    /// Readable once the peer has ended, even if it left a copy of the socket to a child.
+    /// A handle that becomes readable once the peer has ended, even if a child of the peer still has a copy of the socket.
     pub(crate) process: Option<OwnedFd>,
     pub(crate) peer_pid: u32,
     /// Maximum time that a sleeping end waits for a wake-up before it polls.
@@ -31,10 +31,10 @@ pub(crate) struct Link {
     wakers: Mutex<[Option<Waker>; 2]>,
 }
 
-/// The patience where the kernel has no barrier across processes, so that a wake-up may, very rarely, be lost.
+/// The patience if the kernel has no barrier across processes. In that case a wake-up may, very rarely, be lost.
 const WITHOUT_BARRIERS: Duration = Duration::from_millis(1);
 
-/// Which end waits.
+/// The end that waits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum End {
     Sender = 0,
@@ -42,7 +42,7 @@ pub(crate) enum End {
 }
 
 impl Link {
-    /// Connects this process with the peer at the other end of the socket, and begins to watch it. `barriers` says
+    /// Connects this process with the peer at the other end of the socket, and begins to watch the peer. `barriers` states
     /// whether both processes take part in barriers across processes.
     pub(crate) fn new(
         socket: UnixStream,
@@ -52,7 +52,7 @@ impl Link {
         incoming: Arc<Map>,
     ) -> Result<Arc<Link>, OpenError> {
         socket.set_nonblocking(true)?;
-        // If the kernel gives no handle of the process, only the socket reports its death.
+        // If the kernel provides no handle of the process, only the socket reports its death.
         let process = peer.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
         let link = Arc::new(Link {
             socket,
@@ -74,20 +74,20 @@ impl Link {
         self.dead.load(Ordering::Acquire)
     }
 
-    /// Wakes the peer by its way of waiting.
+    /// Wakes the peer in the way that its kind of waiting requires.
     #[inline]
     pub(crate) fn wake(&self, map: &Map, index: usize, waiting: Waiting) {
         match waiting {
             Waiting::Awake => {}
             Waiting::Asleep => map.wake(index),
             Waiting::Listening => {
-                // A full socket means that the peer already has unread rings, and a broken one that it is dead.
+                // A full socket means that the peer already has unread wake-ups. A broken socket means that the peer is dead.
                 let _ = rustix::net::send(&self.socket, b"!", SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
             }
         }
     }
 
-    /// Arranges for a task to be woken when the peer rings or dies.
+    /// Registers a task to be woken when the peer sends a wake-up or dies.
     pub(crate) fn listen(&self, end: End, waker: &Waker) {
         let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut wakers[end as usize] {
@@ -96,13 +96,13 @@ impl Link {
         }
     }
 
-    /// Wakes the tasks that wait, if any.
+    /// Wakes the waiting tasks, if there are any.
     pub(crate) fn wake_tasks(&self) {
         let wakers = std::mem::take(&mut *self.wakers.lock().unwrap_or_else(PoisonError::into_inner));
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
-    /// Reads the wake-ups from the socket, and returns whether the peer is still there.
+    /// Reads the wake-ups from the socket. Returns whether the peer is still there.
     pub(crate) fn answer(&self) -> bool {
         let mut rings = [0; 64];
         loop {

@@ -1,4 +1,4 @@
-//! Memory of a file, mapped: the only place in the project that needs unsafe code.
+//! A memory-mapped file. Only this module of the project needs unsafe code.
 #![allow(unsafe_code)]
 
 use crate::memory::Memory;
@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-/// A mapped segment. All access uses atomic words, so a peer that writes into it at any moment can change the values
-/// that are read, but not break the program.
+/// A mapped segment. All access uses atomic words. So a peer that writes into it at any moment can change the values that are
+/// read, but cannot cause undefined behaviour.
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<AtomicU64>,
@@ -26,8 +26,8 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps `words` words of a file. The file must be at least that long and sealed against shrinking, which the caller
-    /// has checked, because reading beyond a file's end would end the process.
+    /// Maps `words` words of a file. The caller must have checked that the file is at least that long and sealed against
+    /// shrinking, because reading beyond a file's end would end the process.
     pub(crate) fn new(file: impl AsFd, words: usize) -> io::Result<Map> {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: The kernel chooses the address (the hint is null), so no memory of this process is replaced.
@@ -43,22 +43,23 @@ impl Map {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 
-    /// Sleeps while the word at `index` holds `number`, until woken or for at most `time`. It may return early.
+    /// Sleeps while the word at `index` holds `number`, until it is woken or `time` has passed. It may return early.
     pub(crate) fn sleep(&self, index: usize, number: u64, time: Duration) {
         let timeout =
             futex::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
-        // Every outcome means the same for the caller: check again. The flags leave out PRIVATE, because the peer that
-        // wakes is another process.
+        // Every outcome requires the same of the caller: to check again. The flags leave out PRIVATE, because another process
+        // wakes this one.
         let _ = futex::wait(self.low_half(index), futex::Flags::empty(), number as u32, Some(&timeout));
     }
 
     /// Wakes the sleepers on the word at `index`.
     pub(crate) fn wake(&self, index: usize) {
-        // Fails only for addresses that are not mapped.
+        // The call fails only for addresses that are not mapped.
         let _ = futex::wake(self.low_half(index), futex::Flags::empty(), 1);
     }
 
-    /// The word that the kernel compares when it puts a thread to sleep. The program itself never reads through it.
+    /// Returns the half of a word that the kernel compares when it puts a thread to sleep. The program itself never reads through
+    /// it.
     fn low_half(&self, index: usize) -> &AtomicU32 {
         let word = std::ptr::from_ref(&self.all()[index]).cast::<AtomicU32>();
         let half = if cfg!(target_endian = "little") { 0 } else { 1 };
@@ -91,8 +92,8 @@ impl Memory for Arc<Map> {
         #[cfg(target_arch = "x86_64")]
         for line in 0..lines {
             let address = self.start.as_ptr().wrapping_add(index + line * 8);
-            // The intrinsic emits this instruction only in builds for newer processors; older ones execute it as a
-            // no-op. SAFETY: As in `will_read`.
+            // The intrinsic emits this instruction only in builds for newer processors. Older processors execute it as a no-op.
+            // SAFETY: As in `will_read`.
             unsafe {
                 std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
             }

@@ -1,12 +1,13 @@
-//! The memory that two processes share, in the protocol's view.
+//! The memory that two processes share, as the protocol uses it.
 
 use crate::sync::AtomicU64;
 
 /// Memory that another process may write at any moment.
 ///
-/// All access uses atomics, so a peer's write is a value to check, never undefined behaviour. The slice checks indexes.
+/// All access uses atomics. So a write by the peer can change values, which are checked, but is never undefined behaviour. The
+/// slice checks indexes.
 pub(crate) trait Memory {
-    /// All words.
+    /// Returns all words.
     fn words(&self) -> &[AtomicU64];
 
     /// Announces that cache lines from this word on are about to be read.

@@ -1,13 +1,13 @@
-//! Models of the protocol under loom, which runs every interleaving, and every value a weak memory may return.
+//! Models of the protocol under loom, which runs every interleaving and every value that a weak memory model allows.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p nowcast-shm --release --lib models`
 //!
-//! Each model is exhaustive for its operations: the number of thread switches is not limited. Their length is limited,
-//! so each model is just long enough for the step in its comment.
+//! Each model is exhaustive for its operations, because the number of thread switches is not limited. The number of operations is
+//! limited, so each model is just long enough for the step in its comment.
 //!
-//! Loom does not reorder a load after a later store of the same thread. These models therefore miss one ordering: the
-//! release of `head` after the block was read. It follows from the language's rules, and real processes exercise it in
-//! `tests/death.rs` and the conformance suite.
+//! Loom does not reorder a load after a later store of the same thread. Therefore these models miss one ordering: the release of
+//! `head` after the block was read. This ordering follows from the rules of the language. Real processes exercise it in
+//! `tests/death.rs` and in the conformance suite.
 
 use crate::gate::{self, Waiting};
 use crate::lane::{LaneReader, LaneWriter};
@@ -22,7 +22,7 @@ const B: Key = Key::state(2);
 
 type Shared = Arc<Vec<AtomicU64>>;
 
-/// A lane with as few words as possible: values are in their slots, except those that replace others.
+/// Makes a lane with as few words as possible. Values are in their slots, except those that replace others.
 fn lane(entries_max: usize) -> (LaneWriter<Shared>, LaneReader<Shared>, Shared) {
     lane_of(Bounds { entries_max, bytes_max: 16 })
 }
@@ -35,18 +35,17 @@ fn lane_of(bounds: Bounds) -> (LaneWriter<Shared>, LaneReader<Shared>, Shared) {
 
 fn get(reader: &mut LaneReader<Shared>) -> Option<(Key, u8)> {
     let mut value = Vec::new();
-    // A torn value would be refused by its checksum.
+    // If a value were torn, its checksum would be wrong.
     reader.get(&mut value).expect("nothing is corrupt").map(|key| (key, value[0]))
 }
 
-/// The reader's view after both sides are done.
+/// Returns everything that the reader has seen after both sides are done.
 fn drain(reader: &mut LaneReader<Shared>, mut seen: Vec<(Key, u8)>) -> Vec<(Key, u8)> {
     seen.extend(std::iter::from_fn(|| get(reader)));
     seen
 }
 
-/// Two replacements race with two gets: for any winner of each exchange, values never tear or go back, and the last one
-/// arrives.
+/// Two replacements race with two gets. Whichever exchange wins, values never tear or go back, and the last one arrives.
 #[test]
 fn a_replacement_races_with_a_get() {
     loom::model(|| {
@@ -66,7 +65,7 @@ fn a_replacement_races_with_a_get() {
     });
 }
 
-/// A state, an event and the same state again: the barrier holds in every interleaving.
+/// A state, an event and the same state again. The barrier holds in every interleaving.
 #[test]
 fn an_event_keeps_the_state_before_it_from_being_replaced() {
     loom::model(|| {
@@ -83,14 +82,14 @@ fn an_event_keeps_the_state_before_it_from_being_replaced() {
     });
 }
 
-/// A queue of one entry wraps around its ring while the reader follows: slots are reused only after the reader has left
-/// them.
+/// A queue of one entry wraps around its ring while the reader follows. Slots are reused only after the reader has left them.
 #[test]
 fn slots_are_reused_only_after_the_reader_has_left_them() {
     loom::model(|| go_round(lane(1), 8));
 }
 
-/// The same with values too large for their slots: blocks elsewhere are used again only once the reader has left them.
+/// Like the previous model, with values too large for their slots. Blocks elsewhere are reused only after the reader has left
+/// them.
 #[test]
 fn blocks_are_reused_only_after_the_reader_has_left_them() {
     let bytes = SLOT_VALUE_MAX + 1;
@@ -113,7 +112,7 @@ fn go_round((mut writer, mut reader, _): (LaneWriter<Shared>, LaneReader<Shared>
     assert_eq!(drain(&mut reader, seen), accepted, "each accepted event once, in order");
 }
 
-/// Two keys, the first replaced while the reader may be at either: each keeps its place.
+/// Two keys, of which the first is replaced while the reader may be at either. Each keeps its place.
 #[test]
 fn a_replaced_entry_keeps_its_place() {
     loom::model(|| {
@@ -134,7 +133,7 @@ fn a_replaced_entry_keeps_its_place() {
     });
 }
 
-/// The newest value of a full ring is replaced while the oldest one is read: its slot is not free yet.
+/// The newest value of a full ring is replaced while the oldest one is read, whose slot is not free yet.
 #[test]
 fn a_full_ring_has_no_slot_to_prepare_a_value_in() {
     loom::model(|| {
@@ -156,8 +155,8 @@ fn a_full_ring_has_no_slot_to_prepare_a_value_in() {
     });
 }
 
-/// The reader sleeps on an empty queue while the writer puts: it is woken, or does not sleep. A lost wake-up would park
-/// it for ever, which loom reports as a deadlock.
+/// The reader sleeps on an empty queue while the writer puts. The reader is woken, or does not sleep. A lost wake-up would park
+/// the reader for ever, and loom would report a deadlock.
 #[test]
 fn a_sleeping_reader_is_woken() {
     loom::model(|| {
@@ -181,7 +180,7 @@ fn a_sleeping_reader_is_woken() {
     });
 }
 
-/// The writer sleeps on a full queue while the reader gets: the inverse case.
+/// The opposite case: the writer sleeps on a full queue while the reader gets.
 #[test]
 fn a_sleeping_writer_is_woken() {
     loom::model(|| {
@@ -206,9 +205,9 @@ fn a_sleeping_writer_is_woken() {
     });
 }
 
-/// A reader that only checks whether a message waits, concurrent with a writer that replaces.
+/// A reader only checks whether a message waits, while a writer replaces values.
 #[test]
-fn looking_disturbs_nothing() {
+fn a_check_for_messages_does_not_disturb_the_writer() {
     loom::model(|| {
         let (mut writer, reader, _) = lane(2);
         writer.put(A, &[1; 1]).expect("room");

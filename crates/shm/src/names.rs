@@ -1,8 +1,8 @@
 //! Names of services on this machine.
 //!
-//! Each name has two files in a directory that only its user may enter: a socket to connect to, and a lock that the
-//! advertising process holds. The kernel releases the lock when that process ends in any way. Whether a name is in use
-//! is therefore never guessed from a process id, and a dead name can be taken over at once.
+//! Each name has two files in a directory that only its user may enter: a socket to connect to, and a lock that the advertising
+//! process holds. The kernel releases the lock when that process ends in any way. So the state of a name is never guessed from a
+//! process id, and the name of a dead process can be taken over at once.
 
 use crate::OpenError;
 use crate::channel::{self, ShmChannel};
@@ -17,29 +17,29 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Maximum time for the hello of a connected peer.
+/// Maximum time that a connected peer may take to send its greeting.
 const GREETING_MAX: Duration = Duration::from_secs(1);
-/// Maximum time that [`connect`] waits for the advertising task to accept.
+/// Maximum time that [`connect`] waits until the advertising program accepts.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 
-/// Advertises a name to the tasks of this user on this machine. `bounds` are those of this side's lanes.
+/// Advertises a name to the programs of this user on this machine. `bounds` are the bounds of this side's lanes.
 ///
 /// # Errors
-/// [`OpenError::Taken`] when a living process has the name; a dead one's is taken over.
+/// [`OpenError::Taken`] if a running process has the name. The name of a dead process is taken over.
 pub fn advertise(name: &str, bounds: &[Bounds]) -> Result<Listener, OpenError> {
     Listener::new(&directory()?, name, bounds)
 }
 
-/// Connects to the task that advertises a name. `bounds` are those of this side's lanes.
+/// Connects to the program that advertises a name. `bounds` are the bounds of this side's lanes.
 ///
 /// # Errors
-/// [`OpenError::NotFound`] if the name is not advertised, [`OpenError::TimedOut`] if that task does not accept within
-/// five seconds, and all errors of a peer.
+/// [`OpenError::NotFound`] if the name is not advertised, [`OpenError::TimedOut`] if that program does not accept within five
+/// seconds, and every error that a peer can cause.
 pub fn connect(name: &str, bounds: &[Bounds]) -> Result<ShmChannel, OpenError> {
     connect_once(&directory()?, name, bounds, Instant::now() + CONNECT_MAX)
 }
 
-/// Like [`connect`], but waits for the name to be advertised, until the deadline.
+/// Like [`connect`], but waits until the name is advertised, or until the deadline.
 ///
 /// # Errors
 /// Like [`connect`].
@@ -55,7 +55,7 @@ pub fn connect_until(name: &str, bounds: &[Bounds], deadline: Instant) -> Result
     }
 }
 
-/// The names in use, sorted; names of dead processes are cleaned away on the way, and listed as such.
+/// Returns the names in use, sorted. The names of dead processes are listed as dead, and removed.
 ///
 /// # Errors
 /// If the directory cannot be read.
@@ -69,7 +69,7 @@ pub fn advertised() -> Result<Vec<Advertised>, OpenError> {
         else {
             continue;
         };
-        // A file that vanished in the meantime belonged to a service that has just closed.
+        // If a file has vanished meanwhile, its service has just closed.
         if let Ok(entry) = inspect(&directory, name) {
             names.push(entry);
         }
@@ -78,11 +78,11 @@ pub fn advertised() -> Result<Vec<Advertised>, OpenError> {
     Ok(names)
 }
 
-/// The directory of this user's names: `$XDG_RUNTIME_DIR/nowcast`, or `/tmp/nowcast-<user>` if that is not set. It is
-/// created if it is missing.
+/// Returns the directory of this user's names: `$XDG_RUNTIME_DIR/nowcast`, or `/tmp/nowcast-<user>` if the variable is not set.
+/// Creates the directory if it is missing.
 ///
 /// # Errors
-/// [`OpenError::Directory`] if another user could have put something there.
+/// [`OpenError::Directory`] if another user could have put files there.
 pub fn directory() -> Result<PathBuf, OpenError> {
     let user = rustix::process::geteuid().as_raw();
     let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|path| Path::new(path).is_absolute()) {
@@ -107,13 +107,13 @@ pub struct Advertised {
     pub name: String,
     /// The process that advertises it.
     pub pid: u32,
-    /// The time since it was advertised.
+    /// The time since the name was advertised.
     pub age: Duration,
-    /// Whether the process is alive. The files of a dead one are removed before this is returned.
+    /// Whether the process is alive. If it is dead, its files have been removed before this is returned.
     pub alive: bool,
 }
 
-/// An advertised name. Dropping it takes the name back; channels made through it stay.
+/// An advertised name. Dropping it releases the name. Channels that were made through it stay open.
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
@@ -146,17 +146,17 @@ impl Listener {
         })
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Waits for a task to connect, or until the deadline.
+    /// Waits until a program connects, or until the deadline.
     ///
     /// # Errors
-    /// [`OpenError::TimedOut`] at the deadline. Any other error concerns one peer, or the system; the name stays advertised
-    /// and the next call accepts the next peer.
+    /// [`OpenError::TimedOut`] at the deadline. Any other error concerns one peer, or the system. The name stays advertised, and
+    /// the next call accepts the next peer.
     pub fn accept(&mut self, deadline: Option<Instant>) -> Result<ShmChannel, OpenError> {
         loop {
             if let Some(channel) = self.try_accept()? {
@@ -177,8 +177,8 @@ impl Listener {
         }
     }
 
-    /// Accepts a task that has already connected. It waits at most a second for that task's greeting, which a correct
-    /// peer sends at once.
+    /// Accepts a program that has already connected. Waits at most one second for its greeting, which a correct peer sends at
+    /// once.
     ///
     /// # Errors
     /// Like [`accept`](Self::accept).
@@ -192,7 +192,7 @@ impl Listener {
 }
 
 impl Listener {
-    /// The socket to which tasks connect, for a caller that accepts with its own reactor and then calls
+    /// Returns the socket to which programs connect. It is for callers that accept with a reactor of their own and then call
     /// [`greet`](Self::greet).
     ///
     /// # Errors
@@ -201,11 +201,11 @@ impl Listener {
         self.socket.try_clone()
     }
 
-    /// Opens a channel with a task that has connected to [`socket`](Self::socket). It waits at most a second for that
-    /// task's greeting, which a correct peer sends at once.
+    /// Opens a channel with a program that has connected to [`socket`](Self::socket). Waits at most one second for its greeting,
+    /// which a correct peer sends at once.
     ///
     /// # Errors
-    /// Like [`accept`](Self::accept), but never a time-out of its own.
+    /// Like [`accept`](Self::accept), but there is no deadline.
     pub fn greet(&self, socket: UnixStream) -> Result<ShmChannel, OpenError> {
         socket.set_nonblocking(false)?;
         channel::answer(socket, &self.bounds, Instant::now() + GREETING_MAX)
@@ -214,8 +214,8 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // Done while the lock is held, so that no successor's files are removed. If it fails, the next process removes
-        // them.
+        // The files are removed while the lock is held, so that no successor's files are removed. If this fails, the next process
+        // removes them.
         let _ = remove(&socket_path(&self.directory, &self.name));
         let _ = remove(&lock_path(&self.directory, &self.name));
     }
@@ -238,7 +238,8 @@ fn connect_once(
     channel::greet(socket, bounds, deadline)
 }
 
-/// Locks a name and signs it, or returns `None` if its file was removed in the meantime and a retry may succeed.
+/// Locks a name and writes this process's signature into its file. Returns `None` if the file was removed meanwhile, so that a
+/// retry may succeed.
 fn lock_name(directory: &Path, name: &str) -> Result<Option<File>, OpenError> {
     let path = lock_path(directory, name);
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
@@ -278,7 +279,7 @@ fn inspect(directory: &Path, name: &str) -> Result<Advertised, OpenError> {
     Ok(Advertised { name: name.to_owned(), pid, age, alive })
 }
 
-/// The signer of a lock, and the time in milliseconds since 1970.
+/// Returns the process that signed a lock, and the time of signing in milliseconds since 1970.
 fn signature(file: &mut File) -> Option<(u32, u64)> {
     let mut text = String::new();
     file.take(64).read_to_string(&mut text).ok()?;

@@ -1,4 +1,4 @@
-//! Which blocks are free. Known to the writer alone, so nothing a peer does can confuse it.
+//! The blocks that are free. Only the writer knows them, so a peer cannot corrupt this state.
 
 use crate::layout::{BLOCK_HEADER_WORDS, ClassLayout, LINE_WORDS};
 use std::collections::VecDeque;
@@ -9,19 +9,19 @@ pub(crate) struct Pool {
     classes: Vec<Class>,
 }
 
-/// A block: where it begins.
+/// A block, identified by its first cache line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Block {
-    /// Counted in cache lines from the start of the segment.
+    /// The number of the first cache line, counted from the start of the segment.
     pub(crate) line: u32,
     class: u8,
 }
 
-/// Not one of the classes: such a block is part of a slot, and is managed with it.
+/// The class of a block that is part of a slot. Such a block belongs to no class of the pool, and is managed with its slot.
 const OF_SLOT: u8 = u8::MAX;
 
 impl Block {
-    /// The block of the slot whose cell is at this word.
+    /// Returns the block of the slot whose cell is at this word.
     #[inline]
     pub(crate) fn of_slot(cell: usize) -> Block {
         Block { line: (cell / LINE_WORDS) as u32, class: OF_SLOT }
@@ -36,9 +36,9 @@ impl Block {
 #[derive(Debug)]
 struct Class {
     layout: ClassLayout,
-    /// Blocks given back, next first.
+    /// Returned blocks, in the order of their next use.
     free: VecDeque<u32>,
-    /// Blocks from here on have never been used.
+    /// Blocks from this number on have never been used.
     fresh: usize,
 }
 
@@ -48,7 +48,7 @@ impl Pool {
         Pool { classes: layouts.iter().map(class).collect() }
     }
 
-    /// A block for a value of this many bytes.
+    /// Returns a block for a value of this many bytes.
     #[inline]
     pub(crate) fn take(&mut self, bytes: usize) -> Option<Block> {
         let lines = (BLOCK_HEADER_WORDS + bytes.div_ceil(8)).div_ceil(LINE_WORDS);
@@ -66,7 +66,7 @@ impl Pool {
         Some(Block { line, class: index as u8 })
     }
 
-    /// Returns a block that the reader never had. It is still in this side's cache, so it is used next.
+    /// Takes back a block that the reader never had. The block is still in this side's cache, so it is used first.
     #[inline]
     pub(crate) fn give(&mut self, block: Block) {
         if let Some(class) = self.classes.get_mut(usize::from(block.class)) {
@@ -74,7 +74,7 @@ impl Pool {
         }
     }
 
-    /// Returns a block that the reader has read. It is in the other side's cache, so it is used last.
+    /// Takes back a block that the reader has read. The block is in the other side's cache, so it is used last.
     #[inline]
     pub(crate) fn give_read(&mut self, block: Block) {
         if let Some(class) = self.classes.get_mut(usize::from(block.class)) {
@@ -82,7 +82,7 @@ impl Pool {
         }
     }
 
-    /// The block of the same size that will be used after `distance` others, if that is known.
+    /// Returns the block of the same size that will be used after `distance` other blocks, if that is known.
     #[inline]
     pub(crate) fn upcoming(&self, block: Block, distance: usize) -> Option<u32> {
         self.classes.get(usize::from(block.class))?.free.get(distance).copied()

@@ -1,7 +1,7 @@
-//! One direction of a channel in shared memory: a sealed, anonymous file that its writer makes and sizes.
+//! One direction of a channel in shared memory: a sealed, anonymous file. The writer makes it and chooses its size.
 //!
-//! The file has no name, so there is nothing to clean up: the kernel frees it when both processes are gone. It is
-//! sealed against changes of length, because reading beyond the end of a shortened file would end the reading process.
+//! The file has no name, so nothing must be cleaned up: the kernel frees the file when both processes have ended. It is sealed
+//! against changes of its length, because reading beyond the end of a shortened file would end the reading process.
 
 use crate::OpenError;
 use crate::layout::{self, Checksum, HEADER_WORDS, LANES_MAX, LaneLayout, MAGIC, SEGMENT_BYTES_MAX, VERSION};
@@ -24,7 +24,7 @@ pub(crate) struct Segment {
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 impl Segment {
-    /// Makes a segment with one lane for each of `bounds`, and the file to send to the reader.
+    /// Makes a segment with one lane for each element of `bounds`. Also returns the file to send to the reader.
     pub(crate) fn create(bounds: &[Bounds]) -> Result<(Segment, OwnedFd), OpenError> {
         let (lanes, words) = layout::lanes(bounds).ok_or(OpenError::Bounds)?;
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -40,7 +40,7 @@ impl Segment {
         Ok((Segment { map, lanes }, file))
     }
 
-    /// Maps the segment that a peer made, once everything about it has been checked.
+    /// Checks the segment that a peer made, and maps it.
     pub(crate) fn open(file: impl AsFd) -> Result<Segment, OpenError> {
         let stat = rustix::fs::fstat(&file)?;
         if stat.st_uid != rustix::process::geteuid().as_raw() {
@@ -49,7 +49,7 @@ impl Segment {
         if stat.st_mode & 0o077 != 0 {
             return Err(OpenError::Permissions { mode: stat.st_mode & 0o777 });
         }
-        // Asking for seals fails for files that can't have any, such as files with a name.
+        // Reading the seals fails for files that cannot have any, such as files with a name.
         let seals = rustix::fs::fcntl_get_seals(&file).unwrap_or(SealFlags::empty());
         if !seals.contains(SEALS) {
             return Err(OpenError::NotSealed);

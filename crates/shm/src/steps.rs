@@ -1,12 +1,12 @@
-//! Death at a chosen moment: a process can be made to kill itself at a named step of the protocol.
+//! Death at a chosen moment: a process can be configured to kill itself at a named step of the protocol.
 //!
-//! Only in builds with the feature `kill-steps`, for tests. The process dies by SIGKILL, so it cleans up nothing, as if
-//! it was killed from outside between these two instructions.
+//! Only in builds with the feature `kill-steps`, for tests. The process dies by SIGKILL. So it cleans up nothing, as if it were
+//! killed from outside between these two instructions.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// All steps, in the order of the code: first the writer's, then the reader's.
+/// All steps in the order of the code: first those of the writer, then those of the reader.
 pub const STEPS: [&str; 9] = [
     "value half written",
     "replace: value prepared",
@@ -19,7 +19,7 @@ pub const STEPS: [&str; 9] = [
     "get: entry released",
 ];
 
-/// `(step, number of passes before the process dies)`.
+/// The step, and the number of passes before the process dies.
 static DEATH: OnceLock<(String, AtomicU64)> = OnceLock::new();
 
 /// Chooses the step at which this process will die, after passing it `passes` times.

@@ -1,4 +1,4 @@
-//! The atomics of the protocol: the real ones, or loom's when its models run.
+//! The atomics of the protocol: those of the standard library, or those of loom in its models.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,12 +6,12 @@ pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 
-/// The cheap half of a barrier that only the other side's [`heavy_barrier`] completes: it keeps the compiler from
-/// moving accesses across it, and costs nothing at run time.
+/// The cheap half of a barrier, which only the other side's [`heavy_barrier`] completes. It prevents the compiler from moving
+/// accesses across it, and costs nothing at run time.
 ///
-/// The working side (millions of times a second) passes the light barrier, the side that is about to sleep the heavy
-/// one. Together they order accesses like two sequentially consistent fences. Loom has no such pair, so its models use
-/// a fence here.
+/// The working side passes the light barrier, millions of times a second. The side that is about to sleep passes the heavy
+/// barrier. Together they order accesses as two sequentially consistent fences do. Loom has no such pair, so its models use a
+/// fence here.
 #[inline]
 pub(crate) fn light_barrier() {
     #[cfg(not(loom))]
@@ -26,21 +26,21 @@ pub(crate) fn heavy_barrier() {
     {
         use rustix::thread::{MembarrierCommand, membarrier};
         std::sync::atomic::fence(Ordering::SeqCst);
-        // If it is not available, both sides learned that in their greetings, and poll every millisecond.
+        // If the barrier is not available, both sides have learned that from their greetings, and poll every millisecond.
         let _ = membarrier(MembarrierCommand::GlobalExpedited);
     }
     #[cfg(loom)]
     loom::sync::atomic::fence(Ordering::SeqCst);
 }
 
-/// Lets this process take part in [`heavy_barrier`], and returns whether the kernel supports that.
+/// Lets this process take part in [`heavy_barrier`]. Returns whether the kernel supports it.
 #[cfg(not(loom))]
 pub(crate) fn register() -> bool {
     use rustix::thread::{MembarrierCommand, membarrier};
     membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
 }
 
-/// A moment at which a process may die, by name; see `docs` of the crate's `steps` module. Nothing in normal builds.
+/// A named moment at which a process may die; see the crate's `steps` module. It does nothing in normal builds.
 #[inline]
 pub(crate) fn step(_name: &'static str) {
     #[cfg(feature = "kill-steps")]

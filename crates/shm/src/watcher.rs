@@ -1,6 +1,7 @@
-//! One thread per process that watches every peer: it detects their deaths, and their wake-ups for async tasks.
+//! One thread of the process watches all peers. It detects their deaths, and their wake-ups for async tasks.
 //!
-//! Blocking and polling use would not need it. It exists so that a death is known without a call to the kernel.
+//! Blocking and polling callers would not need this thread. It exists so that a death is known without a system call by the
+//! caller.
 
 use crate::OpenError;
 use crate::ends::DETECTION_MAX;
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 struct Watcher {
     epoll: OwnedFd,
-    /// By the address of the link, which is unique while the link exists.
+    /// The links, by their addresses. The address of a link is unique while the link exists.
     links: Mutex<HashMap<usize, Weak<Link>>>,
 }
 
@@ -33,7 +34,7 @@ pub(crate) fn watch(link: &Arc<Link>) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Forgets a link that is being dropped.
+/// Stops watching a link that is being dropped.
 pub(crate) fn forget(link: &Link) {
     if let Some(Ok(watcher)) = WATCHER.get() {
         watcher.links().remove(&address(link));
@@ -60,10 +61,10 @@ impl Watcher {
         let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(DETECTION_MAX.subsec_nanos()) };
         loop {
             events.clear();
-            // The only error that can come here is an interruption by a signal.
+            // The only error that is possible here is an interruption by a signal.
             let heard = epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&patience));
             if heard == Ok(0) {
-                // After a while without events, the waiting tasks poll, in case a ring was lost.
+                // After a while without events, the waiting tasks poll, because a wake-up may have been lost.
                 self.everybody().iter().for_each(|link| link.wake_tasks());
             }
             for event in &events {
@@ -88,7 +89,7 @@ impl Watcher {
     }
 
     fn unregister(&self, link: &Link) {
-        // Not being registered is the desired state.
+        // An error means that the socket is not registered, which is the desired state.
         let _ = epoll::delete(&self.epoll, &link.socket);
         if let Some(process) = &link.process {
             let _ = epoll::delete(&self.epoll, process);

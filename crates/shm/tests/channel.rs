@@ -1,4 +1,4 @@
-//! Channels between two tasks of one machine.
+//! Channels between two programs on one machine.
 
 #![cfg(target_os = "linux")]
 
@@ -83,7 +83,7 @@ fn an_async_task_is_woken_by_the_other_side_in_both_directions() {
     }
     echo.join().expect("no panic");
     let ended = block_on(poll_fn(|context| near.receiver.poll_get(context, &mut value)));
-    assert_eq!(ended, Err(Refusal::Closed), "an async task hears of the close, too");
+    assert_eq!(ended, Err(Refusal::Closed), "an async task learns of the close, too");
 }
 
 #[test]
@@ -146,13 +146,13 @@ fn no_side_makes_a_system_call_while_both_are_awake() {
                 far.receiver.try_get(&mut value).expect("open").expect("the event");
             }
         };
-        // Tables grow to their size first.
+        // Before the measurement, the tables grow to their final size.
         round(10_000);
-        // From here on the kernel ends this thread at its first system call other than reading and writing.
+        // From this call on, the kernel ends this thread at its first system call except reading and writing.
         set_secure_computing_mode(SecureComputingMode::Strict).expect("the kernel can do this");
         round(333_334);
         finish.store(true, Ordering::Release);
-        // Going to sleep is the first one, and the kernel ends the thread here, before it could drop anything half way.
+        // This sleep is the first forbidden system call. The kernel ends the thread here, before any value is dropped.
         std::thread::park();
     });
     let deadline = Instant::now() + Duration::from_secs(20);

@@ -19,13 +19,13 @@ impl Implementation for SharedMemory {
     }
 }
 
-/// The number of cases: `NOWCAST_CASES=100000 cargo test -p nowcast-shm --release --test conformance` for the long form.
+/// Returns the number of cases. The long form is `NOWCAST_CASES=100000 cargo test -p nowcast-shm --release --test conformance`.
 fn cases() -> u64 {
     std::env::var("NOWCAST_CASES").map_or(2_000, |cases| cases.parse().expect("NOWCAST_CASES is a number"))
 }
 
 #[test]
-fn the_queue_in_shared_memory_obeys_the_laws() {
+fn the_queue_in_shared_memory_follows_the_laws() {
     let suite = Suite { seed: 1, cases: cases() };
     match suite.run(&SharedMemory) {
         Ok(passed) => println!("shared memory: {passed:?}, seeds from {}", suite.seed),

@@ -1,7 +1,7 @@
-//! Real processes, really killed: at random moments under load, and at every named step of the protocol.
+//! Real processes are killed: at random moments under load, and at every named step of the protocol.
 //!
-//! A child process advertises a name and writes or reads as fast as it can. This process is at the other end, kills it,
-//! and checks the result. The long form: `NOWCAST_KILLS=10000 cargo test -p nowcast-shm --release --test death`.
+//! A child process advertises a name, and writes or reads as fast as it can. This process at the other end kills the child and
+//! checks the result. The long form is `NOWCAST_KILLS=10000 cargo test -p nowcast-shm --release --test death`.
 
 #![cfg(target_os = "linux")]
 
@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 const BOUNDS: Bounds = Bounds { entries_max: 24, bytes_max: 20_000 };
 const SIGKILL: i32 = 9;
 
-/// The number of processes that die at random moments: writers, and readers.
+/// Returns how many writers die at random moments, and how many readers.
 fn kills() -> u64 {
     std::env::var("NOWCAST_KILLS").map_or(40, |kills| kills.parse().expect("NOWCAST_KILLS is a number"))
 }
 
 #[test]
-fn a_writer_killed_at_any_moment_leaves_everything_it_had_put() {
+fn after_a_writer_is_killed_at_any_moment_all_its_messages_are_received() {
     let mut messages = 0;
     for seed in 1..=kills() {
         let mut writer = Peer::start("writer", &format!("random-writer-{seed}"), seed, None);
@@ -88,7 +88,7 @@ struct Peer {
 impl Peer {
     fn start(role: &str, name: &str, seed: u64, death: Option<(&str, u64)>) -> Peer {
         let name = format!("death-{}-{name}", std::process::id());
-        // The child writes here how many puts were accepted, so that the count is known up to its death.
+        // The child writes the number of accepted puts into this file, so that the number is known after its death.
         let path = std::env::temp_dir().join(&name);
         let open = || File::options().read(true).write(true).create(true).truncate(false).open(&path);
         let progress = open().expect("the temporary directory is writable");
@@ -107,7 +107,7 @@ impl Peer {
             .expect("the child advertises the name")
     }
 
-    /// Stops the child, and returns once it has stopped.
+    /// Stops the child. Returns once it has stopped.
     fn stop(&self) {
         self.signal(rustix::process::Signal::STOP);
         let pid = rustix::process::Pid::from_child(&self.child);
@@ -175,7 +175,7 @@ fn survive_writer(writer: &mut Peer, killed_after: Option<Duration>) -> usize {
     };
     assert_eq!(refusal, Refusal::PeerDied, "seed {}", writer.seed);
     writer.check_death();
-    // A put may have been visible before the writer could record that it was accepted, but no more than one.
+    // The reader may have seen one put that the writer could not record as accepted before it died, but no more than one.
     let accepted = writer.accepted();
     let seen = gets.iter().map(|&(_, put)| put + 1).max().unwrap_or(0);
     assert!(seen <= accepted + 1, "seed {}: {seen} seen, {accepted} accepted", writer.seed);
@@ -187,7 +187,7 @@ fn survive_writer(writer: &mut Peer, killed_after: Option<Duration>) -> usize {
     gets.len()
 }
 
-/// Writes to a reader until it dies; the reader checks its gets.
+/// Writes to a reader until it dies. The reader itself checks the messages that it gets.
 fn survive_reader(reader: &mut Peer, killed_after: Option<Duration>) -> usize {
     let mut channel = reader.connect();
     let begin = Instant::now();
@@ -209,7 +209,7 @@ fn survive_reader(reader: &mut Peer, killed_after: Option<Duration>) -> usize {
     puts
 }
 
-/// The puts of a seed, the same in both processes.
+/// The puts of a seed. They are the same in both processes.
 struct PutScript(Random);
 
 impl PutScript {
@@ -228,7 +228,7 @@ fn soon() -> Option<Instant> {
     Some(Instant::now() + Duration::from_secs(20))
 }
 
-/// The process that the other tests start and kill. On its own it does nothing.
+/// The process that the other tests start and kill. If it is run alone, it does nothing.
 #[test]
 #[ignore = "run by the other tests, as a process of its own"]
 fn child() {
@@ -274,7 +274,7 @@ fn read_for_ever(channel: &mut ShmChannel) -> Refusal {
 fn stop_once(channel: &mut ShmChannel) -> Refusal {
     channel.sender.put(Key::EVENT, b"stopping", soon()).expect("there is room");
     let mut value = Vec::new();
-    // The parent stops this process before it puts, so the first value found is the newest.
+    // The parent stops this process before it puts, so the first value that this process finds is the newest.
     loop {
         match channel.receiver.get(&mut value, soon()) {
             Ok(_) => channel.sender.put(Key::EVENT, &value, soon()).map(drop).expect("there is room"),

@@ -4,23 +4,23 @@ use crate::Key;
 use std::collections::HashMap;
 use std::fmt;
 
-/// The end of a record.
+/// The state of the queue at the end of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The sender fell silent and the receiver got everything: all laws apply.
+    /// The sender stopped and the receiver got everything: all laws apply.
     Drained,
-    /// Some messages still waited: the delivered ones must be right, but need not be complete.
+    /// Some messages still waited: the delivered messages must follow the laws, but need not be complete.
     Early,
 }
 
-/// The violated law, and the place.
+/// A violated law, and the put at which it was violated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Violation {
     /// The number of the law in `spec/QUEUE.md`.
     pub law: u8,
-    /// The event.
+    /// A description of the violation.
     pub what: &'static str,
-    /// The affected put.
+    /// The number of the affected put.
     pub put: usize,
 }
 
@@ -32,10 +32,10 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Checks laws 1 to 4, which hold at every receiver for any interleaving of the two sides.
+/// Checks laws 1 to 4. They hold at every receiver, for any interleaving of the two sides.
 ///
-/// `puts` are the keys of all accepted puts in order. `gets` are the delivered messages, each with the index of its
-/// put. Laws 5 to 7 concern single instants, so the comparison with the model covers them.
+/// `puts` are the keys of all accepted puts in order. `gets` are the delivered messages, each with the index of its put. Laws 5
+/// to 7 concern single instants, which only the comparison with the model can check.
 ///
 /// # Errors
 /// The first violation.
@@ -44,7 +44,7 @@ pub fn check(puts: &[Key], gets: &[(Key, usize)], ended: Ended) -> Result<(), Vi
     let broken = |law, what, put| Err(Violation { law, what, put });
     let mut delivered: HashMap<Key, usize> = HashMap::new();
     let mut events_delivered = 0;
-    // The newest put of each key before the barrier that was delivered last.
+    // For each key, the newest put before the barrier that was delivered last.
     let mut newest: HashMap<Key, usize> = HashMap::new();
     let mut archived = 0;
     for &(key, put) in gets {
@@ -84,15 +84,14 @@ pub fn check(puts: &[Key], gets: &[(Key, usize)], ended: Ended) -> Result<(), Vi
     Ok(())
 }
 
-/// Returns a value that contains the number of its put in every word, so that torn values are detected. It has at least
-/// eight bytes.
+/// Returns a value of at least eight bytes. Every word contains the number of its put, so that torn values are detected.
 #[must_use]
 pub fn value(put: usize, bytes: usize) -> Vec<u8> {
     let word = (put as u64).to_le_bytes();
     (0..bytes.max(8)).map(|index| word[index % 8] ^ (index / 8) as u8).collect()
 }
 
-/// Returns the put of a [`value`], or `None` if it is not one.
+/// Returns the number of the put that made a [`value`]; `None` if the bytes are no such value.
 #[must_use]
 pub fn put_of(bytes: &[u8]) -> Option<usize> {
     let put = u64::from_le_bytes(bytes.first_chunk().copied()?) as usize;

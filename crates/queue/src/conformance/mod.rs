@@ -1,16 +1,15 @@
 //! One suite for every implementation of the updatable queue.
 //!
-//! Two kinds of cases, both made from a seed that a failure prints:
+//! The suite has two kinds of cases. Both are made from a seed, and a failure prints the seed:
 //!
 //! - **lockstep**: random puts and gets run on the implementation and on the reference [`Model`]. Every answer must be
 //!   the same, including refusals. Failures are shrunk to the shortest script that still fails.
-//! - **concurrent**: a putting and a getting thread with random stalls. The record of puts and gets must obey the
-//!   [`laws`].
+//! - **concurrent**: one thread puts and another gets, with random stalls. The record of puts and gets must follow the [`laws`].
 //!
-//! Publishers, which have many receivers, have their own suite: [`publishers`].
+//! Publishers, which have many receivers, have a suite of their own: [`publishers`].
 //!
-//! An implementation that is not an exact queue at every instant, such as one over a network, cannot run in lockstep.
-//! Record its puts and gets, and call [`laws::check`].
+//! An implementation that is not an exact queue at every instant, such as a queue over a network, cannot run in lockstep. For
+//! such an implementation, record the puts and gets, and call [`laws::check`].
 //!
 //! ```
 //! use nowcast_queue::conformance::{InProcess, Suite};
@@ -35,11 +34,11 @@ use std::time::{Duration, Instant};
 
 /// An implementation under test.
 pub trait Implementation {
-    /// Its putting end.
+    /// The putting end of the implementation.
     type Sender: Sender + Send;
-    /// Its getting end.
+    /// The getting end of the implementation.
     type Receiver: Receiver + Send;
-    /// Its name in reports.
+    /// The name of the implementation in reports.
     const NAME: &'static str;
     /// Makes an empty queue.
     fn queue(&self, bounds: Bounds) -> (Self::Sender, Self::Receiver);
@@ -84,9 +83,9 @@ pub struct Passed {
 pub struct Failure {
     /// The implementation.
     pub implementation: &'static str,
-    /// `Suite { seed, cases: 1 }` runs this case again.
+    /// The seed of the case. `Suite { seed, cases: 1 }` runs the case again.
     pub seed: u64,
-    /// The violation, in the shrunk script.
+    /// The violation that the shrunk script shows.
     pub what: String,
     /// The shortest failing script.
     pub script: Script,
@@ -119,7 +118,7 @@ impl Suite {
                 }
             };
             if let Err(first) = run(&script) {
-                // A race does not occur in every run, so each shorter script gets several tries.
+                // A race does not occur in every run, so each shorter script is tried several times.
                 let tries = if concurrent { 20 } else { 1 };
                 let fails = |script: &Script| (0..tries).find_map(|_| run(script).err());
                 let (script, what) = script.shrink(first, fails);
@@ -166,10 +165,10 @@ fn same<T: PartialEq + fmt::Debug>(step: usize, what: &str, got: &T, want: &T) -
     }
 }
 
-/// Runs a script's puts in one thread and its gets in another, each with the stalls of the script, and checks the laws.
+/// Runs the puts of a script in one thread and its gets in another, each with the script's stalls. Then checks the laws.
 fn concurrently<I: Implementation>(implementation: &I, script: &Script) -> Result<(), String> {
     let (mut sender, mut receiver) = implementation.queue(script.bounds);
-    // Only a lost wake-up makes a wait this long.
+    // A wait this long happens only if a wake-up is lost.
     let deadline = Some(Instant::now() + Duration::from_secs(20));
     let mut puts = Vec::new();
     let gets = std::thread::scope(|scope| {

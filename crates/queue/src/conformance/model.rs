@@ -1,4 +1,4 @@
-//! The reference: the contract in as few lines as possible, without regard to speed.
+//! The reference model: the contract in as few lines as possible, without regard to speed.
 
 use crate::{Bounds, Key, Put, Refusal};
 
@@ -19,7 +19,7 @@ impl Model {
     /// Replaces the value of the key after the last event, or appends.
     ///
     /// # Errors
-    /// [`Refusal::TooLarge`] or [`Refusal::Full`], when that would break the bounds.
+    /// [`Refusal::TooLarge`] or [`Refusal::Full`], if the put would exceed the bounds.
     pub fn put(&mut self, key: Key, value: Vec<u8>) -> Result<Put, Refusal> {
         let Bounds { entries_max, bytes_max } = self.bounds;
         let bytes = value.len();

@@ -1,9 +1,9 @@
 //! The suite for publishers: the laws of the queue for many subscribers that join, leave and stall.
 //!
-//! As for queues there are two kinds of cases. In **lockstep** cases every message is compared with a model of the
-//! subscriber. Allowed are the newest value of one of the keys that wait before the next event (in any order, but none
-//! twice while another waits), or that event, or nothing. In **concurrent** cases each subscriber reads in its own
-//! thread, and each record must obey the [`laws`].
+//! There are two kinds of cases, as for queues. In **lockstep** cases every message is compared with a model of the subscriber.
+//! The subscriber may receive nothing, the next event, or the newest value of a key that waits before that event. Such keys may
+//! come in any order, but none twice while another one waits. In **concurrent** cases each subscriber reads in its own thread,
+//! and each record must follow the [`laws`].
 //!
 //! ```
 //! use nowcast_queue::conformance::publishers::{InProcess, Suite};
@@ -23,17 +23,17 @@ use std::time::{Duration, Instant};
 pub trait Implementation {
     /// The putting end.
     type Publisher: Publish;
-    /// Its name in reports.
+    /// The name of the implementation in reports.
     const NAME: &'static str;
     /// Makes a publisher without subscribers.
     fn publisher(&self, bounds: PublicationBounds) -> Self::Publisher;
 }
 
-/// A putting end under test.
+/// The putting end of a publisher under test.
 pub trait Publish {
-    /// A getting end.
+    /// The getting end.
     type Subscriber: Receiver + Send;
-    /// Puts for all subscribers.
+    /// Puts a value for all subscribers.
     ///
     /// # Errors
     /// [`Refusal::TooLarge`], or [`Refusal::Full`] for a new key or a larger value.
@@ -70,7 +70,7 @@ impl Publish for Publisher<Arc<[u8]>> {
 /// The size of a test run, and its seed.
 #[derive(Debug, Clone, Copy)]
 pub struct Suite {
-    /// Case `n` is made from `seed + n`.
+    /// Seed of the suite. Case `n` is made from `seed + n`.
     pub seed: u64,
     /// Number of cases; every tenth is concurrent.
     pub cases: u64,
@@ -94,7 +94,7 @@ pub struct Passed {
 pub struct Failure {
     /// The implementation.
     pub implementation: &'static str,
-    /// `Suite { seed, cases: 1 }` runs this case again.
+    /// The seed of the case. `Suite { seed, cases: 1 }` runs the case again.
     pub seed: u64,
     /// The violation.
     pub what: String,
@@ -132,11 +132,12 @@ const SUBSCRIBERS_MAX: usize = 4;
 /// The messages that one subscriber must receive.
 #[derive(Debug, Default)]
 struct Expected {
-    /// The intervals that the subscriber has not received completely. Every interval except the last ends with an event.
+    /// The intervals that the subscriber has not received completely. Every interval except the last one ends with an event.
     intervals: VecDeque<Interval>,
-    /// For each key delivered in the first interval: the keys that waited then and were not delivered since.
+    /// For each key delivered in the first interval: the keys that waited at that time and have not been delivered since.
     owed: HashMap<Key, HashSet<Key>>,
-    /// The size of the messages put since it had received everything. No implementation may store more for it.
+    /// The size of the messages that were put after the subscriber had last received everything. No implementation may store more
+    /// for it.
     unread: Bounds,
 }
 
@@ -215,7 +216,7 @@ fn replace_or_push(states: &mut Vec<(Key, Vec<u8>)>, key: Key, value: &[u8]) {
     }
 }
 
-/// Runs random operations, and compares the messages of each subscriber with the allowed ones.
+/// Runs random operations, and compares each subscriber's messages with those that the model allows.
 fn in_lockstep<I: Implementation>(implementation: &I, seed: u64, passed: &mut Passed) -> Result<(), String> {
     let random = &mut Random::new(seed);
     let bounds = PublicationBounds {
@@ -237,7 +238,7 @@ fn in_lockstep<I: Implementation>(implementation: &I, seed: u64, passed: &mut Pa
             }
             3 if readers.len() > 1 => drop(readers.swap_remove(random.below(readers.len() as u64) as usize)),
             percent if percent < gets_percent && !readers.is_empty() => {
-                // The first ones read more often than the last ones.
+                // The first subscribers read more often than the last ones.
                 let chosen =
                     random.below(readers.len() as u64).min(random.below(readers.len() as u64)) as usize;
                 get(&mut readers, chosen, bounds, passed).map_err(|what| format!("step {step}: {what}"))?;
@@ -306,7 +307,7 @@ fn put<P: Publish>(
     Ok(())
 }
 
-/// Gets once. Returns whether there was a message. A reader that fell behind is removed.
+/// Gets once. Returns whether there was a message. Removes a reader that fell behind.
 fn get<R: Receiver>(
     readers: &mut Vec<(R, Expected)>,
     chosen: usize,
@@ -326,12 +327,12 @@ fn get<R: Receiver>(
     Ok(matches!(got, Ok(Some(_))))
 }
 
-/// Puts in one thread while every subscriber gets in its own, and checks the laws for each.
+/// Puts in one thread, while every subscriber gets in a thread of its own. Then checks the laws for each subscriber.
 fn concurrently<I: Implementation>(implementation: &I, seed: u64, passed: &mut Passed) -> Result<(), String> {
     let random = &mut Random::new(seed);
     let mut publisher = implementation.publisher(PublicationBounds::default());
     let (keys, events_percent) = (1 + random.below(8), [0, 5, 30][random.below(3) as usize]);
-    // Only a lost wake-up makes a wait this long.
+    // A wait this long happens only if a wake-up is lost.
     let deadline = Some(Instant::now() + Duration::from_secs(20));
     let mut puts = Vec::new();
     let records = std::thread::scope(|scope| {
@@ -365,10 +366,10 @@ fn concurrently<I: Implementation>(implementation: &I, seed: u64, passed: &mut P
     Ok(())
 }
 
-/// Checks the record of a subscriber that joined before the put of this number. Earlier events do not exist for it.
+/// Checks the record of a subscriber that joined before put number `joined`. Earlier events do not exist for this subscriber.
 ///
 /// # Errors
-/// Returns the broken law, in words.
+/// A description of the violated law.
 pub fn check(puts: &[Key], joined: usize, gets: &[(Key, usize)], ended: laws::Ended) -> Result<(), String> {
     let visible: Vec<usize> = (0..puts.len()).filter(|&put| put >= joined || !puts[put].is_event()).collect();
     let keys: Vec<Key> = visible.iter().map(|&put| puts[put]).collect();

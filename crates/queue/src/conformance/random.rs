@@ -1,6 +1,6 @@
 //! Random numbers that depend only on a seed.
 
-/// SplitMix64 (Steele, Lea and Flood 2014): small, and good enough to choose test cases.
+/// SplitMix64 (Steele, Lea and Flood 2014): a small generator, whose quality suffices for choosing test cases.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 

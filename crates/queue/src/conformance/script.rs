@@ -1,4 +1,4 @@
-//! Scripts of random operations, and their shrinking.
+//! Scripts of random operations, and their reduction to shorter scripts.
 
 use super::Random;
 use crate::{Bounds, Key};
@@ -11,7 +11,7 @@ pub enum Operation {
     Put {
         /// The key, or [`Key::EVENT`].
         key: Key,
-        /// Its size.
+        /// The size of the value.
         bytes: usize,
     },
     /// Gets one message.
@@ -30,7 +30,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// Creates the script of a seed: small bounds, few keys, and phases in which one side is faster. Full and empty
+    /// Creates the script of a seed. It has small bounds, few keys, and phases in which one side is faster. Full and empty
     /// queues, barriers and replaced values are therefore frequent.
     #[must_use]
     pub fn random(seed: u64) -> Script {
@@ -52,7 +52,7 @@ impl Script {
                 } else {
                     let event = random.percent(events_percent);
                     let key = if event { Key::EVENT } else { Key::state(1 + random.below(keys)) };
-                    // Mostly small, sometimes over the bounds of the queue.
+                    // Most values are small, and some exceed the bounds of the queue.
                     let bytes = match random.below(20) {
                         0 => random.below(bounds.bytes_max as u64 * 5 / 4),
                         1 => bounds.bytes_max as u64 - random.below(16),
@@ -65,8 +65,8 @@ impl Script {
         Script { bounds, operations }
     }
 
-    /// Returns the shortest script for which `fails` still names a failure, by omitting ever smaller stretches. `what`
-    /// is the failure of the whole script.
+    /// Returns the shortest script for which `fails` still returns a failure, and that failure. It omits ever smaller stretches
+    /// of the script. `what` is the failure of the whole script.
     pub(super) fn shrink(self, what: String, fails: impl Fn(&Script) -> Option<String>) -> (Script, String) {
         let (mut best, mut what) = (self, what);
         let mut stretch = best.operations.len();

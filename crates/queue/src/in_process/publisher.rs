@@ -1,4 +1,4 @@
-//! One publishing thread, many subscribers.
+//! A publication between threads: one publishing thread and many subscribers.
 
 use super::waiting::sleep;
 use crate::{
@@ -12,8 +12,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-/// Makes a [`Publication`] that threads and async tasks subscribe to. Dropping the publisher closes it for all
-/// subscribers, which still get the earlier messages.
+/// Makes a [`Publication`] that threads and async tasks can subscribe to. Dropping the publisher closes it for all subscribers,
+/// which still receive the earlier messages.
 ///
 /// ```
 /// use nowcast_queue::{Key, PublicationBounds, Receiver, in_process};
@@ -45,9 +45,9 @@ pub fn publisher<V: Weigh>(bounds: PublicationBounds) -> Publisher<V> {
 
 /// The publishing end; see [`publisher`].
 ///
-/// A put takes the same time for one subscriber as for a thousand, except for waking the waiting ones. Blocked threads
-/// are woken by one system call. Tasks are woken one by one. If a put may not take that long, let another task wake
-/// them with [`distribution`](Self::distribution).
+/// A put takes the same time for one subscriber as for a thousand, except for waking the subscribers that wait. Blocked threads
+/// are woken by one system call, but tasks are woken one by one. If a put may not take that long, let another task wake them with
+/// [`distribution`](Self::distribution).
 #[derive(Debug)]
 pub struct Publisher<V> {
     shared: Arc<Shared<V>>,
@@ -75,21 +75,21 @@ impl<V: Weigh> Publisher<V> {
             watchers.into_values().for_each(Waker::wake);
             return put;
         }
-        // Only a put that makes a new entry can be news for a waiting subscriber.
+        // Waiting subscribers need to be woken only if a put makes a new entry.
         if matches!(put, Ok(Put::Queued)) {
             self.shared.tell(state);
         }
         put
     }
 
-    /// Adds a subscriber, which first receives the newest value of every key.
+    /// Adds a subscriber. It first receives the newest value of every key.
     #[must_use]
     pub fn subscribe(&self) -> Subscriber<V> {
         let id = self.shared.lock().publication.subscribe();
         Subscriber { shared: Arc::clone(&self.shared), id }
     }
 
-    /// Number of subscribers, including those that fell behind and are not dropped yet.
+    /// Number of subscribers, including subscribers that fell behind and are not dropped yet.
     #[must_use]
     pub fn subscribers(&self) -> usize {
         self.shared.lock().publication.subscribers()
@@ -106,8 +106,8 @@ impl<V: Weigh> Publisher<V> {
         look(&self.shared.lock().publication)
     }
 
-    /// Returns a future that wakes the waiting tasks. [`put`](Self::put) then wakes at most one task, the one that runs
-    /// this future. It completes when the publisher is dropped. Use one for each publisher.
+    /// Returns a future that wakes the waiting tasks. While it exists, [`put`](Self::put) wakes at most one task: the one that
+    /// runs this future. The future completes when the publisher is dropped. Use at most one for each publisher.
     pub fn distribution(&self) -> Distribution<V> {
         Distribution { shared: Arc::clone(&self.shared) }
     }
@@ -125,7 +125,7 @@ impl<V: Weigh> Subscriber<V> {
     /// Reads the next message without taking it.
     ///
     /// # Errors
-    /// [`Refusal::Behind`], and [`Refusal::Closed`] once the publisher is gone and everything was got.
+    /// [`Refusal::Behind`], and [`Refusal::Closed`] after the publisher was dropped and all messages were received.
     pub fn peek<T>(&self, look: impl FnOnce(Key, &V) -> T) -> Result<Option<T>, Refusal> {
         let mut state = self.shared.lock();
         let is_open = state.is_open;
@@ -136,7 +136,7 @@ impl<V: Weigh> Subscriber<V> {
         }
     }
 
-    /// Takes the next message, which holds the newest value of its key.
+    /// Takes the next message, with the newest value of its key.
     ///
     /// # Errors
     /// Like [`peek`](Self::peek).
@@ -147,8 +147,8 @@ impl<V: Weigh> Subscriber<V> {
         self.shared.lock().take(self.id)
     }
 
-    /// Returns whether something waits; otherwise registers the task to be woken by the next message. The end of the
-    /// publication also counts.
+    /// Ready if a message waits or the publication has ended. Otherwise registers the task, which the next message or the end
+    /// wakes.
     pub fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
         if !state.is_open || !matches!(state.publication.peek(self.id), Ok(None)) {
@@ -158,8 +158,8 @@ impl<V: Weigh> Subscriber<V> {
         Poll::Pending
     }
 
-    /// Returns whether this subscriber has fallen behind; otherwise registers the task to be woken when any subscriber
-    /// does. For tasks that cannot take the waiting messages now.
+    /// Ready if this subscriber has fallen behind. Otherwise registers the task, which is woken when any subscriber falls behind.
+    /// For tasks that cannot take the waiting messages now.
     pub fn poll_behind(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
         if matches!(state.publication.peek(self.id), Err(Refusal::Behind)) {
@@ -246,7 +246,7 @@ impl<V> Drop for Distribution<V> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.distributor = None;
-        // From now on puts wake the tasks themselves. All waiting tasks are woken to check for missed messages.
+        // From now on puts themselves wake the waiting tasks. All of them are woken once, so that they check for missed messages.
         let wakers = mem::take(&mut state.wakers);
         drop(state);
         wakers.into_values().for_each(Waker::wake);
@@ -270,9 +270,9 @@ struct State<V> {
     wakers: HashMap<SubscriberId, Waker>,
     /// Tasks that wait until their subscriber falls behind.
     watchers: HashMap<SubscriberId, Waker>,
-    /// The task that wakes the others.
+    /// The task that wakes the waiting tasks.
     distributor: Option<Waker>,
-    /// Whether that task was woken since it last ran.
+    /// Whether this task was woken since it last ran.
     is_news: bool,
 }
 

@@ -1,10 +1,10 @@
-//! Sleeping threads.
+//! Lets threads sleep.
 
 use crate::Refusal;
 use std::sync::{Condvar, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Sleeps until notified, unless the deadline has passed.
+/// Sleeps until it is notified or the deadline passes.
 pub(super) fn sleep<'a, T>(
     condition: &Condvar,
     state: MutexGuard<'a, T>,
