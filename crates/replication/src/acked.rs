@@ -1,4 +1,4 @@
-//! Frames of a group that a viewer has acknowledged, and the choice of baselines for the next one.
+//! The frames of a group that a viewer has acknowledged, and the choice of baselines for the next frame.
 
 use crate::FRAMES_KEPT;
 use crate::frames::Baselines;
@@ -38,10 +38,10 @@ impl Acked {
     /// Returns the best baselines for the frame of `tick`. Bit `n` of `usable` marks the frame `n` steps before the
     /// newest as usable.
     ///
-    /// The first baseline is the newest frame. Where possible, the baselines are as far apart as the new frame is from
-    /// the first: rounding errors in closely spaced baselines grow with the distance of the extrapolation. They are
-    /// always evenly spaced where possible, because the codec mistakes uneven spacing for curved movement, which costs
-    /// bits.
+    /// The first baseline is the newest frame. If possible, the distance between the baselines equals the distance of the
+    /// new frame from the first baseline, because the rounding errors of closely spaced baselines grow with the distance of
+    /// the extrapolation. If that is not possible, the baselines are at least evenly spaced, because the codec mistakes
+    /// uneven spacing for curved movement, which costs bits.
     pub(crate) fn baselines(&self, tick: u32, usable: u64) -> Baselines {
         let (newest, ages) = (self.newest, self.ages & usable);
         if ages & 1 == 0 {
@@ -50,7 +50,7 @@ impl Acked {
         let wanted = tick.wrapping_sub(newest).clamp(1, AGE_MAX / 2);
         let before = |age: u32| newest.wrapping_sub(age);
         let has = |age: u32| ages >> age & 1 == 1;
-        // Sorted by the distance from the wanted gap, the wider one first.
+        // Gaps sorted by their difference from the wanted gap. Of two equal differences, the wider gap comes first.
         let mut gaps = (0..AGE_MAX).flat_map(move |off| [wanted + off, wanted.saturating_sub(off)]);
         let even = gaps.clone().find(|gap| (1..=AGE_MAX / 2).contains(gap) && has(*gap) && has(2 * gap));
         if let Some(gap) = even {
@@ -64,7 +64,7 @@ impl Acked {
     }
 }
 
-// If a group always moves, all its stored frames are possible baselines.
+// All stored frames of a group that always moves are possible baselines.
 const _: () = assert!(FRAMES_KEPT as u32 == AGE_MAX + 1);
 
 #[cfg(test)]

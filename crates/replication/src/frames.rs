@@ -10,7 +10,7 @@ use crate::section::SectionId;
 use crate::snapshot_pool::ApplyDelta;
 use crate::{FRAMES_KEPT, GROUP_ENTITIES_MAX};
 
-/// Maximum number of shared encodings of one frame. Viewers with other losses encode for themselves.
+/// Maximum number of shared encodings of one frame. Viewers that need another encoding make it for themselves.
 const SHARED_MAX: usize = 32;
 
 /// The recent frames of all groups at one step; see [`crate::History::frames`]. Readers need no lock, and viewers with
@@ -29,10 +29,11 @@ pub struct Frames {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupFrames {
     kept: VecDeque<Arc<Kept>>,
-    /// How many of the newest frames can be baselines. They have the quantization of the newest frame, and the group
-    /// was never empty since. A client may have forgotten older frames.
+    /// Number of the newest frames that can be baselines. All of them have the same quantization, and the group was not
+    /// empty since the oldest of them. A client may have forgotten older frames.
     usable_count: usize,
-    /// The same as bits: bit `n` stands for the frame `n` steps before the newest. Older frames have no bit.
+    /// The frames that can be baselines, as bits: bit `n` stands for the frame `n` steps before the newest. Older frames
+    /// have no bit.
     usable: u128,
 }
 
@@ -42,9 +43,9 @@ pub(crate) struct Kept {
     pub(crate) frame: Frame,
     /// The quantization of its rows.
     pub(crate) quantization: Quantization,
-    /// The last tick at which the previous frame was still correct.
+    /// The last tick at which the previous frame was still valid.
     tick_before: u32,
-    /// Two opposite corners of the smallest box around its entities; `None` without any.
+    /// Two opposite corners of the smallest box around its entities; `None` if it has no entities.
     pub(crate) bounds: Option<Bounds>,
     /// The largest distance that one of its entities moved since the step before, along one axis, in metres.
     pub(crate) moved: f32,
@@ -53,20 +54,20 @@ pub(crate) struct Kept {
     shared: Mutex<Shared>,
 }
 
-/// The encodings of a frame.
+/// The shared encodings of a frame.
 #[derive(Debug, Default)]
 struct Shared {
-    /// By the ticks of the baselines.
+    /// The encoded bytes, by the ticks of the baselines.
     made: Vec<(Baselines, Arc<[u8]>)>,
-    /// Whether a newer frame exists. A late viewer that still encodes this frame is alone, so its encoding is not
-    /// stored.
+    /// Whether a newer frame exists. An encoding that a late viewer still makes of this frame is not stored, because no
+    /// other viewer needs it.
     is_retired: bool,
 }
 
 /// The least and the greatest coordinates, in metres.
 pub(crate) type Bounds = [[f32; 3]; 2];
 
-/// The ticks of the baselines that a frame is encoded against, newest first; `None` beyond the last.
+/// The ticks of the baselines that a frame is encoded against, newest first. Unused places are `None`.
 pub(crate) type Baselines = [Option<u32>; 3];
 
 /// The changes since the step before.
@@ -172,7 +173,7 @@ impl GroupFrames {
         self.place(tick).map(|at| self.kept[at].as_ref())
     }
 
-    /// Returns the last tick at which the frame of `tick` was still correct. For the newest frame this is its own tick.
+    /// Returns the last tick at which the frame of `tick` was still valid. For the newest frame this is its own tick.
     pub(crate) fn valid_until(&self, tick: u32) -> Option<u32> {
         let at = self.place(tick)?;
         Some(self.kept.get(at + 1).map_or(tick, |next| next.tick_before))
@@ -185,7 +186,7 @@ impl GroupFrames {
         if age <= u128::BITS - u64::BITS {
             return (self.usable >> age) as u64;
         }
-        // The group rested for long, or the viewer acknowledged nothing for long.
+        // The group rested for a long time, or the viewer acknowledged nothing for a long time.
         let usable = self.kept.range(self.kept.len() - self.usable_count..);
         let ages = usable.map(|kept| tick.wrapping_sub(kept.frame.tick()));
         ages.filter(|age| *age < u64::BITS).fold(0, |bits, age| bits | 1 << age)
@@ -199,7 +200,8 @@ impl GroupFrames {
         if known.is_some() {
             return known;
         }
-        // Encodes outside of the lock. Two threads may encode the same frame at once, which is cheaper than waiting.
+        // The frame is encoded without holding the lock. Two threads may encode the same frame at once, which is cheaper
+        // than waiting.
         let mut frames = [None; 3];
         for (frame, tick) in frames.iter_mut().zip(baselines.iter().flatten()) {
             *frame = Some(&self.kept(*tick)?.frame);
@@ -232,8 +234,8 @@ impl Kept {
         Self { frame, quantization, tick_before, bounds, moved, size, shared }
     }
 
-    /// Drops the encodings, because there is a newer frame. If a reader holds the lock now, they are dropped with the
-    /// frame instead, so no thread waits for the lock.
+    /// Drops the encodings, because there is a newer frame. If a reader holds the lock now, the encodings are dropped with
+    /// the frame instead, so that no thread waits for the lock.
     pub(crate) fn retire(&self) {
         if let Ok(mut shared) = self.shared.try_lock() {
             *shared = Shared { made: Vec::new(), is_retired: true };
@@ -273,7 +275,7 @@ impl Encoder {
     }
 }
 
-/// A codec for each quantization in use. There are few, because the kinds of a world define them.
+/// A codec for each quantization in use. There are few quantizations, because only the kinds of a world define them.
 #[derive(Debug, Default)]
 pub(crate) struct Codecs {
     made: Vec<(Quantization, Codec<Linear>)>,

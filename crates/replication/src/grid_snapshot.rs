@@ -77,7 +77,7 @@ impl GridSnapshot {
         self.version
     }
 
-    /// Calls `visit` for every section that `eye` may see. Visible sections are never skipped.
+    /// Calls `visit` for every section that `eye` may see, and possibly for some sections that it cannot see.
     pub(crate) fn visit_near(&self, eye: [f32; 3], mut visit: impl FnMut(SectionId, &Section)) {
         for layer in &self.layers {
             let Some((side, radius)) = layer.side.zip(layer.policy.radius()) else {

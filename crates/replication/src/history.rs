@@ -12,7 +12,7 @@ use crate::snapshot_pool::SnapshotPool;
 use crate::transform::Transform;
 use crate::{GROUP_ENTITIES_MAX, GROUPS_MAX};
 
-/// Steps for which an empty group stays in its section, so that viewers of the section learn that it is empty.
+/// Steps for which an empty group stays in its section, so that viewers of the section learn that the group is empty.
 const EMPTY_STEPS_MAX: u32 = 600;
 
 /// A moving entity, as input of [`History::publish`].
@@ -31,7 +31,7 @@ pub struct Moving {
 }
 
 impl From<(u32, Transform)> for Moving {
-    /// A point-like entity in the default section, with the finest quantization.
+    /// Makes a point-like entity in the default section, with the finest quantization.
     fn from((id, transform): (u32, Transform)) -> Self {
         Self {
             id,
@@ -43,7 +43,7 @@ impl From<(u32, Transform)> for Moving {
     }
 }
 
-/// Records the transforms of all moving entities in groups. There is one for each world; viewers read its [`Frames`].
+/// Records the transforms of all moving entities in groups. Each world has one history; viewers read its [`Frames`].
 ///
 /// All entities of a group are in the same section of an [`crate::InterestGrid`] and have the same quantization. An
 /// entity that moves to another section moves to another group.
@@ -53,7 +53,7 @@ pub struct History {
     /// Ordered by id.
     entities: Vec<Known>,
     groups: Vec<Group>,
-    /// The groups of each section.
+    /// The groups in each section.
     sections: BTreeMap<SectionId, Vec<u16>>,
     /// Sections whose groups differ from the newest published frames.
     regrouped: BTreeSet<SectionId>,
@@ -68,7 +68,7 @@ pub struct History {
     snapshots: SnapshotPool<Frames>,
 }
 
-/// An entity as it was last published.
+/// The last published state of an entity.
 #[derive(Debug)]
 struct Known {
     id: u32,
@@ -178,7 +178,7 @@ impl History {
         })
     }
 
-    /// Builds the frames of all changed groups. Their previous frames were correct until the step `tick_before`.
+    /// Builds the frames of all changed groups. Their previous frames were valid until the step `tick_before`.
     fn turn(&mut self, tick_before: u32) -> Vec<(u16, Arc<Kept>)> {
         for known in &self.entities {
             if let Some(next) = &mut self.groups[usize::from(known.group)].next {
@@ -196,7 +196,7 @@ impl History {
                 if is_alike && newest.frame.values() == frame.values() {
                     continue;
                 }
-                // Only the newest frame is encoded, so the previous one releases its encodings.
+                // Only the newest frame is encoded, so the encodings of the previous frame are dropped.
                 newest.retire();
             }
             frames.push((group, Arc::new(Kept::new(frame, quantization, tick_before, moved, size))));
@@ -233,7 +233,7 @@ impl History {
         Some(group)
     }
 
-    /// Removes groups that have been empty for long from their sections.
+    /// Removes groups that have been empty for a long time from their sections.
     fn release(&mut self) {
         while let Some((since, _)) = self.emptied.front()
             && self.tick.wrapping_sub(*since) >= EMPTY_STEPS_MAX

@@ -1,4 +1,4 @@
-//! Places entities in sections: entities that are near each other and have the same interest policy share a section.
+//! Assigns entities to sections: entities that are near each other and have the same interest policy share a section.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -34,14 +34,13 @@ pub struct Placed {
 pub struct Relocation {
     /// The entity's id.
     pub id: u32,
-    /// The section before.
+    /// The former section.
     pub from: Option<SectionId>,
-    /// The section now.
+    /// The present section.
     pub to: Option<SectionId>,
 }
 
-/// All sections of a world and the section of each entity. There is one for each world; clients read its
-/// [`GridSnapshot`].
+/// All sections of a world and the section of each entity. Each world has one grid; clients read its [`GridSnapshot`].
 #[derive(Debug, Default)]
 pub struct InterestGrid {
     /// Ordered by id.
@@ -66,8 +65,8 @@ struct Known {
 }
 
 impl InterestGrid {
-    /// Records all positions at step `tick` of the world, modulo 2^32. `placed` is ordered by id. Returns the entities
-    /// that changed their section; they stay readable until the next call.
+    /// Records all positions at step `tick` of the world, modulo 2^32. `placed` is ordered by id. Returns the entities that
+    /// changed their section. The result stays available until the next call.
     pub fn update(&mut self, tick: u32, placed: impl Iterator<Item = Placed>) -> &[Relocation] {
         self.created.clear();
         self.relocations.clear();
@@ -140,7 +139,7 @@ impl InterestGrid {
         self.created.iter().filter_map(section).collect()
     }
 
-    /// Returns the section for a position. The entity keeps its section until it is clearly outside of the section.
+    /// Returns the section for a position. An entity keeps its section until it is clearly outside of it.
     fn section_for(&mut self, placed: &Placed, before: Option<SectionId>) -> Option<SectionId> {
         let policy = placed.reach.policy()?;
         let stays = before.filter(|id| {
@@ -196,7 +195,7 @@ impl InterestGrid {
         }
     }
 
-    /// Removes sections that have been empty for long, and the oldest empty ones over the limit.
+    /// Removes sections that have been empty for a long time, and the oldest empty sections beyond the limit.
     fn sweep(&mut self, tick: u32) {
         while let Some(&(since, id)) = self.emptied.front() {
             if self.emptied.len() <= EMPTY_MAX && tick.wrapping_sub(since) < EMPTY_STEPS_MAX {

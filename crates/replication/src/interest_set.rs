@@ -34,7 +34,7 @@ pub struct InterestChange {
 }
 
 impl InterestSet {
-    /// Makes the interest set of a player. It is empty at first.
+    /// Makes the interest set of a player, which is empty at first.
     pub fn new(player: u32) -> Self {
         Self { player, seen: Vec::new(), eye: None, looked: None, is_behind: false }
     }
@@ -49,9 +49,9 @@ impl InterestSet {
         &self.seen
     }
 
-    /// Adds the new sections of a grid update, if they are in range. Call it for each update before its relocations are
-    /// handled; otherwise an entity that moves into a new section would be out of sight for a moment. A new section
-    /// holds only entities that moved there in that update.
+    /// Adds the new sections of a grid update, if they are in range. Call it for each update, before the relocations of the
+    /// update are handled. Otherwise an entity that moves into a new section would be out of sight for a moment. A new
+    /// section contains only entities that moved there in that update.
     pub fn add_created(&mut self, created: &[NewSection]) {
         if self.looked.is_none() {
             return;
@@ -63,8 +63,9 @@ impl InterestSet {
         }
     }
 
-    /// Updates the set for `eye`, in metres. Without an eye it uses the last one; if there never was one, everything is
-    /// in range. About `entities_max` entities enter in one call, the nearest first; later calls add the others.
+    /// Updates the set for `eye`, in metres. Without an eye it uses the last eye position; if there never was one,
+    /// everything is in range. About `entities_max` entities enter in one call, the nearest first; later calls add the
+    /// others.
     pub fn refresh(
         &mut self,
         grid_snapshot: &GridSnapshot,
@@ -89,7 +90,7 @@ impl InterestSet {
         seen.retain(|id| {
             let section = grid_snapshot.section(*id);
             let stays = section.is_some_and(|section| self.can_see(section, leave_metres));
-            // A section that no longer exists was empty.
+            // A section that no longer exists was empty when it was removed.
             if !stays && section.is_some() {
                 left.push(*id);
             }

@@ -1,4 +1,4 @@
-//! Replication: sends each viewer the world's movement in as few bytes as its losses allow.
+//! Replication: sends each viewer the movement of the world in few bytes, even if packets are lost.
 //!
 //! All moving entities are in **groups** of at most [`GROUP_ENTITIES_MAX`]. A group fits into one packet, so a lost
 //! packet affects only the groups in it. A group is encoded against frames that the viewer has acknowledged. Encodings
@@ -6,8 +6,8 @@
 //! numbers for each group, never a copy of the world.
 //!
 //! The thread that steps the world calls [`InterestGrid::update`] and [`History::publish`]. It then shares
-//! [`InterestGrid::grid_snapshot`] and [`History::frames`], which are immutable snapshots of that step. Viewers read
-//! them on other threads, and neither side ever waits for the other.
+//! [`InterestGrid::grid_snapshot`] and [`History::frames`], which are immutable snapshots of that step. Viewers read these
+//! snapshots on other threads. Neither the stepping thread nor a viewer ever waits for the other.
 //!
 //! ```
 //! use nowcast_replication::{History, Replica, Transform, Viewer};
@@ -87,13 +87,13 @@ pub use snapshot_pool::{ApplyDelta, SnapshotPool};
 pub use transform::Transform;
 pub use viewer::{Viewer, ViewerStats};
 
-/// Maximum number of entities in a group. Such a group fits into one packet even if no value is predicted correctly.
+/// Maximum number of entities in a group. A group of this size fits into one packet even if no value is predicted correctly.
 pub const GROUP_ENTITIES_MAX: usize = 20;
 
-/// Frames of a group that can be baselines.
+/// Maximum number of frames of a group that can be baselines.
 pub const FRAMES_KEPT: usize = 64;
 
-/// Frames of a group that a receiver keeps: twice as many, for packets that arrive late.
+/// Maximum number of frames of a group that a receiver keeps: twice the number of baselines, for packets that arrive late.
 pub const FRAMES_HELD: usize = 2 * FRAMES_KEPT;
 
 /// Maximum number of groups of one world.
@@ -107,7 +107,7 @@ const ROW_BITS_MAX: usize = 1 + 1 + row::WIDTH + 6 * 52 + 4 + 1 + 38;
 pub(crate) const RECORD_BYTES_MAX: usize =
     payload::RECORD_HEAD_BYTES_MAX + (8 + 1 + 24 + GROUP_ENTITIES_MAX * ROW_BITS_MAX).div_ceil(8);
 
-// A packet has 1,200 bytes. Without losses its acknowledgements take less than 50.
+// A packet has 1,200 bytes. If no packets are lost, its acknowledgements take less than 50 of these.
 const _: () = assert!(RECORD_BYTES_MAX + payload::HEAD_BYTES + 50 <= 1_200);
-// Equal to the maximum number of entities, because each may be far from all others.
+// Equal to the maximum number of entities, because each entity may be far from all others and need its own section.
 const _: () = assert!(GROUPS_MAX == 65_536);

@@ -8,8 +8,8 @@ pub(crate) const HEAD_BYTES: usize = 4 + 2;
 /// Group and depth, age, ages of the baselines and unchanged ticks (or the quantization, which is shorter), length.
 pub(crate) const RECORD_HEAD_BYTES_MAX: usize = 3 + 5 + 4 * 5 + 2;
 
-/// The lowest bits of a record's first number, below the group. They say whether its times equal those of the record
-/// before, and how many baselines it has.
+/// The lowest bits of a record's first number, below the group. They state whether the times of the record equal those of
+/// the preceding record, and how many baselines the record has.
 const GROUP_SHIFT: u32 = 3;
 const ALIKE: u32 = 4;
 const DEPTH: u32 = 3;
@@ -18,11 +18,11 @@ const DEPTH: u32 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordHead {
     pub(crate) group: u16,
-    /// The tick of the group's frame: the group has been unchanged since.
+    /// The tick of the group's frame. The group has not changed since then.
     pub(crate) tick: u32,
-    /// The ticks of the baselines it is encoded against, newest first.
+    /// The ticks of the baselines that the frame is encoded against, newest first.
     pub(crate) baselines: [Option<u32>; 3],
-    /// The number of ticks for which the first baseline stayed correct.
+    /// The number of ticks for which the first baseline stayed valid.
     pub(crate) unchanged_ticks: u32,
     /// The quantization of a frame without baselines. Other frames have the quantization of their baselines.
     pub(crate) quantization: Option<Quantization>,
@@ -114,7 +114,7 @@ impl<'a> PayloadReader<'a> {
         Ok(Some((head, delta)))
     }
 
-    /// Reads a head whose times differ from the previous record's.
+    /// Reads a head whose times differ from those of the previous record.
     fn head(&mut self, group: u16, depth: u32) -> Result<RecordHead, PayloadError> {
         let tick = self.tick.wrapping_sub(self.varint("age")?);
         let mut baselines = [None; 3];

@@ -16,10 +16,10 @@ const HIDDEN_MAX: usize = 65_536;
 /// No packet arrives later than this.
 const LATE_STEPS_MAX: u32 = 3_600;
 
-/// Groups without a visible entity are forgotten after this many steps without news.
+/// Groups without a visible entity are forgotten after this many steps without a record.
 const QUIET_STEPS: u32 = 600;
 
-/// Number of payloads between two searches for such groups.
+/// Number of payloads between two searches for groups to forget.
 const PAYLOADS_PER_SWEEP: u32 = 256;
 
 /// A copy of a world's movement. Payloads may arrive in any order and with any losses.
@@ -27,9 +27,10 @@ const PAYLOADS_PER_SWEEP: u32 = 256;
 pub struct Replica {
     codecs: Codecs,
     groups: BTreeMap<u16, Held>,
-    /// The group of each entity. If the newest frames of several groups contain it, the newest of these frames counts.
+    /// The group of each entity. If the newest frames of several groups contain an entity, the newest of these frames
+    /// counts.
     placed: BTreeMap<u32, u16>,
-    /// The tick since which entities are out of sight. Rows up to that tick are ignored.
+    /// For each entity out of sight, the tick since which it is. Rows up to this tick are ignored.
     hidden: BTreeMap<u32, u32>,
     tick: u32,
     is_empty: bool,
@@ -40,9 +41,10 @@ pub struct Replica {
 #[derive(Debug, Default)]
 struct Held {
     frames: VecDeque<HeldFrame>,
-    /// The newest payload tick at which the newest frame was still correct.
+    /// The newest payload tick at which the newest frame was still valid.
     heard_tick: u32,
-    /// Older frames were dropped when this frame arrived, or when the group was out of sight at this step.
+    /// Frames up to this tick were dropped: either a frame of this tick without entities arrived, or the frames of the group
+    /// were forgotten at this step.
     forgotten_tick: Option<u32>,
 }
 
@@ -69,7 +71,7 @@ pub struct Applied {
     pub tick: u32,
     /// The number of the viewer's newest input that was applied at that step; 0 for none.
     pub controls: u16,
-    /// Number of groups that have a newer frame now.
+    /// Number of groups that got a newer frame.
     pub groups: usize,
     /// Number of groups whose baselines are missing. They require [`crate::Viewer::reset`].
     pub missing: usize,
@@ -106,7 +108,7 @@ impl Replica {
         Ok(applied)
     }
 
-    /// Returns whether the group has a newer frame now; `None` if a baseline is missing.
+    /// Returns whether the group got a newer frame; `None` if a baseline is missing.
     fn record(
         &mut self,
         head: &RecordHead,
@@ -121,7 +123,7 @@ impl Replica {
         let baselines: Option<Vec<_>> =
             head.baselines.iter().flatten().map(|tick| held.find(*tick)).collect();
         let Some(baselines) = baselines else {
-            // A payload older than the newest dropped tick carries nothing new.
+            // A payload older than the newest dropped tick has no new information.
             let is_old = held.forgotten_tick.is_some_and(|forgotten| !is_after(payload_tick, forgotten));
             return Ok(is_old.then_some(false));
         };
@@ -193,8 +195,8 @@ impl Replica {
         }
     }
 
-    /// Drops the frames of groups without news and without visible entities. Their sender starts again without
-    /// baselines if that changes.
+    /// Drops the frames of groups that have no visible entities and got no record for a long time. If such a group is
+    /// visible again, its sender starts without baselines.
     fn sweep(&mut self) {
         let Self { groups, placed, tick, .. } = self;
         for (group, held) in groups {

@@ -16,7 +16,7 @@ pub type Row = [i32; WIDTH];
 /// The precision of rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Quantization {
-    /// A metre has 2 to the power of this many steps.
+    /// The binary logarithm of the number of steps in a metre.
     position_bits: u8,
     /// Bits of each of the three smaller components of a quaternion.
     rotation_bits: u8,
@@ -35,7 +35,7 @@ impl Quantization {
     const ROTATION_BITS_MIN: u8 = 4;
 
     /// Returns the coarsest quantization with errors of at most `position` metres and `rotation` for the components of
-    /// quaternions. `None`, or a value that is too small for rows, gives the finest.
+    /// quaternions. `None`, or a value that is too small for rows, gives the finest quantization.
     pub fn within(position: Option<f32>, rotation: Option<f32>) -> Self {
         let finest = Self::default();
         let position_bits = position.map_or(finest.position_bits, |metres| {
@@ -51,7 +51,7 @@ impl Quantization {
         Self { position_bits, rotation_bits }
     }
 
-    /// Returns the number of `spec/WORLD.md`, section 4.
+    /// Returns the number that stands for this quantization in payloads (`spec/WORLD.md`, section 4).
     pub fn to_number(self) -> u32 {
         u32::from(self.position_bits) << 4 | u32::from(self.rotation_bits)
     }
@@ -65,7 +65,7 @@ impl Quantization {
         is_sound.then_some(Self { position_bits, rotation_bits })
     }
 
-    /// Steps for each metre.
+    /// Number of steps in a metre.
     pub fn steps_per_metre(self) -> f32 {
         (1u32 << self.position_bits) as f32
     }

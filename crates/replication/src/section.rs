@@ -9,7 +9,7 @@ const CELLS_PER_RADIUS: f32 = 4.0;
 /// The side of a cell for policies without a radius, in metres.
 const PLAIN_CELL_METRES: f32 = 64.0;
 
-/// An entity leaves its cell when it is outside by this fraction of the cell's side.
+/// An entity leaves its cell when its distance from the cell exceeds this fraction of the cell's side.
 const MARGIN: f32 = 0.25;
 
 /// An eye that moved less than this on each axis keeps its interest set.
@@ -20,9 +20,9 @@ pub(crate) const STIR_METRES: f32 = 0.25;
 pub enum Reach {
     /// All clients.
     Always,
-    /// Visible to clients whose eyes are within this radius, in metres (more than 0).
+    /// Clients whose eyes are within this radius, in metres (more than 0).
     Within(f32),
-    /// Only the player of this number.
+    /// Only the player with this number.
     Owner(u32),
     /// No client.
     Never,
@@ -117,7 +117,7 @@ impl Section {
         self.members.len()
     }
 
-    /// Metres from a place to its cell; 0 inside.
+    /// Distance from a place to the cell, in metres; 0 inside.
     pub(crate) fn distance(&self, from: [f32; 3]) -> f32 {
         let [low, high] = self.bounds;
         let away = (0..3).map(|axis| {
@@ -127,7 +127,7 @@ impl Section {
         libm::sqrtf(away.sum())
     }
 
-    /// Whether a position is in the cell, or so little outside that an entity from inside stays in the cell.
+    /// Whether a position is in the cell, or so little outside that an entity of the cell stays in it.
     pub(crate) fn nearly_holds(&self, position: [f32; 3]) -> bool {
         let [low, high] = self.bounds;
         (0..3).all(|axis| {
@@ -137,7 +137,7 @@ impl Section {
     }
 }
 
-/// Cells are centred on the multiples of their side, so a small world around the origin is one cell.
+/// The centres of cells are multiples of their side, so a small world around the origin fits into one cell.
 pub(crate) fn cell_of(position: [f32; 3], side: f32) -> Cell {
     position.map(|metres| libm::roundf(metres / side) as i32)
 }

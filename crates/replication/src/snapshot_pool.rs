@@ -6,8 +6,8 @@ use std::sync::Arc;
 /// Maximum number of old snapshots that are kept for reuse. If readers hold more at once, the next snapshot is a copy.
 const KEPT_MAX: usize = 4;
 
-/// Maximum number of changes that an old snapshot may miss. Beyond it the snapshot is dropped, because a reader has
-/// held it for long.
+/// Maximum number of changes that an old snapshot may miss. A snapshot that misses more changes is dropped, because a reader
+/// has held it for a long time.
 const MISSED_MAX: usize = 64;
 
 /// A value that can be updated change by change.
@@ -19,10 +19,10 @@ pub trait ApplyDelta: Clone + Default {
     fn apply(&mut self, change: &Self::Change);
 }
 
-/// The newest snapshot of a value, for any number of readers, and old snapshots for reuse.
+/// Holds the newest snapshot of a value, for any number of readers, and old snapshots for reuse.
 ///
 /// A new snapshot is an old one that no reader holds any more, with the missed changes applied. Its cost therefore
-/// depends on the changes, not on the size of the value. If readers hold all old snapshots, the new one is a copy: that
+/// depends on the changes, not on the size of the value. If readers hold all old snapshots, the new one is a copy. A copy
 /// costs more, but no thread waits.
 pub struct SnapshotPool<T: ApplyDelta> {
     newest: Arc<T>,
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// All changes, in order.
+    /// All changes that were applied, in order.
     #[derive(Clone, Default, PartialEq, Debug)]
     struct Log(Vec<u32>);
 

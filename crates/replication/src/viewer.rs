@@ -9,19 +9,19 @@ use crate::interest_set::InterestSet;
 use crate::payload::{HEAD_BYTES, RecordHead};
 use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, SectionId};
 
-/// Maximum number of packets whose outcome is awaited, more than one second's worth. Older packets count as lost.
+/// Maximum number of packets whose outcome is awaited: more than a viewer gets in one second. Older packets count as lost.
 const AWAITED_MAX: usize = 1_024;
 
 /// Number of lists of records kept for reuse: about as many as there are packets in flight.
 const SPARE_MAX: usize = 8;
 
-/// Number of groups that may fail to fit into a packet before the rest waits for the next packet.
+/// After this many groups did not fit into a packet, all remaining groups wait for the next packet.
 const MISFITS_MAX: usize = 3;
 
 /// At this distance an entity has half the weight that it has next to the viewer.
 const NEAR_METRES: f32 = 8.0;
 
-/// An entity that moves this far in a step has twice the weight of a resting one; faster entities have no more.
+/// An entity that moves this far in a step has twice the weight of a resting entity. Faster entities have no greater weight.
 const FAST_METRES: f32 = 0.15;
 
 /// One viewer: the acknowledged frames of each group, the packets in flight, and the groups to send.
@@ -39,7 +39,7 @@ pub struct Viewer {
     version: Option<u64>,
     /// Groups farther away than this, in metres, are sent in every second round.
     far_metres: Option<f32>,
-    /// Counts how often groups became visible, to recognise packets from before.
+    /// Counts how often groups became visible, to recognise packets from before a group became visible again.
     arrivals: u32,
     /// Groups to send, the most urgent last.
     wanted: Vec<u16>,
@@ -48,7 +48,7 @@ pub struct Viewer {
     /// Memory of finished packets and of the last sorting, for reuse.
     spare: Vec<Vec<Sent>>,
     urgencies: Vec<(f32, u16)>,
-    /// Whether the viewer needs the time even if nothing moved.
+    /// Whether the viewer needs a payload with the tick even if nothing moved.
     wants_tick: bool,
     encoder: Encoder,
     /// The viewer's two newest inputs, each with the tick from which it was applied. The older one is needed because an
@@ -63,31 +63,31 @@ pub struct Viewer {
 /// Counters of a viewer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ViewerStats {
-    /// Payloads.
+    /// Number of payloads.
     pub payloads: u64,
-    /// Groups in them.
+    /// Number of groups in these payloads.
     pub records: u64,
     /// Groups sent again, because the packet was lost.
     pub repeated: u64,
-    /// Groups sent as a whole, because the viewer has no baseline of them.
+    /// Groups sent without a baseline, because the viewer has acknowledged none.
     pub whole: u64,
-    /// Groups that were postponed to the next round, because the bytes of a round were spent.
+    /// Groups that were postponed to the next round, because the bytes of the round were used up.
     pub postponed: u64,
-    /// Age of the oldest group at the start of the newest round, in steps. It counts groups that had changes, in three
-    /// ranges: within a quarter of the far distance, within the far distance, and beyond.
+    /// Age of the oldest group at the start of the newest round, in steps. Only groups with changes count. The ages are
+    /// those of three ranges: within a quarter of the far distance, within the far distance, and beyond.
     pub oldest_steps: [u32; 3],
 }
 
 #[derive(Clone, Debug)]
 struct Known {
     group: u16,
-    /// Changes each time that the group becomes visible.
+    /// A number that changes each time that the group becomes visible.
     arrival: u32,
     /// The acknowledged frames.
     acked: Acked,
     /// The newest frame that was sent and not lost.
     sent: Option<u32>,
-    /// Grows while the group waits.
+    /// The urgency, which grows while the group waits.
     urgency: f32,
     is_wanted: bool,
     /// Whether the last round skipped the group, because it is far away.
@@ -116,7 +116,8 @@ struct Sent {
 }
 
 impl Viewer {
-    /// Makes a viewer that receives at most this many bytes a round. The nearest and longest waiting groups go first.
+    /// Makes a viewer that receives at most this many bytes a round. Groups that are near or have waited long are sent
+    /// first.
     pub fn with_bytes_per_round_max(bytes_per_round_max: usize) -> Self {
         Self { bytes_per_round_max: Some(bytes_per_round_max), ..Self::default() }
     }
@@ -131,7 +132,7 @@ impl Viewer {
         }
     }
 
-    /// Begins a round. Groups that changed since the last round are to be sent, those near `eye` (in metres) first.
+    /// Begins a round. Groups that changed since the last round are queued, those near `eye` (in metres) first.
     pub fn begin_round(&mut self, frames: &Frames, eye: Option<[f32; 3]>) {
         self.wants_tick = true;
         self.bytes_left = self.bytes_per_round_max;
@@ -181,7 +182,7 @@ impl Viewer {
         Some(&mut self.known[at])
     }
 
-    /// Returns the group of a record, if it has been visible ever since.
+    /// Returns the group of a record, if the group has been visible since the record was sent.
     fn find_sent(&mut self, sent: Sent) -> Option<&mut Known> {
         self.find(sent.group).filter(|known| known.arrival == sent.arrival)
     }
@@ -191,14 +192,14 @@ impl Viewer {
         let is_wanted = known.iter().filter(|known| known.is_wanted);
         urgencies.clear();
         urgencies.extend(is_wanted.map(|known| (known.urgency, known.group)));
-        // Equal urgencies keep their order without memory for a stable sort: group numbers rise.
+        // Group numbers break ties between equal urgencies, which avoids the memory of a stable sort.
         urgencies.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         wanted.clear();
         wanted.extend(urgencies.iter().map(|(_, group)| *group));
     }
 
-    /// Records that the viewer's input of this number is applied from the step `tick` on. Call it before the frames
-    /// have that step, so that a payload never claims an input that is not in it.
+    /// Records that the viewer's input of this number is applied from the step `tick` on. Call it before the frames of that
+    /// step are published, so that a payload never names an input whose effect it does not contain.
     pub fn set_controls(&mut self, tick: u32, number: u16) {
         if self.controls[0].1 != number {
             self.controls = [(tick, number), self.controls[0]];
@@ -310,7 +311,7 @@ impl Viewer {
         self.bytes_left == Some(0)
     }
 
-    /// Postpones the remaining groups to the next round, with more urgency.
+    /// Postpones the remaining groups to the next round, in which they are more urgent.
     fn postpone(&mut self) {
         self.stats.postponed += self.wanted.len() as u64;
         self.wanted.clear();
@@ -319,8 +320,8 @@ impl Viewer {
         }
     }
 
-    /// Takes the outcome of a packet that [`Viewer::fill`] wrote into. Unknown packets, and groups that were out of
-    /// sight since, are ignored.
+    /// Handles the outcome of a packet that [`Viewer::fill`] wrote into. Unknown packets are ignored. Groups that were out
+    /// of sight in the meantime are ignored, too.
     pub fn on_outcome(&mut self, packet: u64, arrived: bool) {
         let Ok(at) = self.awaited.binary_search_by_key(&packet, |awaited| awaited.packet) else { return };
         let Some(Awaited { records, .. }) = self.awaited.remove(at) else { return };
@@ -366,8 +367,9 @@ impl Viewer {
     }
 }
 
-/// Returns the weight of a group for a viewer at `eye`, and its distance in metres. The weight is 1 next to the viewer
-/// and at rest, less with the distance, and up to twice as much for fast groups. Large entities count as near.
+/// Returns the weight of a group for a viewer at `eye`, and its distance in metres. The weight of a resting group next to
+/// the viewer is 1. It decreases with the distance, and is up to twice as great for fast groups. Large entities count as
+/// near.
 fn weight(newest: &Kept, eye: Option<[f32; 3]>) -> (f32, f32) {
     let speed = 1.0 + (newest.moved / FAST_METRES).min(1.0);
     let (Some(eye), Some([low, high])) = (eye, newest.bounds) else { return (speed, 0.0) };

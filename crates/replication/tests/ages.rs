@@ -1,4 +1,4 @@
-//! The age of the oldest group, as a viewer counts it.
+//! Tests the age of the oldest group in the counters of a viewer.
 
 use nowcast_replication::{History, Transform, Viewer};
 
@@ -18,6 +18,6 @@ fn groups_without_room_in_a_round_are_older_in_the_next() {
             }
         }
     }
-    // Without a far distance all groups are near. Groups that were never sent have no age.
+    // Without a far distance all groups count as near. Groups that were never sent have no age.
     assert_eq!(ages, [[0, 0, 0], [3, 0, 0], [3, 0, 0], [6, 0, 0], [3, 0, 0]]);
 }

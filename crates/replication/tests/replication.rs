@@ -57,7 +57,7 @@ impl Scene {
         Self { pair, feed, replica: Replica::default(), missing: 0 }
     }
 
-    /// One step of the world later.
+    /// Advances the world by one step.
     fn step(&mut self, tick: u32, poses: &BTreeMap<u32, Transform>, is_due: bool) {
         {
             let (history, viewer) = &mut *self.feed.0.borrow_mut();
@@ -169,7 +169,7 @@ proptest! {
             tick = tick.wrapping_add(1);
             scene.step(tick, &poses, tick.is_multiple_of(60 / hz));
         }
-        // Nothing moves. Lost values are sent again until the viewer has them.
+        // From here on nothing moves. Lost values are sent again until the viewer has them.
         for _ in 0..600 {
             tick = tick.wrapping_add(1);
             scene.step(tick, &poses, tick.is_multiple_of(60 / hz));
@@ -241,7 +241,8 @@ fn walks_among_blocks_are_replicated_exactly_in_few_bytes() {
     let sent = scene.pair.session(End::Acceptor).stats().bytes_sent;
     println!("{sent} bytes in 10 s for {} things; {stats:?}", scene.known_rows().len());
     assert!(stats.whole <= 2 * scene.known_rows().len().div_ceil(20) as u64, "{stats:?}");
-    // The smallest encoding of the plain protocol takes 22 bytes for each walking player, ten times a second.
+    // The limit comes from the smallest encoding of the plain protocol: it takes 22 bytes for each walking player, ten times
+    // a second.
     assert!(sent < 20 * 22 * 100, "{sent}");
     let still = world.poses().map(moving_of).collect();
     for tick in 600..720 {
@@ -339,7 +340,8 @@ fn replication_vectors_match() {
         let tick = (u32::MAX - 12).wrapping_add(3 * step);
         let leaves = |id: &u32| step > 20 && id.is_multiple_of(9);
         let here = (1..=45u32).filter(|id| !leaves(id)).map(|id| {
-            // Some rest, some glide, some accelerate. All move by whole steps, so that every machine rounds alike.
+            // Some entities rest, some move at constant speed, some accelerate. All move by whole steps, so that every
+            // machine rounds in the same way.
             let moved = match id % 3 {
                 0 => 0,
                 1 => step * id,
@@ -348,7 +350,7 @@ fn replication_vectors_match() {
             let turn = if id % 3 == 2 { step as f32 / 64.0 } else { 0.0 };
             let position = [moved as f32 / 1_024.0, id as f32, -(moved as f32) / 512.0];
             let transform = Transform { position, rotation: [0.0, turn, 0.0, (1.0 - turn * turn).sqrt()] };
-            // Some have a coarser quantization.
+            // Some entities have a coarser quantization.
             let quantization =
                 if id > 40 { Quantization::within(Some(0.01), Some(0.001)) } else { Quantization::default() };
             Moving { quantization, ..Moving::from((id, transform)) }

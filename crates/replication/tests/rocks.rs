@@ -1,4 +1,4 @@
-//! Rocks that fly and tumble all the time: the precision of their replicated transforms, and its cost in bytes.
+//! Rocks that fly and tumble all the time, to test the precision of replicated transforms and its cost in bytes.
 
 use std::collections::VecDeque;
 
@@ -40,7 +40,7 @@ struct Measured {
     turned: f32,
 }
 
-/// Replicates the cloud to one viewer; one packet in `lost` does not arrive.
+/// Replicates the cloud to one viewer. One of every `lost` packets does not arrive.
 fn play(quantization: Quantization, lost: Option<u64>) -> Measured {
     let body = Body::dynamic(ColliderShape::Box { size: [1.4, 1.0, 1.2] });
     let kinds = vec![Kind::new("rock").with_body(Body { restitution: 0.6, ..body })];
@@ -106,7 +106,7 @@ fn rocks_are_as_precise_as_their_kind_and_cost_less_with_less_precision() {
         assert!(coarse.away <= 0.01 && coarse.turned <= 0.001, "{} m, {}", coarse.away, coarse.turned);
         assert!(coarse.away > 0.003 && coarse.turned > 0.000_4, "{} m, {}", coarse.away, coarse.turned);
         assert!(coarse.bytes * 10 < fine.bytes * 9, "{} and {} bytes", coarse.bytes, fine.bytes);
-        // Six numbers of 2.5 bits, and the bits that select the codes.
+        // The bound allows six numbers of 2.5 bits, and the bits that select the codes.
         let bits_per_rock = coarse.bytes as f64 * 8.0 / f64::from(ROCKS * STEPS / ROUND_STEPS);
         assert!(bits_per_rock < 25.0, "{bits_per_rock} bits");
     }

@@ -56,7 +56,7 @@ const STACK_BYTES: usize = 64 << 20;
 /// its declarations.
 ///
 /// # Panics
-/// If the system cannot create a thread for the parser.
+/// Panics if the system cannot create a thread for the parser.
 pub fn check(sources: &Sources, definition: &Definition) -> Vec<Finding> {
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("check".to_owned()).stack_size(STACK_BYTES);

@@ -102,7 +102,7 @@ impl Scenario {
     /// Plays one case in a new world.
     ///
     /// # Panics
-    /// If there is no such case.
+    /// Panics if there is no such case.
     pub fn run(&self, case: usize, seed: u64) -> Outcome {
         assert!(case < self.cases.len(), "there are {} cases", self.cases.len());
         self.play(case, seed).unwrap_or_else(|fault| Outcome {

@@ -150,7 +150,7 @@ mod armed {
     /// Reads [`VARIABLE`] now instead of at the first step.
     ///
     /// # Panics
-    /// If it names no step, because a test that kills nothing would seem to prove that nothing is lost.
+    /// Panics if it names no step, because a test that kills nothing would seem to prove that nothing is lost.
     pub(crate) fn check_environment() {
         armed();
     }

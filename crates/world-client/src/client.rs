@@ -29,7 +29,7 @@ pub struct WorldClient {
 /// The end of a client, or an invalid message.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ClientError {
-    /// The channel is closed or takes no message.
+    /// The channel is closed, or it accepts no message.
     #[error(transparent)]
     Channel(#[from] Error),
     /// The server broke the protocol.
@@ -41,7 +41,7 @@ impl WorldClient {
     /// Joins the world at the other end of a channel. The server answers with [`Update::Welcome`].
     ///
     /// # Errors
-    /// If the channel is closed.
+    /// Fails if the channel is closed.
     pub fn join(channel: Channel, join: Join) -> Result<Self, Error> {
         join.send(&channel)?;
         let (view, input) = Default::default();
@@ -58,10 +58,10 @@ impl WorldClient {
         &self.view
     }
 
-    /// Waits for the next message and takes it in. The future may be dropped at any time without losing a message.
+    /// Waits for the next message and handles it. The future may be dropped at any time without losing a message.
     ///
     /// # Errors
-    /// If the channel is closed, or the server broke the protocol.
+    /// Fails if the channel is closed, or the server broke the protocol.
     pub async fn receive(&mut self) -> Result<Update, ClientError> {
         let message = self.channel.receive().await?;
         Ok(self.handle(&message)?)
@@ -80,12 +80,12 @@ impl WorldClient {
     /// not have, it requests all movement again, at most once a second.
     ///
     /// # Errors
-    /// If the server broke the protocol.
+    /// Fails if the server broke the protocol.
     pub fn handle(&mut self, message: &Message) -> Result<Update, MessageError> {
         let update = self.view.handle(Incoming::of(message))?;
         if let Update::Moved(Applied { tick, missing: 1.., .. }) = update
             && self.forgot_tick.is_none_or(|forgot| tick.wrapping_sub(forgot) >= FORGET_STEPS)
-            // A full lane takes the event after one of the next payloads.
+            // If the lane is full, the request is sent after one of the next payloads.
             && self.send(&ToWorld::Forget).is_ok()
         {
             self.forgot_tick = Some(tick);
@@ -93,10 +93,10 @@ impl WorldClient {
         Ok(update)
     }
 
-    /// Sets the input of a client that does not predict. It applies until the next one.
+    /// Sets the input of a client that does not predict. The input applies until the next call.
     ///
     /// # Errors
-    /// If the channel is closed.
+    /// Fails if the channel is closed.
     pub fn set_input(&mut self, input: &Input) -> Result<(), Error> {
         let controls = self.input.next(input);
         self.channel.lane(WORLD_LANE).try_state(CONTROLS_KEY, &encode_to_vec(&controls))
@@ -105,15 +105,15 @@ impl WorldClient {
     /// Sends the input of a client that counts its steps: see [`Predictor::poll_steps`](crate::Predictor::poll_steps).
     ///
     /// # Errors
-    /// If the channel is closed.
+    /// Fails if the channel is closed.
     pub fn send_steps(&self, steps: &Steps) -> Result<(), Error> {
         self.channel.lane(WORLD_LANE).try_state(STEPS_KEY, &encode_to_vec(steps))
     }
 
-    /// States the age of the displayed poses of other entities, in milliseconds, without the delay of the network.
+    /// Sends the age at which other entities are displayed, in milliseconds, without the delay of the network.
     ///
     /// # Errors
-    /// If the channel is closed.
+    /// Fails if the channel is closed.
     pub fn set_view_delay_ms(&self, delay_ms: u16) -> Result<(), Error> {
         self.channel.lane(WORLD_LANE).try_state(VIEW_KEY, &encode_to_vec(&View { delay_ms }))
     }
@@ -121,7 +121,7 @@ impl WorldClient {
     /// Carries out an action that the world declares. `arguments` is a map by name, or nil.
     ///
     /// # Errors
-    /// If the channel is closed, or its lane is full.
+    /// Fails if the channel is closed, or its lane is full.
     pub fn act(&self, action: &str, arguments: Value) -> Result<(), Error> {
         self.send(&ToWorld::Act {
             action: action.to_owned(),
@@ -132,11 +132,11 @@ impl WorldClient {
         })
     }
 
-    /// Sends a durable action, which the server carries out once however often it is sent with this number. The client
-    /// needs a key; it counts its actions from 1.
+    /// Sends a durable action. The server carries it out once, however often it is sent with this number. The client needs a
+    /// key; it counts its actions from 1.
     ///
     /// # Errors
-    /// If the channel is closed, or its lane is full.
+    /// Fails if the channel is closed, or its lane is full.
     pub fn act_once(&self, number: u32, action: &str, arguments: Value) -> Result<(), Error> {
         let (action, number) = (action.to_owned(), Some(number));
         self.send(&ToWorld::Act { action, arguments, number, step: None, shown: None })
@@ -145,7 +145,7 @@ impl WorldClient {
     /// Sends a line of chat to all players in the room.
     ///
     /// # Errors
-    /// If the channel is closed, or its lane is full.
+    /// Fails if the channel is closed, or its lane is full.
     pub fn say(&self, text: &str) -> Result<(), Error> {
         self.channel.lane(CHAT_LANE).try_event(&encode_to_vec(&Line { text: text.to_owned() }))
     }
@@ -153,7 +153,7 @@ impl WorldClient {
     /// Asks for an entity. The answer is `Granted` or `Denied` with this number.
     ///
     /// # Errors
-    /// If the channel is closed, or its lane is full.
+    /// Fails if the channel is closed, or its lane is full.
     pub fn own(&self, entity: EntityId, number: u32) -> Result<(), Error> {
         self.send(&ToWorld::Own { entity: entity.0, number })
     }
@@ -161,7 +161,7 @@ impl WorldClient {
     /// Gives an own entity back to the server, or passes it to a player.
     ///
     /// # Errors
-    /// If the channel is closed, or its lane is full.
+    /// Fails if the channel is closed, or its lane is full.
     pub fn release(&self, entity: EntityId, to: Option<PlayerId>) -> Result<(), Error> {
         self.send(&ToWorld::Release { entity: entity.0, to: to.map(|player| player.0) })
     }
@@ -169,7 +169,7 @@ impl WorldClient {
     /// Sets the target pose of an own entity. The newest pose of each entity is sent.
     ///
     /// # Errors
-    /// If the channel is closed, or the entity is new to a full lane.
+    /// Fails if the channel is closed, or if the lane is full and has no earlier pose of this entity.
     pub fn move_owned(&self, entity: EntityId, owned: &Owned) -> Result<(), Error> {
         self.channel.lane(WORLD_LANE).try_state(OWNED_KEYS + u64::from(entity.0), &encode_to_vec(owned))
     }
@@ -177,7 +177,7 @@ impl WorldClient {
     /// Sends any other event.
     ///
     /// # Errors
-    /// If the channel is closed, or its lane is full.
+    /// Fails if the channel is closed, or its lane is full.
     pub fn send(&self, event: &ToWorld) -> Result<(), Error> {
         self.channel.lane(WORLD_LANE).try_event(&encode_to_vec(event))
     }

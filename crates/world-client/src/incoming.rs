@@ -22,7 +22,7 @@ pub enum Incoming<'m> {
     State {
         /// The entity, player or screen.
         key: StateKey,
-        /// The value; empty for a removed one.
+        /// The value; empty if the entity, player or screen was removed.
         value: &'m [u8],
     },
     /// A [`FromWorld`](nowcast_world_protocol::session::FromWorld).
@@ -31,7 +31,7 @@ pub enum Incoming<'m> {
     Line(&'m [u8]),
     /// A [`Missed`](nowcast_world_protocol::session::Missed): lines of chat that were not sent.
     Missed(&'m [u8]),
-    /// A message that this version of the protocol does not name.
+    /// A message that this version of the protocol does not define.
     Unknown,
 }
 

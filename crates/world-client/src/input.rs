@@ -21,7 +21,7 @@ pub struct InputSender {
 }
 
 impl InputSender {
-    /// Returns the next input: with the next number, if it differs from the one before or is the first.
+    /// Returns the input to send. It gets the next number if it is the first input or differs from the preceding one.
     pub fn next(&mut self, input: &Input) -> Controls {
         let Input { forward, right, yaw, run, jump } = *input;
         let before = self.newest.number;
@@ -33,7 +33,7 @@ impl InputSender {
         self.newest
     }
 
-    /// The newest input; its number is 0 if there was none.
+    /// Returns the newest input; its number is 0 if there was no input yet.
     pub fn newest(&self) -> Controls {
         self.newest
     }

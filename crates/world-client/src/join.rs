@@ -24,7 +24,7 @@ pub struct Join {
 }
 
 impl Join {
-    /// Joins as a person of this name. The server chooses the rounds of movement.
+    /// Joins as a human player with this name. The server chooses the number of rounds of movement.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), network_hz: 0, key: Vec::new(), is_program: false }
     }
@@ -41,7 +41,7 @@ impl Join {
         Self { key: key.to_vec(), ..self }
     }
 
-    /// Joins as a program. The rules of a world for people do not see programs.
+    /// Joins as a program. The rules of a world can tell programs from human players.
     #[must_use]
     pub fn program(self) -> Self {
         Self { is_program: true, ..self }
@@ -57,11 +57,11 @@ impl Join {
         }
     }
 
-    /// Sends the event, for a client that reads the messages by itself. Other clients call
+    /// Sends the event, for a client that reads messages from the channel directly. Other clients call
     /// [`WorldClient::join`](crate::WorldClient::join).
     ///
     /// # Errors
-    /// If the channel is closed or takes no event.
+    /// Fails if the channel is closed or takes no event.
     pub fn send(self, channel: &Channel) -> Result<(), Error> {
         channel.try_event(&encode_to_vec(&self.into_event()))
     }

@@ -12,29 +12,29 @@ use nowcast_world_protocol::session::Steps;
 use crate::surroundings::{Surroundings, distance};
 use crate::{StepSender, Update, WorldView};
 
-/// Steps that are remembered: four seconds.
+/// Number of remembered steps: four seconds.
 const STEPS_KEPT: u32 = 256;
-/// Positions from the server are rounded to 1/1,024 m on each axis: a smaller error is no error.
+/// Smaller errors are ignored, because positions from the server are rounded to 1/1,024 m on each axis.
 const TOLERANCE_METRES: f32 = 0.003;
-/// An avatar that moves farther than its speed allows, by this distance, is teleported.
+/// An avatar counts as teleported if it moved this much farther than its speed allows.
 const TELEPORT_METRES: f32 = 2.0;
 /// The greatest speed of walkers, in metres a second.
 const SPEED_MAX: f32 = 40.0;
-/// A larger error of the velocity means that the prediction missed an effect: then the reported velocity counts alone.
+/// A larger error of the velocity means that the prediction missed an effect. Then only the reported velocity counts.
 const BELIEF_SPEED: f32 = 1.5;
-/// Two positions farther apart in time say little about velocity.
+/// Two positions that are farther apart in time are not used to compute a velocity.
 const VELOCITY_STEPS_MAX: u32 = 6;
-/// An avatar whose position did not change for this many steps of the world is at rest there.
+/// If the position of an avatar did not change for this many steps of the world, the avatar is at rest.
 const QUIET_STEPS: u32 = 24;
 /// Half the height of a platform under an avatar that rests on unknown ground, in metres.
 const PLATFORM_HALF_METRES: f32 = 0.5;
-/// A platform farther away than this is forgotten, in metres.
+/// A platform farther away than this, in metres, is forgotten.
 const PLATFORM_REACH_METRES: f32 = 3.0;
 
-/// Predicts the own avatar: takes the steps of its walker as soon as the input exists, and repeats the newest ones if
-/// the server's position of the avatar differs.
+/// Predicts the own avatar. It takes the steps of the walker as soon as the input exists. If the server's position of the
+/// avatar differs, it corrects the position and takes the newest steps again.
 ///
-/// The calls of a turn, in this order: [`handle`](Self::handle) for each update of the view, [`set_input`](Self::set_input),
+/// In each frame, call in this order: [`handle`](Self::handle) for each update of the view, [`set_input`](Self::set_input),
 /// [`advance`](Self::advance), [`poll_steps`](Self::poll_steps). `now` is a time since any fixed moment.
 ///
 /// ```
@@ -56,16 +56,16 @@ const PLATFORM_REACH_METRES: f32 = 3.0;
 /// # }
 /// ```
 ///
-/// Bodies that move are solids at their newest known position. A dynamic body that weighs at most four times as much as the walker
-/// is a solid only below its feet. The server corrects steps in which the walker pushes something.
+/// Bodies that move are solids at their newest known position. A dynamic body that weighs at most four times as much as the
+/// walker is a solid only if it is below the walker's feet. The server corrects steps in which the walker pushes something.
 #[derive(Debug, Default)]
 pub struct Predictor {
     wanted: Input,
-    /// A jump that was requested and withdrawn before a step took it.
+    /// A jump that was requested, and released before the next step.
     is_jump_pending: bool,
     /// The time of step 0.
     begin: Option<Duration>,
-    /// The newest step; steps of all avatars are counted on.
+    /// The newest step. The count continues when the avatar changes.
     step: u32,
     walking: Option<Walking>,
     surroundings: Surroundings,
@@ -75,13 +75,14 @@ pub struct Predictor {
 /// A correction of the predicted steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
-    /// The client's step after which the server had the avatar elsewhere.
+    /// The client's step after which the server's position of the avatar differed.
     pub step: u32,
     /// The error of the predicted position after that step, in metres.
     pub error_metres: f32,
-    /// The earlier prediction of the position after the newest step. A client may glide from here to the new one.
+    /// The earlier prediction of the position after the newest step. A client may show the correction gradually, from this
+    /// position to `to`.
     pub from: [f32; 3],
-    /// The position after the newest step now.
+    /// The corrected position after the newest step.
     pub to: [f32; 3],
 }
 
@@ -95,7 +96,7 @@ struct Walking {
     taken: VecDeque<Taken>,
     sender: StepSender,
     acknowledged: Option<Acknowledged>,
-    /// Below an avatar that the server has at rest where this client knows no ground.
+    /// The assumed ground below an avatar that rests on the server at a place where this client knows no ground.
     platform: Option<Solid>,
 }
 
@@ -121,7 +122,7 @@ impl Predictor {
     /// Sets the input from the next step on.
     ///
     /// # Errors
-    /// If a number is not finite, or `forward` or `right` is out of −1 … 1.
+    /// Fails if a number is not finite, or `forward` or `right` is out of −1 … 1.
     pub fn set_input(&mut self, input: Input) -> Result<(), InputError> {
         self.wanted = input.validate()?;
         self.is_jump_pending |= input.jump;
@@ -158,7 +159,7 @@ impl Predictor {
         self.walking.as_mut()?.sender.poll(now, self.step)
     }
 
-    /// Compares the prediction with the server's position after movement was received; other updates change nothing.
+    /// Compares the prediction with the server's position, if the update is movement. Other updates change nothing.
     pub fn handle(&mut self, update: &Update, view: &WorldView) -> Option<Correction> {
         let Update::Moved(applied) = update else { return None };
         let correction = self.walking.as_mut()?.compare(self.step, applied, &mut self.surroundings, view)?;
@@ -210,7 +211,7 @@ impl Predictor {
                     platform: None,
                 };
                 walking.gather(&mut self.surroundings, view);
-                // An avatar that stands takes its first step with ground under its feet.
+                // If the avatar stands, it takes its first step with ground under its feet.
                 walking.mover.feel(&kind.walker, self.surroundings.near());
                 walking.restart(self.step, self.wanted.yaw);
                 self.walking = Some(walking);
@@ -221,7 +222,7 @@ impl Predictor {
 }
 
 impl Walking {
-    /// Begins after a step in which the avatar stands still. No earlier step can be repeated.
+    /// Begins the prediction after a step in which the avatar stands still. No earlier step can be taken again.
     fn restart(&mut self, step: u32, yaw: f32) {
         let input = Input { yaw, ..Input::default() };
         self.taken.clear();
@@ -265,7 +266,7 @@ impl Walking {
         let at = self.find(step)?;
         let position = view.position(self.avatar)?;
         let is_moved = self.acknowledged.is_none_or(|newest| newest.position != position);
-        // The group of an avatar may not have been sent since it moved.
+        // The group of the avatar may not have been sent since the avatar moved.
         let is_quiet = self
             .acknowledged
             .is_some_and(|newest| applied.tick.wrapping_sub(newest.tick) as i32 >= QUIET_STEPS as i32);
@@ -290,7 +291,7 @@ impl Walking {
         is_elsewhere.then_some(Correction { step, error_metres, from, to: self.mover.position })
     }
 
-    /// Returns the walker after a step that led to another position than predicted.
+    /// Returns the walker after a step whose real position differs from the predicted one.
     fn corrected(&self, at: usize, position: [f32; 3]) -> Mover {
         let Taken { step, mover, .. } = self.taken[at];
         let moved = Mover { position, ..mover };
@@ -332,7 +333,7 @@ impl Walking {
         }
     }
 
-    /// Takes all later steps again, from the walker after this one.
+    /// Takes all later steps again, from the walker's state after this step.
     fn take_again(&mut self, at: usize, surroundings: &mut Surroundings, view: &WorldView) {
         self.gather(surroundings, view);
         let solids = surroundings.near();
@@ -344,7 +345,7 @@ impl Walking {
         }
     }
 
-    /// The index of a step that is remembered. Steps are without gaps.
+    /// Returns the index of a remembered step. Remembered steps have no gaps.
     fn find(&self, step: u32) -> Option<usize> {
         let first = self.taken.front()?.step;
         let at = step.checked_sub(first)? as usize;

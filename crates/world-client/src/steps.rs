@@ -14,11 +14,12 @@ const REPEAT: Duration = Duration::from_nanos(1_000_000_000 / 30);
 const REPEATS: u32 = 6;
 /// Time between two messages while the client rests.
 const REST: Duration = Duration::from_millis(500);
-/// A client rests after this many steps without a wish. The server waits for a client 60 steps longer than it has a wish.
+/// A client rests after this many steps in which its input asked for nothing. This is longer than the 60 steps after which
+/// the server regards the client as resting.
 const REST_STEPS: u32 = 60 + 30;
-/// Maximum age of a change that is sent again, in steps, except for the newest.
+/// Maximum age of a change that is sent again, in steps. The newest change is sent again at any age.
 const AGO_STEPS_MAX: u32 = 90;
-/// Maximum age that a message states, in steps.
+/// Maximum age that a message can state, in steps.
 const AGO_STATED_MAX: u32 = 0x3fff;
 
 /// A change of the input.
@@ -29,7 +30,7 @@ struct Change {
 }
 
 /// Decides when the input of a client that counts its steps is sent. Each message contains all changes that the server has not
-/// taken yet, so a lost packet costs no time.
+/// taken yet, so a lost packet causes no delay.
 ///
 /// ```
 /// use std::time::Duration;
@@ -62,7 +63,8 @@ impl StepSender {
         sender
     }
 
-    /// Records that the input differs from that of the step before. Steps are in order.
+    /// Records that the input of a step differs from the input of the preceding step. The calls are in the order of the
+    /// steps.
     pub fn change(&mut self, step: u32, input: Input) {
         self.changes.push_back(Change { step, input });
         if self.changes.len() > STEPS_MAX {
@@ -76,7 +78,7 @@ impl StepSender {
         }
     }
 
-    /// Records that the server has taken a step, so it knows the input up to it.
+    /// Records that the server has taken a step, so it knows the input up to this step.
     pub fn acknowledge(&mut self, step: u32) {
         while self.changes.get(1).is_some_and(|next| next.step <= step) {
             self.changes.pop_front();
@@ -91,7 +93,7 @@ impl StepSender {
             0 if rests => REST,
             _ => REPEAT,
         };
-        // A frame may be a little early: a message that is due before the next frame is sent now.
+        // A message that would become due before the next frame is sent now.
         let due = due.saturating_sub(Duration::from_millis(1));
         if self.sent_at.is_some_and(|sent_at| now.saturating_sub(sent_at) < due) {
             return None;
@@ -116,7 +118,7 @@ mod tests {
 
     const AHEAD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: false, jump: false };
 
-    /// Counts the messages of these steps, one poll for each.
+    /// Polls once for each of these steps, and counts the messages.
     fn messages(sender: &mut StepSender, steps: std::ops::Range<u32>) -> usize {
         let at = |step: u32| Duration::from_secs(step.into()) / 60;
         steps.filter(|step| sender.poll(at(*step), *step).is_some()).count()

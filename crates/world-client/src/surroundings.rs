@@ -7,9 +7,10 @@ use nowcast_world::{Body, EntityId, Form, Mass, Motion, Pose, Solid, Walker};
 
 use crate::{EntityView, KindView, WorldView};
 
-/// Solids within this distance of an avatar can matter while half a second is taken again, in metres.
+/// Distance from the avatar, in metres, within which a solid can matter while the steps of half a second are taken again.
 const REACH_METRES: f32 = 6.0;
-/// A walker pushes a body along that weighs at most this many times as much. Such a body carries the walker and does not stop it.
+/// A walker pushes along a body that weighs at most this many times as much as the walker. Such a body carries the walker
+/// and does not stop it.
 const PUSHED_MASS_FACTOR: f32 = 4.0;
 
 /// The solids of an entity at one pose.
@@ -19,7 +20,7 @@ struct Placed {
     scale: [f32; 3],
     pose: Pose,
     solids: Arc<[Solid]>,
-    /// The distance that the solids reach from the position, in metres.
+    /// Distance from the position to the farthest point of the solids, in metres.
     reach: f32,
     /// In kilograms.
     mass: f32,
@@ -29,7 +30,7 @@ struct Placed {
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     placed: BTreeMap<EntityId, Placed>,
-    /// The version of the definition that `placed` is of.
+    /// The version of the definition from which `placed` was made.
     version: u64,
     near: Vec<Solid>,
 }
@@ -60,7 +61,7 @@ impl Surroundings {
         }
     }
 
-    /// Adds a solid until the next gathering.
+    /// Adds a solid until the next call of [`Self::gather`].
     pub(crate) fn add(&mut self, solid: Solid) {
         self.near.push(solid);
     }
@@ -84,7 +85,7 @@ fn pose_of(view: &WorldView, id: EntityId, seen: &EntityView) -> Option<Pose> {
 
 fn place(seen: &EntityView, body: &Body, pose: Pose) -> Placed {
     let scale = seen.entity.scale;
-    // A shape that cannot be scaled like this is in no world of a correct server.
+    // A correct server never sends a shape that cannot be scaled like this.
     let solids: Arc<[Solid]> = body.shape.solids(scale, &pose).unwrap_or_default().into();
     let largest = scale.iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
     let mass = match body.mass {
@@ -99,7 +100,7 @@ fn volume(solid: &Solid) -> f32 {
     use std::f32::consts::PI;
     let ([x, y, z], radius) = (solid.half, solid.radius);
     match &solid.form {
-        // A sphere is a box without edges, and a capsule one with a single edge.
+        // For a sphere, the extents of the box are 0; for a capsule, only one extent is above 0.
         Form::Box if radius > 0.0 => PI * radius * radius * (4.0 / 3.0 * radius + 2.0 * y),
         Form::Box => 8.0 * x * y * z,
         Form::Cylinder => 2.0 * PI * x * x * y,

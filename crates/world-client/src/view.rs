@@ -12,7 +12,7 @@ use nowcast_world_protocol::session::{
 
 use crate::Incoming;
 
-/// The start of a client's visit.
+/// The content of the server's welcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
     /// The client's number.
@@ -25,9 +25,9 @@ pub struct Welcome {
     pub step_hz: u32,
     /// Rounds of movement a second.
     pub network_hz: u32,
-    /// Steps of the world before the client joined.
+    /// Number of steps that the world had taken when the client joined.
     pub tick: u64,
-    /// Whether the client is the player that it was before.
+    /// Whether the client continues as the player of an earlier session.
     pub resumed: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct KindView {
     pub walker: Option<WalkerKind>,
 }
 
-/// An entity in sight.
+/// An entity in the client's interest set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityView {
     /// The description, as the server sent it.
@@ -61,25 +61,25 @@ pub enum Update {
     Welcome,
     /// Another definition applies: see [`WorldView::definition`].
     Defined,
-    /// An entity is in sight, or its whole description was sent again.
+    /// An entity entered the interest set, or its whole description was sent again.
     Entity(EntityId),
-    /// An entity is out of sight.
+    /// An entity left the interest set.
     Hidden(EntityId),
-    /// An entity is not in the world any more.
+    /// An entity was removed from the world.
     Gone(EntityId),
-    /// A player joined, or has another name or avatar.
+    /// A player joined, or its name or avatar changed.
     Player(PlayerId),
     /// A player left.
     Left(PlayerId),
-    /// A place on screens has another value: see [`WorldView::screen`].
+    /// The value at a place on screens changed: see [`WorldView::screen`].
     Screen(u32),
     /// Entities moved.
     Moved(Applied),
-    /// An event, other than those above.
+    /// An event that has no update of its own.
     Event(FromWorld),
     /// A line of chat.
     Line(Said),
-    /// The number of lines that the client was not sent since it joined.
+    /// The number of chat lines that were not sent to the client since it joined.
     Missed(u32),
     /// The message has no meaning in this version of the protocol.
     Unknown,
@@ -122,10 +122,10 @@ pub struct WorldView {
 }
 
 impl WorldView {
-    /// Takes in a message, and returns the change that it made.
+    /// Handles a message, and returns the change that it made.
     ///
     /// # Errors
-    /// If the message breaks `spec/WORLD.md`. A client then closes the session with 64.
+    /// Fails if the message breaks `spec/WORLD.md`. A client then closes the session with 64.
     pub fn handle(&mut self, incoming: Incoming<'_>) -> Result<Update, MessageError> {
         Ok(match incoming {
             Incoming::Movement(payload) => Update::Moved(self.replica.apply(payload)?),
@@ -149,7 +149,7 @@ impl WorldView {
         })
     }
 
-    /// The start of the visit; `None` before the welcome.
+    /// Returns the content of the welcome; `None` before the welcome.
     pub fn welcome(&self) -> Option<&Welcome> {
         self.welcome.as_ref()
     }
@@ -159,7 +159,7 @@ impl WorldView {
         self.definition.as_ref()
     }
 
-    /// Returns a kind by the number that entities name.
+    /// Returns a kind by the number that entities refer to.
     pub fn kind(&self, number: u32) -> Option<&KindView> {
         self.kinds.get(number as usize)
     }

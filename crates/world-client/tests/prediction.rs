@@ -1,4 +1,5 @@
-//! A client that predicts its avatar, against the engine: messages arrive late, and the engine takes each of the client's steps.
+//! Compares a client that predicts its avatar with the engine. Messages arrive late, and the engine takes each of the
+//! client's steps.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -15,13 +16,13 @@ use nowcast_world_protocol::session::{
     StateKey,
 };
 
-/// Steps that a message takes in each direction.
+/// Delay of a message in each direction, in steps.
 const DELAY_STEPS: u32 = 6;
 const ADA: PlayerId = PlayerId(1);
 const AHEAD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: false, jump: false };
 const KINDS: [&str; 5] = ["floor", "block", "step", "ball", "person"];
 
-/// A yard with a block, a step and a ball. At a step of its own it puts the avatar elsewhere.
+/// A yard with a block, a step and a ball. At one step its rules teleport the avatar.
 struct Yard {
     teleport_tick: Option<u64>,
     avatar: Option<EntityId>,
@@ -63,7 +64,7 @@ fn definition() -> Definition {
     Definition { kinds, ..Definition::default() }
 }
 
-/// A client and its server, which receives and answers late.
+/// A client and its server, with delayed messages in both directions.
 struct Play {
     world: World,
     history: History,
@@ -175,7 +176,7 @@ impl Play {
             });
             self.known.extend(changes);
         }
-        // The engine takes the step that the client took a while ago.
+        // The engine takes the step that the client took some steps ago.
         let taken = step.saturating_sub(DELAY_STEPS);
         if let Some(input) = self.known.get(&taken) {
             self.world.apply(Command::Input { player: ADA, input: *input }).expect("it is a player");

@@ -1,6 +1,6 @@
 //! Causes of a connection's end, and their codes in both protocols (`spec/PLAIN.md`, section 5; `spec/WORLD.md`, section 7).
 
-/// The cause of a client's end.
+/// The cause for which the connection of a client ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CloseCause {
     /// The client closed.
@@ -9,7 +9,7 @@ pub enum CloseCause {
     Vanished,
     /// The server shuts down.
     ShuttingDown,
-    /// The room ended before the client was in it.
+    /// The room ended before the client had joined it.
     RoomGone,
     /// The client broke the WebSocket protocol.
     Protocol,
@@ -23,9 +23,9 @@ pub enum CloseCause {
     OutOfBounds,
     /// The client sent too many messages.
     TooMany,
-    /// The client did not read.
+    /// The client did not read its messages.
     TooSlow,
-    /// The client was silent.
+    /// The client sent nothing for too long.
     Idle,
     /// The room has no seat for the client, or cannot be opened.
     Refused,
@@ -37,7 +37,7 @@ pub enum CloseCause {
     Replaced,
     /// The client is banned.
     Banned,
-    /// Another client has used the token, which is for one entry.
+    /// Another client has used the token, which is valid for one client only.
     TokenUsed,
     /// The rules of the world removed the client.
     Kicked,
@@ -113,7 +113,7 @@ impl CloseCause {
         }
     }
 
-    /// Whether the client may return to its player.
+    /// Whether the client may join again as the same player.
     pub const fn holds_seat(self) -> bool {
         matches!(self, Self::Vanished | Self::ShuttingDown | Self::TooSlow | Self::Idle | Self::RoomGone)
     }
@@ -123,14 +123,16 @@ impl CloseCause {
 mod tests {
     use super::*;
 
-    /// The rows of the specifications, without the codes that both protocols share with lower layers.
+    /// Compares the codes with the tables of the specifications, except the codes that both protocols share with lower
+    /// layers.
     #[test]
     fn codes_are_those_of_the_specifications() {
         let plain = include_str!("../../../spec/PLAIN.md");
         let world = include_str!("../../../spec/WORLD.md");
         for cause in CloseCause::ALL {
             let (websocket, session) = (cause.websocket_code(), cause.session_code());
-            // The plain protocol refuses programs and other versions before a connection begins.
+            // In the plain protocol, programs and other versions are refused before a connection begins, so they have no
+            // close code.
             let is_sent =
                 !matches!(cause, CloseCause::Vanished | CloseCause::NoProgram | CloseCause::Version);
             assert_eq!(plain.contains(&format!("| {websocket} |")), is_sent, "{cause:?}");

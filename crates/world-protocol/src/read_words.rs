@@ -1,4 +1,4 @@
-//! Reads bodies and walkers from the words of a definition. A server may send anything, so every field is checked.
+//! Reads bodies and walkers from the fields of a definition. A server may send anything, so every field is checked.
 
 use nowcast_wire::Value;
 use nowcast_world::shape::{HEIGHT_FIELD_SIDE_MAX, PARTS_MAX};
@@ -10,7 +10,7 @@ use crate::words::GRAVITY;
 /// A walker's parameters, and its downward acceleration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WalkerKind {
-    /// The parameters of its steps.
+    /// The parameters of the walker's steps.
     pub walker: Walker,
     /// In metres a second squared.
     pub gravity: f32,
@@ -68,7 +68,7 @@ fn read_shape(words: &Value) -> Option<ColliderShape> {
     let parts = list(words.get("parts")?, PARTS_MAX)?.iter().map(|part| {
         let position = part.get("at").map_or(Some([0.0; 3]), numbers)?;
         let rotation = part.get("rotation").map_or(Some(Pose::IDENTITY.rotation), numbers)?;
-        // The rotation is used to the last bit, so it is checked but not normalised.
+        // Clients and server must use the same bits of the rotation, so it is checked but not normalised.
         Some((Pose { position, rotation }, read_part(part)?))
     });
     Some(ColliderShape::Compound { parts: parts.collect::<Option<_>>()? })
@@ -101,7 +101,7 @@ fn read_part(words: &Value) -> Option<ColliderShape> {
     })
 }
 
-/// Scripts count corners from 1.
+/// In scripts, corners are numbered from 1.
 fn triangles(value: &Value) -> Option<Vec<[u32; 3]>> {
     let corners = list(value, 3 * TRIANGLES_MAX)?.iter().map(|corner| {
         let corner = finite(corner).filter(|corner| *corner >= 1.0 && corner.fract() == 0.0)?;
@@ -194,7 +194,7 @@ mod tests {
         };
         assert!(mesh(3.0).is_some());
         assert_eq!((mesh(4.0), mesh(0.0), mesh(1.5)), (None, None, None));
-        // A definition that was too large lacks its longest lists.
+        // If a definition was too large, the server has left out its longest lists.
         assert_eq!(body(vec![("shape", "heights".into()), ("columns", 3.into())]), None);
     }
 }

@@ -3,7 +3,7 @@
 /// The longest name of a room or a world, in bytes.
 pub const ROOM_NAME_BYTES_MAX: usize = 32;
 
-/// Separates the name of a room from the requested moment of its history. No room has this character in its name.
+/// Separates the name of a room from the requested moment of its history. Names of rooms cannot contain this character.
 const BEFORE_MOMENT: char = '.';
 
 /// Whether a room or a world may have this name.
@@ -12,13 +12,13 @@ pub fn is_room_name(name: &str) -> bool {
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
 }
 
-/// Splits the name that a client requests into the room's own name and the moment of its history, if one is requested:
-/// `plaza.-5m` is `plaza` as it was five minutes ago.
+/// Splits a requested name into the name of the room and, if the request is for the history, the moment: `plaza.-5m` is
+/// `plaza` as it was five minutes ago.
 pub fn split_moment(name: &str) -> (&str, Option<&str>) {
     name.split_once(BEFORE_MOMENT).map_or((name, None), |(room, moment)| (room, Some(moment)))
 }
 
-/// The room to which a name refers, for its present or its history.
+/// Returns the room to which a name refers, without the moment of its history.
 pub fn room_of(name: &str) -> &str {
     split_moment(name).0
 }

@@ -19,20 +19,20 @@ pub const REPLICATION_LANE: u8 = 2;
 
 /// The key of a client's [`Controls`] on [`WORLD_LANE`].
 pub const CONTROLS_KEY: Key = Key::state(1);
-/// The key under which a client that counts its steps sends its input instead, on lane 0.
+/// The key of [`Steps`] on [`WORLD_LANE`], which a client that counts its steps sends instead of [`Controls`].
 pub const STEPS_KEY: Key = Key::state(2);
 /// Maximum changes in one [`Steps`].
 pub const STEPS_MAX: usize = 64;
 
 /// The key of a client's [`View`] on [`WORLD_LANE`].
 pub const VIEW_KEY: Key = Key::state(3);
-/// The greatest view delay that a client may state, in milliseconds: no client shows older states.
+/// The greatest view delay that a client may state, in milliseconds.
 pub const VIEW_DELAY_MS_MAX: u16 = 1_000;
 
 /// The key of [`Missed`] on [`CHAT_LANE`].
 pub const MISSED_KEY: Key = Key::state(1);
 
-/// The first key of [`Owned`] from a client on [`WORLD_LANE`]: the entity's id is added to it.
+/// The number that is added to an entity's id to get its key of [`Owned`] on [`WORLD_LANE`], from client to server.
 pub const OWNED_KEYS: u64 = 1 << 32;
 
 /// The first key of players on [`WORLD_LANE`].
@@ -81,14 +81,15 @@ pub enum ToWorld {
     Join {
         /// [`PROTOCOL`].
         protocol: u32,
-        /// The wanted name; the world decides on it.
+        /// The requested name. The world may give the player another name.
         name: String,
-        /// Rounds of movement a second; 0 leaves it to the server.
+        /// Rounds of movement a second; 0 leaves the number to the server.
         network_hz: u32,
-        /// The client's secret, 16 random bytes, which identifies it when it returns; or nothing.
+        /// The client's secret, 16 random bytes, which identifies the client when it returns. Empty if the client does not
+        /// return.
         key: Vec<u8>,
     },
-    /// Does something that the world declares.
+    /// Carries out an action that the world declares.
     Act {
         /// The name of the action.
         action: String,
@@ -96,58 +97,60 @@ pub enum ToWorld {
         arguments: Value,
         /// The number of a durable action of this client: 1, 2, and so on.
         number: Option<u32>,
-        /// The client's step of the action, if it counts steps: the steps up to it are taken before.
+        /// The client's step of the action, if the client counts steps. The server takes the steps up to this one before the
+        /// action.
         step: Option<u16>,
-        /// The moment of the world at which the client showed others then, in steps, if it knows.
+        /// The moment of the world, in steps, at which the client showed other entities when the action was given, if the
+        /// client knows it.
         shown: Option<f64>,
     },
-    /// Takes another name.
+    /// Requests another name.
     Rename {
         /// The name.
         name: String,
     },
     /// Asks for another rate of movement.
     Rate {
-        /// A second.
+        /// Rounds a second.
         network_hz: u32,
     },
-    /// The client lost its state of movement and asks for all of it again.
+    /// The client lost its replication state and requests all movement again.
     Forget,
     /// Sent instead of [`ToWorld::Join`] by a program.
     JoinProgram {
         /// [`PROTOCOL`].
         protocol: u32,
-        /// The wanted name of the program.
+        /// The requested name of the program.
         name: String,
-        /// Rounds of movement a second; 0 leaves it to the server.
+        /// Rounds of movement a second; 0 leaves the number to the server.
         network_hz: u32,
         /// Like the key of `Join`.
         key: Vec<u8>,
     },
     /// Asks for an entity.
     Own {
-        /// Which.
+        /// The entity.
         entity: u32,
-        /// Identifies the answer.
+        /// The number that identifies the answer.
         number: u32,
     },
     /// Gives an entity back, or passes it on.
     Release {
-        /// Which.
+        /// The entity.
         entity: u32,
         /// The new owner; none for the server.
         to: Option<u32>,
     },
     /// Sets attributes of an entity that the client owns.
     Set {
-        /// Which.
+        /// The entity.
         entity: u32,
         /// A map of names and values.
         attributes: Value,
     },
     /// Makes an entity that the client owns.
     Spawn {
-        /// Identifies the answer.
+        /// The number that identifies the answer.
         number: u32,
         /// The name of its kind.
         kind: String,
@@ -158,7 +161,7 @@ pub enum ToWorld {
     },
     /// Removes an entity that the client owns.
     Despawn {
-        /// Which.
+        /// The entity.
         entity: u32,
     },
 }
@@ -186,7 +189,7 @@ pub struct Moving {
 /// The newest input: the state of [`CONTROLS_KEY`].
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Controls {
-    /// Grows by one, modulo 2^16, with each state that differs from the one before.
+    /// Grows by one, modulo 2^16, with each state that differs from the preceding state.
     pub number: u16,
     /// −1 (back) to 1 (forward), in the direction that `yaw` faces.
     pub forward: f32,
@@ -209,7 +212,7 @@ pub struct Steps {
     pub steps: Vec<Step>,
 }
 
-/// The input of a client from a step of its own on.
+/// The input of a client from one of its steps on.
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Step {
     /// Number of steps since the change.
@@ -226,14 +229,14 @@ pub struct Step {
     pub jump: bool,
 }
 
-/// The age of the others that a client shows, in addition to the delay of the network: the state of [`VIEW_KEY`].
+/// The age at which a client shows other entities, without the delay of the network: the state of [`VIEW_KEY`].
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// The view delay: the time between the arrival of a state and its display, in milliseconds; 1,000 at most.
     pub delay_ms: u16,
 }
 
-/// A line of chat, as its speaker sends it.
+/// A line of chat from the client that sends it.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Line {
     /// The line.
@@ -243,7 +246,7 @@ pub struct Line {
 /// Events of the world for a client.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub enum FromWorld {
-    /// The first message: the identity and the place of the client.
+    /// The first message: the client's number, and the room that it joined.
     Welcome {
         /// [`PROTOCOL`].
         protocol: u32,
@@ -251,7 +254,7 @@ pub enum FromWorld {
         player: u32,
         /// The room.
         room: String,
-        /// The world that it shows.
+        /// The world that the room shows.
         world: String,
         /// Steps of the world a second.
         step_hz: u32,
@@ -259,7 +262,7 @@ pub enum FromWorld {
         network_hz: u32,
         /// Number of steps so far.
         tick: u64,
-        /// Whether the client is the player that it was before.
+        /// Whether the client continues as the player of an earlier session.
         resumed: bool,
     },
     /// The definition that applies from now on.
@@ -274,9 +277,9 @@ pub enum FromWorld {
         /// Its payload.
         payload: Value,
     },
-    /// An action of this client was not carried out, or cannot be kept.
+    /// An action of this client was not carried out, or its result cannot be stored.
     Refused {
-        /// Which.
+        /// The action.
         action: String,
         /// The cause.
         reason: String,
@@ -285,7 +288,7 @@ pub enum FromWorld {
     },
     /// The rounds of movement a second, from now on.
     Rate {
-        /// A second.
+        /// Rounds a second.
         network_hz: u32,
     },
     /// One sentence for people.
@@ -297,14 +300,14 @@ pub enum FromWorld {
     Report {
         /// The outcome.
         outcome: Outcome,
-        /// Which version.
+        /// The version.
         version: u64,
         /// File, line and cause; empty if there is no text.
         text: String,
     },
     /// The client owns an entity that it asked for, or made.
     Granted {
-        /// Which.
+        /// The entity.
         entity: u32,
         /// The number of the request.
         number: u32,
@@ -320,7 +323,7 @@ pub enum FromWorld {
         /// The cause.
         reason: String,
     },
-    /// A numbered action of this client is done, and is kept if the server keeps worlds.
+    /// A numbered action of this client was carried out. If the server stores worlds, the result is stored.
     Done {
         /// Its number.
         number: u32,
@@ -337,15 +340,15 @@ pub enum FromWorld {
 /// The definition of a world.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Definition {
-    /// Version of the rules, counted from 1 for each version that was tried in this room.
+    /// Version of the rules. Each version that was tried in this room got the next number, from 1 on.
     pub version: u64,
-    /// The kinds; entities name theirs by its index.
+    /// The kinds. An entity refers to its kind by the index in this list.
     pub kinds: Vec<Kind>,
     /// The actions of players.
     pub actions: Vec<Action>,
     /// The events whose payload has a known shape.
     pub events: Vec<Declared>,
-    /// Files that looks and sounds name, ordered by name.
+    /// The files that looks and sounds refer to, ordered by name.
     pub assets: Vec<Asset>,
 }
 
@@ -354,19 +357,20 @@ pub struct Definition {
 pub struct Kind {
     /// Its name.
     pub name: String,
-    /// The body: a map in the words of world folders, or nil.
+    /// The body: a map with the field names that world folders use, or nil.
     pub body: Value,
-    /// The walker: a map in the words of world folders, or nil.
+    /// The walker: a map with the field names that world folders use, or nil.
     pub walker: Value,
     /// The look, as its author wrote it.
     pub look: Value,
     /// The shape of its attributes (`spec/WIRE.md`, section 3).
     pub attributes: Vec<u8>,
-    /// The ownership rules: a map in the words of world folders, or nil if no player can own one.
+    /// The ownership rules: a map with the field names that world folders use, or nil if no player can own an entity of the
+    /// kind.
     pub owner: Value,
 }
 
-/// Something that players can do.
+/// An action that players can carry out.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Action {
     /// Its name.
@@ -391,7 +395,7 @@ pub struct Declared {
 /// A file that clients may fetch from `/assets/` and its hash.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 pub struct Asset {
-    /// The name in looks and sounds: its path in the world's folder.
+    /// The name by which looks and sounds refer to the file: its path in the world's folder.
     pub name: String,
     /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
     pub hash: String,
@@ -405,24 +409,24 @@ pub struct Asset {
 /// The outcome of a version of the rules.
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It runs.
+    /// The version runs.
     Runs,
-    /// It did not load; the one before runs on.
+    /// The version did not load; the preceding version continues.
     Refused,
-    /// The version failed in its first steps: rules and state are restored to those before it.
+    /// The version failed in its first steps: the rules and the state from before this version are restored.
     RolledBack,
-    /// It raised an error, and runs on.
+    /// The version raised an error, and continues.
     Failed,
-    /// It printed a line.
+    /// The version printed a line.
     Printed,
 }
 
-/// The state of an entity's id for one client.
+/// The state under the key of an entity's id, for one client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EntityState {
     /// The entity is in the interest set; this is its description.
     InSight(Entity),
-    /// The client does not see it any more, since this step of the world, modulo 2^32.
+    /// The entity left the client's interest set at this step of the world, modulo 2^32.
     OutOfSight(u32),
     /// The entity is no longer in the world.
     Gone,
@@ -434,7 +438,7 @@ impl EntityState {
     /// # Errors
     /// Errors of [`nowcast_wire::decode`] for an [`Entity`].
     pub fn read(value: &[u8]) -> nowcast_wire::Result<Self> {
-        // No entity has so few bytes.
+        // The encoding of an entity is longer than four bytes.
         match <[u8; 4]>::try_from(value) {
             _ if value.is_empty() => Ok(Self::Gone),
             Ok(tick) => Ok(Self::OutOfSight(u32::from_le_bytes(tick))),
@@ -448,11 +452,11 @@ impl EntityState {
 pub struct Entity {
     /// An index into [`Definition::kinds`].
     pub kind: u32,
-    /// Multiplies the kind's shape along its own axes.
+    /// Factors that multiply the kind's shape along its own axes.
     pub scale: [f32; 3],
     /// The parent.
     pub parent: Option<u32>,
-    /// The pose, if the entity has no rows of movement.
+    /// The pose, if the entity has no rows in the replication.
     pub place: Option<Place>,
     /// A body of the kind's shape.
     pub attributes: Vec<u8>,
@@ -481,15 +485,15 @@ pub struct Player {
 /// The value at a place on the client's screen.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Screen {
-    /// Which place.
+    /// The place.
     pub place: String,
-    /// Whether the value is for this client alone; such a value takes precedence over the one for all.
+    /// Whether the value is for this client alone. Such a value takes precedence over a value for all clients.
     pub personal: bool,
     /// The value; nil for nothing.
     pub value: Value,
 }
 
-/// A line of chat, as everybody receives it.
+/// A line of chat, as all clients in the room receive it.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Said {
     /// The player who spoke.
@@ -500,7 +504,8 @@ pub struct Said {
     pub text: String,
 }
 
-/// Lines of chat that a client was not sent, because it had not read those before: the state of [`MISSED_KEY`].
+/// The number of chat lines that were not sent to a client, because it had not read earlier lines: the state of
+/// [`MISSED_KEY`].
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missed {
     /// Number of lines since it joined.
@@ -508,7 +513,7 @@ pub struct Missed {
 }
 
 impl Owned {
-    /// Its pose and velocity as the world takes them; `None` where a number is none that a world holds.
+    /// Returns the pose and the velocity for the world; `None` if a number is outside the bounds of worlds.
     pub fn checked(self) -> Option<(Pose, Option<Velocity>)> {
         let pose = Pose { position: self.position, rotation: self.rotation }.checked()?;
         let velocity = self.velocity.map(|Moving { linear, angular }| Velocity { linear, angular });
@@ -523,7 +528,7 @@ impl Controls {
     /// Converts the controls for the world.
     ///
     /// # Errors
-    /// If a field is not finite, or out of its bounds.
+    /// Fails if a field is not finite, or out of its bounds.
     pub fn to_input(self) -> Result<Input, InputError> {
         Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
     }
@@ -533,7 +538,7 @@ impl Step {
     /// Converts the controls for the world.
     ///
     /// # Errors
-    /// If a field is not finite, or out of its bounds.
+    /// Fails if a field is not finite, or out of its bounds.
     pub fn to_input(self) -> Result<Input, InputError> {
         Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
     }

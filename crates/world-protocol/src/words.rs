@@ -1,4 +1,4 @@
-//! Kinds in the words of a definition: the words in which scripts declare bodies, walkers and owners.
+//! Describes kinds in a definition, with the field names that scripts use to declare bodies, walkers and owners.
 
 use nowcast_wire::Value;
 use nowcast_world::{
@@ -21,7 +21,7 @@ impl Kind {
     }
 }
 
-/// A body, with the names that scripts use.
+/// Describes a body, with the field names that scripts use.
 fn body_words(body: &Body) -> Value {
     let motion = match body.motion {
         Motion::Fixed => "fixed",
@@ -44,7 +44,7 @@ fn body_words(body: &Body) -> Value {
 /// Default fall acceleration of walkers (`spec/MOVEMENT.md`, section 2), in metres a second squared.
 pub(crate) const GRAVITY: f32 = 9.81;
 
-/// The movement parameters and the gravity of a walker, with the names that scripts use.
+/// Describes the movement parameters and the gravity of a walker, with the field names that scripts use.
 fn walker_words(walker: &Walker, gravity: f32) -> Value {
     let mut words = vec![
         word("height", walker.height),
@@ -56,14 +56,14 @@ fn walker_words(walker: &Walker, gravity: f32) -> Value {
         word("air_acceleration", walker.air_acceleration),
         word("jump_speed", walker.jump_speed),
     ];
-    // Clients know the usual one.
+    // Clients know the default gravity, so it is left out.
     if gravity != GRAVITY {
         words.push(word("gravity", gravity));
     }
     Value::Map(words)
 }
 
-/// The owner rules of a kind, with the names that scripts use.
+/// Describes the owner rules of a kind, with the field names that scripts use.
 fn owner_words(rules: &OwnerRules) -> Value {
     let Some(by) = rules.by else { return Value::Nil };
     let by = match by {
@@ -103,7 +103,7 @@ fn shape_words(shape: &ColliderShape) -> Vec<(Value, Value)> {
         ColliderShape::ConvexHull { points } => vec![
             word("shape", "hull"),
             word("points", list(points, |point| numbers(point))),
-            // Clients predict their walkers on these faces (`spec/MOVEMENT.md`, section 2).
+            // Clients predict walkers on exactly these faces (`spec/MOVEMENT.md`, section 2).
             word("triangles", corners(&ColliderShape::hull_triangles(points))),
         ],
         ColliderShape::TriangleMesh { vertices, triangles } => vec![
@@ -123,7 +123,7 @@ fn shape_words(shape: &ColliderShape) -> Vec<(Value, Value)> {
     }
 }
 
-/// Scripts count corners from 1.
+/// In scripts, corners are numbered from 1.
 fn corners(triangles: &[[u32; 3]]) -> Value {
     list(triangles.as_flattened(), |corner| (corner + 1).into())
 }

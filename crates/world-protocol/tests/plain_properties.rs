@@ -52,7 +52,7 @@ fn client_messages() -> impl Strategy<Value = ClientMessage> {
     ]
 }
 
-/// Values that JSON can represent, too.
+/// Values that both JSON and MessagePack can represent.
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Nil),
@@ -71,7 +71,7 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The difference of two angles, the short way round.
+/// The smallest difference of two angles.
 fn apart(a: f64, b: f64) -> f64 {
     let difference = (a - b).rem_euclid(TAU);
     difference.min(TAU - difference)
@@ -114,7 +114,7 @@ proptest! {
         frame.extend(bytes.iter().cycle().take(if bytes.is_empty() { 0 } else { record * 3 }));
         let message = ServerMessage::decode(encoding, FrameRef::Binary(&frame)).unwrap();
         let Frame::Binary(again) = message.encode(encoding) else { panic!("a move is binary") };
-        // A NaN keeps being one, though not with the same bits.
+        // A NaN stays a NaN, but its bits may change.
         let ServerMessage::Move { entities, .. } = &message else { panic!("another message") };
         let finite = entities.iter().all(|e| [e.position_x, e.position_y, e.position_z].iter().all(|p| !p.is_nan()));
         if finite {

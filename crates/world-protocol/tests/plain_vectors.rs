@@ -550,7 +550,7 @@ fn hold_against(file: &str, about: &str, vectors: Vec<Vector>) {
     assert_eq!(kept_vectors.len(), fresh_vectors.len(), "{file} has another number of vectors");
 }
 
-/// One line for each key, so that a person can read the file and a change is a small difference.
+/// Writes one line for each key, so that a person can read the file, and a change gives a small diff.
 fn file_text(about: &str, vectors: &[Vector]) -> String {
     let vectors: Vec<String> = vectors
         .iter()

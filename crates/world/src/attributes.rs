@@ -165,7 +165,7 @@ impl Attributes {
     /// Fails if the value does not fit the type of the attribute or its bounds.
     ///
     /// # Panics
-    /// If there is no attribute at `index`.
+    /// Panics if there is no attribute at `index`.
     pub fn conform(&self, index: usize, value: &Value) -> Result<Value, MisfitError> {
         let field = &self.fields()[index];
         conform::conform(&self.shape, &field.ty, self.out_of_range, self.value_bytes_max, value)

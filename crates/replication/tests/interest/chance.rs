@@ -1,6 +1,6 @@
-//! Random numbers of a play.
+//! Random numbers for a play.
 
-/// Xorshift: small, and the same everywhere.
+/// Xorshift, because it is small and gives the same numbers on every machine.
 pub(crate) struct Chance(u64);
 
 impl Chance {

@@ -14,8 +14,8 @@ pub(crate) const RADIUS: f32 = 30.0;
 /// The delay of a packet that never arrives.
 pub(crate) const LOST: u32 = 1 << 20;
 
-/// Number of rounds of a lull, in which the client receives nothing but the time. It is long enough for the client to
-/// forget everything that it may forget.
+/// Number of rounds of a lull, in which the client receives only the tick. A lull is long enough for the client to forget
+/// everything that it may forget.
 pub(crate) const LULL_ROUNDS: u32 = 258;
 pub(crate) const ROUND_STEPS: u32 = 3;
 
@@ -27,7 +27,8 @@ pub(crate) enum State {
     Gone,
 }
 
-/// A reliable lane of states: the newest value of each key arrives in the end, in any order and with any delay.
+/// A reliable lane of states: the newest value of each key arrives eventually. Keys may overtake each other, and the delay
+/// is random.
 #[derive(Default)]
 pub(crate) struct Lane {
     pub(crate) waiting: BTreeMap<u32, State>,
@@ -53,7 +54,7 @@ pub(crate) struct Client {
     pub(crate) viewer: Viewer,
     pub(crate) lane: Lane,
     pub(crate) packets: VecDeque<(u32, u64, Vec<u8>)>,
-    /// Packets that arrived, and the step at which the server learns of it.
+    /// Packets that arrived, each with the step at which the server learns of the arrival.
     acknowledgements: Vec<(u32, u64)>,
     pub(crate) last_packet: u64,
     replica: Replica,
@@ -61,7 +62,7 @@ pub(crate) struct Client {
     /// The last known row of each described entity. An entity that left its group keeps its row until another group has
     /// it.
     known: BTreeMap<u32, (Row, Option<Quantization>)>,
-    /// The step since which each entity was described without a break, as far as the server knows.
+    /// The server's record of the step since which each entity has been described without a break.
     pub(crate) in_sight_since: BTreeMap<u32, u32>,
     /// Messages in order of arrival, if the test asks for them.
     pub(crate) arrived: Option<Vec<Value>>,
@@ -88,7 +89,7 @@ impl Client {
     }
 
     fn show(&mut self, id: u32, tick: u32) {
-        // A client that has not received the end of an entity's visibility still shows its last row.
+        // A client that has not yet received that an entity left its interest set still shows the last row of the entity.
         let is_unheard = matches!(self.lane.waiting.get(&id), Some(State::OutOfSight(_)));
         self.lane.put(id, State::Described);
         if !is_unheard {
@@ -215,7 +216,7 @@ impl Client {
         heard.into_iter().for_each(|(_, number)| self.viewer.on_outcome(number, true));
     }
 
-    /// For a while the client receives only the time.
+    /// For some rounds the client receives only the tick.
     pub(crate) fn lull(&mut self, tick: u32) {
         self.note(|| json!({ "lull": LULL_ROUNDS, "tick": tick, "every": ROUND_STEPS }));
         for round in 1..=LULL_ROUNDS {
@@ -247,7 +248,7 @@ impl Client {
         }
     }
 
-    /// Returns the rows that the server would show this client.
+    /// Returns the rows that the client must show according to the server.
     pub(crate) fn expected(&self, interest_grid: &InterestGrid, history: &History) -> BTreeMap<u32, Row> {
         let is_seen =
             |id: u32| interest_grid.section_of(id).is_some_and(|section| self.interest_set.sees(section));
@@ -258,9 +259,9 @@ impl Client {
 /// The outcome of a sent packet.
 #[derive(Clone, Copy)]
 pub(crate) struct Link {
-    /// Percent of payloads that are lost.
+    /// Percentage of payloads that are lost.
     pub(crate) loss: u32,
-    /// Percent of the waiting states of lane 0 that arrive in a step.
+    /// Percentage of the waiting states of lane 0 that arrive in a step.
     pub(crate) states_percent: u32,
     /// Steps within which the server learns of arrived packets.
     pub(crate) ack_steps_max: u32,

@@ -1,5 +1,5 @@
-//! Interest over lossy links: a client shows exactly the rows that the server would show it, for all entities that
-//! enter or leave its sight.
+//! Interest over lossy links: a client shows exactly the rows that it must show according to the server, while entities
+//! enter and leave its interest set.
 //!
 //! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` only one. `NOWCAST_PLAYS=FILE` writes the
 //! clients' input there, one play a line. `packages/nowcast/test/world/sight.test.ts` plays it to the other
@@ -77,7 +77,7 @@ fn cost_in_a_field(side: u32) -> (u64, usize, usize) {
     for tick in 0..60u32 {
         let place = |id: u32| {
             let [column, row] = [(id - 1) % side, (id - 1) / side].map(|at| at as f32 * 20.0 - middle);
-            // Every field has the same entities in its middle.
+            // Fields of every size have the same entities in their middle.
             [column + middle + (tick as f32 / 8.0), 0.0, row + middle]
         };
         let reach = Reach::Within(60.0);
@@ -114,7 +114,7 @@ fn the_cost_of_a_client_does_not_grow_with_the_world() {
     assert!((30..120).contains(&small.2), "{small:?}");
     assert_eq!(small.2, large.2, "it sees as much");
     assert_eq!(small.0, large.0, "and is sent as many groups");
-    // The number of a group takes one more byte in each record.
+    // In the larger field, the number of a group takes one more byte in each record.
     let longer = large.0 as usize + small.1 / 50;
     assert!(large.1 <= small.1 + longer, "{small:?} {large:?}: only ids and numbers of groups are longer");
 }

@@ -19,7 +19,7 @@ const QUIET_STEPS: u32 = 240;
 
 const BEFORE_LULL_STEPS: u32 = 30;
 
-/// Out of range of everything that has a radius.
+/// A position out of range of every section that has a radius.
 const NOWHERE: [f32; 3] = [9_000.0, 0.0, 9_000.0];
 
 /// One entity of the world.
@@ -105,7 +105,7 @@ impl Play {
                 body.velocity = [chance.coordinate() / 60.0, 0.0, chance.coordinate() / 60.0];
             }
             if self.tick.wrapping_add(*id).is_multiple_of(PRECISION_STEPS) {
-                // Its kind has another precision now.
+                // The precision of its kind changes.
                 let quantization =
                     PRECISIONS_METRES[(self.tick / PRECISION_STEPS) as usize % PRECISIONS_METRES.len()];
                 body.quantization = Quantization::within(quantization, quantization);
@@ -130,7 +130,7 @@ impl Play {
         }
     }
 
-    /// Lets some clients look elsewhere for very long, and then back. They may have forgotten the entities, and their
+    /// Moves the eyes of some clients away for a long time, and then back. They may have forgotten the entities, and their
     /// earlier acknowledgements may arrive only now.
     fn lull(&mut self, step: u32) {
         let eyes: Vec<[f32; 3]> = self.clients.iter().map(|client| client.eye).collect();
@@ -139,7 +139,7 @@ impl Play {
                 client.eye = NOWHERE;
             }
         }
-        // Runs until nothing is left to send, because a server would not be silent before that.
+        // Runs until nothing is left to send, because a real server would send until then, too.
         let link = Link { loss: 0, states_percent: 100, ..self.link };
         let link = std::mem::replace(&mut self.link, link);
         for more in 0..BEFORE_LULL_STEPS {
@@ -198,12 +198,13 @@ impl Play {
         }
     }
 
-    /// Checks that no entity is shown at a row from before it came into sight.
+    /// Checks that no entity is shown at a row that is older than its entry into the interest set.
     fn check_past(&self, seed: u64) {
         for client in &self.clients {
             for (id, row) in client.shown() {
                 let Some(since) = client.in_sight_since.get(&id) else { continue };
-                // An entity whose state has not arrived may be in the client's interest set since earlier.
+                // If the newest state of an entity has not arrived, the entity may have been in the client's interest set
+                // for longer.
                 if client.lane.waiting.contains_key(&id) {
                     continue;
                 }
@@ -243,7 +244,7 @@ pub(crate) fn play(seed: u64, steps: u32, is_noted: bool) -> (Play, u64) {
             play.clients.iter_mut().for_each(Client::note_shown);
         }
     }
-    // Nothing moves any more. Lost values are sent again until all clients have them.
+    // From here on nothing moves. Lost values are sent again until all clients have them.
     for more in 0..QUIET_STEPS {
         if more == QUIET_STEPS / 2 {
             play.link.loss = 0;

@@ -7,12 +7,12 @@ use super::DecodeError;
 use super::object::{Object, ReadFields, Tag};
 
 pub(super) fn encode<T: Serialize>(message: &T) -> String {
-    // Keys are strings and every part of a message can be serialised, so this cannot fail.
+    // All keys are strings, and every part of a message can be serialised, so this cannot fail.
     serde_json::to_string(message).expect("every message has a JSON form")
 }
 
 pub(super) fn decode<T: Object>(text: &str) -> Result<T, DecodeError> {
-    // Serde would take an array for a struct as well, field by field in order; the protocol has objects only.
+    // Serde would also accept an array as a struct, field by field in order. The protocol allows only objects.
     if !text.trim_start().starts_with('{') {
         return Err(DecodeError::Syntax("an object is expected".into()));
     }

@@ -12,7 +12,7 @@ use super::{NETWORK_HZ, OutOfBounds};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerMessage {
-    /// The first message: the identity and the place of the client.
+    /// The first message: the client's number, and the room that it joined.
     Welcome {
         /// The version of the plain protocol.
         protocol: u32,
@@ -20,7 +20,7 @@ pub enum ServerMessage {
         player: u32,
         /// The room that was joined.
         room: String,
-        /// The world that it shows.
+        /// The world that the room shows.
         world: String,
         /// Steps of the world a second.
         step_hz: u32,
@@ -28,7 +28,7 @@ pub enum ServerMessage {
         network_hz: u32,
         /// Number of steps taken so far.
         tick: u64,
-        /// Whether the client is the player that it was before.
+        /// Whether the client continues as the player of an earlier connection.
         resumed: bool,
     },
     /// The definition that applies from now on.
@@ -41,7 +41,7 @@ pub enum ServerMessage {
         actions: Vec<Action>,
         /// The events whose payload has a known shape.
         events: Vec<Declared>,
-        /// Files that looks and sounds name.
+        /// The files that looks and sounds refer to.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         assets: Vec<Asset>,
     },
@@ -64,12 +64,12 @@ pub enum ServerMessage {
     },
     /// The entities that moved since the last `move`. This is the only state; all others are events.
     Move {
-        /// The step at which the world looked like this.
+        /// The step at which the entities had these poses.
         tick: u64,
         /// The entities, ordered by id; empty when nothing moved.
         entities: Vec<Moved>,
     },
-    /// A player joined, or has another name or avatar.
+    /// A player joined, or its name or avatar changed.
     Player {
         /// Its number.
         id: u32,
@@ -85,9 +85,9 @@ pub enum ServerMessage {
     },
     /// A place on the screen.
     Screen {
-        /// Which place.
+        /// The place.
         place: String,
-        /// Whether the value is for this client alone; such a value takes precedence over the one for all.
+        /// Whether the value is for this client alone. Such a value takes precedence over a value for all clients.
         personal: bool,
         /// Its value; nil for nothing.
         value: Any,
@@ -99,9 +99,9 @@ pub enum ServerMessage {
         /// Its payload.
         payload: Any,
     },
-    /// An action of this client was not carried out, or cannot be kept.
+    /// An action of this client was not carried out, or its result cannot be stored.
     Refused {
-        /// Which.
+        /// The action.
         action: String,
         /// The cause.
         reason: String,
@@ -109,14 +109,14 @@ pub enum ServerMessage {
         #[serde(skip_serializing_if = "Option::is_none")]
         number: Option<u32>,
     },
-    /// A numbered action of this client is done, and is kept if the server keeps worlds.
+    /// A numbered action of this client was carried out. If the server stores worlds, the result is stored.
     Done {
         /// Its number.
         number: u32,
     },
     /// The client owns an entity that it asked for, or made.
     Granted {
-        /// Which.
+        /// The entity.
         entity: u32,
         /// The number of the request.
         number: u32,
@@ -136,7 +136,7 @@ pub enum ServerMessage {
     Report {
         /// The outcome.
         outcome: Outcome,
-        /// Which version.
+        /// The version.
         version: u64,
         /// File, line and cause.
         text: String,
@@ -172,14 +172,14 @@ pub enum ServerMessage {
         /// One sentence.
         text: String,
     },
-    /// Lines of chat that were left out here, because the client had not read those before.
+    /// Lines of chat were dropped, because the client had not read earlier lines.
     Missed {
         /// Number of lines.
         lines: u64,
     },
 }
 
-/// The declaration of a kind, in the words of world folders.
+/// The declaration of a kind, with the field names that world folders use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kind {
     /// Its name.
@@ -193,17 +193,17 @@ pub struct Kind {
     /// The look, as its author wrote it.
     #[serde(default, skip_serializing_if = "is_nil")]
     pub look: Any,
-    /// The types of its attributes, as schemas write them, by name.
+    /// The types of its attributes in schema notation, by name.
     pub attributes: Fields,
-    /// The ownership rules; missing where no player can own one.
+    /// The ownership rules; missing if no player can own an entity of the kind.
     #[serde(default, skip_serializing_if = "is_nil")]
     pub owner: Any,
 }
 
-/// Names, and types as schemas write them.
+/// Names with their types in schema notation.
 pub type Fields = BTreeMap<String, String>;
 
-/// Something that players can do.
+/// An action that players can carry out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Action {
     /// Its name.
@@ -223,14 +223,14 @@ pub struct Action {
 pub struct Declared {
     /// Its name.
     pub name: String,
-    /// The types in its payload.
+    /// The types of the fields of its payload.
     pub payload: Fields,
 }
 
 /// A file that clients may fetch from `/assets/` and its hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asset {
-    /// The name in looks and sounds.
+    /// The name by which looks and sounds refer to the file.
     pub name: String,
     /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
     pub hash: String,
@@ -245,15 +245,15 @@ pub struct Asset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It runs.
+    /// The version runs.
     Runs,
-    /// It did not load; the one before runs on.
+    /// The version did not load; the preceding version continues.
     Refused,
-    /// The version failed in its first steps: rules and state are restored to those before it.
+    /// The version failed in its first steps: the rules and the state from before this version are restored.
     RolledBack,
-    /// It raised an error, and runs on.
+    /// The version raised an error, and continues.
     Failed,
-    /// It printed a line.
+    /// The version printed a line.
     Printed,
 }
 
@@ -284,7 +284,7 @@ pub struct Entity {
     pub id: u32,
     /// The name of its kind.
     pub kind: String,
-    /// Multiplies the kind's shape along its own axes; missing for 1.
+    /// Factors that multiply the kind's shape along its own axes; missing for 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<[f64; 3]>,
     /// The parent.
@@ -327,7 +327,7 @@ pub struct Moved {
 pub enum ClientMessage {
     /// The newest input. This is the only state; all others are events.
     Input(Input),
-    /// Does something that the world declares.
+    /// Carries out an action that the world declares.
     Act {
         /// The name of the action.
         action: String,
@@ -355,33 +355,33 @@ pub enum ClientMessage {
     },
     /// Asks for a `pong`.
     Ping {
-        /// Any finite number; the answer returns it.
+        /// Any finite number; the `pong` repeats it.
         time: f64,
     },
     /// Asks for an entity.
     Own {
-        /// Which.
+        /// The entity.
         entity: u32,
-        /// Identifies the answer.
+        /// The number that identifies the answer.
         number: u32,
     },
     /// Gives an entity back, or passes it on.
     Release {
-        /// Which.
+        /// The entity.
         entity: u32,
         /// The new owner; missing for the server.
         #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<u32>,
     },
-    /// The target pose of an entity that the client owns. State, as `input` is.
+    /// The target pose of an entity that the client owns. This is a state, as `input` is.
     Move {
-        /// Which.
+        /// The entity.
         entity: u32,
         /// Metres.
         position: [f64; 3],
         /// A unit quaternion: x, y, z, w.
         rotation: [f64; 4],
-        /// Metres a second; missing where the client does not know.
+        /// Metres a second; missing if the client does not know the velocity.
         #[serde(skip_serializing_if = "Option::is_none")]
         velocity: Option<[f64; 3]>,
         /// The axis of rotation; its length is the speed in radians a second.
@@ -390,14 +390,14 @@ pub enum ClientMessage {
     },
     /// Sets attributes of an entity that the client owns.
     Set {
-        /// Which.
+        /// The entity.
         entity: u32,
         /// Names and values.
         attributes: Any,
     },
     /// Makes an entity that the client owns.
     Spawn {
-        /// Identifies the answer.
+        /// The number that identifies the answer.
         number: u32,
         /// The name of its kind.
         kind: String,
@@ -411,7 +411,7 @@ pub enum ClientMessage {
     },
     /// Removes an entity that the client owns.
     Despawn {
-        /// Which.
+        /// The entity.
         entity: u32,
     },
 }
@@ -480,7 +480,7 @@ fn pose(position: [f64; 3], rotation: [f64; 4]) -> Result<(), OutOfBounds> {
 }
 
 fn within(field: &'static str, value: f64, low: f64, high: f64) -> Result<(), OutOfBounds> {
-    // A NaN is in no range, so it is refused here as well.
+    // NaN is in no range, so it is refused here, too.
     if (low..=high).contains(&value) { Ok(()) } else { Err(OutOfBounds::Range { field, value, low, high }) }
 }
 

@@ -1,4 +1,4 @@
-//! The plain protocol of `spec/PLAIN.md`: messages, their encodings, and nothing else.
+//! The plain protocol of `spec/PLAIN.md`: its messages and their encodings.
 //!
 //! Both directions are here, so that servers, bots and measurements share one codec. This module uses no socket, no
 //! clock and no world.
@@ -42,10 +42,10 @@ pub enum Encoding {
     Json,
     /// MessagePack maps in binary frames.
     MsgPack,
-    /// Movement in records of 31 bytes with `f64` positions and 8-bit angles, the packet of "A wire protocol"; the
-    /// rest is JSON.
+    /// Movement in records of 31 bytes with `f64` positions and 8-bit angles, as in the article "A wire protocol". All other
+    /// messages are JSON.
     Custom,
-    /// Movement in records of 22 bytes with `f32` positions and 16-bit angles; the rest is JSON.
+    /// Movement in records of 22 bytes with `f32` positions and 16-bit angles. All other messages are JSON.
     Custom16,
 }
 
@@ -63,7 +63,7 @@ impl Encoding {
         }
     }
 
-    /// The encoding of everything but movement: packed encodings fall back to JSON.
+    /// The encoding of all messages except movement: JSON if the encoding is packed.
     #[must_use]
     pub const fn of_events(self) -> Self {
         match self {
@@ -134,7 +134,7 @@ pub enum FrameRef<'a> {
 /// Reason why a frame is not a message of the specification. It is always the sender's fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The frame has the wrong kind for this encoding.
+    /// The frame has a type that this encoding does not use.
     #[error("a {found} frame is not expected with encoding {encoding}")]
     WrongFrame {
         /// `text` or `binary`.
@@ -153,7 +153,7 @@ pub enum DecodeError {
     PackedType {
         /// The number found.
         found: u16,
-        /// The number this direction has.
+        /// The type number of messages in this direction.
         expected: u16,
     },
     /// A packed message ends too early or too late.
@@ -161,9 +161,9 @@ pub enum DecodeError {
     PackedLength {
         /// The field.
         field: &'static str,
-        /// The bytes that are there.
+        /// The number of bytes that were received.
         found: usize,
-        /// The bytes that should be.
+        /// The number of bytes that the field needs.
         expected: usize,
     },
     /// A packed input has buttons this version doesn't know.
@@ -174,7 +174,7 @@ pub enum DecodeError {
 /// A field outside the bounds of section 4. It is always the sender's fault.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum OutOfBounds {
-    /// The field has bounds, and the value is not within them.
+    /// The value is not within the bounds of the field.
     #[error("{field} is {value:?}, not within {low} to {high}")]
     Range {
         /// The name of the field.
@@ -268,7 +268,7 @@ impl ClientMessage {
     }
 }
 
-/// Encodes a message as an object, which only JSON and MessagePack can.
+/// Encodes a message as an object, in JSON or MessagePack.
 fn encode_object<T: serde::Serialize>(message: &T, encoding: Encoding) -> Frame {
     match encoding {
         Encoding::MsgPack => Frame::Binary(msgpack::encode(message)),

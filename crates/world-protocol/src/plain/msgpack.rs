@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use super::DecodeError;
 use super::object::{Object, ReadFields, Tag};
 
-/// No message is nested deeper than four levels; unknown keys may be a little deeper. The bound keeps hostile nesting
-/// from overflowing the stack.
+/// Maximum depth. No message is nested deeper than four levels, and values of unknown keys up to 16. The bound prevents
+/// hostile nesting from overflowing the stack.
 const DEPTH_MAX: usize = 32;
 
 pub(super) fn encode<T: Serialize>(message: &T) -> Vec<u8> {
@@ -16,7 +16,7 @@ pub(super) fn encode<T: Serialize>(message: &T) -> Vec<u8> {
 }
 
 pub(super) fn decode<T: Object>(bytes: &[u8]) -> Result<T, DecodeError> {
-    // Serde would take an array for a struct as well, field by field in order; the protocol has maps only.
+    // Serde would also accept an array as a struct, field by field in order. The protocol allows only maps.
     if !matches!(bytes.first(), Some(0x80..=0x8f | 0xde | 0xdf)) {
         return Err(DecodeError::Syntax("a map is expected".into()));
     }

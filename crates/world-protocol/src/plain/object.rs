@@ -13,7 +13,7 @@ pub(super) trait Object: Sized {
     fn read<R: ReadFields>(tag: &str, fields: &R) -> Result<Option<Self>, R::Error>;
 }
 
-/// Something that can read the whole payload as a given type.
+/// A reader that decodes the whole payload as a given type.
 pub(super) trait ReadFields {
     type Error;
     fn fields<T: DeserializeOwned>(&self) -> Result<T, Self::Error>;

@@ -15,7 +15,7 @@ const BUTTON_JUMP: u8 = 2;
 /// Packs an angle in radians into `bits` bits: round(angle / 2π · 2ⁿ) mod 2ⁿ.
 pub fn angle_to_bits(angle: f64, bits: u32) -> u32 {
     let steps = f64::from(1u32 << bits);
-    // The result is a whole number in 0..2ⁿ; a value that isn't finite has no angle and becomes 0.
+    // The result is a whole number in 0..2ⁿ. A value that is not finite becomes 0.
     (angle / TAU * steps).round().rem_euclid(steps) as u32
 }
 
@@ -78,7 +78,7 @@ impl Record for Narrow {
 pub(super) fn encode_move<R: Record>(tick: u64, entities: &[Moved]) -> Vec<u8> {
     let mut out = Vec::with_capacity(MOVE_HEADER_BYTES + R::BYTES * entities.len());
     out.extend_from_slice(&TYPE_MOVE.to_le_bytes());
-    // At 60 steps a second the packed tick wraps after two years.
+    // At 60 steps a second, the packed tick wraps only after two years.
     out.extend_from_slice(&(tick as u32).to_le_bytes());
     for entity in entities {
         out.extend_from_slice(&entity.id.to_le_bytes());

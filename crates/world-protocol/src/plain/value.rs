@@ -1,4 +1,4 @@
-//! Values of any type inside of messages: attributes, arguments, payloads.
+//! Values of any type in messages: attributes, arguments, payloads.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Values in values that are read; a world takes none that are deeper.
+/// Maximum nesting of values that are read. A world accepts no deeper values.
 const DEPTH_MAX: usize = nowcast_world::limits::VALUE_DEPTH_MAX;
 
 /// A value of any type, in JSON and MessagePack.
@@ -44,7 +44,8 @@ fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Er
         Value::Bool(value) => serializer.serialize_bool(*value),
         Value::Int(value) => serializer.serialize_i64(*value),
         Value::Uint(value) => serializer.serialize_u64(*value),
-        // A float of 32 bits in the fewest digits that mean it: 0.1, not 0.10000000149011612.
+        // Converts a 32-bit float to the double with the fewest decimal digits that identify the float: 0.1, not
+        // 0.10000000149011612.
         Value::F32(value) => serializer.serialize_f64(value.to_string().parse().unwrap_or(f64::NAN)),
         Value::F64(value) => serializer.serialize_f64(*value),
         Value::Text(text) => serializer.serialize_str(text),

@@ -44,7 +44,7 @@ impl Scene {
     /// if a value does not fit its attribute, or if too many bodies overlap at its place. Then nothing is changed.
     ///
     /// # Panics
-    /// If the kind belongs to another definition.
+    /// Panics if the kind belongs to another definition.
     pub fn spawn(&mut self, kind: KindId, spawn: Spawn) -> Result<EntityId, SceneError> {
         self.spawn_with(kind, spawn, Scene::check_crowd)
     }

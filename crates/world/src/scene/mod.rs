@@ -204,7 +204,7 @@ impl Scene {
     /// Returns a kind.
     ///
     /// # Panics
-    /// If the kind belongs to another definition.
+    /// Panics if the kind belongs to another definition.
     pub fn kind_of(&self, kind: KindId) -> &Kind {
         &self.definition.kinds[usize::from(kind.0)]
     }
