@@ -1,6 +1,6 @@
-//! Names of other engines that worlds do not have, each with a replacement; and old names of this API.
+//! Names from other engines that worlds do not have, each with a replacement, and old names of this API.
 
-/// Global names, and fields of libraries (`math.randomseed`), with the reason and the cure.
+/// Missing global names and library fields (such as `math.randomseed`), each with the reason and the cure.
 pub(crate) const ABSENT: [(&str, &str); 24] = [
     ("os", "there is no `os`: a script has no clock but the world's own, `world.time()`"),
     ("io", "there is no `io`: a script reaches no files; data that must last belongs in `world.state`"),

@@ -1,4 +1,5 @@
-//! Advice on a version that loads: allowed code that is most likely a mistake, found in its text and its declarations.
+//! Advice on a version that loads. It names allowed code that is most likely a mistake, found in the text and the
+//! declarations of the version.
 
 use std::collections::BTreeSet;
 
@@ -26,10 +27,10 @@ const LOOK_FIELDS: [&str; 14] = [
     "sea",
 ];
 
-/// Keys that always walk.
+/// Keys that pages use for walking.
 const WALKING: [&str; 4] = ["w", "a", "s", "d"];
 
-/// Something in a world that is most likely a mistake.
+/// A place in the rules that is most likely a mistake.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Advice {
     /// The module, as its path in the world's folder.
@@ -136,7 +137,7 @@ fn is_color(text: &str) -> bool {
     matches!(digits.len(), 3 | 6) && digits.chars().all(|c| c.is_ascii_hexdigit())
 }
 
-/// Timers that are set by a literal name, and that are not declared.
+/// Finds timers that are set with a literal name but not declared.
 fn timers(sources: &Sources, found: &mut Vec<Advice>) {
     let modules: Vec<_> = sources.iter().filter(|(path, _)| !path.starts_with("tests/")).collect();
     let words: Vec<_> = modules.iter().map(|(path, text)| (*path, tokens(text))).collect();
@@ -146,7 +147,7 @@ fn timers(sources: &Sources, found: &mut Vec<Advice>) {
         if words[0].0 == "." && words[1].0 == "timer" && words[2].0 == "(" {
             match unquoted(words[3].0) {
                 Some(name) => drop(declared.insert(name)),
-                // A name that is computed may be any.
+                // A name that is computed may be any name.
                 None => is_certain = false,
             }
         }
@@ -171,7 +172,7 @@ fn timers(sources: &Sources, found: &mut Vec<Advice>) {
     }
 }
 
-/// `.after(seconds, "name"` → its second argument.
+/// Returns the second argument of `.after(seconds, "name"`.
 fn timer_set_at<'t>(tokens: &[(&'t str, u32)]) -> Option<(&'t str, u32)> {
     let [(".", _), ("after", _), ("(", _), rest @ ..] = tokens else { return None };
     let mut depth = 0;
@@ -185,7 +186,7 @@ fn timer_set_at<'t>(tokens: &[(&'t str, u32)]) -> Option<(&'t str, u32)> {
     }
 }
 
-/// A module that is used by a name without being required.
+/// A module that is used under its name but not required.
 pub(crate) struct Unrequired {
     pub(crate) name: String,
     pub(crate) line: u32,
@@ -199,7 +200,7 @@ impl Unrequired {
     }
 }
 
-/// Names that a module indexes without having defined them, if there is a module of that name.
+/// Finds names that a module indexes but does not define, if a module has that name.
 pub(crate) fn unrequired(sources: &Sources, path: &str) -> Vec<Unrequired> {
     let Some(text) = sources.text(path) else { return Vec::new() };
     let tokens = tokens(text);
@@ -229,7 +230,7 @@ pub(crate) fn unrequired(sources: &Sources, path: &str) -> Vec<Unrequired> {
     found
 }
 
-/// The name under which a module can be required from another one, if there is one.
+/// Returns the name under which a module can be required from another module, if there is such a name.
 fn module_called(sources: &Sources, from: &str, name: &str) -> Option<String> {
     if name == "world" || (name == "test" && from.starts_with("tests/")) {
         return Some(format!("@nowcast/{name}"));

@@ -1,4 +1,4 @@
-//! The binding of an action: the last argument of `world.action`, which defines how people give the action.
+//! The binding of an action: the last argument of `world.action`. It defines how players give the action.
 
 use mlua::{Table, Value as Luau};
 use nowcast_world::{Attributes, Definition, Value};
@@ -73,7 +73,7 @@ pub(crate) fn read_binding(
     };
     let hint = match hint {
         Value::Map(pairs) => {
-            // The definition has a field of its own for `durable`.
+            // `durable` is left out here, because the definition has a field for it.
             let pairs = pairs.into_iter().filter(|(key, _)| key.as_text() != Some(DURABLE));
             let named = pairs.map(|(key, value)| {
                 let value = if key.as_text() == Some("of") { of.clone() } else { value };
@@ -87,7 +87,7 @@ pub(crate) fn read_binding(
     Ok((hint, Targets { action: action.to_owned(), kinds, place }, durable))
 }
 
-/// Checks `predict`: the part of the action that clients show before the server has done it.
+/// Checks `predict`: the effect that clients show before the server has carried out the action.
 fn read_prediction(fields: &Fields<'_>) -> Result<(), String> {
     match fields.text("predict")?.as_deref() {
         None | Some("throw") => Ok(()),

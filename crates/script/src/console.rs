@@ -27,9 +27,9 @@ pub struct ConsoleStats {
     pub faults: u64,
     /// Faults that were dropped because the queue was full.
     pub faults_dropped: u64,
-    /// Steps in which the script was stopped because its budget was spent.
+    /// Steps in which the script was stopped because it had used up its budget.
     pub steps_stopped: u64,
-    /// Hooks that were not called because the budget of the step was spent before.
+    /// Hooks that were not called because the budget of the step was already used up.
     pub hooks_skipped: u64,
 }
 

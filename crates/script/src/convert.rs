@@ -1,5 +1,5 @@
-//! Converts values between Luau and the world. A conversion counts its cost while it runs: a few tables that contain
-//! each other many times can stand for more values than fit into memory.
+//! Converts values between Luau and the world. A conversion counts its cost while it runs, because a few tables that contain
+//! each other many times can expand to more values than fit into memory.
 
 use std::cell::Cell;
 
@@ -17,7 +17,7 @@ const VECTOR: i8 = 3;
 /// The purpose of a conversion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
-    /// For the world, which gives the value back to a script: entities, players and vectors stay distinct.
+    /// For the world, which later returns the value to a script. The types of entities, players and vectors are preserved.
     Keep,
     /// For clients: entities and players become their numbers, a vector becomes a list of three numbers.
     Tell,
@@ -26,7 +26,8 @@ pub(crate) enum Purpose {
 /// Maximum number of values in all tables of a world's state.
 const STATE_VALUES_MAX: usize = 131_072;
 
-/// Maximum number of states that are read to find one that fits.
+/// Factor by which the fields that are read may exceed the limit of a state in all, while the fields that fit are
+/// determined.
 const STATES_MAX: usize = 3;
 
 /// Values, or bytes of text, that cost one unit of work to convert.
@@ -36,8 +37,8 @@ const BYTES_A_UNIT: usize = 256;
 /// Maximum bytes of a name in an error.
 const SHOWN_BYTES_MAX: usize = 64;
 
-/// Limits of one conversion. A value counts once for each of its places, with at most the bytes of its MessagePack
-/// form, so the limits never refuse a value that the world would accept.
+/// Limits of one conversion. A value counts once for each place at which it stands, with at most the bytes of its
+/// MessagePack form. So the limits never refuse a value that the world would accept.
 pub(crate) struct Budget {
     bytes_max: usize,
     values_max: usize,
@@ -61,9 +62,9 @@ impl Budget {
         Budget::new(Limits::DEFAULT.state_bytes_max, STATE_VALUES_MAX)
     }
 
-    /// Limits of the next field of a state after the given ones were read. A field may be as large as a whole state,
-    /// because another field may be the one that makes the state too large. All fields together have [`STATES_MAX`]
-    /// times the limit.
+    /// Limits of the next field of a state, after the given fields were read. Each field may be as large as a whole state,
+    /// because it is not known yet which fields make the state too large. All fields together have [`STATES_MAX`] times the
+    /// limit.
     pub(crate) fn of_field(units_before: u64) -> Budget {
         let whole = Budget::of_state();
         let units_max =
@@ -71,7 +72,7 @@ impl Budget {
         if units_before < units_max { whole } else { Budget::new(0, 0) }
     }
 
-    /// Limits of further declarations of a script.
+    /// Limits of the remaining declarations of a script.
     fn of_declaration() -> Budget {
         let (bytes_max, values_max) = declared_left().unwrap_or((1 << 20, 1 << 16));
         Budget::new(bytes_max, values_max)
@@ -102,7 +103,7 @@ impl Budget {
     }
 }
 
-/// Converts a value out of Luau, at the cost of the script. The error names the place of an unsupported value, as in
+/// Converts a value from Luau, at the cost of the script. The error names the place of an unsupported value, as in
 /// `score.red[2]`.
 pub(crate) fn from_luau(value: &Luau, purpose: Purpose, name: &str) -> Result<Value, String> {
     let budget = Budget::of_value();
@@ -120,8 +121,8 @@ pub(crate) fn declared_from_luau(value: &Luau, name: &str) -> Result<Value, Stri
     read
 }
 
-/// Converts a saved value within a budget, at no cost to the script. Its tables with names get the metatable that
-/// visits them in the order of their keys.
+/// Converts a saved value within a budget, at no cost to the script. Tables with names as keys get the metatable that
+/// iterates over them in the order of their keys.
 pub(crate) fn kept_from_luau(
     value: &Luau,
     name: &str,
@@ -236,7 +237,7 @@ impl Reader<'_> {
                     Err(_) => Err(format!("{path} has a key that is not a text")),
                 },
                 key => match index(key) {
-                    // An array is visited from 1 upwards.
+                    // An array is iterated from 1 upwards.
                     Some(index) if index == items.len() + 1 && index <= length => {
                         let path = Path { above: Some(path), step: Step::Index(index) };
                         self.read(&value, &path, depth_left).map(|value| items.push(value))
@@ -272,7 +273,7 @@ impl Reader<'_> {
         Ok(Value::Map(pairs.into_iter().map(|(key, value)| (Value::Text(key), value)).collect()))
     }
 
-    /// A frozen table cannot get a metatable. It is visited in the order of its creation, which cannot change any more.
+    /// A frozen table cannot get a metatable. It is iterated in the order of its creation, which cannot change any more.
     fn mark(self, table: &Table, length: usize) -> mlua::Result<()> {
         match self.kept {
             Some(kept) if length == 0 && table.metatable().is_none() && !table.is_readonly() => {
@@ -283,7 +284,7 @@ impl Reader<'_> {
     }
 }
 
-/// Converts whole numbers to integers, as other languages write them; other numbers keep their bits.
+/// Converts whole numbers to integers, as other languages write them. All other numbers keep their bits.
 fn number(value: f64) -> Value {
     let is_whole =
         value.fract() == 0.0 && value.abs() < 9.0e15 && !(value == 0.0 && value.is_sign_negative());

@@ -20,7 +20,7 @@ use body::read_body;
 use crate::binding::{Targets, read_binding};
 use crate::fields::{Declared, Fields};
 
-/// A Luau type for which the wire format has only numbers.
+/// A Luau type that the wire format represents only as a number or a list of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Special {
     Entity,
@@ -34,11 +34,11 @@ pub(crate) struct Declarations {
     pub(crate) definition: Definition,
     /// For each kind, the attributes with a type that the wire format does not have.
     pub(crate) kind_specials: Vec<BTreeMap<String, Special>>,
-    /// For each action, the arguments with such a type.
+    /// For each action, the arguments with a type that the wire format does not have.
     pub(crate) action_specials: Vec<BTreeMap<String, Special>>,
     /// The kinds that bindings name.
     pub(crate) targets: Vec<Targets>,
-    /// True once the modules are loaded: then nothing more can be declared.
+    /// Whether the modules are loaded. If so, nothing more can be declared.
     pub(crate) is_closed: bool,
 }
 

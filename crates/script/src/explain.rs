@@ -1,4 +1,4 @@
-//! Adds the source text to faults: the place for editors, and the cause if the text shows it.
+//! Adds information from the source text to faults: the column for editors, and the cure if the text shows the cause.
 
 use crate::advice::unrequired;
 use crate::fault::{Fault, FaultKind};
@@ -6,8 +6,8 @@ use crate::forgotten::tokens;
 use crate::sources::Sources;
 
 impl Fault {
-    /// Formats the fault as a link that editors and terminals recognise: `my-world/world.luau:12:5: …`. The column is
-    /// that of the first word of the line, or of a name that the message quotes.
+    /// Formats the fault as a link that editors and terminals recognise: `my-world/world.luau:12:5: …`. The column is the
+    /// beginning of the first word in the line, or of a name that the message quotes.
     pub fn in_folder(&self, folder: &str, sources: &Sources) -> String {
         let folder = folder.trim_end_matches('/');
         let (Some(file), Some(line)) = (&self.file, self.line) else {
@@ -19,7 +19,7 @@ impl Fault {
         format!("{folder}/{file}:{line}:{}: {rest}", column(text, &self.message))
     }
 
-    /// Adds a cure if the text of the line shows one.
+    /// Adds a cure if the text of the line shows the cause.
     pub(crate) fn explained(self, sources: &Sources) -> Fault {
         if self.kind == FaultKind::State && self.line.is_none() {
             return match assigned_at(sources, &self.message) {
@@ -62,7 +62,7 @@ fn assigned_at(sources: &Sources, message: &str) -> Option<(String, u32)> {
         rated.map(|(rating, line)| (rating, file.to_owned(), line)).collect::<Vec<_>>()
     });
     let best = found.max_by(|(a, file_a, line_a), (b, file_b, line_b)| {
-        // Equal ratings are decided by the first place.
+        // Of places with equal ratings, the first one is returned.
         a.cmp(b).then_with(|| (file_b, line_b).cmp(&(file_a, line_a)))
     });
     best.map(|(_, file, line)| (file, line))

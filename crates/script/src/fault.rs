@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::limits::LINE_BYTES_MAX;
 
-/// The chunk name of our own Luau code. Its lines are not reported, because an author cannot change them.
+/// The chunk name of our own Luau code. Faults never name its lines, because an author cannot change them.
 pub(crate) const OWN_CHUNK: &str = "[nowcast]";
 
 /// The kind of a fault.
@@ -97,7 +97,7 @@ impl Fault {
 
 type Place = Option<(String, u32)>;
 
-/// The interpreter's message when memory is exhausted, and the message for authors.
+/// The interpreter's message for exhausted memory, and the message that authors get instead.
 const NO_MEMORY: &str = "not enough memory";
 const OUT_OF_MEMORY: &str = "the script used more memory than its limit";
 
@@ -164,7 +164,7 @@ fn find_place(traceback: &str, place: &mut Place) {
     *place = frames.find(|(file, _)| file != OWN_CHUNK);
 }
 
-/// `world.luau:12: message` → its three parts.
+/// Splits `world.luau:12: message` into its three parts.
 fn place_at_front(text: &str) -> Option<(&str, u32, &str)> {
     let (file, rest) = text.split_once(':')?;
     let (line, rest) = rest.split_once(':')?;
@@ -173,7 +173,7 @@ fn place_at_front(text: &str) -> Option<(&str, u32, &str)> {
     Some((file, line.parse().ok()?, rest.trim_start()))
 }
 
-/// `world.luau:12 function kick` or `world.luau:12: in function 'kick'`.
+/// Parses `world.luau:12 function kick` or `world.luau:12: in function 'kick'`.
 fn frame_place(frame: &str) -> Option<(String, u32)> {
     let (file, rest) = frame.split_once(':')?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();

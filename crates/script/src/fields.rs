@@ -66,7 +66,7 @@ impl<'a> Fields<'a> {
         Ok(names)
     }
 
-    /// Reads a text, unless it is too long.
+    /// Reads a text; fails if it is too long.
     fn short(&self, name: &str, text: &mlua::LuaString) -> Declared<String> {
         match text.as_bytes().len() {
             0..=TEXT_BYTES_MAX => Ok(text.to_string_lossy()),
@@ -76,7 +76,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads a list, at a cost by its length.
+    /// Reads a list, and charges for its length.
     fn list(&self, name: &str) -> Declared<Option<Fields<'static>>> {
         let Some(list) = self.table_in(name)? else { return Ok(None) };
         let items = list.table.raw_len();

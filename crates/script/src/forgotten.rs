@@ -1,9 +1,9 @@
-//! Finds module locals that functions change: a reload resets them.
+//! Finds local variables of modules that functions change, because a reload resets these variables.
 
 use crate::sources::Sources;
 
-/// A local of a module that a function changes. It starts again with its first value after a reload, a restart, and on
-/// another server.
+/// A local variable of a module that a function changes. After a reload, after a restart and on another server, it has its
+/// first value again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Forgotten {
     /// The module.
@@ -14,7 +14,8 @@ pub struct Forgotten {
     pub name: String,
 }
 
-/// Searches every module except tests. The search reads the text alone, so it misses a change through another name.
+/// Searches every module except tests. The search reads only the text, so it misses a change through another name of the
+/// same table.
 pub fn forgotten(sources: &Sources) -> Vec<Forgotten> {
     let modules = sources.iter().filter(|(path, _)| !path.starts_with("tests/"));
     modules.flat_map(|(path, text)| of_module(path, text)).collect()
@@ -36,14 +37,14 @@ fn of_module(path: &str, text: &str) -> Vec<Forgotten> {
             let names = names
                 .take_while(|name| is_name(name) || matches!(*name, "," | ":" | "?"))
                 .filter(|name| is_name(name));
-            // A list of names ends at the next statement, which is another name without a comma.
+            // A list of names ends where a name follows without a comma, because the next statement begins there.
             let names: Vec<_> = names.take(1).filter(|name| *name != "function").collect();
             if blocks.is_top() && is_the_world(&tokens[at + 2..]) {
                 worlds.extend(&names);
             }
             if blocks.is_top() { locals.extend(names) } else { shadowed.extend(names) }
         } else if blocks.brackets.last() == Some(&"{") && matches!(before, "{" | "," | ";") {
-            // This is the name of a field of a table.
+            // This token is the name of a field of a table.
         } else if is_inside
             && locals.contains(&token)
             && !shadowed.contains(&token)
@@ -99,7 +100,7 @@ fn is_assigned(mut rest: &[(&str, u32)]) -> bool {
     }
 }
 
-/// Whether the tokens before are `table.insert(` or another that changes its first argument.
+/// Whether the preceding tokens are `table.insert(` or another call that changes its first argument.
 fn is_handed_to_change(before: &[(&str, u32)]) -> bool {
     const CHANGING: [&str; 5] = ["insert", "remove", "clear", "sort", "move"];
     matches!(before, [.., ("table", _), (".", _), (name, _), ("(", _)] if CHANGING.contains(name))

@@ -1,12 +1,12 @@
-//! Collects memory between steps, in slices that keep pace with the garbage of the steps.
+//! Collects garbage between steps, in slices that keep pace with the garbage that the steps produce.
 
 use mlua::Lua;
 
-/// Size of one slice of the collector's work, in bytes.
+/// Work of the collector in one slice, in bytes.
 const SLICE_BYTES: usize = 64 << 10;
 
-/// Runs slices of a collection. The collector is stopped while scripts run. A state that uses more than half of its
-/// limit is collected at once.
+/// Runs slices of a collection. The collector is stopped while scripts run. If a state uses more than half of its limit, all
+/// its garbage is collected at once.
 pub(crate) fn collect(lua: &Lua, memory_bytes_max: usize) {
     let used = lua.used_memory();
     if used > memory_bytes_max / 2 {

@@ -5,13 +5,13 @@ use nowcast_world::{EntityId, PlayerId, Scene, SceneError};
 
 scoped_tls_hkt::scoped_thread_local!(static mut SCENE: for<'a> &'a mut Scene);
 
-/// Lends the scene to this thread while `work` runs, so that [`with_scene`] reaches it. A hook borrows its scene only
-/// while it runs, and the functions that a script calls live longer.
+/// Lends the scene to this thread while `work` runs, so that [`with_scene`] reaches it. This is necessary because a hook
+/// borrows its scene only while it runs, but the functions that a script calls live longer.
 pub(crate) fn lend<R>(scene: &mut Scene, work: impl FnOnce() -> R) -> R {
     SCENE.set(scene, work)
 }
 
-/// Gives `work` the scene of the running hook.
+/// Calls `work` with the scene of the running hook.
 pub(crate) fn with_scene<R>(work: impl FnOnce(&mut Scene) -> mlua::Result<R>) -> mlua::Result<R> {
     if !SCENE.is_set() {
         return Err(mlua::Error::runtime(
@@ -26,8 +26,8 @@ pub(crate) fn refused(error: SceneError) -> mlua::Error {
     mlua::Error::runtime(error.to_string())
 }
 
-/// An entity or a player as a script holds it: a plain number without allocation, so two handles of one entity are
-/// equal.
+/// The handle of an entity or a player in a script. It is a plain number without an allocation, so two handles of one entity
+/// are equal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Handle {
     Entity(EntityId),
@@ -43,9 +43,9 @@ impl std::fmt::Display for Handle {
     }
 }
 
-/// Set in the handles of players.
+/// A bit that is set in the handles of players.
 const PLAYER_BIT: usize = 1 << 40;
-/// Set in every handle, so that none is a null pointer.
+/// A bit that is set in every handle, so that no handle is a null pointer.
 const HANDLE_BIT: usize = 1 << 41;
 
 impl Handle {

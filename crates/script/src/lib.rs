@@ -1,10 +1,9 @@
-//! Behaviour of worlds in Luau: rules that people write as text, and that change while people play.
+//! The behaviour of worlds in Luau: rules that authors write as text, and that can be replaced while people play.
 //!
-//! One rule drives this crate: **a script is a function of its text and of the calls made on it.** It reads no clock
-//! and no file, draws no randomness of its own, and is stopped by counted work, never by time. The world owns all
-//! lasting data. The same commands therefore give the same world again: after a restart, after a new version, and on
-//! another machine. The crate reads no files either: [`Sources`] are texts by path. `docs/WORLDS.md` is the guide for
-//! authors of worlds.
+//! One rule drives this crate: **a script is a function of its text and of the calls made on it.** It reads no clock and no
+//! file, has no randomness of its own, and is stopped by counted work, never by time. The world owns all lasting data. The
+//! same commands therefore give the same world again: after a restart, after a new version, and on another machine. This
+//! crate does not read files: [`Sources`] are texts by path. `docs/WORLDS.md` is the guide for authors of worlds.
 //!
 //! ```
 //! use nowcast_script::{Limits, Live, Report, Sources};
@@ -36,14 +35,15 @@
 //!
 //! | attempt of a script | defence |
 //! | --- | --- |
-//! | an endless loop, also inside `pcall` | each call and each loop iteration costs a unit of [`Limits::work_per_step_max`]; once the budget is spent, every further one fails |
+//! | an endless loop, also inside `pcall` | each call and each loop iteration costs a unit of [`Limits::work_per_step_max`];
+//! once the budget is used up, every further call and iteration fails |
 //! | endless text or tables | [`Limits::memory_bytes_max`]; garbage of a step counts until the step ends |
 //! | library functions that run long in one call | they are charged by the size of their data |
 //! | patterns with exponential backtracking | each step of the matcher costs more on a longer text |
 //! | deep calls, coroutines in coroutines | the interpreter's own limits, reported as an error with its line |
 //! | files, clocks, bytecode, the interpreter | they do not exist, and the error names a replacement |
-//! | changing the library for others | all shared tables are frozen |
-//! | addresses, the moment of a collection | no weak tables; a table as text is `table` |
+//! | changing the library for other modules | all shared tables are frozen |
+//! | observing addresses or the time of a collection | there are no weak tables; a table converts to the text `table` |
 
 mod absent;
 mod advice;

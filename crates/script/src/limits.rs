@@ -20,7 +20,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for a large world: some 10 ms of work in a step, 32 MiB.
+    /// Limits for a large world: about 10 ms of work in a step, and 32 MiB.
     pub const DEFAULT: Limits = Limits {
         work_per_step_max: 200_000,
         work_per_load_max: 2_000_000,
@@ -37,7 +37,7 @@ impl Default for Limits {
     }
 }
 
-/// Bytes of a printed line or of a fault's message; the rest is cut off.
+/// Maximum bytes of a printed line or of a fault's message. Longer texts are cut.
 pub const LINE_BYTES_MAX: usize = 1_024;
 
 const _: () = assert!(Limits::DEFAULT.module_bytes_max * 2 <= Limits::DEFAULT.memory_bytes_max);

@@ -12,13 +12,13 @@ use crate::printing::Lines;
 use crate::script::Script;
 use crate::sources::{MAIN, Sources};
 
-/// Steps in which an error rolls a new version back.
+/// Number of first steps of a new version in which an error rolls the version back.
 pub const PROBATION_STEPS: u64 = 120;
 
 /// A version of a world's rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Version {
-    /// Counted from 1 for each version that was tried.
+    /// The number of the version. Every version that is tried gets the next number, from 1 on.
     pub number: u64,
     /// [`Sources::hash`].
     pub hash: u64,
@@ -31,10 +31,10 @@ pub enum Report {
     Runs {
         /// The version.
         version: Version,
-        /// Number of steps of the world before it.
+        /// Number of steps that the world took before this version ran.
         tick: u64,
     },
-    /// The version was refused; the version before runs on unchanged.
+    /// The version was refused; the preceding version continues unchanged.
     Refused {
         /// The refused version.
         version: Version,
@@ -50,7 +50,7 @@ pub enum Report {
         /// The reason.
         fault: Fault,
     },
-    /// The version raised an error after its first steps; it runs on.
+    /// The version raised an error after its first steps, and continues.
     Failed {
         /// The version.
         version: Version,
@@ -62,7 +62,7 @@ pub enum Report {
 /// Reasons why a saved world cannot be resumed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ResumeError<E> {
-    /// Its rules do not load.
+    /// The rules of the world do not load.
     Rules(Fault),
     /// The caller could not restore the world.
     World(E),
@@ -79,8 +79,9 @@ impl<E: fmt::Display> fmt::Display for ResumeError<E> {
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for ResumeError<E> {}
 
-/// A [`World`] with its script, and the versions of its rules. Order of calls: as with a world, and [`Live::reload`]
-/// between two steps. After each step, call [`Live::poll_event`] and [`Live::poll_report`] until they return `None`.
+/// A [`World`] with its script, and the versions of its rules. The order of calls is that of a world. [`Live::reload`] may
+/// be called between two steps. After each step, call [`Live::poll_event`] and [`Live::poll_report`] until they return
+/// `None`.
 pub struct Live {
     world: World,
     console: Console,
@@ -95,18 +96,18 @@ pub struct Live {
     reports_dropped: u64,
 }
 
-/// State for rolling a version back.
+/// The state that is needed to roll a version back.
 struct Probation {
     sources: Sources,
     version: Version,
     snapshot: Vec<u8>,
     ends: u64,
-    /// Commands that a rollback keeps: joins, leaves, names, and durable actions.
+    /// Commands that a rollback applies again: joins, leaves, names, and durable actions.
     kept: Vec<Command>,
 }
 
 impl Live {
-    /// Maximum number of kept commands in one probation; a version with more in its first steps is not rolled back.
+    /// Maximum number of these commands in the first steps of a version. If there are more, the version is not rolled back.
     const KEPT_MAX: usize = 4_096;
 
     /// Loads the first version and starts the world.
@@ -165,8 +166,8 @@ impl Live {
         &self.world
     }
 
-    /// Returns the world between two steps, for operations that are not commands, such as [`World::snapshot`], and the
-    /// running rules. Commands go through [`Live::apply`].
+    /// Returns the running rules and the world, between two steps. This is for operations that are not commands, such as
+    /// [`World::snapshot`]. Commands go through [`Live::apply`].
     pub fn parts(&mut self) -> (&mut World, &Sources) {
         (&mut self.world, &self.sources)
     }
@@ -228,7 +229,7 @@ impl Live {
         self.drain_events();
         while let Some(fault) = self.poll_fault() {
             match self.probation.take() {
-                // A value that cannot be saved was set back already, so the version need not be rolled back.
+                // A value that could not be saved has been reset already, so the version need not be rolled back.
                 Some(probation) if fault.kind != FaultKind::State => {
                     self.roll_back(probation, fault);
                     return;
@@ -244,12 +245,11 @@ impl Live {
         }
     }
 
-    /// Switches to a new version: all modules at once, with the world's state. Its rules receive the version number
-    /// before ([`Behaviour::upgrade`]). A version that does not load, or fails in its upgrade, changes nothing.
+    /// Switches to a new version: all modules at once, with the world's state. Its rules receive the number of the preceding
+    /// version ([`Behaviour::upgrade`]). A version that does not load, or fails in its upgrade, changes nothing.
     ///
     /// # Errors
-    /// Fails if the version does not load, or raises an error while it takes over. The version before it then
-    /// continues.
+    /// Fails if the version does not load, or raises an error in its upgrade. The preceding version then continues.
     pub fn reload(&mut self, sources: Sources) -> Result<Version, Fault> {
         self.tried += 1;
         let version = Version { number: self.tried, hash: sources.hash() };
@@ -259,7 +259,7 @@ impl Live {
             Ok((snapshot, not_kept)) => {
                 let tick = self.world.tick();
                 let before = std::mem::replace(&mut self.sources, sources);
-                // The probation of a version that is replaced in its first steps ends: its changes stay.
+                // If a version is replaced in its first steps, it can no longer be rolled back, and its changes stay.
                 self.probation = Some(Probation {
                     sources: before,
                     version: self.version,
@@ -279,19 +279,18 @@ impl Live {
         }
     }
 
-    /// Returns the number of a version that did not load. Every tried version has a number of its own.
+    /// Takes the next number for a version that did not load, because every tried version gets a number.
     pub fn count_refused(&mut self) -> u64 {
         self.tried += 1;
         self.tried
     }
 
-    /// Notes that the rules differ from those that the world had before [`Live::resume`], and that those are unknown.
-    /// Call it before the first step.
+    /// Records that the world had other, unknown rules before [`Live::resume`]. Call it before the first step.
     pub fn upgrade_from_unknown(&mut self) {
         self.world.upgrade(None);
     }
 
-    /// Returns the world as it was, and the faults of the new version in its upgrade.
+    /// Returns the world in its former state, and the faults that the new version raised in its upgrade.
     fn replace(&mut self, sources: &Sources) -> Result<(Vec<u8>, Vec<Fault>), Fault> {
         let script = Script::load(sources, self.limits)?;
         let before = self.world.scene().definition().clone();
@@ -325,7 +324,7 @@ impl Live {
     }
 
     fn roll_back(&mut self, probation: Probation, fault: Fault) {
-        // The old version loaded before, so it loads again; if it does not, the new version stays.
+        // The old version loaded earlier, so it should load again. If it does not, the new version stays.
         let restored = Script::load(&probation.sources, self.limits)
             .and_then(|script| self.restore(script, &probation.snapshot));
         if restored.is_err() {
@@ -333,7 +332,7 @@ impl Live {
             return;
         }
         for command in probation.kept {
-            // Errors are ignored: the world had room for these players before.
+            // Errors are ignored, because the world had room for these players before the rollback.
             let _ = self.world.apply(command);
         }
         let version = std::mem::replace(&mut self.version, probation.version);
@@ -361,7 +360,7 @@ impl Live {
         self.reports_dropped
     }
 
-    /// Keeps the events of a world that is replaced.
+    /// Stores the events of a world that is replaced, so that they can still be polled.
     fn drain_events(&mut self) {
         let events_max = self.world.scene().definition().limits.events_max;
         while self.events.len() < events_max {

@@ -1,4 +1,4 @@
-//! Mathematics with the same bits on every machine, unlike that of the C library.
+//! Mathematical functions with the same bits on every machine, unlike those of the C library.
 
 use mlua::{Lua, Table};
 

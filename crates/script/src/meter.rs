@@ -11,15 +11,15 @@ scoped_tls_hkt::scoped_thread_local!(static METER: Meter);
 pub(crate) struct Meter {
     spent: Cell<u64>,
     spent_max: Cell<u64>,
-    /// Cost of one step of the interpreter; more than one while a pattern works on a long text.
+    /// Cost of one step of the interpreter, in units. It is greater than one while a pattern is matched on a long text.
     weight: Cell<u64>,
     is_free: Cell<bool>,
     /// Errors that a script caught since the last collection. The interpreter does not count their memory.
     errors_caught: Cell<u64>,
-    /// Remaining bytes and values for looks and bindings.
+    /// Remaining budget for looks and bindings: bytes, and values.
     declared_bytes: Cell<usize>,
     declared_values: Cell<usize>,
-    /// Set from another thread.
+    /// The stop, which another thread sets.
     stop: Stop,
 }
 
@@ -29,7 +29,7 @@ impl Meter {
         Meter { stop: Stop::of_this_thread(), ..Meter::default() }
     }
 
-    /// Lets [`charge`] and [`note`] find this meter while `work` runs.
+    /// Runs `work`. Meanwhile [`charge`] and [`note`] use this meter.
     pub(crate) fn measure<R>(&self, work: impl FnOnce() -> R) -> R {
         METER.set(self, work)
     }
@@ -40,7 +40,7 @@ impl Meter {
         self.weight.set(1);
     }
 
-    /// Resets the weight to the smallest, because the hook before may have been stopped in a pattern.
+    /// Resets the weight to the smallest value, because the previous hook may have been stopped during a pattern match.
     pub(crate) fn reset_weight(&self) {
         self.weight.set(1);
     }
@@ -54,8 +54,9 @@ impl Meter {
         self.charge(self.weight.get())
     }
 
-    /// Takes units from the budget. Once the budget is spent every further charge fails too, so no `pcall` can keep a
-    /// script running. A stop that another thread sets spends the whole budget, also for free work.
+    /// Takes units from the budget. Once the budget is used up, every further charge fails, too, so no `pcall` can keep a
+    /// script running. If another thread sets the stop, the whole budget counts as used up, even for work that is free of
+    /// charge.
     pub(crate) fn charge(&self, units: u64) -> mlua::Result<()> {
         if self.stop.is_set() {
             self.spent.set(u64::MAX);
@@ -68,12 +69,12 @@ impl Meter {
         if self.is_exhausted() { Err(mlua::Error::runtime(OUT_OF_WORK)) } else { Ok(()) }
     }
 
-    /// Takes units from the budget for work that is already done. If they were too many, the next charge fails.
+    /// Takes units from the budget for work that is already done. If the budget was too small, the next charge fails.
     pub(crate) fn note(&self, units: u64) {
         self.spent.set(self.spent.get().saturating_add(units));
     }
 
-    /// Runs our own work without charging the script; its size is bounded otherwise.
+    /// Runs our own work without charging the script. The amount of this work is bounded by other limits.
     pub(crate) fn freely<R>(&self, work: impl FnOnce() -> R) -> R {
         let was_free = self.is_free.replace(true);
         let result = work();
@@ -122,7 +123,7 @@ pub(crate) fn charge(units: u64) -> mlua::Result<()> {
     if METER.is_set() { METER.with(|meter| meter.charge(units)) } else { Ok(()) }
 }
 
-/// Does the same for a declaration, whose errors are texts.
+/// Takes units from the budget for a declaration. Errors of declarations are texts.
 pub(crate) fn charge_declared(units: u64) -> Result<(), String> {
     charge(units).map_err(|_| OUT_OF_WORK.to_owned())
 }

@@ -79,8 +79,8 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     })?;
     let console = shared.console.clone();
     let meter = shared.meter.clone();
-    // The handler of `xpcall` runs where the error was raised, so it knows the place. It returns true to show that the
-    // fault is reported.
+    // The handler of `xpcall` runs before the stack is unwound, so it can find the place of the error. It returns true to
+    // show that the fault is reported.
     host.add("report", move |lua, error: Luau| {
         let kind = meter.is_exhausted().then_some(FaultKind::Work);
         console.report(Fault::raised(lua, &error, kind));

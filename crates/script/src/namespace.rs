@@ -1,4 +1,4 @@
-//! Data that the functions of a module share, and how functions are added.
+//! Data that the functions of a module share, and methods that add functions.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -68,7 +68,7 @@ impl<const BYTES_MAX: usize> FromLua for Text<BYTES_MAX> {
     }
 }
 
-/// A text that is only quoted in an error; the rest beyond the limit is cut off.
+/// A text that is only quoted in an error. It is cut at the limit.
 pub(crate) struct Quoted(pub(crate) String);
 
 impl FromLua for Quoted {

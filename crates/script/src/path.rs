@@ -1,4 +1,5 @@
-//! Shortest paths on a grid: A* with steps to eight neighbours, never around a blocked corner.
+//! Shortest paths on a grid: A* with steps to eight neighbours. Diagonal steps past the corner of a blocked cell are not
+//! allowed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +13,7 @@ const CELLS_MAX: usize = 65_536;
 /// Costs of a straight and of a diagonal step, times ten.
 const STRAIGHT: u32 = 10;
 const DIAGONAL: u32 = 14;
-/// Blocked cells that cost one unit of work to read.
+/// Number of blocked cells that can be read for one unit of work.
 const BLOCKED_A_UNIT: u64 = 4;
 
 /// `map` is { width =, depth =, blocked = { [cell] = true } }, where a cell is numbered `x + (z - 1) * width` from 1
@@ -62,7 +63,7 @@ pub(crate) fn find(lua: &Lua, map: &Table, from: &Table, to: &Table) -> mlua::Re
 fn shortest(width: usize, is_blocked: &[bool], from: usize, to: usize) -> mlua::Result<Option<Vec<usize>>> {
     let mut costs = vec![u32::MAX; is_blocked.len()];
     let mut origins = vec![usize::MAX; is_blocked.len()];
-    // Among equally good cells the one with the smaller number comes first, so the path is the same everywhere.
+    // Of equally good cells, the one with the smaller number comes first, so the path is the same on every machine.
     let mut open = BinaryHeap::from([Reverse((estimate(width, from, to), from))]);
     costs[from] = 0;
     while let Some(Reverse((promise, at))) = open.pop() {

@@ -14,7 +14,7 @@ use crate::meter::charge;
 const DEPTH_MAX: usize = 4;
 /// Maximum number of entries of one table that are written out.
 const ENTRIES_MAX: usize = 64;
-/// Entries that cost one unit of work to read and order.
+/// Number of entries that can be read and sorted for one unit of work.
 const ENTRIES_A_UNIT: u64 = 8;
 
 /// The queue of printed lines. Clones share one queue.
@@ -56,10 +56,9 @@ impl Lines {
     }
 }
 
-/// Installs `print`, which writes to `lines`. At most `lines_max` lines wait there; further ones are dropped and
-/// counted.
+/// Installs `print`, which writes to `lines`. At most `lines_max` lines wait there; further lines are dropped and counted.
 pub(crate) fn install(lua: &mlua::Lua, lines: Lines, lines_max: usize) -> mlua::Result<()> {
-    // Taken before scripts run, so that no script replaces it.
+    // Read before scripts run, so that no script can replace it.
     let to_text: Function = lua.globals().get("tostring")?;
     let print = lua.create_function(move |_, values: Variadic<Luau>| {
         if lines.is_full(lines_max) {
@@ -84,7 +83,7 @@ pub(crate) fn install(lua: &mlua::Lua, lines: Lines, lines_max: usize) -> mlua::
     lua.globals().set("print", print)
 }
 
-/// A line while it is built. It never grows beyond [`LINE_BYTES_MAX`] and the sign of a cut.
+/// A line under construction. It never grows beyond [`LINE_BYTES_MAX`] plus the sign of a cut.
 #[derive(Default)]
 struct Line {
     text: String,
@@ -107,7 +106,7 @@ impl Line {
         self.is_full = true;
     }
 
-    /// Reads no more of a text than fits.
+    /// Only as much of a text is read as fits into the line.
     fn add_bytes(&mut self, bytes: &[u8]) {
         self.add(&String::from_utf8_lossy(head(bytes)));
     }
@@ -157,7 +156,7 @@ impl Line {
                 self.add(", ");
             }
             match key {
-                // A list is written without its indices while none is missing.
+                // A list is written without its indices up to the first missing index.
                 Key::Place(place) if *place == index + 1 => {}
                 Key::Place(place) => self.add(&format!("[{place}] = ")),
                 Key::Name(name) if is_word(name) => self.add(&format!("{name} = ")),
@@ -202,7 +201,7 @@ fn first_entries(table: &Table) -> mlua::Result<(Vec<(Key, Luau)>, bool)> {
     let walked = table.for_each(|key: Luau, value: Luau| {
         if entries.len() == ENTRIES_MAX {
             is_whole = false;
-            // Only an error ends the walk.
+            // Only an error ends the iteration early.
             return Err(mlua::Error::runtime(""));
         }
         let key = match key {

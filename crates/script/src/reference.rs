@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// One name of the API.
 struct Entry {
-    /// As scripts write it: `world.after`, `entity.position`, `Kind:spawn`.
+    /// The name in the notation of scripts: `world.after`, `entity.position`, `Kind:spawn`.
     name: &'static str,
     /// Its type in Luau. The first parameter of a method is `self`.
     ty: &'static str,
@@ -513,7 +513,7 @@ pub fn arguments_of(of: &str, name: &str) -> Option<Arity> {
         parameters.remove(0);
     }
     let is_open = parameters.iter().any(|parameter| parameter.starts_with("..."));
-    // A parameter of any type may be nil, and therefore missing.
+    // A parameter of the type `any` may be nil, so the argument may be missing.
     let needed = parameters.iter().rposition(|ty| {
         let may_be_nil = ty.ends_with('?') || ty.ends_with(": any") || ty.starts_with("...");
         !may_be_nil

@@ -16,8 +16,8 @@ use crate::printing::Lines;
 use crate::sources::{MAIN, Sources};
 use crate::suggest::instead;
 
-/// One state of Luau with a budget of work and memory. Its script can use the frozen standard library and the modules
-/// of its version only: no file, no clock, no bytecode, no other state.
+/// One state of Luau with a budget of work and memory. Its script can only use the frozen standard library and the modules
+/// of its version. It can use no file, no clock, no bytecode and no other state.
 ///
 /// Order of calls: [`Sandbox::new`], [`Sandbox::load`] once, then for each step of a world [`Sandbox::begin_step`], any number of
 /// [`Sandbox::run`], and [`Sandbox::end_step`].
@@ -47,7 +47,7 @@ pub struct Sandbox {
     printed: Lines,
     /// Every metatable that a script has set.
     metatables: RefCell<Option<Table>>,
-    /// The interpreter's `xpcall`, which calls nothing that needs memory.
+    /// The interpreter's own `xpcall`, which works even when the script's memory is exhausted.
     raw_xpcall: RefCell<Option<Function>>,
 }
 
@@ -166,7 +166,7 @@ impl Sandbox {
         self.load_then(sources, own, &[])
     }
 
-    /// Does the same, and then runs the modules at the paths in `then`, which no module requires.
+    /// Loads a version as [`Self::load`] does, and then runs the modules at the paths in `then`, which no module requires.
     pub(crate) fn load_then<R: FromLuaMulti>(
         &self,
         sources: &Sources,
@@ -200,12 +200,12 @@ impl Sandbox {
         self.meter.clone()
     }
 
-    /// Gives the script the budget of a load, for code that runs outside of steps.
+    /// Sets the budget of the script to that of a load, for code that runs outside of steps.
     pub(crate) fn begin_load(&self) {
         self.meter.refill(self.limits.work_per_load_max);
     }
 
-    /// Gives the script the budget of one step.
+    /// Sets the budget of the script to that of one step.
     pub fn begin_step(&self) {
         self.meter.refill(self.limits.work_per_step_max);
     }
@@ -222,7 +222,7 @@ impl Sandbox {
     fn fault(&self, error: &mlua::Error) -> Fault {
         let fault = Fault::from_lua(error, self.meter.is_exhausted().then_some(FaultKind::Work));
         if fault.kind == FaultKind::Memory {
-            // Without a full collection the state would stay at its limit.
+            // Without a full collection, the memory in use would stay at the limit.
             self.collect_all();
         }
         fault
@@ -235,7 +235,7 @@ impl Sandbox {
         }
     }
 
-    /// Collects garbage of the step, a slice at a time.
+    /// Collects garbage of the step in slices.
     pub fn end_step(&self) {
         if self.meter.take_errors_caught() > ERRORS_HELD_MAX {
             return self.collect_all();
@@ -257,7 +257,7 @@ impl Sandbox {
         let metatables = self.metatables.borrow();
         let Some(metatables) = &*metatables else { return };
         let mut weak = Vec::new();
-        // The walk fails only if its function fails.
+        // The iteration fails only if its function fails.
         let _ = metatables.for_each(|meta: Table, _: Value| {
             if !matches!(meta.raw_get::<Value>("__mode"), Ok(Value::Nil)) {
                 weak.push(meta);
@@ -267,7 +267,7 @@ impl Sandbox {
         for meta in weak {
             let is_readonly = meta.is_readonly();
             meta.set_readonly(false);
-            // The key exists, so no memory is needed.
+            // The key exists, so setting it needs no memory.
             let _ = meta.raw_set("__mode", Value::Nil);
             meta.set_readonly(is_readonly);
         }
@@ -279,15 +279,15 @@ impl Sandbox {
     }
 }
 
-/// Caught errors that a script may hold until their memory is collected at the end of the step: the interpreter does
-/// not count it.
+/// Maximum number of caught errors before garbage is collected at the end of the step, because the interpreter does not
+/// count their memory.
 const ERRORS_HELD_MAX: u64 = 256;
 
-/// Limits of all looks and bindings that a script declares, in bytes and values: clients receive them in one message.
+/// Limits of all looks and bindings that a script declares, in bytes and values. Clients receive all of them in one message.
 const DECLARED_BYTES_MAX: usize = 1 << 20;
 const DECLARED_VALUES_MAX: usize = 1 << 16;
 
-/// Makes the error of a script that spent its budget, with the line that it was in.
+/// Makes the error of a script that used up its budget, with the line in which it was stopped.
 #[cold]
 fn stopped_at(lua: &Lua, why: &str) -> mlua::Error {
     let place = place_on_stack(lua);
@@ -298,8 +298,8 @@ fn stopped_at(lua: &Lua, why: &str) -> mlua::Error {
 /// Functions that `sandbox.luau` replaces; the compiler must not treat them as built-in either.
 const CHARGED: [&str; 6] = ["setmetatable", "tostring", "tonumber", "string.sub", "table.unpack", "unpack"];
 
-/// Compiler options: line numbers for errors, all optimisations that keep them, and no native code, because its
-/// interrupts come at other places.
+/// Compiler options: line numbers for errors, and all optimisations that preserve line numbers. Native code is off, because
+/// it is interrupted at other places.
 fn compiler() -> Compiler {
     let replaced = crate::maths::REPLACED.map(|name| format!("math.{name}"));
     let disabled = replaced.into_iter().chain(CHARGED.map(str::to_owned));
@@ -343,10 +343,10 @@ impl Loader {
     }
 }
 
-/// Returns every global name of a module, and the fields of those that are libraries.
+/// Returns every global name of the standard library, and the fields of each library.
 pub fn global_names() -> BTreeMap<String, Vec<String>> {
     let mut names = BTreeMap::from([("require".to_owned(), Vec::new())]);
-    // Without a state there are no names to check against; then every load fails with that error.
+    // If no state can be made, there are no names to check against. Then every load fails with the same error.
     let Ok(sandbox) = Sandbox::new(Limits::DEFAULT) else { return names };
     for (name, value) in sandbox.lua().globals().pairs::<String, Value>().flatten() {
         if absence(&name).is_some() {

@@ -155,7 +155,7 @@ fn endless() -> Fault {
     Fault { kind: FaultKind::Work, file: None, line: None, message, cure: None }
 }
 
-/// Lets a kicked bot leave, as a server does, even if the world kicked it several times.
+/// Lets a kicked bot leave once, as a server does, even if the world kicked it several times.
 fn leave_once(exchange: &Exchange, player: PlayerId) {
     let mut commands = exchange.commands.borrow_mut();
     let leave = Command::Leave { player };
@@ -164,7 +164,7 @@ fn leave_once(exchange: &Exchange, player: PlayerId) {
     }
 }
 
-/// Passes the events of the world to the case, and its commands to the world.
+/// Passes the events of the world to the case, and the commands of the case to the world.
 fn exchange_with(world: &mut World, exchange: &Exchange, console: &Console) -> Option<Fault> {
     while let Some(event) = world.poll_event() {
         match event {
@@ -258,7 +258,7 @@ fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     })?;
     let to = exchange.clone();
     host.add("see", move |_, (player, seconds): (Handle, f64)| {
-        // As in a cast, a negative or invalid time counts as zero.
+        // As in a cast of Rust, a negative or invalid time counts as zero.
         let behind_ms = (seconds * 1_000.0).round() as u16;
         to.commands.borrow_mut().push_back(Command::SetViewDelay { player: player.player()?, behind_ms });
         Ok(())

@@ -16,7 +16,7 @@ use crate::namespace::Shared;
 use crate::sandbox::Sandbox;
 use crate::sources::{MAIN, Sources};
 
-/// Steps between two removals of data of entities that are gone.
+/// Number of steps between two removals of the data of removed entities.
 const SWEEP_STEPS: u64 = 256;
 
 /// One version of a world's rules, written in Luau: it declares the world's definition, and is its [`Behaviour`].
@@ -67,7 +67,7 @@ struct Hooks {
 }
 
 impl Script {
-    /// Loads a version. It runs the modules, which declare everything; nothing happens in a world yet.
+    /// Loads a version. This runs the modules, which contain the declarations. No world is changed.
     ///
     /// # Errors
     /// Fails if a module does not compile, raises an error, declares something that cannot be, or uses more work or memory than
@@ -76,7 +76,7 @@ impl Script {
         Self::load_with(sources, limits, &[], |_, _| Ok(Vec::new())).map_err(|fault| fault.explained(sources))
     }
 
-    /// Loads a version with further modules of this crate, and after `world.luau` the modules at the paths in `then`.
+    /// Loads a version with additional modules of this crate. After `world.luau`, the modules at the paths in `then` run.
     pub(crate) fn load_with(
         sources: &Sources,
         limits: Limits,
@@ -141,7 +141,7 @@ impl Script {
             self.was_stopped = true;
             self.shared.console.note_stopped();
         }
-        // A stopped script fails at its place, and then in each of its callers.
+        // A stopped script fails at the place where it was stopped, and then again in each caller.
         let is_told =
             |fault: &Fault| fault.kind == FaultKind::Work && self.shared.console.stats().faults > faults;
         let result = match called {
@@ -167,7 +167,7 @@ impl Script {
         }
     }
 
-    /// Saves the script's data after every hook, also after a failed one, without charging the script.
+    /// Saves the script's data after every hook, even after a failed one, without charging the script.
     fn keep(&self, scene: &mut Scene) {
         let keep = self.hooks.keep.clone();
         let meter = &self.shared.meter;
@@ -219,7 +219,7 @@ impl Hooks {
 impl Behaviour for Script {
     fn start(&mut self, scene: &mut Scene) {
         self.call::<()>(scene, |hooks| &hooks.start, ());
-        // The first step has a budget of its own: a player who joins in it does not pay for the start.
+        // The first step has a budget of its own, so the hook of a player who joins in it is not charged for the start.
         self.step = None;
     }
 
@@ -256,7 +256,7 @@ impl Behaviour for Script {
         self.call::<()>(scene, |hooks| &hooks.leave, (Handle::Player(player), is_program));
     }
 
-    /// Refuses the owner if the rules cannot decide, because they fail or have spent the budget of this step.
+    /// Refuses the owner if the rules cannot decide, because they fail or have used up the budget of this step.
     fn own(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) -> bool {
         let Some(kind) = scene.entity(entity).map(|entity| entity.kind.0) else { return false };
         let (entity, player) = (Handle::Entity(entity), Handle::Player(player));

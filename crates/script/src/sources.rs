@@ -8,8 +8,8 @@ use crate::limits::Limits;
 /// The first module of a world.
 pub const MAIN: &str = "world.luau";
 
-/// The modules of one version: path in the world's folder, with `/` and `.luau`, to text. The owner of the folder reads
-/// it; a script cannot reach anything else.
+/// The modules of one version: path in the world's folder, with `/` and `.luau`, to text. The host reads the folder. A
+/// script cannot reach any other file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sources(BTreeMap<String, String>);
 
@@ -74,7 +74,8 @@ impl Sources {
         Ok(())
     }
 
-    /// Returns the module that `require(name)` in `from` names: a path next to or below it, without `.luau`.
+    /// Returns the module that `require(name)` in the module `from` refers to. The name is a path relative to the folder of
+    /// `from`, without `.luau`.
     pub(crate) fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
         if !name.starts_with("./") && !name.starts_with("../") {
             return Err(format!(

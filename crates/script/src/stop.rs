@@ -8,11 +8,11 @@ thread_local! {
     static OF_THREAD: RefCell<Stop> = RefCell::default();
 }
 
-/// Stops scripts from another thread. A script checks it wherever its work is counted. Once it is set, all scripts
-/// created under it fail at once, including later ones.
+/// Stops scripts from another thread. A script checks its stop wherever work is counted. Once the stop is set, all scripts
+/// created under it fail at once, including scripts that are created later.
 ///
-/// A budget of work stops a script at the same place in every run. A stop does not, because its caller reads a clock.
-/// Discard all changes of a world in a step that was stopped.
+/// A budget of work stops a script at the same place in every run. A stop does not, because its caller uses a clock. If a
+/// step was stopped, discard all changes that it made to the world.
 ///
 /// ```
 /// use nowcast_script::{Limits, Script, Sources, Stop};
@@ -37,9 +37,9 @@ impl Stop {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Puts scripts that `work` makes on this thread under this stop, while they exist.
+    /// Runs `work`. Scripts that `work` creates on this thread obey this stop as long as they exist.
     pub fn watch<R>(&self, work: impl FnOnce() -> R) -> R {
-        /// Restores the stop before, also after a panic.
+        /// Restores the previous stop, even after a panic.
         struct Restore(Stop);
         impl Drop for Restore {
             fn drop(&mut self) {
@@ -51,7 +51,7 @@ impl Stop {
         work()
     }
 
-    /// The stop of scripts that are made on this thread now.
+    /// The stop for scripts that are created on this thread at present.
     pub(crate) fn of_this_thread() -> Stop {
         OF_THREAD.with_borrow(Clone::clone)
     }

@@ -12,8 +12,8 @@ pub fn instead<S: AsRef<str>>(name: &str, known: &[S]) -> String {
     }
 }
 
-/// Returns the known name that is nearest to a misspelt one. One letter may be added, missing, wrong or swapped for
-/// each third of the name.
+/// Returns the known name that is nearest to a misspelt one. For every three letters of the name, one letter may be added,
+/// missing, wrong or swapped.
 pub fn closest<'a, S: AsRef<str>>(name: &str, known: &'a [S]) -> Option<&'a str> {
     let errors_max = name.chars().count().div_ceil(3);
     let near = known.iter().map(|known| (distance(name, known.as_ref()), known.as_ref()));

@@ -3,7 +3,8 @@
 use nowcast_script::{FaultKind, Limits, Live, PROBATION_STEPS, Report, Sources};
 use nowcast_world::Value;
 
-/// A world that makes 2,000 bodies in one step, which is more than a step may do, and counts them. `when` says in which step.
+/// A world that makes 2,000 bodies in one step and counts them, which is more work than a step may do. `when` states the
+/// step.
 fn making(when: &str) -> Sources {
     Sources::of_main(&format!(
         "local world = require('@nowcast/world')

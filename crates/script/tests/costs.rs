@@ -24,7 +24,7 @@ struct Row {
     /// Luau that runs before the call without a charge.
     before: &'static str,
     call: &'static str,
-    /// The units that the call costs at least, by the rule in `charge`.
+    /// The minimum cost of the call in units, by the rule in `charge`.
     units_min: u64,
     /// Whether units bound the time of a call. Otherwise only the watchdog bounds it.
     is_bounded: bool,
@@ -58,10 +58,11 @@ struct Cost {
     time: Duration,
 }
 
-/// Limits under which no call ends early, so that its whole work is measured. The memory is that of a served world.
+/// Limits under which no call ends early, so that its whole work is measured. The memory limit is that of a world on a
+/// server.
 const LIMITS: Limits = Limits { work_per_step_max: 1 << 40, work_per_load_max: 1 << 40, ..Limits::DEFAULT };
 
-/// Calls of a function whose work is constant.
+/// Number of calls that are measured of a function whose work is constant.
 const REPEATS: u64 = 1_000;
 
 /// Entities, players and timers of the world in which functions of the API are measured.
@@ -105,7 +106,7 @@ fn cost_of_declaration(row: &Row) -> Cost {
     Cost { units: with.units - without.units, time: with.time.saturating_sub(without.time) }
 }
 
-/// The world in which functions are measured: its crates do not touch each other, and a ball and another hang on a joint.
+/// The world in which functions are measured. Its crates do not touch each other, and a joint connects two balls.
 const WORLD: &str = "
     local world = require('@nowcast/world')
     world.settings { entities_max = 20000, rewind = true }
@@ -147,8 +148,8 @@ fn cost_in_world(row: &Row) -> Cost {
         costs.push(Cost { units: console.work(), time: begin.elapsed() });
     }
     assert_eq!(console.poll_fault(), None, "{}", row.name);
-    // The work of a step is known in the next one. The steps before and after the call show the cost of a step without
-    // it.
+    // The work of a step is known in the next step. The steps before and after the call show the cost of a step without the
+    // call.
     let most = costs.iter().enumerate().skip(3).max_by_key(|(_, cost)| cost.units).expect("there are steps");
     let (at, least) = (most.0 - 1, costs.iter().skip(3).map(|cost| cost.units).min().unwrap_or(0));
     let time = costs[at].time.saturating_sub(costs[at - 1].time);

@@ -34,7 +34,7 @@ fn argument(random: &mut Random, world: &World) -> Value {
         1 => Value::F64(random.unit()),
         2 => Value::Int(random.bits() as i64 >> below(random, 64)),
         3 => Value::List((0..3).map(|_| Value::F32(random.signed() * 5.0)).collect()),
-        // Mostly an existing entity.
+        // Returns an id that mostly belongs to an existing entity.
         _ if entities.is_empty() => Value::Nil,
         _ => Value::Int(entities[below(random, entities.len() as u64) as usize].0.into()),
     }
@@ -88,7 +88,7 @@ fn play(name: &str, sources: &Sources, seed: u64) {
     let mut random = Random::new(seed ^ 0x5eed);
     let (script, definition, console) = load(sources);
     let mut world = World::new(definition, seed, Box::new(script)).expect("a definition was checked");
-    // Only the first world has the events of the start.
+    // Only the original world has the events of the start.
     let _ = events_of(&mut world);
     let mut other: Option<(World, Console)> = None;
     for tick in 0..TICKS {

@@ -28,7 +28,8 @@ fn faults(before: &str, work: &str, steps: u64) -> (World, Vec<Fault>) {
     (world, faults)
 }
 
-/// A table of 40 shared tables in each of 15 levels: a few kilobytes that stand for 10^24 values.
+/// Tables in 15 levels, where each table holds the table of the next level 40 times: a few kilobytes that expand to 10^24
+/// values.
 const LAUGHS: &str = "local laughs = { 1 }
     for _ = 1, 14 do local next = {} for i = 1, 40 do next[i] = laughs end laughs = next end";
 

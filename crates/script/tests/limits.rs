@@ -10,7 +10,7 @@ fn fault_of(text: &str) -> Fault {
     sandbox().load::<()>(&Sources::of_main(text), []).expect_err(text)
 }
 
-/// Checks that a script is stopped, and by which limit.
+/// Checks that a script is stopped by the expected limit.
 fn is_stopped(kind: FaultKind, text: &str) {
     let fault = fault_of(text);
     assert_eq!(fault.kind, kind, "{text}: {fault}");

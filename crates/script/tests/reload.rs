@@ -1,4 +1,4 @@
-//! New rules while people are in the world.
+//! Replacement of rules while players are in the world.
 
 use nowcast_script::{FaultKind, Limits, Live, PROBATION_STEPS, Report, ResumeError, Sources};
 use nowcast_world::{Command, PlayerId, Value, World};
@@ -179,7 +179,7 @@ fn a_durable_action_survives_the_rollback_of_its_version() {
     while live.version() == tried {
         live.step();
     }
-    // The rules that hold again have done the durable action once more.
+    // The restored rules have carried out the durable action once more.
     live.step();
     assert_eq!((sum(&live, "sold"), sum(&live, "waved")), (Some(1.0), Some(0.0)));
 }

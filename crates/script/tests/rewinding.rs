@@ -2,7 +2,7 @@
 
 use nowcast_script::{Limits, Scenario, Script, Sources};
 
-/// A ball that moves at 10 m/s, and an action that reads its position as its player saw it.
+/// A ball that moves at 10 m/s, and an action that reads the position at which the acting player saw the ball.
 const RULES: &str = "
     local Ball = world.kind('ball', { body = { motion = 'kinematic', shape = 'sphere', radius = 0.5 } })
     world.on('start', function() Ball:spawn { velocity = vector.create(10, 0, 0) } end)

@@ -5,7 +5,7 @@ use nowcast_world::{Command, PlayerId, World};
 
 const STEPS: u64 = 3;
 
-/// Makes a world whose rules run `work` in every step, and count the steps before.
+/// Makes a world whose rules count each step and then run `work`.
 fn world(work: &str) -> (World, Console) {
     let text = format!(
         "local world = require('@nowcast/world')

@@ -1,4 +1,4 @@
-//! Output of a script: declared events, bindings of actions, sounds.
+//! Tests the output of a script: declared events, bindings of actions, sounds.
 
 use nowcast_script::{Console, Limits, Script, Sources};
 use nowcast_world::{Command, Event, PlayerId, To, Value, World};

@@ -1,4 +1,4 @@
-//! The sample worlds and their own tests.
+//! Runs the tests of the sample worlds.
 
 use nowcast_script::{Limits, Scenario, Script, advice, forgotten};
 

@@ -7,22 +7,22 @@ use super::json::{Accessor, Attributes, Closed, EXTERNAL, Primitive, Root, Textu
 use super::picture::{self, Format};
 use super::{Checked, Problem};
 
-/// Bytes of the JSON in a file.
+/// Maximum bytes of the JSON in a file.
 const JSON_BYTES_MAX: usize = 2 << 20;
 
-/// Nodes from a root to the deepest leaf.
+/// Maximum number of nodes from a root to the deepest leaf.
 const DEPTH_MAX: usize = 64;
 
-/// Triangles of one model, counted for each node that shows them.
+/// Maximum number of triangles of one model, counted for each node that shows them.
 const TRIANGLES_MAX: u64 = 500_000;
 
-/// Joints of one skin: three.js can give this number to a graphics card.
+/// Maximum number of joints of one skin: three.js can pass this number to a graphics card.
 const JOINTS_MAX: usize = 256;
 
-/// Bytes of all accessors after unpacking.
+/// Maximum bytes of all accessors after unpacking.
 const UNPACKED_BYTES_MAX: u64 = 64 << 20;
 
-/// Extensions that pages read without a separate decoder; requiring one of these loses nothing.
+/// Extensions that pages can read without a separate decoder, so a file may require them.
 const KNOWN: [&str; 20] = [
     "EXT_texture_webp",
     "KHR_animation_pointer",
@@ -46,7 +46,8 @@ const KNOWN: [&str; 20] = [
     "KHR_node_visibility",
 ];
 
-/// Extensions that change the meaning of a file, so these checks would not hold, even if one is only used.
+/// Extensions that change the meaning of a file, so that these checks would be wrong. A file must not even use them without
+/// requiring them.
 const REFUSED: [&str; 5] = [
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
@@ -79,7 +80,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
 
-/// Returns the JSON and the binary chunk of a file (section 4.4).
+/// Returns the JSON chunk and the binary chunk of a file (section 4.4).
 fn chunks(bytes: &[u8]) -> Checked<(&[u8], &[u8])> {
     if !bytes.starts_with(b"glTF") || word(bytes, 4) != Some(2) {
         return Err(Problem::new("it does not begin as a binary glTF file of version 2", EXPORT));
@@ -175,7 +176,7 @@ fn component_bytes(component: u32) -> Option<u64> {
     }
 }
 
-/// Bytes of one value; columns of matrices begin at multiples of four (section 3.6.2.4).
+/// Bytes of one value. Columns of matrices begin at multiples of four bytes (section 3.6.2.4).
 fn value_bytes(accessor: &Accessor) -> Option<u64> {
     let component = component_bytes(accessor.component_type)?;
     let matrix = |side: u64| side * (side * component).next_multiple_of(4);
@@ -332,7 +333,7 @@ impl Model<'_> {
             }
         }
         for node in 0..nodes.len() {
-            // A cycle has no end, so it counts as too deep.
+            // A cycle has no end, so it is reported as too deep.
             let depth = std::iter::successors(Some(node), |node| parents[*node]).take(DEPTH_MAX + 1).count();
             if depth > DEPTH_MAX {
                 let message = format!("nodes[{node}] is {DEPTH_MAX} or more levels deep, or part of a cycle");
@@ -391,8 +392,8 @@ impl Model<'_> {
         })
     }
 
-    /// Checks that every index names a vertex, because a graphics card must not read others. Returns the number of
-    /// indices.
+    /// Checks that every index names an existing vertex, because a graphics card must not read beyond the vertices. Returns
+    /// the number of indices.
     fn check_indices(&self, accessor: &Accessor, vertices: u32, path: &dyn Fn() -> String) -> Checked<u32> {
         let size = component_bytes(accessor.component_type).filter(|_| {
             accessor.shape == "SCALAR" && matches!(accessor.component_type, 5_121 | 5_123 | 5_125)

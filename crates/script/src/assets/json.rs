@@ -1,5 +1,5 @@
-//! The checked part of the JSON of a glTF file. Lists are bounded while they are read, so a small file cannot become
-//! large.
+//! The checked part of the JSON of a glTF file. The length of lists is limited while they are read, so a small file cannot
+//! take much memory.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visi
 /// The error of [`Closed`] for a reference to another file.
 pub(super) const EXTERNAL: &str = "it names another file by `uri`";
 
-/// An item whose number is limited.
+/// A type of list item whose number is limited.
 pub(super) trait Counted {
     const WHAT: &'static str;
     const MAX: usize;
@@ -47,7 +47,7 @@ counted! {
     Attributes: "morph targets of one primitive", 64;
 }
 
-/// A list with at most the maximum number of its items.
+/// A list with at most the maximum number of items of its type.
 pub(super) struct List<T>(pub(super) Vec<T>);
 
 impl<T> Default for List<T> {
@@ -138,7 +138,7 @@ pub(super) struct Mesh {
     pub(super) primitives: List<Primitive>,
 }
 
-/// Accessors by the names of their contents.
+/// Accessors, by the names of the attributes that they contain.
 pub(super) type Attributes = BTreeMap<String, u32>;
 
 #[derive(Deserialize)]

@@ -1,7 +1,7 @@
 //! The assets of a world: models, textures, sounds. Rules refer to them by name, clients fetch them by hash.
 //!
-//! Every byte is untrusted. A file that does not match its name, is larger than a page should load, or refers to
-//! something outside of itself, is refused before a world shows it. Nothing is decoded.
+//! Every byte is untrusted. A file is refused if it does not match its name, if it is larger than a page should load, or if
+//! it refers to anything outside of itself. No content is decoded.
 
 mod glb;
 mod json;
@@ -21,7 +21,7 @@ use crate::fault::{Fault, FaultKind};
 /// The folder of a world's assets, with the slash: the names of assets begin with it.
 pub const ASSETS_FOLDER: &str = "assets/";
 
-/// Maximum number of files in it.
+/// Maximum number of files in the folder.
 pub const ASSETS_MAX: usize = 256;
 
 /// Maximum bytes of one file.
@@ -35,7 +35,7 @@ pub const ASSET_NAME_BYTES_MAX: usize = 96;
 
 const _: () = assert!(ASSET_BYTES_MAX <= ASSETS_BYTES_MAX);
 
-/// The kind of a file, by the end of its name.
+/// The kind of a file, which the extension of its name determines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AssetKind {
     /// A scene of glTF 2.0 in one binary file.
@@ -145,8 +145,8 @@ fn check(name: &str, content: &[u8]) -> Checked<&'static str> {
 pub struct Assets(Arc<BTreeMap<String, Arc<Asset>>>);
 
 impl Assets {
-    /// Takes files by their names, and returns all faults. Faulty files are left out. Files that are also in `known`
-    /// are not checked again, and share its bytes.
+    /// Checks files and takes over those without faults. Returns all faults. Files that are also in `known` are not checked
+    /// again, and share the bytes of `known`.
     pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>, known: &Assets) -> (Assets, Vec<Fault>) {
         let mut assets = BTreeMap::new();
         let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! Finds names of assets in rules that match no file, with their lines.
+//! Finds names of assets in rules that match no file, with the lines of these names.
 
 use nowcast_world::{Definition, Value};
 
@@ -28,8 +28,9 @@ pub fn missing_assets(sources: &Sources, definition: &Definition, assets: &Asset
     faults
 }
 
-/// Finds all names of assets in the rules that match no file, such as those of sounds. Rules run with them: a page
-/// makes sounds itself, and draws the shape in place of a model. Names that are built while rules run are not found.
+/// Finds all names of assets in the rules that match no file, including names of sounds. Such rules run: pages replace a
+/// missing sound by a synthetic one, and a missing model by the shape of the body. Names that are built while rules run are
+/// not found.
 pub fn unknown_names(sources: &Sources, assets: &Assets) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (file, line, name) in literals(sources) {

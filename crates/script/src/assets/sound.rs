@@ -1,5 +1,5 @@
-//! Checks that sounds begin with the bytes of their formats. A page's own decoder checks the rest; a sound that it
-//! refuses is silent.
+//! Checks that sounds begin with the bytes of their formats. The decoder of the page checks everything else. A sound that
+//! the decoder refuses is not played.
 
 use super::{Checked, Problem};
 
@@ -15,7 +15,7 @@ pub(super) enum Format {
 pub(super) fn check(bytes: &[u8], format: Format) -> Checked<&'static str> {
     let (is_such, media_type) = match format {
         Format::Ogg => (bytes.starts_with(b"OggS"), "audio/ogg"),
-        // Either tags, or the eleven bits at the beginning of a frame.
+        // An MP3 file begins either with tags, or with the eleven bits that begin a frame.
         Format::Mp3 => (bytes.starts_with(b"ID3") || matches!(bytes, [0xff, 0xe0..=0xff, ..]), "audio/mpeg"),
         Format::Wav => (bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WAVE"), "audio/wav"),
     };

@@ -36,7 +36,7 @@ const RESERVED: [&str; 21] = [
 
 const TYPES: &str = "\"bool\", \"text\", \"entity\", \"vector\", \"u8\" to \"i64\", \"f32\", \"f64\", \"any\", each followed by `?` if it may be nil, or { \"f32\", min =, max =, step =, default = }";
 
-/// Reads the attributes of a kind, and their types that only Luau has. Attributes are fields of entities, so their
+/// Reads the attributes of a kind. Also returns those types that only Luau has. Attributes are fields of entities, so their
 /// names must differ from the fields that every entity has.
 pub(super) fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String, Special>)> {
     match fields.names()?.into_iter().filter(|name| RESERVED.contains(&name.as_str())).min() {
@@ -45,10 +45,11 @@ pub(super) fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTre
     }
 }
 
-/// Reads the arguments of an action or the fields of an event, and their types that only Luau has.
+/// Reads the arguments of an action or the fields of an event. Also returns those types that only Luau has.
 pub(super) fn read_arguments(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String, Special>)> {
     let mut names = fields.names()?;
-    // Tables have no order of writing, and clients receive the order, so fields are sorted.
+    // Tables do not preserve the order in which fields are written, but clients receive the fields in an order. So the
+    // fields are sorted by name.
     names.sort_unstable();
     let mut types = Vec::new();
     let mut defaults = Vec::new();

@@ -64,7 +64,7 @@ const BODY_FIELDS: [&str; 10] = [
 
 const SHAPES: &str = "\"box\", \"sphere\", \"capsule\", \"cylinder\", \"cone\", \"hull\", \"mesh\", \"heights\" or \"compound\"";
 
-/// Reads a shape: `shape` names it, the other fields are its measures.
+/// Reads a shape: the field `shape` names its form, the other fields are its measures.
 pub(crate) fn read_shape(fields: &Fields<'_>) -> Declared<ColliderShape> {
     let shape = fields.text("shape")?.ok_or_else(|| format!("{}.shape is missing: {SHAPES}", fields.path))?;
     let number = |name: &str| {

@@ -49,7 +49,7 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     })
 }
 
-/// Words a type mismatch by the Luau type, where the wire format has only a number or a list.
+/// Describes a type mismatch with the Luau type, if the wire format has only a number or a list for it.
 fn in_words_of_luau(misfit: MisfitError, special: Option<Special>, given: &Luau) -> MisfitError {
     let expected = match special {
         Some(Special::Entity) => "an entity",
@@ -102,7 +102,7 @@ fn no_field(scene: &Scene, handle: Handle, name: &str) -> mlua::Error {
     })
 }
 
-/// Converts a declared value to its Luau type, where the wire format has only a number or a list.
+/// Converts a declared value to its Luau type, if the wire format has only a number or a list for it.
 pub(crate) fn special_to_luau(lua: &Lua, value: &Value, special: Option<Special>) -> mlua::Result<Luau> {
     match (special, value) {
         (Some(Special::Entity), value) => match value.as_f64() {

@@ -13,15 +13,15 @@ use crate::namespace::{Name, Namespace, Quoted};
 /// Units of work for making and removing a body, in addition to the cost of its searches.
 const UNITS_A_BODY: u64 = 100;
 
-/// Items that cost one unit of work to search.
+/// Number of items that can be searched for one unit of work.
 const ENTITIES_A_UNIT: u64 = 16;
 const ROWS_A_UNIT: u64 = 64;
 const PLAYERS_A_UNIT: u64 = 64;
 
-/// Points, triangles or fields of a shape that cost one unit of work to compare with another shape.
+/// Number of points, triangles or fields of a shape that can be compared with another shape for one unit of work.
 const PARTS_A_UNIT: usize = 16;
 
-/// Points, triangles or fields that cost one unit of work to build a shape of.
+/// Number of points, triangles or fields that a shape can be built from for one unit of work.
 const BUILT_A_UNIT: usize = 2;
 
 pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
@@ -99,7 +99,7 @@ fn no_vector(given: &Luau) -> String {
     format!("a vector is expected, as in {meant}, not {}", with_article(given))
 }
 
-/// A vector as an argument of a method.
+/// A vector that is an argument of a method.
 struct Place([f32; 3]);
 
 impl FromLua for Place {

@@ -45,12 +45,12 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
 /// The saved tables of a script.
 pub(crate) struct Lasting {
     pub(crate) state: Table,
-    /// By handle.
+    /// The private tables, by handle.
     pub(crate) privates: Table,
 }
 
 impl Lasting {
-    /// Fills the tables with the world's values. The tables themselves stay, so references to them stay valid.
+    /// Fills the tables with the world's values. The tables are changed in place, so references to them stay valid.
     pub(crate) fn refill(&self, lua: &Lua, scene: &Scene) -> mlua::Result<()> {
         for (key, value) in scene.all_state() {
             refill_field(lua, &self.state, key, value)?;
@@ -95,8 +95,8 @@ impl Keeper {
         Keeper { console: shared.console.clone(), kept: shared.kept.clone(), meter: shared.meter.clone() }
     }
 
-    /// Saves the private table of an entity or a player. Returns the table that is valid from now on: the same, or the
-    /// last saved one if the new one cannot be saved.
+    /// Saves the private table of an entity or a player. Returns the table that is valid from now on: the given table or, if
+    /// it cannot be saved, the last saved one.
     fn keep_private(&self, lua: &Lua, scene: &mut Scene, handle: Handle, live: Luau) -> mlua::Result<Luau> {
         let is_gone = match handle {
             Handle::Entity(id) => scene.private(id).is_none(),
@@ -131,8 +131,8 @@ impl Keeper {
         }
     }
 
-    /// Saves changes of the world's state. The cost is charged afterwards: a state is saved regardless of the budget,
-    /// and a large one leaves less for the following hooks.
+    /// Saves changes of the world's state. The cost is charged afterwards: a state is saved regardless of the budget, and a
+    /// large state leaves less budget for the following hooks.
     fn keep_state(&self, lua: &Lua, scene: &mut Scene, state: &Table) -> mlua::Result<()> {
         let live = self.named_fields(state)?;
         let mut units = 0;
@@ -202,7 +202,7 @@ fn not_kept(problem: String) -> Fault {
     fault.with_cure("the last saved value was restored; saved data may hold nil, booleans, numbers, texts, vectors, entities, players, lists, and tables with texts as keys")
 }
 
-/// Changes the contents of a table to `value`. The table itself stays, so references to it see the new contents.
+/// Changes the contents of a table to `value`. The table is changed in place, so references to it see the new contents.
 fn refill(lua: &Lua, table: &Table, value: &Value) -> mlua::Result<()> {
     match value {
         Value::Map(pairs) => {

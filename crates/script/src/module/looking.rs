@@ -9,16 +9,16 @@ use crate::handle::{Handle, refused, with_scene};
 use crate::meter::charge;
 use crate::namespace::{Name, Namespace};
 
-/// Entities that were seen elsewhere that cost a query one unit of work.
+/// Number of entities with a past pose that a query can examine for one unit of work.
 const ELSEWHERE_PER_CHARGE: u64 = 4;
 
-/// Tags that cost one unit of work to compare.
+/// Number of tags that can be compared for one unit of work.
 const TAGS_A_UNIT: usize = 8;
 
 /// Units of work that a joint costs.
 const UNITS_A_JOINT: u64 = 50;
 
-/// Points, triangles or heights that cost one unit of work to build a shape of.
+/// Number of points, triangles or heights that a shape can be built from for one unit of work.
 const PARTS_A_UNIT: u64 = 2;
 
 /// Charges a query, a spawn or a teleport for the bodies that it examined.
@@ -26,14 +26,14 @@ pub(super) fn charge_looked_at(scene: &Scene) -> mlua::Result<()> {
     charge(scene.take_looked_at() / LOOKED_AT_A_UNIT)
 }
 
-/// Teleports an entity, and charges for the bodies that are there already.
+/// Teleports an entity, and charges for the bodies that are already at that place.
 pub(super) fn teleport(scene: &mut Scene, id: EntityId, pose: Pose) -> mlua::Result<()> {
     let placed = scene.set_pose(id, pose);
     charge_looked_at(scene)?;
     placed.map_err(refused)
 }
 
-/// Examined parts of bodies that cost one unit of work.
+/// Number of parts of bodies that can be examined for one unit of work.
 const LOOKED_AT_A_UNIT: u64 = 4;
 
 pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
@@ -72,7 +72,7 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
         let player = player.player()?;
         let elsewhere = with_scene(|scene| scene.rewind(player).map_err(no_past))?;
         let done = charge(elsewhere as u64).and_then(|()| work.call::<MultiValue>(()));
-        // The view of the past also ends when the function failed.
+        // The view of the past also ends if the function failed.
         with_scene(|scene| {
             scene.end_rewind();
             Ok(())
@@ -112,8 +112,8 @@ fn no_past(error: SceneError) -> mlua::Error {
     }
 }
 
-/// Returns a quaternion: turned to the left by `yaw`, then up by `pitch`, then clockwise by `roll`, each about the axis
-/// (Y, X, -Z) that the rotation before left.
+/// Returns a quaternion: turned to the left by `yaw`, then up by `pitch`, then clockwise by `roll`. The axes are Y, X and
+/// -Z; each rotation is about an axis that the preceding rotations have turned.
 fn rotation(yaw: f32, pitch: f32, roll: f32) -> [f32; 4] {
     let half = |angle: f32| (libm::sinf(angle / 2.0), libm::cosf(angle / 2.0));
     let ((sy, cy), (sx, cx), (sz, cz)) = (half(yaw), half(pitch), half(-roll));

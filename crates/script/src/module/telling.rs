@@ -12,7 +12,7 @@ use crate::namespace::{Name, Namespace};
 /// First letter of the screen places that are reserved for servers.
 const RESERVED: char = '@';
 
-/// Waiting timers, and players, that cost a search one unit of work.
+/// Numbers of waiting timers, and of players, that can be searched for one unit of work.
 const TIMERS_A_UNIT: u64 = 32;
 const PLAYERS_A_UNIT: u64 = 8;
 

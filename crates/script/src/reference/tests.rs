@@ -4,7 +4,7 @@ use crate::{Limits, Scenario, Script, Sources};
 
 use super::*;
 
-/// The keys of a table that a script's expression names.
+/// The keys of the table to which an expression of a script evaluates.
 fn keys(expression: &str) -> BTreeSet<String> {
     let text = format!(
         "local world = require('@nowcast/world')\nlocal Kind = world.kind('k', {{}})\n\

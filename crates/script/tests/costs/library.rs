@@ -3,7 +3,7 @@
 use super::Row;
 use super::Row as R;
 
-/// Pure functions of numbers and small values. They read a fixed number of values, so that the call alone is charged.
+/// Pure functions of numbers and small values. They read a fixed number of values, so only the call is charged.
 pub(super) const CONSTANT: &[(&str, &str)] = &[
     ("assert", "assert(true)"),
     ("error", "pcall(error, 'x')"),
@@ -124,7 +124,7 @@ const LIST: &str = "local list = table.create(500000, 1)";
 const BYTES: &str = "local bytes = buffer.create(4000000) local other = buffer.create(4000000)";
 const LETTERS: &str = "local text = string.rep('a', 20000)";
 
-/// Bytes and elements of the values above, by the number that a unit pays for.
+/// Numbers of bytes and elements in the values above, divided by the number that one unit pays for.
 const OF_TEXT: u64 = 4_000_000 / 256;
 const OF_LIST: u64 = 500_000 / 16;
 

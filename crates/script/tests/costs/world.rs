@@ -12,7 +12,7 @@ const PLACED: &str = "1 per 4 bodies that its bounding box overlaps, when it is 
 const LOOKED_AT: &str = "1 per 4 parts of bodies that it looks at";
 const POINTS: &str = "local points = {} for i = 1, 200 do points[i] = vector.create(math.sin(i), math.cos(i), math.sin(i * i)) end";
 
-/// Declarations, which are possible while modules are loaded: their work is part of the 2,000,000 units of a load.
+/// Declarations, which are possible only while modules are loaded. Their work counts toward the 2,000,000 units of a load.
 pub(super) const DECLARING: &[Row] = &[
     R::of(
         "world.kind",

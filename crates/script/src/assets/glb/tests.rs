@@ -143,12 +143,12 @@ fn no_bytes_make_a_check_panic() {
             let at = random.below(bytes.len());
             match random.below(5) {
                 0 => bytes[at] = random.below(256) as u8,
-                // Numbers and brackets reach more code than other bytes do.
+                // Numbers and brackets reach more of the checks than other bytes.
                 1 | 2 => bytes[at] = digits[random.below(digits.len())],
                 3 => bytes.truncate(at.max(1)),
                 _ => bytes.insert(at, digits[random.below(digits.len())]),
             }
-            // Sets the length field of the file, so that more of it is read.
+            // Sets the length field of the file, so that the checks read more of the file.
             if random.below(2) == 0 && bytes.len() >= 12 {
                 let length = (bytes.len() as u32).to_le_bytes();
                 bytes[8..12].copy_from_slice(&length);
